@@ -1,0 +1,71 @@
+import type { FastifyInstance } from 'fastify';
+import { ApiError } from '../lib/errors.ts';
+import { isId } from '../lib/ids.ts';
+import { requireBusiness, requireScope } from '../oauth/bearer.ts';
+import { accessOf, type BearerParts } from '../oauth/routes.ts';
+import { listInvoices, STATUSES } from './invoices.ts';
+
+const PATH = '/api/v1/accounting/invoices';
+const MOST = 200;
+const USUAL = 50;
+
+export function mountAccounting(host: FastifyInstance, parts: BearerParts & { issuer: string }): void {
+  host.get<{ Querystring: Record<string, unknown> }>(PATH, async (request, reply) => {
+    const access = await accessOf(parts, request);
+    requireScope(access, 'read:invoices');
+    const businessId = requireBusiness(access, headerOf(request.headers['x-business-id']));
+    const page = readPage(request.query);
+
+    const invoices = await listInvoices(parts.storage.durable, { ...page, businessId, limit: page.limit + 1 });
+    const shown = invoices.slice(0, page.limit);
+    const last = shown.at(-1);
+    if (last && invoices.length > shown.length) reply.header('link', linkToNext(parts.issuer, page, last.id));
+    return shown;
+  });
+}
+
+interface Page {
+  status?: string;
+  after?: string;
+  limit: number;
+}
+
+/** Empty counts as absent; a parameter that comes twice arrives as a list, and is refused. */
+function readPage(query: Record<string, unknown>): Page {
+  const { status, cursor, limit } = { ...query };
+  const page: Page = { limit: USUAL };
+  if (isSent(status)) {
+    if (typeof status !== 'string' || !STATUSES.includes(status)) throw refuse('status', STATUSES.join(', '));
+    page.status = status;
+  }
+  if (isSent(limit)) {
+    if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit)) throw refuse('limit', `1 to ${MOST}`);
+    page.limit = Number(limit);
+    if (page.limit < 1 || page.limit > MOST) throw refuse('limit', `1 to ${MOST}`);
+  }
+  if (isSent(cursor)) {
+    if (typeof cursor !== 'string' || !isId(cursor))
+      throw refuse('cursor', 'as the Link header of the last page gave it');
+    page.after = cursor.toLowerCase();
+  }
+  return page;
+}
+
+function isSent(value: unknown): boolean {
+  return value !== undefined && value !== '';
+}
+
+function refuse(name: string, values: string): ApiError {
+  return new ApiError(400, 'invalid_request', `Send ${name} at most once: ${values}.`);
+}
+
+/** RFC 8288. */
+function linkToNext(issuer: string, { status, limit }: Page, cursor: string): string {
+  const query = new URLSearchParams({ ...(status && { status }), limit: String(limit), cursor });
+  return `<${issuer}${PATH}?${query}>; rel="next"`;
+}
+
+/** Node joins a repeated header with a comma, which no UUID has. */
+function headerOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header.join(',') : header;
+}

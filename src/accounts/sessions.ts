@@ -1,0 +1,110 @@
+import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
+import { hashSecret, newSecret } from '../lib/secrets.ts';
+import type { Database } from '../storage/database.ts';
+import type { Row } from '../storage/tables.ts';
+import { findUser, type User } from './users.ts';
+
+/** A signed-in browser. `id` is what its cookie holds; only its hash is stored. */
+export interface Session {
+  id: string;
+  user: User;
+  signedInAt: number;
+}
+
+/** What a user sees of a session, on this browser or another. */
+export interface SessionSummary {
+  idHash: string;
+  browser: string;
+  address: string;
+  signedInAt: number;
+  lastSeenAt: number;
+}
+
+const IDLE_LIFETIME = 12 * HOUR;
+export const ABSOLUTE_LIFETIME = 30 * DAY;
+
+/** Being seen is written down at most this often: a page view should not cost a write. */
+const SEEN_EVERY = MINUTE;
+
+export async function startSession(
+  db: Database,
+  { user, browser, address }: { user: User; browser: string; address: string },
+  now: number,
+): Promise<Session> {
+  const id = newSecret();
+  await db
+    .insertInto('sessions')
+    .values({
+      id_hash: hashSecret(id),
+      user_id: user.id,
+      browser: browser.slice(0, 200),
+      address,
+      signed_in_at: now,
+      last_seen_at: now,
+      expires_at: now + IDLE_LIFETIME,
+    })
+    .execute();
+  return { id, user, signedInAt: now };
+}
+
+export async function findSession(db: Database, id: string, now: number): Promise<Session | undefined> {
+  const row = await db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('id_hash', '=', hashSecret(id))
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  const user = row && (await findUser(db, row.user_id));
+  if (!user || user.disabledAt !== null) return undefined;
+  if (now - row.last_seen_at >= SEEN_EVERY) await seeSession(db, row, now);
+  return { id, user, signedInAt: row.signed_in_at };
+}
+
+export async function listSessions(db: Database, userId: string, now: number): Promise<SessionSummary[]> {
+  const rows = await db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', now)
+    .orderBy('last_seen_at', 'desc')
+    .execute();
+  return rows.map((row) => ({
+    idHash: row.id_hash,
+    browser: row.browser,
+    address: row.address,
+    signedInAt: row.signed_in_at,
+    lastSeenAt: row.last_seen_at,
+  }));
+}
+
+export async function endSession(db: Database, id: string): Promise<void> {
+  await db.deleteFrom('sessions').where('id_hash', '=', hashSecret(id)).execute();
+}
+
+export async function endOtherSessions(db: Database, session: Session): Promise<void> {
+  await db
+    .deleteFrom('sessions')
+    .where('user_id', '=', session.user.id)
+    .where('id_hash', '!=', hashSecret(session.id))
+    .execute();
+}
+
+export async function endAllSessions(db: Database, userId: string): Promise<void> {
+  await db.deleteFrom('sessions').where('user_id', '=', userId).execute();
+}
+
+export async function removeExpiredSessions(db: Database, limit: number, now: number): Promise<number> {
+  const expired = db
+    .selectFrom('sessions')
+    .select('id_hash')
+    .where('expires_at', '<=', now)
+    .orderBy('expires_at')
+    .limit(limit);
+  const result = await db.deleteFrom('sessions').where('id_hash', 'in', expired).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+async function seeSession(db: Database, row: Row<'sessions'>, now: number): Promise<void> {
+  const expires_at = Math.min(now + IDLE_LIFETIME, row.signed_in_at + ABSOLUTE_LIFETIME);
+  await db.updateTable('sessions').set({ last_seen_at: now, expires_at }).where('id_hash', '=', row.id_hash).execute();
+}

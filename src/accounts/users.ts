@@ -1,0 +1,124 @@
+import { FormError } from '../lib/errors.ts';
+import { isId, newId } from '../lib/ids.ts';
+import { readName } from '../lib/names.ts';
+import { hashPassword, isCommonPassword, isPassword } from '../lib/passwords.ts';
+import type { Database } from '../storage/database.ts';
+import type { Row } from '../storage/tables.ts';
+
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+  isPlatformAdmin: boolean;
+  currentBusinessId: string | null;
+  createdAt: number;
+  disabledAt: number | null;
+}
+
+export interface NewUser {
+  email: string;
+  name: string;
+  password: string;
+  isPlatformAdmin: boolean;
+}
+
+export async function addUser(db: Database, user: NewUser, now: number): Promise<User> {
+  const email = readEmail(user.email);
+  await refuseWeakPassword(user.password, email);
+  const row = {
+    id: newId(now),
+    email,
+    name: readName('name', user.name),
+    password_hash: await hashPassword(user.password),
+    platform_admin: user.isPlatformAdmin ? 1 : 0,
+    current_business_id: null,
+    created_at: now,
+    disabled_at: null,
+  };
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('users')
+    .values(row)
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .executeTakeFirstOrThrow();
+  if (!numInsertedOrUpdatedRows) throw new FormError('email', `There is a user with the email ${email} already.`);
+  return fromRow(row);
+}
+
+export async function findUser(db: Database, id: string): Promise<User | undefined> {
+  if (!isId(id)) return undefined;
+  const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && fromRow(row);
+}
+
+export async function findUserByEmail(db: Database, email: string): Promise<User | undefined> {
+  const row = await findRowByEmail(db, email);
+  return row && fromRow(row);
+}
+
+export async function listUsers(db: Database): Promise<User[]> {
+  return (await db.selectFrom('users').selectAll().orderBy('email').execute()).map(fromRow);
+}
+
+/** Takes as long, and says as little, for an unknown email as for a wrong password. */
+export async function authenticateUser(db: Database, email: string, password: string): Promise<User | undefined> {
+  const row = await findRowByEmail(db, email);
+  const matches = await isPassword(password, row?.password_hash);
+  return row && matches && row.disabled_at === null ? fromRow(row) : undefined;
+}
+
+export async function setPassword(db: Database, user: User, password: string): Promise<void> {
+  await refuseWeakPassword(password, user.email);
+  const password_hash = await hashPassword(password);
+  await db.updateTable('users').set({ password_hash }).where('id', '=', user.id).execute();
+}
+
+export async function setCurrentBusiness(db: Database, userId: string, businessId: string): Promise<void> {
+  await db.updateTable('users').set({ current_business_id: businessId }).where('id', '=', userId).execute();
+}
+
+/** A disabled user's sessions and tokens stop at their very next use. What the user had allowed is kept. */
+export async function disableUser(db: Database, userId: string, now: number): Promise<void> {
+  await db.updateTable('users').set({ disabled_at: now }).where('id', '=', userId).execute();
+}
+
+export async function enableUser(db: Database, userId: string): Promise<void> {
+  await db.updateTable('users').set({ disabled_at: null }).where('id', '=', userId).execute();
+}
+
+function findRowByEmail(db: Database, email: string) {
+  return db.selectFrom('users').selectAll().where('email', '=', inOneForm(email)).executeTakeFirst();
+}
+
+function readEmail(text: string): string {
+  const email = inOneForm(text);
+  if (!/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(email) || email.length > 254) {
+    throw new FormError('email', 'Enter an email address, like ada@example.com.');
+  }
+  return email;
+}
+
+function inOneForm(email: string): string {
+  return email.trim().normalize('NFC').toLowerCase();
+}
+
+async function refuseWeakPassword(password: string, email: string): Promise<void> {
+  const length = [...password].length;
+  if (length < 8) throw new FormError('password', 'Use at least 8 characters.');
+  if (length > 1024) throw new FormError('password', 'Use at most 1,024 characters.');
+  if (password.toLowerCase() === email) throw new FormError('password', 'Use something other than the email address.');
+  if (await isCommonPassword(password)) {
+    throw new FormError('password', 'This is one of the passwords that attackers try first. Choose another.');
+  }
+}
+
+function fromRow(row: Row<'users'>): User {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    isPlatformAdmin: row.platform_admin === 1,
+    currentBusinessId: row.current_business_id,
+    createdAt: row.created_at,
+    disabledAt: row.disabled_at,
+  };
+}

@@ -1,0 +1,73 @@
+import { MINUTE } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import { hashSecret, newSecret, sameText } from '../lib/secrets.ts';
+import type { Database } from '../storage/database.ts';
+import type { Row } from '../storage/tables.ts';
+
+/** What can be told of a secret after the one time it was shown. */
+export interface AppSecret {
+  id: string;
+  /** Its last four characters. */
+  hint: string;
+  createdAt: number;
+  lastUsedAt: number | null;
+}
+
+/** An app has at most two secrets, so that one can be replaced while the other is still in use. */
+const SLOTS = [1, 2];
+
+/** Use is written down at most this often: a refresh should not cost a second write. */
+const USED_EVERY = MINUTE;
+
+export async function addSecret(db: Database, appId: string, now: number): Promise<string> {
+  const secret = newSecret('gcs_');
+  for (const slot of SLOTS) {
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto('app_secrets')
+      .values({
+        id: newId(now),
+        app_id: appId,
+        slot,
+        secret_hash: hashSecret(secret),
+        hint: secret.slice(-4),
+        created_at: now,
+        last_used_at: null,
+      })
+      .onConflict((conflict) => conflict.columns(['app_id', 'slot']).doNothing())
+      .executeTakeFirstOrThrow();
+    if (numInsertedOrUpdatedRows) return secret;
+  }
+  throw new FormError('secret', 'An app has at most two secrets. Remove the old one first.');
+}
+
+export async function removeSecret(db: Database, appId: string, secretId: string): Promise<void> {
+  const secrets = await listSecrets(db, appId);
+  if (secrets.length < 2) throw new FormError('secret', 'This is the only secret. Add a new one first.');
+  await db.deleteFrom('app_secrets').where('app_id', '=', appId).where('id', '=', secretId).execute();
+}
+
+export async function listSecrets(db: Database, appId: string): Promise<AppSecret[]> {
+  return (await selectSecrets(db, appId)).map((row) => ({
+    id: row.id,
+    hint: row.hint,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+  }));
+}
+
+export async function isSecret(db: Database, appId: string, presented: string, now: number): Promise<boolean> {
+  const hash = hashSecret(presented);
+  const row = (await selectSecrets(db, appId)).find(({ secret_hash }) => sameText(secret_hash, hash));
+  if (!row) return false;
+  if (now - (row.last_used_at ?? 0) >= USED_EVERY) await useSecret(db, row, now);
+  return true;
+}
+
+function selectSecrets(db: Database, appId: string) {
+  return db.selectFrom('app_secrets').selectAll().where('app_id', '=', appId).orderBy('created_at').execute();
+}
+
+async function useSecret(db: Database, row: Row<'app_secrets'>, now: number): Promise<void> {
+  await db.updateTable('app_secrets').set({ last_used_at: now }).where('id', '=', row.id).execute();
+}

@@ -1,0 +1,50 @@
+import { FormError } from '../lib/errors.ts';
+
+const MOST = 20;
+const LONGEST = 2000;
+
+/** RFC 3986's characters, less `#` and `*`. A URL parser is more lenient, and parsers differ in how. */
+const PLAIN = /^(?:[A-Za-z0-9\-._~:/?[\]@!$&'()+,;=]|%[0-9A-Fa-f]{2})+$/;
+
+/** RFC 8252 §7.3: a native app cannot know beforehand which port it will get. */
+const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(?=[/?])/;
+
+export function readRedirectUris(texts: readonly string[]): string[] {
+  const uris = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))];
+  if (uris.length === 0) throw new FormError('redirect_uris', 'Enter at least one redirect URI.');
+  if (uris.length > MOST) throw new FormError('redirect_uris', `Enter at most ${MOST} redirect URIs.`);
+  for (const uri of uris) refuseUnsafe(uri);
+  return uris;
+}
+
+/** Byte for byte (RFC 9700 §4.1.3), but for the port of a loopback address. */
+export function isRegistered(registered: readonly string[], sent: string): boolean {
+  return registered.some((uri) => uri === sent || (isLoopback(uri) && isSound(sent) && anyPort(uri) === anyPort(sent)));
+}
+
+function refuseUnsafe(uri: string): void {
+  const wrong = (sentence: string) => new FormError('redirect_uris', `${uri.slice(0, 100)}: ${sentence}`);
+  if (uri.length > LONGEST) throw wrong(`a redirect URI has at most ${LONGEST} characters.`);
+  if (uri.includes('#')) throw wrong('a redirect URI has no fragment (#).');
+  if (uri.includes('*')) throw wrong('a redirect URI has no wildcard (*); register each address.');
+  const url = URL.parse(uri);
+  if (!url || !PLAIN.test(uri)) throw wrong('this is not a complete URL, like https://app.example.com/callback.');
+  const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && local)) {
+    throw wrong('use https, or http on localhost, 127.0.0.1 or [::1].');
+  }
+  if (url.username || url.password) throw wrong('a redirect URI has no user name or password.');
+  if (url.href !== uri) throw wrong(`write it as ${url.href}`);
+}
+
+function isSound(uri: string): boolean {
+  return PLAIN.test(uri) && URL.parse(uri)?.href === uri;
+}
+
+function isLoopback(uri: string): boolean {
+  return LOOPBACK_PORT.test(uri);
+}
+
+function anyPort(uri: string): string {
+  return uri.replace(LOOPBACK_PORT, '$1');
+}

@@ -1,0 +1,31 @@
+import { removeExpiredSessions } from './accounts/sessions.ts';
+import { removeOldEvents } from './events/events.ts';
+import { type Clock, SECOND } from './lib/clock.ts';
+import { removeDeadGrants } from './oauth/grants.ts';
+import { removeExpiredRevocations } from './oauth/revoked-access-tokens.ts';
+import type { Database } from './storage/database.ts';
+
+const EVERY = 5 * SECOND;
+const BATCH = 500;
+
+/** Each removes at most so many rows that no longer matter, found by an index, and says how many it removed. */
+const REMOVALS = [removeDeadGrants, removeExpiredRevocations, removeExpiredSessions, removeOldEvents];
+
+export async function cleanUp(db: Database, now: number): Promise<number> {
+  let removed = 0;
+  for (const remove of REMOVALS) removed += await remove(db, BATCH, now);
+  return removed;
+}
+
+/** A little at a time, for as long as the server runs. Returns how to stop. */
+export function keepClean(db: Database, clock: Clock, report: (error: unknown) => void): () => Promise<void> {
+  let work = Promise.resolve();
+  const timer = setInterval(() => {
+    work = work.then(() => cleanUp(db, clock())).then(() => undefined, report);
+  }, EVERY);
+  timer.unref();
+  return async () => {
+    clearInterval(timer);
+    await work;
+  };
+}

@@ -1,0 +1,117 @@
+import { findBusiness } from '../accounts/businesses.ts';
+import { addSecret, listSecrets, removeSecret } from '../apps/app-secrets.ts';
+import {
+  type App,
+  deleteApp,
+  disableApp,
+  enableApp,
+  findApp,
+  listBusinessApps,
+  listPlatformApps,
+  registerApp,
+} from '../apps/apps.ts';
+import { FormError } from '../lib/errors.ts';
+import { readScopes, SCOPES, scopeNames } from '../oauth/scopes.ts';
+import type { Database } from '../storage/database.ts';
+import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
+
+const APP = { value: 'ID', help: 'The app’s client_id', required: true };
+
+export const appCommands: Command[] = [
+  {
+    name: 'app add',
+    summary: 'Register an app; prints its client_secret, which is shown this once',
+    options: {
+      name: { value: 'NAME', help: 'What users see', required: true },
+      'redirect-uri': { value: 'URL', help: 'Where users are sent afterwards', required: true, many: true },
+      scope: { value: 'SCOPE', help: 'A scope the app may ask for', required: true, many: true },
+      business: { value: 'ID', help: 'The business that owns it' },
+      'any-business': { help: 'Let users of any business connect it' },
+      platform: { help: 'A first-party app of the platform, which asks for no consent' },
+      'require-pkce': { help: 'Refuse requests without PKCE' },
+    },
+    run: (options, env) =>
+      withStorage(env, (storage) =>
+        storage.atomically(async (db) => {
+          const { app, secret } = await registerApp(db, await readApp(db, options), Date.now());
+          return { ...describe(app), client_secret: secret };
+        }),
+      ),
+  },
+  {
+    name: 'app list',
+    summary: 'List the apps of a business, or the first-party ones',
+    options: { business: { value: 'ID', help: 'The business; left out, the platform' } },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const businessId = options.text('business');
+        const apps = businessId ? await listBusinessApps(durable, businessId) : await listPlatformApps(durable);
+        return { apps: apps.map(describe) };
+      }),
+  },
+  onApp('app disable', 'Stop an app at once, until it is enabled again', (db, app) =>
+    disableApp(db, app.id, Date.now()),
+  ),
+  onApp('app enable', 'Let a disabled app go on', (db, app) => enableApp(db, app.id)),
+  onApp('app delete', 'Delete an app and end all its tokens, for good', (db, app) => deleteApp(db, app.id, Date.now())),
+  onApp('app add-secret', 'Add a second secret; prints it, this once', async (db, app) => ({
+    client_secret: await addSecret(db, app.id, Date.now()),
+  })),
+  onApp('app list-secrets', 'List an app’s secrets by their ids and last characters', async (db, app) => ({
+    secrets: await listSecrets(db, app.id),
+  })),
+  {
+    name: 'app remove-secret',
+    summary: 'Remove one of an app’s two secrets',
+    options: { app: APP, secret: { value: 'ID', help: 'The secret’s id, from app list-secrets', required: true } },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const app = required(await findApp(durable, options.text('app')), 'app', 'app');
+        await removeSecret(durable, app.id, options.text('secret'));
+        return { ...describe(app), secrets: await listSecrets(durable, app.id) };
+      }),
+  },
+];
+
+/** A command that names one app, does one thing to it, and prints it as it is afterwards. */
+function onApp(name: string, summary: string, act: (db: Database, app: App) => Promise<unknown>): Command {
+  return {
+    name,
+    summary,
+    options: { app: APP },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const app = required(await findApp(durable, options.text('app')), 'app', 'app');
+        const result = await act(durable, app);
+        return { ...describe((await findApp(durable, app.id)) ?? app), ...(result as object | undefined) };
+      }),
+  };
+}
+
+async function readApp(db: Database, options: Options) {
+  const businessId = options.text('business');
+  if ((businessId !== '') === options.flag('platform'))
+    throw new UsageError('Give either --business ID or --platform.');
+  if (options.flag('platform') && options.flag('any-business')) {
+    throw new UsageError('--any-business goes with --business: a platform app acts in any business anyway.');
+  }
+  if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
+  const { scopes, unknown } = readScopes(options.list('scope').flatMap((text) => text.split(/[\s,]+/)));
+  if (unknown.length > 0) {
+    const known = SCOPES.map(({ name }) => name).join(', ');
+    throw new FormError('scope', `No such scope: ${unknown.join(' ')}. There are ${known}.`);
+  }
+  return {
+    name: options.text('name'),
+    redirectUris: options.list('redirect-uri'),
+    allowedScopes: scopes,
+    openToAnyBusiness: options.flag('any-business'),
+    requiresPkce: options.flag('require-pkce'),
+    ownerBusinessId: businessId || null,
+    createdBy: null,
+  };
+}
+
+function describe({ id, allowedScopes, ...app }: App) {
+  return { client_id: id, ...app, allowedScopes: scopeNames(allowedScopes) };
+}

@@ -1,0 +1,76 @@
+import { parseArgs } from 'node:util';
+import { readDatabaseUrl } from '../config.ts';
+import { FormError } from '../lib/errors.ts';
+import { openStorage, type Storage } from '../storage/database.ts';
+import { migrate } from '../storage/migrate.ts';
+
+/** One file of this folder is one or a few of these, about one noun. */
+export interface Command {
+  /** How it is called, like `business add`. */
+  name: string;
+  summary: string;
+  options: Record<string, Option>;
+  /** What it returns is printed: in lines for people, or as one JSON object with `--json`. */
+  run(options: Options, env: NodeJS.ProcessEnv): Promise<object | undefined>;
+}
+
+export interface Option {
+  help: string;
+  /** What stands for the value in the help text; without it the option is a flag. */
+  value?: string;
+  required?: boolean;
+  /** May be given more than once. */
+  many?: boolean;
+}
+
+export interface Options {
+  /** The value, or an empty text where it was left out. */
+  text(name: string): string;
+  list(name: string): string[];
+  flag(name: string): boolean;
+}
+
+/** The call makes no sense as it stands; the sentence says how to mend it. */
+export class UsageError extends Error {}
+
+export function readOptions(command: Command, args: string[]): Options {
+  const { values } = parse(command, args);
+  for (const [name, { required }] of Object.entries(command.options)) {
+    if (required && values[name] === undefined) throw new UsageError(`--${name} is missing.`);
+  }
+  return {
+    text: (name) => String(values[name] ?? ''),
+    list: (name) => (values[name] ?? []) as string[],
+    flag: (name) => values[name] === true,
+  };
+}
+
+function parse(command: Command, args: string[]) {
+  const options = Object.entries<Partial<Option>>({ ...command.options, json: {}, help: {} }).map(
+    ([name, { value, many = false }]) => [name, { type: value ? 'string' : 'boolean', multiple: many }] as const,
+  );
+  try {
+    return parseArgs({ args, options: Object.fromEntries(options), strict: true, allowPositionals: false });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error));
+  }
+}
+
+/** An administrative act: on the same database as the server, whether or not it runs. */
+export async function withStorage<Result>(
+  env: NodeJS.ProcessEnv,
+  work: (storage: Storage) => Promise<Result>,
+): Promise<Result> {
+  const storage = openStorage(readDatabaseUrl(env));
+  try {
+    await migrate(storage);
+    return await work(storage);
+  } finally {
+    await storage.close();
+  }
+}
+
+export function required<Found>(found: Found | undefined, option: string, what: string): Found {
+  if (found === undefined) throw new FormError(option, `There is no ${what} with this id.`);
+  return found;
+}

@@ -1,0 +1,65 @@
+import { SettingRefused } from '../config.ts';
+import { FormError } from '../lib/errors.ts';
+import { StorageRefused, StorageUnavailable } from '../storage/database.ts';
+import { appCommands } from './apps.ts';
+import { businessCommands } from './businesses.ts';
+import { type Command, readOptions, UsageError } from './command.ts';
+import { demoCommand } from './demo.ts';
+import { helpFor, overview } from './help.ts';
+import { invoiceCommands } from './invoices.ts';
+import { memberCommands } from './members.ts';
+import { migrateCommand } from './migrate.ts';
+import { formatResult } from './output.ts';
+import { serveCommand } from './serve.ts';
+import { userCommands } from './users.ts';
+
+const COMMANDS: Command[] = [
+  serveCommand,
+  demoCommand,
+  migrateCommand,
+  ...businessCommands,
+  ...userCommands,
+  ...memberCommands,
+  ...appCommands,
+  ...invoiceCommands,
+];
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  const words = args.slice(0, args.findIndex((arg) => arg.startsWith('-')) >>> 0);
+  if (words.length === 0) {
+    console.log(overview(COMMANDS));
+    return args.length === 0 || args.includes('--help') ? 0 : 1;
+  }
+  const command = COMMANDS.find(({ name }) => name === words.join(' '));
+  if (!command) {
+    console.error(`There is no command '${words.join(' ')}'.\n\n${overview(COMMANDS)}`);
+    return 1;
+  }
+  if (args.includes('--help')) {
+    console.log(helpFor(command));
+    return 0;
+  }
+  return run(command, args.slice(words.length));
+}
+
+async function run(command: Command, args: string[]): Promise<number> {
+  try {
+    const result = await command.run(readOptions(command, args), process.env);
+    if (result) console.log(args.includes('--json') ? JSON.stringify(result) : formatResult(result));
+    return 0;
+  } catch (error) {
+    console.error(explain(command, error));
+    return 1;
+  }
+}
+
+/** One sentence for whatever the caller can mend; anything else is a bug, and shows all of itself. */
+function explain({ name }: Command, error: unknown): unknown {
+  if (error instanceof UsageError) return `${error.message} See: gatehouse ${name} --help`;
+  if (error instanceof FormError) return `--${error.field.replace('_uris', '-uri')}: ${error.message}`;
+  if (error instanceof SettingRefused || error instanceof StorageRefused) return error.message;
+  if (error instanceof StorageUnavailable) return `${error.message} DATABASE_URL says which one.`;
+  return error;
+}

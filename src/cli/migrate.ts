@@ -1,0 +1,18 @@
+import { readDatabaseUrl } from '../config.ts';
+import { openStorage } from '../storage/database.ts';
+import { migrate } from '../storage/migrate.ts';
+import type { Command } from './command.ts';
+
+export const migrateCommand: Command = {
+  name: 'migrate',
+  summary: 'Bring the database up to date',
+  options: {},
+  async run(_, env) {
+    const storage = openStorage(readDatabaseUrl(env));
+    try {
+      return { applied: await migrate(storage) };
+    } finally {
+      await storage.close();
+    }
+  },
+};

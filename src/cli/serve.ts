@@ -1,0 +1,23 @@
+import { readSettings } from '../config.ts';
+import { startServer } from '../server.ts';
+import type { Command } from './command.ts';
+
+export const serveCommand: Command = {
+  name: 'serve',
+  summary: 'Serve both hosts until stopped; adds nothing to the database',
+  options: {},
+  async run(_, env) {
+    const settings = readSettings(env);
+    const server = await startServer(settings);
+    console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
+    await untilStopped();
+    await server.close();
+    return undefined;
+  },
+};
+
+export function untilStopped(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+}

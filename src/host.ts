@@ -1,0 +1,116 @@
+import forms from '@fastify/formbody';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type Address, SettingRefused, type Settings } from './config.ts';
+import { ApiError } from './lib/errors.ts';
+import { errorLocation } from './oauth/callback.ts';
+import { answerError } from './oauth/error-answers.ts';
+import { CallbackError, UntrustedRequest } from './oauth/errors.ts';
+import { mountAssets } from './web/assets.ts';
+import { errorPage } from './web/error-page.ts';
+import { sendPage } from './web/layout.ts';
+import { notFound, SignInNeeded } from './web/refusals.ts';
+
+const BODY_LIMIT = 64 * 1024;
+
+/** One listener: what holds for every request on it, whatever it is for. */
+export function newHost(settings: Settings): FastifyInstance {
+  const host: FastifyInstance = openHost(settings);
+  const isSecure = settings.baseUrl.startsWith('https:');
+  host.addHook('onRequest', async (_, reply) => {
+    reply.header('x-content-type-options', 'nosniff');
+    if (isSecure) reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');
+  });
+  // The path alone: a query may hold what a stranger, or a careless app, put there.
+  host.addHook('onResponse', async (request, reply) => {
+    const { method, url } = request;
+    const line = { method, path: url.split('?')[0], status: reply.statusCode, ms: Math.round(reply.elapsedTime) };
+    request.log.info(line);
+  });
+  host.setErrorHandler((error, request, reply) => refuse(settings, error, request, reply));
+  host.setNotFoundHandler((request, reply) => refuse(settings, missing(host, request, reply), request, reply));
+  host.register(mountAssets);
+  return host;
+}
+
+function openHost(settings: Settings): FastifyInstance {
+  try {
+    return fastify({
+      bodyLimit: BODY_LIMIT,
+      trustProxy: settings.trustProxy,
+      logger: { level: settings.logLevel },
+      disableRequestLogging: true,
+      forceCloseConnections: true,
+      ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+      frameworkErrors: (error, request, reply) => {
+        refuse(settings, error, request as FastifyRequest, reply as FastifyReply);
+      },
+    });
+  } catch (error) {
+    throw new SettingRefused(`TRUST_PROXY must list addresses, like 127.0.0.1,10.0.0.0/8: ${error}.`);
+  }
+}
+
+export async function listen(host: FastifyInstance, { host: name, port }: Address, setting: string): Promise<void> {
+  try {
+    await host.listen({ host: name, port });
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? error.code : error;
+    throw new SettingRefused(`Cannot listen on ${name}:${port} (${reason}). Set ${setting} to another address.`);
+  }
+}
+
+/** JSON as the contract has it, and forms as RFC 6749 has them; nothing else. */
+export function readJsonAndForms(host: FastifyInstance): void {
+  const parseJson = host.getDefaultJsonParser('error', 'error');
+  readForms(host);
+  host.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+    parseJson(request, text, (error, body) => done(error ?? findRepeated(text, body), body));
+  });
+}
+
+export function readForms(host: FastifyInstance): void {
+  host.removeAllContentTypeParsers();
+  host.register(forms, { bodyLimit: BODY_LIMIT });
+}
+
+/** JSON lets the last of two equal names win. In an object of texts, every name and every value is one quoted text. */
+function findRepeated(text: string, body: unknown): Error | null {
+  const entries = Object.entries(body ?? {});
+  const quoted = text.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
+  const isPlain = entries.every(([, value]) => typeof value === 'string');
+  return isPlain && quoted > 2 * entries.length
+    ? new ApiError(400, 'invalid_request', 'A field was sent twice.')
+    : null;
+}
+
+/** The edge: each kind of refusal is rendered here, for a program or for a person, and nowhere else. */
+function refuse(settings: Settings, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { baseUrl, platformName } = settings;
+  if (error instanceof CallbackError) return reply.redirect(errorLocation(error, baseUrl), 303);
+  if (error instanceof SignInNeeded) {
+    return reply.redirect(`/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`, 303);
+  }
+  if (isForPrograms(request.url) && !(error instanceof UntrustedRequest)) {
+    const { status, headers, body } = answerError(error, baseUrl);
+    if (status >= 500) request.log.error(error);
+    return reply.code(status).headers(headers).send(body);
+  }
+  const { status, headers, page } = errorPage(error, platformName);
+  if (status >= 500) request.log.error(error);
+  return sendPage(reply.headers(headers), page, { status });
+}
+
+/** A known address asked in the wrong way says which ways it has. */
+function missing(host: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Error {
+  const url = request.url.split('?')[0] ?? '';
+  const methods = ['GET', 'POST'].filter((method) => host.hasRoute({ url, method }));
+  if (methods.length > 0) {
+    reply.header('allow', methods.join(', '));
+    return new ApiError(405, 'invalid_request', `Use ${methods.join(' or ')} here.`);
+  }
+  return isForPrograms(url) ? new ApiError(404, 'not_found', 'There is nothing at this address.') : notFound();
+}
+
+function isForPrograms(url: string): boolean {
+  return /^\/(api|\.well-known|healthz|readyz)(\/|\?|$)/.test(url);
+}

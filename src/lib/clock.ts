@@ -1,0 +1,9 @@
+/** Milliseconds since 1970. Time is always passed in, so that a test can wind it. */
+export type Clock = () => number;
+
+export const systemClock: Clock = Date.now;
+
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;

@@ -1,0 +1,33 @@
+const markup = Symbol('markup');
+
+/** Text that this tag has made. Nothing else can make one, so nothing unescaped reaches a page. */
+export interface Html {
+  readonly [markup]: string;
+}
+
+type Value = Html | string | number | null | undefined | false | readonly Value[];
+
+export function html(strings: TemplateStringsArray, ...values: Value[]): Html {
+  return { [markup]: strings.map((string, i) => string + (i < values.length ? render(values[i]) : '')).join('') };
+}
+
+export function toText(page: Html): string {
+  return page[markup];
+}
+
+function render(value: Value): string {
+  if (value === null || value === undefined || value === false) return '';
+  if (typeof value === 'string' || typeof value === 'number') return escaped(String(value));
+  if (isList(value)) return value.map(render).join('');
+  return value[markup];
+}
+
+function isList(value: Html | readonly Value[]): value is readonly Value[] {
+  return Array.isArray(value);
+}
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+}

@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+let lastTime = 0;
+let sequence = 0;
+
+/**
+ * A UUIDv7 (RFC 9562 §5.7) of the given time, so that new rows stay together on disk. The runtime's own
+ * `randomUUIDv7` knows only the real clock, and does not order ids made within one millisecond.
+ */
+export function newId(now: number): string {
+  sequence = now === lastTime ? (sequence + 1) & 0xfff : 0;
+  lastTime = now;
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(now, 0, 6);
+  bytes.writeUInt16BE(0x7000 | sequence, 6);
+  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
+  return idFromBytes(bytes);
+}
+
+export function isId(text: string): boolean {
+  return UUID.test(text);
+}
+
+export function idToBytes(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
+}
+
+export function idFromBytes(bytes: Buffer): string {
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,63 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import { sameText } from './secrets.ts';
+
+export interface Key {
+  /** Four bytes that name the key without telling anything about it. */
+  id: Buffer;
+  mac(purpose: string, ...parts: Uint8Array[]): Buffer;
+}
+
+/** The first key signs, all of them verify: so a key can be replaced while what the old one signed still holds. */
+export interface Keyring {
+  signing: Key;
+  find(id: Uint8Array): Key | undefined;
+  all: Key[];
+}
+
+export function openKeyring(secrets: readonly string[]): Keyring {
+  const all = secrets.map(openKey);
+  const signing = all[0];
+  if (!signing) throw new Error('A keyring needs at least one key.');
+  return { signing, all, find: (id) => all.find((key) => key.id.equals(id)) };
+}
+
+/** Every purpose has a key of its own, so that a MAC made for one can never pass for another. */
+function openKey(secret: string): Key {
+  const derived = new Map<string, Buffer>();
+  const keyFor = (purpose: string) => {
+    const known = derived.get(purpose);
+    if (known) return known;
+    const key = Buffer.from(hkdfSync('sha256', secret, '', `gatehouse ${purpose}`, 32));
+    derived.set(purpose, key);
+    return key;
+  };
+  return {
+    id: keyFor('key id').subarray(0, 4),
+    mac(purpose, ...parts) {
+      const hmac = createHmac('sha256', keyFor(purpose));
+      for (const part of parts) hmac.update(part);
+      return hmac.digest();
+    },
+  };
+}
+
+export function sign(keys: Keyring, purpose: string, text: string): string {
+  return keys.signing.mac(purpose, Buffer.from(text)).toString('base64url');
+}
+
+export function isSigned(keys: Keyring, purpose: string, text: string, signature: string): boolean {
+  const bytes = Buffer.from(text);
+  return keys.all.some((key) => sameText(key.mac(purpose, bytes).toString('base64url'), signature));
+}
+
+/** A value that travels through a browser and comes back unchanged, or not at all. It is signed, not hidden. */
+export function seal(keys: Keyring, purpose: string, value: object): string {
+  const text = Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${text}.${sign(keys, purpose, text)}`;
+}
+
+export function unseal<Value>(keys: Keyring, purpose: string, sealed: string): Value | undefined {
+  const [text = '', signature = ''] = sealed.split('.');
+  if (!isSigned(keys, purpose, text, signature)) return undefined;
+  return JSON.parse(Buffer.from(text, 'base64url').toString()) as Value;
+}

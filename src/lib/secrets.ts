@@ -1,0 +1,19 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** 256 random bits behind a prefix by which people and secret scanners recognise the kind. */
+export function newSecret(prefix = ''): string {
+  return prefix + randomBytes(32).toString('base64url');
+}
+
+/** A plain hash is enough for these: there is nothing to guess in 256 random bits. Passwords go to `passwords.ts`. */
+export function hashSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url');
+}
+
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+export function sameText(a: string, b: string): boolean {
+  return sameBytes(Buffer.from(a), Buffer.from(b));
+}

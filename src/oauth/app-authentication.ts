@@ -1,0 +1,75 @@
+import { isSecret } from '../apps/app-secrets.ts';
+import { type App, findApp } from '../apps/apps.ts';
+import type { RateLimit } from '../lib/rate-limit.ts';
+import type { Database } from '../storage/database.ts';
+import { AppNotAuthenticated, OAuthError } from './errors.ts';
+
+/** What a request says of the app that sends it. */
+export interface PresentedCredentials {
+  authorization: string | undefined;
+  clientId: string | undefined;
+  clientSecret: string | undefined;
+  address: string;
+}
+
+interface Credentials {
+  clientId: string;
+  clientSecret: string;
+  usedBasic: boolean;
+}
+
+/** RFC 6749 §2.3.1. An unknown app and a wrong secret look alike. */
+export async function authenticateApp(
+  db: Database,
+  presented: PresentedCredentials,
+  failures: RateLimit,
+  now: number,
+): Promise<App> {
+  const { clientId, clientSecret, usedBasic } = readCredentials(presented);
+  const guesser = `${clientId.slice(0, 64)} ${presented.address}`;
+  await failures.check(guesser);
+  const app = await findApp(db, clientId);
+  if (app && (await isSecret(db, app.id, clientSecret, now))) return app;
+  await failures.count(guesser);
+  throw new AppNotAuthenticated(
+    "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",
+    { usedBasic },
+  );
+}
+
+export function presentsCredentials({ authorization, clientId, clientSecret }: PresentedCredentials): boolean {
+  return [authorization, clientId, clientSecret].some((part) => part !== undefined);
+}
+
+function readCredentials({ authorization, clientId, clientSecret }: PresentedCredentials): Credentials {
+  if (authorization !== undefined) {
+    const basic = readBasic(authorization);
+    if (clientSecret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {
+      throw new OAuthError('invalid_request', 'Send the credentials in the body or by HTTP Basic, not both ways.');
+    }
+    return basic;
+  }
+  if (clientId === undefined || clientSecret === undefined) {
+    const missing = clientId === undefined ? 'client_id' : 'client_secret';
+    throw new AppNotAuthenticated(`${missing} is missing. Send client_id and client_secret in the body.`, {
+      usedBasic: false,
+    });
+  }
+  return { clientId, clientSecret, usedBasic: false };
+}
+
+/** RFC 6749 §2.3.1: each half is form-encoded before the two are joined. */
+function readBasic(authorization: string): Credentials {
+  const [, encoded] = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization) ?? [];
+  const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? [];
+  if (id === undefined || secret === undefined) {
+    throw new AppNotAuthenticated('The Authorization header is not HTTP Basic with client_id and client_secret.', {
+      usedBasic: true,
+    });
+  }
+  return { clientId: formDecode(id), clientSecret: formDecode(secret), usedBasic: true };
+}
+
+function formDecode(text: string): string {
+  return new URLSearchParams(`v=${text.replaceAll('&', '%26')}`).get('v') ?? '';
+}

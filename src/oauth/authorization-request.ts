@@ -1,0 +1,159 @@
+import { type App, findApp } from '../apps/apps.ts';
+import { isRegistered } from '../apps/redirect-uris.ts';
+import type { Database } from '../storage/database.ts';
+import { type Callback, CallbackError, UntrustedRequest } from './errors.ts';
+import { isChallenge } from './pkce.ts';
+import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
+
+/** An authorize request (RFC 6749 §4.1.1) in which everything has been checked that can be without knowing the user. */
+export interface AuthorizationRequest {
+  app: App;
+  callback: Callback;
+  /** As the app sent it; null where it left it out. The token request must repeat it (RFC 6749 §4.1.3). */
+  sentRedirectUri: string | null;
+  scopes: ScopeMask;
+  prompt: 'none' | 'login' | null;
+  codeChallenge: string | null;
+}
+
+/**
+ * Checks in an order that matters: until app and address are known to belong together nothing is sent anywhere, and
+ * from then on every fault is the app's to hear.
+ */
+export async function readAuthorizationRequest(db: Database, query: string): Promise<AuthorizationRequest> {
+  const parameters = parseQuery(query);
+  const app = await findRequestedApp(db, parameters);
+  const redirectUri = readRedirectUri(app, parameters);
+  const states = parameters.get('state') ?? [];
+  const callback = { redirectUri, state: states.length === 1 ? states[0]?.raw : undefined };
+  const read = readerOf(parameters, callback);
+
+  if (!read('state')) {
+    throw new CallbackError(callback, 'invalid_request', 'Send a state: it is how your app knows its own request.');
+  }
+  readResponseType(read('response_type'), callback);
+  const scopes = readRequestedScopes(app, read('scope'), callback);
+  const prompt = readPrompt(read('prompt'), callback);
+  const codeChallenge = readChallenge(app, read('code_challenge'), read('code_challenge_method'), callback);
+  return { app, callback, sentRedirectUri: read('redirect_uri') ?? null, scopes, prompt, codeChallenge };
+}
+
+interface Value {
+  text: string;
+  raw: string;
+}
+type Parameters = Map<string, Value[]>;
+
+/** Keeps the encoded form beside the decoded one, and every value of a name. An empty value counts as absent. */
+function parseQuery(query: string): Parameters {
+  const parameters: Parameters = new Map();
+  for (const pair of query.split('&')) {
+    const [entry] = new URLSearchParams(pair);
+    if (!entry || entry[1] === '') continue;
+    const [name, text] = entry;
+    const sent = pair.slice(pair.indexOf('=') + 1);
+    // What a header could not carry as it came is encoded anew.
+    const raw = /^[\x21-\x7e]*$/.test(sent) ? sent : encodeURIComponent(text);
+    parameters.set(name, [...(parameters.get(name) ?? []), { text, raw }]);
+  }
+  return parameters;
+}
+
+async function findRequestedApp(db: Database, parameters: Parameters): Promise<App> {
+  const ids = parameters.get('client_id') ?? [];
+  const remedy = "Copy the client_id from the app's page under Settings, Developer.";
+  if (ids.length === 0) throw new UntrustedRequest('The request names no app: client_id is missing.', remedy);
+  if (ids.length > 1) throw new UntrustedRequest('client_id was sent more than once.', 'Send it exactly once.');
+  const app = await findApp(db, ids[0]?.text ?? '');
+  if (!app) throw new UntrustedRequest('No app has this client_id.', remedy);
+  if (app.disabledAt !== null) {
+    throw new UntrustedRequest(`${app.name} is disabled.`, 'Whoever registered the app can enable it again.');
+  }
+  return app;
+}
+
+function readRedirectUri(app: App, parameters: Parameters): string {
+  const sent = parameters.get('redirect_uri') ?? [];
+  if (sent.length > 1) throw new UntrustedRequest('redirect_uri was sent more than once.', 'Send it exactly once.');
+  const uri = sent[0]?.text;
+  const [only, ...others] = app.redirectUris;
+  if (uri === undefined) {
+    if (only !== undefined && others.length === 0) return only;
+    throw new UntrustedRequest(
+      'redirect_uri is missing, and the app has several.',
+      'Send one of the redirect URIs that are registered for the app.',
+    );
+  }
+  if (!isRegistered(app.redirectUris, uri)) {
+    throw new UntrustedRequest(
+      `${uri.slice(0, 200)} is not a redirect URI of ${app.name}.`,
+      "Register exactly this address on the app's page under Settings, Developer, or send one that is registered: " +
+        'every character counts.',
+    );
+  }
+  return uri;
+}
+
+/** RFC 6749 §3.1: a parameter must not be sent more than once. */
+function readerOf(parameters: Parameters, callback: Callback) {
+  return (name: string): string | undefined => {
+    const [value, ...more] = parameters.get(name) ?? [];
+    if (more.length > 0) throw new CallbackError(callback, 'invalid_request', `${name} was sent more than once.`);
+    return value?.text;
+  };
+}
+
+function readResponseType(type: string | undefined, callback: Callback): void {
+  if (type === 'code') return;
+  if (type === undefined) throw new CallbackError(callback, 'invalid_request', 'Send response_type=code.');
+  throw new CallbackError(
+    callback,
+    'unsupported_response_type',
+    'Only response_type=code is supported: the authorization code flow.',
+  );
+}
+
+function readRequestedScopes(app: App, text: string | undefined, callback: Callback): ScopeMask {
+  const names = splitScopes(text ?? '');
+  if (names.length === 0) {
+    throw new CallbackError(callback, 'invalid_request', 'Send scope: the names of what the app needs, with spaces.');
+  }
+  const { scopes, unknown } = readScopes(names);
+  if (unknown.length > 0) {
+    const list = unknown.join(' ').slice(0, 200);
+    throw new CallbackError(callback, 'invalid_scope', `No such scope: ${list}.`);
+  }
+  const beyond = scopesBeyond(scopes, app.allowedScopes);
+  if (beyond !== 0) {
+    throw new CallbackError(
+      callback,
+      'invalid_scope',
+      `The app is not registered for: ${formatScopes(beyond)}. Add it to the app's allowed scopes, or leave it out.`,
+    );
+  }
+  return scopes;
+}
+
+function readPrompt(prompt: string | undefined, callback: Callback): 'none' | 'login' | null {
+  if (prompt === undefined) return null;
+  if (prompt === 'none' || prompt === 'login') return prompt;
+  throw new CallbackError(callback, 'invalid_request', 'prompt is none or login, or left out.');
+}
+
+/** RFC 7636 §4.3. A challenge without a method would mean `plain`, which protects nothing. */
+function readChallenge(
+  app: App,
+  challenge: string | undefined,
+  method: string | undefined,
+  callback: Callback,
+): string | null {
+  const refuse = (description: string) => new CallbackError(callback, 'invalid_request', description);
+  if (challenge === undefined) {
+    if (method !== undefined) throw refuse('code_challenge_method came without a code_challenge.');
+    if (app.requiresPkce) throw refuse('This app requires PKCE: send code_challenge and code_challenge_method=S256.');
+    return null;
+  }
+  if (method !== 'S256') throw refuse('Send code_challenge_method=S256: no other method is supported.');
+  if (!isChallenge(challenge)) throw refuse('code_challenge is the base64url of a SHA-256: 43 characters.');
+  return challenge;
+}

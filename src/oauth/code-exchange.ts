@@ -1,0 +1,75 @@
+import type { App } from '../apps/apps.ts';
+import { isRegistered } from '../apps/redirect-uris.ts';
+import type { Keyring } from '../lib/keyring.ts';
+import type { Storage } from '../storage/database.ts';
+import { OAuthError } from './errors.ts';
+import { explain } from './grant-reasons.ts';
+import { type Grant, markExchanged, revokeGrant } from './grants.ts';
+import { answersChallenge } from './pkce.ts';
+import { describeUnproven, proveToken } from './token-proof.ts';
+import { issueTokens, type TokenResponse } from './token-response.ts';
+
+export interface CodeExchange {
+  code: string;
+  redirectUri: string | undefined;
+  codeVerifier: string | undefined;
+}
+
+/** RFC 6749 §4.1.3. The checks are in this order so that only the app itself can spend its code, and only once. */
+export async function exchangeCode(
+  { storage, keys }: { storage: Storage; keys: Keyring },
+  app: App,
+  exchange: CodeExchange,
+  now: number,
+): Promise<TokenResponse> {
+  const proven = await proveToken(storage.durable, keys, 'code', exchange.code);
+  if (!proven) throw new OAuthError('invalid_grant', describeUnproven('code', exchange.code));
+  const { grant } = proven;
+  if (grant.appId !== app.id) throw new OAuthError('invalid_grant', 'This code was issued to another app.');
+  if (grant.exchangedAt !== null) await refuseReuse(storage, grant, now);
+  if (grant.deadBecause) throw new OAuthError('invalid_grant', explain(grant.deadBecause));
+  refuseExpired(grant, now);
+  refuseOtherRedirectUri(grant, app, exchange.redirectUri);
+  await refuseWrongVerifier(storage, grant, exchange.codeVerifier, now);
+
+  const first = await markExchanged(storage.durable, grant.id, now);
+  if (!first) return refuseReuse(storage, grant, now);
+  return issueTokens(keys, { ...grant, rotatedAt: now }, grant.scopes, now);
+}
+
+/** RFC 6749 §4.1.2: a code that comes twice may have been stolen, so what it first gave is revoked too. */
+async function refuseReuse(storage: Storage, grant: Grant, now: number): Promise<never> {
+  await revokeGrant(storage, grant.id, 'code_reused', now);
+  throw new OAuthError('invalid_grant', explain(grant.deadBecause ?? 'code_reused'));
+}
+
+function refuseExpired(grant: Grant, now: number): void {
+  if (now < grant.codeExpiresAt) return;
+  throw new OAuthError(
+    'invalid_grant',
+    'This code has expired: codes last 10 minutes. Start again at the authorize endpoint.',
+  );
+}
+
+function refuseOtherRedirectUri(grant: Grant, app: App, sent: string | undefined): void {
+  const fits =
+    grant.redirectUri === null
+      ? sent === undefined || isRegistered(app.redirectUris, sent)
+      : sent === grant.redirectUri;
+  if (fits) return;
+  throw new OAuthError('invalid_grant', 'Send the same redirect_uri as in the authorize request, to the letter.');
+}
+
+/** A wrong verifier spends the code: there is no second guess. */
+async function refuseWrongVerifier(storage: Storage, grant: Grant, verifier: string | undefined, now: number) {
+  if (grant.codeChallenge === null && verifier === undefined) return;
+  if (grant.codeChallenge !== null && verifier !== undefined && answersChallenge(verifier, grant.codeChallenge)) return;
+  await revokeGrant(storage, grant.id, 'code_verifier_wrong', now);
+  throw new OAuthError('invalid_grant', describeWrongVerifier(grant, verifier));
+}
+
+function describeWrongVerifier(grant: Grant, verifier: string | undefined): string {
+  if (grant.codeChallenge === null) return 'A code_verifier came, but the authorize request had no code_challenge.';
+  if (verifier === undefined) return 'Send the code_verifier: the authorize request had a code_challenge.';
+  return explain('code_verifier_wrong');
+}

@@ -1,0 +1,64 @@
+/** RFC 6749 §4.1.2.1 and §5.2, with the two that `prompt=none` adds (OpenID Connect Core §3.1.2.6). */
+export type OAuthErrorCode =
+  | 'invalid_request'
+  | 'invalid_client'
+  | 'invalid_grant'
+  | 'unauthorized_client'
+  | 'unsupported_grant_type'
+  | 'unsupported_response_type'
+  | 'invalid_scope'
+  | 'access_denied'
+  | 'login_required'
+  | 'consent_required';
+
+/** A refusal to an app's developer: the code is the RFC's, the sentence says what to do. */
+export class OAuthError extends Error {
+  readonly code: OAuthErrorCode;
+
+  constructor(code: OAuthErrorCode, description: string) {
+    super(description);
+    this.code = code;
+  }
+}
+
+/** The app's own credentials are missing or wrong. HTTP Basic needs an answer in kind (RFC 6749 §5.2). */
+export class AppNotAuthenticated extends OAuthError {
+  readonly usedBasic: boolean;
+
+  constructor(description: string, { usedBasic }: { usedBasic: boolean }) {
+    super('invalid_client', description);
+    this.usedBasic = usedBasic;
+  }
+}
+
+/** Told to the app by way of the user's browser, at an address that is known to be the app's. */
+export class CallbackError extends OAuthError {
+  readonly callback: Callback;
+
+  constructor(callback: Callback, code: OAuthErrorCode, description: string) {
+    super(code, description);
+    this.callback = callback;
+  }
+}
+
+/** The app or its address cannot be trusted: shown on a page, and never a redirect (RFC 6749 §3.1.2.4). */
+export class UntrustedRequest extends OAuthError {
+  readonly remedy: string;
+
+  constructor(description: string, remedy: string) {
+    super('invalid_request', description);
+    this.remedy = remedy;
+  }
+}
+
+/** Where an authorize request is answered. */
+export interface Callback {
+  redirectUri: string;
+  /** Still percent-encoded as it came, so that the app gets back the very same bytes. */
+  state: string | undefined;
+}
+
+/** RFC 6749 §5.2 allows printable ASCII without quote and backslash; what a stranger sent may hold anything. */
+export function inErrorCharacters(text: string): string {
+  return text.replaceAll('"', "'").replace(/[^\x20-\x5b\x5d-\x7e]/g, '?');
+}

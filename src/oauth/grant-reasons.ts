@@ -1,0 +1,49 @@
+/** Every dead grant knows why, and tells the app that holds it. */
+export type Reason =
+  | 'revoked_by_app'
+  | 'disconnected_by_user'
+  | 'code_reused'
+  | 'code_verifier_wrong'
+  | 'refresh_token_reused'
+  | 'app_deleted'
+  | 'app_disabled'
+  | 'user_disabled'
+  | 'member_removed';
+
+const SENTENCES: Record<Reason, string> = {
+  revoked_by_app: 'The app revoked this grant itself.',
+  disconnected_by_user: 'The user disconnected the app.',
+  code_reused: 'The code of this grant was sent twice, so everything it gave was revoked: a code works once.',
+  code_verifier_wrong: 'The code_verifier did not fit the code_challenge, and that used the code up.',
+  refresh_token_reused:
+    'A refresh token of this grant was sent again after it had been replaced, so the grant was revoked: someone may ' +
+    'have copied it. Always store the newest refresh token before you use it.',
+  app_deleted: 'The app was deleted.',
+  app_disabled: 'The app is disabled.',
+  user_disabled: 'The user who allowed this is disabled.',
+  member_removed: 'The user who allowed this is no longer a member of the business.',
+};
+
+/** A reason in words, followed by its name, which a program can look for. */
+export function explain(reason: Reason): string {
+  return `${SENTENCES[reason]} (${reason})`;
+}
+
+interface Standing {
+  created_at: number;
+  revoked_reason: string | null;
+  app_disabled_at: number | null;
+  app_deleted_at: number | null;
+  user_disabled_at: number | null;
+  member_since: number | null;
+}
+
+/** A membership younger than the grant is another one: what a removed member allowed does not come back with them. */
+export function deathOf(standing: Standing): Reason | null {
+  if (standing.revoked_reason !== null) return standing.revoked_reason as Reason;
+  if (standing.app_deleted_at !== null) return 'app_deleted';
+  if (standing.app_disabled_at !== null) return 'app_disabled';
+  if (standing.user_disabled_at !== null) return 'user_disabled';
+  if (standing.member_since === null || standing.member_since > standing.created_at) return 'member_removed';
+  return null;
+}

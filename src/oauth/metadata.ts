@@ -1,0 +1,23 @@
+import { SCOPES } from './scopes.ts';
+
+const AUTH_METHODS = ['client_secret_post', 'client_secret_basic'];
+
+/** RFC 8414 §2. */
+export function serverMetadata(issuer: string) {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/api/v1/oauth/authorize`,
+    token_endpoint: `${issuer}/api/v1/oauth/token`,
+    revocation_endpoint: `${issuer}/api/v1/oauth/revoke`,
+    introspection_endpoint: `${issuer}/api/v1/oauth/introspect`,
+    scopes_supported: SCOPES.map(({ name }) => name),
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: AUTH_METHODS,
+    revocation_endpoint_auth_methods_supported: [...AUTH_METHODS, 'none'],
+    introspection_endpoint_auth_methods_supported: AUTH_METHODS,
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  };
+}

@@ -1,0 +1,70 @@
+import type { App } from '../apps/apps.ts';
+import type { Keyring } from '../lib/keyring.ts';
+import type { Storage } from '../storage/database.ts';
+import { OAuthError } from './errors.ts';
+import { explain } from './grant-reasons.ts';
+import { type Grant, revokeGrant, rotate } from './grants.ts';
+import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
+import { describeUnproven, proveToken } from './token-proof.ts';
+import { issueTokens, type TokenResponse } from './token-response.ts';
+
+export interface Refresh {
+  refreshToken: string;
+  scope: string | undefined;
+}
+
+export interface RefreshParts {
+  storage: Storage;
+  keys: Keyring;
+  /** How long a spent refresh token still gets the same answer, in milliseconds. */
+  retryWindow: number;
+}
+
+/** RFC 6749 §6, with rotation. Which of the four cases it is, the row decides (docs/decisions/0001). */
+export async function refresh(parts: RefreshParts, app: App, request: Refresh, now: number): Promise<TokenResponse> {
+  const { storage, keys } = parts;
+  const proven = await proveToken(storage.durable, keys, 'refresh', request.refreshToken);
+  if (!proven) throw new OAuthError('invalid_grant', describeUnproven('refresh', request.refreshToken));
+  const { grant, token } = proven;
+  if (grant.appId !== app.id) throw new OAuthError('invalid_grant', 'This refresh token was issued to another app.');
+  if (grant.deadBecause) throw new OAuthError('invalid_grant', explain(grant.deadBecause));
+  refuseExpired(token.expiresAt, now);
+  const scopes = readNarrowedScopes(grant, request.scope);
+
+  // Current, or ahead of a row that lost a commit: the token is proof that we issued it.
+  if (token.rotation >= grant.rotation) {
+    const first = await rotate(storage.recoverable, { grant, spent: token.rotation }, now);
+    if (!first) return refresh(parts, app, request, now);
+    return issueTokens(keys, { ...grant, rotation: token.rotation + 1, rotatedAt: now }, scopes, now);
+  }
+  // Spent a moment ago: a lost answer, two tabs or two workers. The same pair again, so the family never forks.
+  if (token.rotation === grant.rotation - 1 && isWithin(parts.retryWindow, grant.rotatedAt, now)) {
+    return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt }, scopes, now);
+  }
+  await revokeGrant(storage, grant.id, 'refresh_token_reused', now);
+  throw new OAuthError('invalid_grant', explain('refresh_token_reused'));
+}
+
+function isWithin(window: number, since: number | null, now: number): since is number {
+  return since !== null && now - since < window;
+}
+
+function refuseExpired(expiresAt: number, now: number): void {
+  if (now < expiresAt) return;
+  throw new OAuthError(
+    'invalid_grant',
+    'This refresh token has expired: it lasts 30 days from its issue. Send the user to the authorize endpoint again.',
+  );
+}
+
+/** A refresh may ask for less for this one access token, never for more; the grant keeps its scopes. */
+function readNarrowedScopes(grant: Grant, scope: string | undefined): ScopeMask {
+  const { scopes, unknown } =
+    scope === undefined ? { scopes: grant.scopes, unknown: [] } : readScopes(splitScopes(scope));
+  const beyond = scopesBeyond(scopes, grant.scopes);
+  if (unknown.length === 0 && beyond === 0 && scopes !== 0) return scopes;
+  throw new OAuthError(
+    'invalid_scope',
+    `A refresh can ask for these scopes or fewer: ${formatScopes(grant.scopes) || 'none are left'}.`,
+  );
+}

@@ -1,0 +1,25 @@
+import type { Database } from '../storage/database.ts';
+import type { OpenedToken } from './tokens.ts';
+
+/** The few access tokens that were ended before their hour was over, each forgotten once it is. */
+export async function revokeAccessToken(db: Database, { grantId, rotation, expiresAt }: OpenedToken): Promise<void> {
+  await db
+    .insertInto('revoked_access_tokens')
+    .values({ grant_id: grantId, rotation, expires_at: expiresAt })
+    .onConflict((conflict) => conflict.columns(['grant_id', 'rotation']).doNothing())
+    .execute();
+}
+
+export async function removeExpiredRevocations(db: Database, limit: number, now: number): Promise<number> {
+  const expired = db
+    .selectFrom('revoked_access_tokens')
+    .select(['grant_id', 'rotation'])
+    .where('expires_at', '<=', now)
+    .orderBy('expires_at')
+    .limit(limit);
+  const result = await db
+    .deleteFrom('revoked_access_tokens')
+    .where(({ eb, refTuple }) => eb(refTuple('grant_id', 'rotation'), 'in', expired.$asTuple('grant_id', 'rotation')))
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
+}

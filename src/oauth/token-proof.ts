@@ -1,0 +1,34 @@
+import type { Keyring } from '../lib/keyring.ts';
+import type { Database } from '../storage/database.ts';
+import { findGrant, type Grant } from './grants.ts';
+import { isGenuine, kindOf, type OpenedToken, openToken, type TokenKind } from './tokens.ts';
+
+/** A token that we did issue, and the grant that it belongs to. Whether either still holds is for the caller to ask. */
+export interface ProvenToken {
+  token: OpenedToken;
+  grant: Grant;
+}
+
+export async function proveToken(
+  db: Database,
+  keys: Keyring,
+  kind: TokenKind,
+  text: string,
+): Promise<ProvenToken | undefined> {
+  const token = openToken(keys, kind, text);
+  const grant = token && (await findGrant(db, token));
+  return token && grant && isGenuine(token, grant.salt) ? { token, grant } : undefined;
+}
+
+const NAMES: Record<TokenKind, string> = {
+  code: 'a code (gac_...)',
+  access: 'an access token (gat_...)',
+  refresh: 'a refresh token (grt_...)',
+};
+
+/** What to tell someone whose token could not be proven. */
+export function describeUnproven(kind: TokenKind, text: string): string {
+  const actual = kindOf(text);
+  if (actual && actual !== kind) return `This is ${NAMES[actual]}; send ${NAMES[kind]} here.`;
+  return `This is not ${NAMES[kind]} of this server, or it ended so long ago that nothing is known of it any more.`;
+}

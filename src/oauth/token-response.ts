@@ -1,0 +1,36 @@
+import { HOUR, SECOND } from '../lib/clock.ts';
+import type { Keyring } from '../lib/keyring.ts';
+import { type Grant, REFRESH_LIFETIME } from './grants.ts';
+import { formatScopes, type ScopeMask } from './scopes.ts';
+import { sealToken } from './tokens.ts';
+
+/** Exactly the five fields of RFC 6749 §5.1 that the contract names, for both grant types. */
+export interface TokenResponse {
+  access_token: string;
+  token_type: 'bearer';
+  expires_in: number;
+  refresh_token: string;
+  scope: string;
+}
+
+export const ACCESS_LIFETIME = HOUR;
+
+/** The pair of one rotation. Made again from the same row it is the same pair, byte for byte. */
+export function issueTokens(
+  keys: Keyring,
+  { id, salt, rotation, rotatedAt }: Pick<Grant, 'id' | 'salt' | 'rotation'> & { rotatedAt: number },
+  scopes: ScopeMask,
+  now: number,
+): TokenResponse {
+  const expiresAt = rotatedAt + ACCESS_LIFETIME;
+  const seal = (token: { kind: 'access' | 'refresh'; expiresAt: number; scopes: ScopeMask }) =>
+    sealToken(keys, salt, { grantId: id, rotation, ...token });
+  return {
+    access_token: seal({ kind: 'access', expiresAt, scopes }),
+    token_type: 'bearer',
+    expires_in: Math.floor(expiresAt / SECOND) - Math.floor(now / SECOND),
+    // The grant's own scopes are what a refresh goes by, so the token carries none.
+    refresh_token: seal({ kind: 'refresh', expiresAt: rotatedAt + REFRESH_LIFETIME, scopes: 0 }),
+    scope: formatScopes(scopes),
+  };
+}

@@ -1,0 +1,88 @@
+import { SECOND } from '../lib/clock.ts';
+import { idFromBytes, idToBytes } from '../lib/ids.ts';
+import type { Key, Keyring } from '../lib/keyring.ts';
+import { sameBytes } from '../lib/secrets.ts';
+import type { ScopeMask } from './scopes.ts';
+
+/**
+ * A token's text is its prefix and the base64url of
+ *
+ *     key id 4 | grant id 16 | rotation 4 | expiry 4 | scopes 4 | check 8 | MAC 32
+ *
+ * 72 bytes, so that base64url leaves no spare bits in which a second text of the same token could hide.
+ */
+export interface Token {
+  kind: TokenKind;
+  grantId: string;
+  rotation: number;
+  /** In milliseconds, of whole seconds. */
+  expiresAt: number;
+  scopes: ScopeMask;
+}
+
+export type TokenKind = 'access' | 'refresh' | 'code';
+
+/** Read from a text that passed the short check: it has our shape and our key, but its grant has yet to vouch for it. */
+export interface OpenedToken extends Token {
+  key: Key;
+  bytes: Buffer;
+}
+
+const PREFIXES: Record<TokenKind, string> = { access: 'gat_', refresh: 'grt_', code: 'gac_' };
+const FIELDS = 32;
+const CHECK = 8;
+const BASE64URL = /^[A-Za-z0-9_-]{96}$/;
+
+/** The same fields, salt and key always make the same text: a token is derived, not random, and need not be stored. */
+export function sealToken(keys: Keyring, salt: Uint8Array, token: Token): string {
+  const fields = Buffer.alloc(FIELDS);
+  keys.signing.id.copy(fields, 0);
+  idToBytes(token.grantId).copy(fields, 4);
+  fields.writeUInt32BE(token.rotation, 20);
+  fields.writeUInt32BE(Math.floor(token.expiresAt / SECOND), 24);
+  fields.writeUInt32BE(token.scopes, 28);
+  const check = shortCheck(keys.signing, token.kind, fields);
+  const mac = fullMac(keys.signing, token.kind, salt, fields, check);
+  return PREFIXES[token.kind] + Buffer.concat([fields, check, mac]).toString('base64url');
+}
+
+/** Refuses junk, forgeries and other kinds of token before the database is asked. */
+export function openToken(keys: Keyring, kind: TokenKind, text: string): OpenedToken | undefined {
+  const body = text.slice(PREFIXES[kind].length);
+  if (!text.startsWith(PREFIXES[kind]) || !BASE64URL.test(body)) return undefined;
+  const bytes = Buffer.from(body, 'base64url');
+  const key = keys.find(bytes.subarray(0, 4));
+  if (!key || !sameBytes(shortCheck(key, kind, bytes.subarray(0, FIELDS)), checkOf(bytes))) return undefined;
+  return {
+    kind,
+    key,
+    bytes,
+    grantId: idFromBytes(bytes.subarray(4, 20)),
+    rotation: bytes.readUInt32BE(20),
+    expiresAt: bytes.readUInt32BE(24) * SECOND,
+    scopes: bytes.readUInt32BE(28),
+  };
+}
+
+/** Whether the grant with this salt made the token: a leaked key alone cannot forge one, nor can a leaked row. */
+export function isGenuine(token: OpenedToken, salt: Uint8Array): boolean {
+  const mac = fullMac(token.key, token.kind, salt, token.bytes.subarray(0, FIELDS), checkOf(token.bytes));
+  return sameBytes(mac, token.bytes.subarray(FIELDS + CHECK));
+}
+
+/** What a text claims to be, for a sentence that helps whoever sent the wrong one. */
+export function kindOf(text: string): TokenKind | undefined {
+  return (Object.keys(PREFIXES) as TokenKind[]).find((kind) => text.startsWith(PREFIXES[kind]));
+}
+
+function checkOf(bytes: Buffer): Buffer {
+  return bytes.subarray(FIELDS, FIELDS + CHECK);
+}
+
+function shortCheck(key: Key, kind: TokenKind, fields: Buffer): Buffer {
+  return key.mac(`${kind} check`, fields).subarray(0, CHECK);
+}
+
+function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, fields: Buffer, check: Buffer): Buffer {
+  return key.mac(`${kind} token`, salt, fields, check);
+}

@@ -1,0 +1,168 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely';
+import { type Storage, StorageRefused, StorageUnavailable } from '../database.ts';
+import type { Tables } from '../tables.ts';
+
+/** How long a writer waits for another process (the command line, a backup) to finish. */
+const BUSY_MS = 5000;
+const MOST_STATEMENTS = 300;
+
+export function openSqlite(path: string): Storage {
+  const file = openFile(path);
+  const lock = newLock();
+  const connection = connect(file);
+  const durable = new Kysely<Tables>({ dialect: dialect(file, connection, lock, 'FULL') });
+  const recoverable = new Kysely<Tables>({ dialect: dialect(file, connection, lock, 'NORMAL') });
+  return {
+    durable,
+    recoverable,
+    types: { id: sql`text`, bytes: sql`blob`, integer: sql`integer`, time: sql`integer`, amount: sql`text` },
+    atomically: (work) => durable.transaction().execute(work),
+    async close() {
+      await lock.take();
+      file.close();
+    },
+  };
+}
+
+function openFile(path: string): DatabaseSync {
+  try {
+    if (path !== ':memory:') mkdirSync(dirname(resolve(path)), { recursive: true });
+    const file = new DatabaseSync(path, { timeout: BUSY_MS });
+    file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+    return file;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StorageRefused(`DATABASE_URL points at ${path}, which cannot be opened as a database: ${reason}.`);
+  }
+}
+
+/**
+ * One connection serves both durability classes: two that write in one thread would block each other, since a
+ * transaction may span an `await`. Whoever holds the lock sets `synchronous` to what its class needs.
+ */
+function dialect(
+  file: DatabaseSync,
+  connection: DatabaseConnection,
+  lock: Lock,
+  synchronous: 'FULL' | 'NORMAL',
+): Dialect {
+  const run = (text: string) => connection.executeQuery(CompiledQuery.raw(text));
+  const driver: Driver = {
+    async init() {},
+    async acquireConnection() {
+      await lock.take();
+      if (lock.synchronous !== synchronous) file.exec(`PRAGMA synchronous = ${synchronous}`);
+      lock.synchronous = synchronous;
+      return connection;
+    },
+    async releaseConnection() {
+      lock.release();
+    },
+    // IMMEDIATE: a transaction that reads first and writes later could otherwise lose the race for the write lock.
+    async beginTransaction() {
+      await run('begin immediate');
+    },
+    async commitTransaction() {
+      await run('commit');
+    },
+    // SQLite ends the transaction by itself after some failures (disk full, I/O error).
+    async rollbackTransaction() {
+      if (file.isTransaction) await run('rollback');
+    },
+    async destroy() {},
+  };
+  return {
+    createDriver: () => driver,
+    createAdapter: () => adapter,
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
+}
+
+/** Kysely leaves both off for SQLite: our own lock guards the one connection, and SQLite does roll back its DDL. */
+const adapter: SqliteAdapter = Object.create(new SqliteAdapter(), {
+  supportsMultipleConnections: { value: true },
+  supportsTransactionalDdl: { value: true },
+});
+
+function connect(file: DatabaseSync): DatabaseConnection {
+  const prepared = new Map<string, { statement: StatementSync; returnsRows: boolean }>();
+  const prepare = (text: string) => {
+    const known = prepared.get(text);
+    if (known) return known;
+    const statement = file.prepare(text);
+    const fresh = { statement, returnsRows: statement.columns().length > 0 };
+    if (prepared.size >= MOST_STATEMENTS) prepared.clear();
+    prepared.set(text, fresh);
+    return fresh;
+  };
+  return {
+    async executeQuery<Result>({ sql: text, parameters }: CompiledQuery) {
+      try {
+        const { statement, returnsRows } = prepare(text);
+        const values = parameters as readonly SQLInputValue[];
+        if (returnsRows) return { rows: statement.all(...values) as Result[] };
+        return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
+      } catch (error) {
+        throw translate(error);
+      }
+    },
+    streamQuery() {
+      throw new Error('Nothing here streams: every list is read page by page.');
+    },
+  };
+}
+
+/** SQLite's result codes that speak of the disk, the file or another process, and not of the statement. */
+const UNAVAILABLE = new Map([
+  [5, 'locked by another process'],
+  [6, 'locked'],
+  [8, 'read-only'],
+  [10, 'failing to read or write'],
+  [11, 'damaged'],
+  [13, 'out of disk space'],
+  [14, 'not to be opened'],
+  [26, 'not a database'],
+]);
+
+function translate(error: unknown): unknown {
+  if (!(error instanceof Error && 'errcode' in error)) return error;
+  const trouble = UNAVAILABLE.get(Number(error.errcode) & 0xff);
+  return trouble ? new StorageUnavailable(`The database file is ${trouble}.`, { cause: error }) : error;
+}
+
+interface Lock {
+  synchronous: 'FULL' | 'NORMAL';
+  take(): Promise<void>;
+  release(): void;
+}
+
+function newLock(): Lock {
+  const waiting: (() => void)[] = [];
+  let taken = false;
+  return {
+    synchronous: 'FULL',
+    async take() {
+      if (taken) await new Promise<void>((resolve) => waiting.push(resolve));
+      taken = true;
+    },
+    release() {
+      const next = waiting.shift();
+      if (next) next();
+      else taken = false;
+    },
+  };
+}

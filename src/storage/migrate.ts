@@ -1,0 +1,30 @@
+import type { Kysely } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import type { ColumnTypes, Storage } from './database.ts';
+import { foundation } from './migrations/001-foundation.ts';
+
+export type Change = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
+
+/** In order, forwards only. A change that has been released is never edited. */
+const CHANGES: Record<string, Change> = { '001-foundation': foundation };
+
+/** Brings the database up to date and returns the names of what it changed. */
+export async function migrate(storage: Storage): Promise<string[]> {
+  const migrator = new Migrator({
+    db: storage.durable,
+    migrationTableName: 'migrations',
+    migrationLockTableName: 'migrations_lock',
+    provider: {
+      getMigrations: async () =>
+        Object.fromEntries(
+          Object.entries(CHANGES).map(([name, change]) => [
+            name,
+            { up: (db: Kysely<unknown>) => change(db, storage.types) },
+          ]),
+        ),
+    },
+  });
+  const { error, results } = await migrator.migrateToLatest();
+  if (error) throw error;
+  return results?.map(({ migrationName }) => migrationName) ?? [];
+}

@@ -1,0 +1,140 @@
+import type { Insertable, Selectable } from 'kysely';
+
+/** Times are milliseconds since 1970; ids are UUIDs in text; a flag is 0 or 1. Each table has one owning file. */
+export interface Tables {
+  users: UsersTable;
+  businesses: BusinessesTable;
+  memberships: MembershipsTable;
+  sessions: SessionsTable;
+  apps: AppsTable;
+  app_secrets: AppSecretsTable;
+  grants: GrantsTable;
+  consents: ConsentsTable;
+  revoked_access_tokens: RevokedAccessTokensTable;
+  events: EventsTable;
+  invoices: InvoicesTable;
+}
+
+interface UsersTable {
+  id: string;
+  email: string;
+  name: string;
+  password_hash: string;
+  platform_admin: number;
+  current_business_id: string | null;
+  created_at: number;
+  disabled_at: number | null;
+}
+
+interface BusinessesTable {
+  id: string;
+  name: string;
+  created_at: number;
+}
+
+export type Role = 'owner' | 'admin' | 'member';
+
+interface MembershipsTable {
+  user_id: string;
+  business_id: string;
+  role: Role;
+  created_at: number;
+}
+
+interface SessionsTable {
+  /** The hash of what the cookie holds, so that the table opens no session. */
+  id_hash: string;
+  user_id: string;
+  browser: string;
+  address: string;
+  signed_in_at: number;
+  last_seen_at: number;
+  expires_at: number;
+}
+
+interface AppsTable {
+  id: string;
+  name: string;
+  owner_scope: 'business' | 'platform';
+  owner_business_id: string | null;
+  open_to_any_business: number;
+  requires_pkce: number;
+  allowed_scopes: number;
+  /** A JSON list. */
+  redirect_uris: string;
+  created_by: string | null;
+  created_at: number;
+  disabled_at: number | null;
+  deleted_at: number | null;
+}
+
+interface AppSecretsTable {
+  id: string;
+  app_id: string;
+  /** 1 or 2, and unique per app: the table itself holds an app to two secrets. */
+  slot: number;
+  secret_hash: string;
+  hint: string;
+  created_at: number;
+  last_used_at: number | null;
+}
+
+interface GrantsTable {
+  id: string;
+  salt: Uint8Array;
+  app_id: string;
+  user_id: string;
+  business_id: string;
+  scopes: number;
+  /** As the authorize request gave it; null where the app left it out. */
+  redirect_uri: string | null;
+  code_challenge: string | null;
+  created_at: number;
+  code_expires_at: number;
+  exchanged_at: number | null;
+  rotation: number;
+  rotated_at: number | null;
+  refresh_expires_at: number | null;
+  revoked_at: number | null;
+  revoked_reason: string | null;
+  /** Days since 1970. A whole day, so that a refresh seldom changes what the index holds. */
+  removable_on: number;
+}
+
+interface ConsentsTable {
+  user_id: string;
+  app_id: string;
+  business_id: string;
+  scopes: number;
+  allowed_at: number;
+}
+
+interface RevokedAccessTokensTable {
+  grant_id: string;
+  rotation: number;
+  expires_at: number;
+}
+
+interface EventsTable {
+  id: string;
+  type: string;
+  app_id: string;
+  business_id: string;
+  data: string;
+  created_at: number;
+}
+
+interface InvoicesTable {
+  id: string;
+  business_id: string;
+  number: string;
+  status: string;
+  /** An integer of hundredths, in digits: exact at any size. */
+  total: string;
+  currency: string;
+  customer_id: string;
+  created_at: number;
+}
+
+export type Row<Name extends keyof Tables> = Selectable<Tables[Name]>;
+export type NewRow<Name extends keyof Tables> = Insertable<Tables[Name]>;

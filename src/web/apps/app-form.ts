@@ -1,0 +1,62 @@
+import type { AppSettings } from '../../apps/apps.ts';
+import { FormError } from '../../lib/errors.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { readScopes, SCOPES, scopeNames } from '../../oauth/scopes.ts';
+import { described, type Form, input, list, type Problem, problemText, text } from '../fields.ts';
+import type { AppSection } from './section.ts';
+
+export const emptyApp: AppSettings = {
+  name: '',
+  redirectUris: [],
+  allowedScopes: 0,
+  openToAnyBusiness: false,
+  requiresPkce: false,
+};
+
+/** What was typed, sound or not, so that the form can show it again. */
+export function readAppForm(form: Form, section: AppSection): AppSettings {
+  return {
+    name: text(form, 'name'),
+    redirectUris: text(form, 'redirect_uris').split(/\r?\n/),
+    allowedScopes: readScopes(list(form, 'scope')).scopes,
+    openToAnyBusiness: section.canOpenToAnyBusiness && text(form, 'audience') === 'any',
+    requiresPkce: text(form, 'requires_pkce') === 'yes',
+  };
+}
+
+export function refuseWithoutScopes({ allowedScopes }: AppSettings): void {
+  if (allowedScopes === 0) throw new FormError('scope', 'Choose at least one scope.');
+}
+
+export function appFields(app: AppSettings, section: AppSection, problem?: Problem): Html {
+  const wrong = (field: string) => problem?.field === field;
+  const allowed = new Set(scopeNames(app.allowedScopes));
+  const uriHint = 'One per line. https, or http on localhost. Users are sent here after they decide.';
+  return html`${input({ name: 'name', label: 'App name', value: app.name, hint: 'Users see it when they are asked to allow the app.' }, problem)}
+<div class="field">
+<label for="redirect_uris">Redirect URIs</label>
+<p class="hint" id="redirect_uris-hint">${uriHint}</p>
+<textarea id="redirect_uris" name="redirect_uris" rows="3" required spellcheck="false" ${described('redirect_uris', { hint: uriHint, wrong: wrong('redirect_uris') })}>${app.redirectUris.join('\n')}</textarea>
+${problem && wrong('redirect_uris') && problemText(problem)}
+</div>
+<fieldset class="field" ${described('scope', { wrong: wrong('scope') })}>
+<legend>Allowed scopes</legend>
+${problem && wrong('scope') && problemText(problem)}
+${SCOPES.map(
+  ({ name, meaning }) =>
+    html`<label class="choice"><input type="checkbox" name="scope" value="${name}" ${allowed.has(name) && html`checked`}><span><code>${name}</code> ${meaning}</span></label>`,
+)}
+</fieldset>
+${
+  section.canOpenToAnyBusiness &&
+  html`<fieldset class="field">
+<legend>Who can connect it</legend>
+<label class="choice"><input type="radio" name="audience" value="own" ${!app.openToAnyBusiness && html`checked`}><span>Only this business. The app acts in this business alone.</span></label>
+<label class="choice"><input type="radio" name="audience" value="any" ${app.openToAnyBusiness && html`checked`}><span>Any business. Each user connects it to the business they act for.</span></label>
+</fieldset>`
+}
+<fieldset class="field">
+<legend>Security</legend>
+<label class="choice"><input type="checkbox" name="requires_pkce" value="yes" ${app.requiresPkce && html`checked`}><span>Require PKCE on every request</span></label>
+</fieldset>`;
+}

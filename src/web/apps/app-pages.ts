@@ -1,0 +1,130 @@
+import type { AppSecret } from '../../apps/app-secrets.ts';
+import type { App, AppSettings } from '../../apps/apps.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { listScopes } from '../../oauth/scopes.ts';
+import { type Problem, time } from '../fields.ts';
+import { appFields } from './app-form.ts';
+import type { AppSection, Entry } from './section.ts';
+
+export function appListBody(section: AppSection, entry: Entry, apps: App[]): Html {
+  return html`<div class="head"><h1>${section.title}</h1>
+${entry.canChange && html`<a class="button primary" href="${section.path}/new">New app</a>`}</div>
+<p class="muted">${entry.intro}</p>
+${apps.length === 0 && html`<p class="empty">No apps yet. Register one to get its client_id and client_secret.</p>`}
+<ul class="rows">${apps.map(
+    (app) =>
+      html`<li><div><a href="${section.path}/${app.id}">${app.name}</a> ${badges(app)}
+<p class="muted small"><code>${app.id}</code></p></div></li>`,
+  )}</ul>`;
+}
+
+export function newAppBody(section: AppSection, entry: Entry, form: NewAppForm): Html {
+  return html`<h1>Register an app</h1>
+<form class="card" method="post" action="${section.path}">
+<input type="hidden" name="csrf" value="${entry.at.csrf}">
+<input type="hidden" name="ticket" value="${form.ticket}">
+${appFields(form.settings, section, form.problem)}
+<button class="primary">Register app</button>
+</form>`;
+}
+
+export interface NewAppForm {
+  settings: AppSettings;
+  /** Makes a second click register nothing more. */
+  ticket: string;
+  problem?: Problem;
+}
+
+/** The only page that ever shows a secret. */
+export function newSecretBody(section: AppSection, app: App, secret: string): Html {
+  return html`<h1>${app.name}</h1>
+<div class="card">
+<p class="notice"><strong>Copy the secret now.</strong> It is not kept in a form that can be read, so it is never shown again.</p>
+<dl class="facts">
+<div><dt>client_id</dt><dd><code id="client-id">${app.id}</code></dd></div>
+<div><dt>client_secret</dt><dd><code id="client-secret">${secret}</code></dd></div>
+</dl>
+<p><a class="button primary" href="${section.path}/${app.id}">I have copied it</a></p>
+</div>`;
+}
+
+export function appBody(section: AppSection, entry: Entry, view: AppView): Html {
+  const { app, secrets, problem } = view;
+  return html`<p><a href="${section.path}">${section.title}</a></p>
+<h1>${app.name} ${badges(app)}</h1>
+<section class="card"><h2>Credentials</h2>
+<dl class="facts"><div><dt>client_id</dt><dd><code>${app.id}</code></dd></div></dl>
+${problem?.field === 'secret' && html`<p class="problem">${problem.message}</p>`}
+<ul class="rows">${secrets.map((secret) => secretRow(section, entry, view, secret))}</ul>
+${entry.canChange && secrets.length < 2 && action(entry, `${section.path}/${app.id}/secrets`, html`<button class="secondary">Add a second secret</button>`)}
+${secrets.length > 1 && html`<p class="muted small">Both secrets work. Move your app to the new one, see that the old one is no longer used, then remove it.</p>`}
+</section>
+${entry.canChange ? changes(section, entry, view) : summary(app)}`;
+}
+
+export interface AppView {
+  app: App;
+  secrets: AppSecret[];
+  /** What the form shows, which is not what is stored when something in it was refused. */
+  settings: AppSettings;
+  problem?: Problem;
+}
+
+function secretRow({ path }: AppSection, entry: Entry, { app, secrets }: AppView, secret: AppSecret): Html {
+  return html`<li><div><code>gcs_…${secret.hint}</code>
+<p class="muted small">Added ${time(secret.createdAt)}, ${secret.lastUsedAt ? html`last used ${time(secret.lastUsedAt)}` : 'never used'}</p></div>
+${
+  entry.canChange &&
+  secrets.length > 1 &&
+  action(
+    entry,
+    `${path}/${app.id}/secrets/${secret.id}/remove`,
+    html`<button class="danger" aria-label="Remove the secret that ends in ${secret.hint}">Remove</button>`,
+  )
+}</li>`;
+}
+
+function changes(section: AppSection, entry: Entry, { app, settings, problem }: AppView): Html {
+  const path = `${section.path}/${app.id}`;
+  return html`<form class="card" method="post" action="${path}">
+<h2>Settings</h2>
+<input type="hidden" name="csrf" value="${entry.at.csrf}">
+${appFields(settings, section, problem)}
+<button class="primary">Save</button>
+</form>
+<section class="card"><h2>Stop the app</h2>
+${
+  app.disabledAt
+    ? html`<p>The app is disabled: none of its tokens work, and nobody can connect it.</p>${action(entry, `${path}/enable`, html`<button class="secondary">Enable</button>`)}`
+    : html`<p>Disabling stops every token of the app at once. You can enable it again.</p>${action(entry, `${path}/disable`, html`<button class="danger">Disable</button>`)}`
+}
+<p>Deleting cannot be undone.</p><p><a class="button danger" href="${path}/delete">Delete…</a></p>
+</section>`;
+}
+
+function summary(app: App): Html {
+  return html`<section class="card"><h2>Settings</h2>
+<dl class="facts">
+<div><dt>Redirect URIs</dt><dd>${app.redirectUris.map((uri) => html`<code>${uri}</code><br>`)}</dd></div>
+<div><dt>Allowed scopes</dt><dd>${listScopes(app.allowedScopes).map(({ name }) => html`<code>${name}</code><br>`)}</dd></div>
+</dl>
+<p class="muted">Owners and admins of the business can change the app.</p></section>`;
+}
+
+export function deleteBody(section: AppSection, entry: Entry, app: App): Html {
+  const path = `${section.path}/${app.id}`;
+  return html`<div class="card"><h1>Delete ${app.name}?</h1>
+<p>Every token of the app stops working at once, and its client_id is gone for good.</p>
+<div class="answers"><a class="button secondary" href="${path}">Keep it</a>
+${action(entry, `${path}/delete`, html`<button class="danger">Delete app</button>`)}</div></div>`;
+}
+
+function action(entry: Entry, path: string, button: Html): Html {
+  return html`<form method="post" action="${path}"><input type="hidden" name="csrf" value="${entry.at.csrf}">${button}</form>`;
+}
+
+function badges(app: App): Html {
+  return html`${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}
+${app.openToAnyBusiness && html`<span class="badge">Any business</span>`}
+${app.disabledAt && html`<span class="badge warn">Disabled</span>`}`;
+}

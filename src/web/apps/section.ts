@@ -1,0 +1,22 @@
+import type { FastifyRequest } from 'fastify';
+import type { App } from '../../apps/apps.ts';
+import type { Place } from '../layout.ts';
+
+/** A part of the site in which apps are kept: a business's own, or the platform's. The pages are the same in both. */
+export interface AppSection {
+  path: string;
+  title: string;
+  /** Whether it makes sense to open an app here to other businesses. */
+  canOpenToAnyBusiness: boolean;
+  /** Lets in whoever may look, and throws for anyone else. */
+  enter(request: FastifyRequest): Promise<Entry>;
+  list(entry: Entry): Promise<App[]>;
+}
+
+export interface Entry {
+  at: Place;
+  /** Null for the platform. */
+  ownerBusinessId: string | null;
+  intro: string;
+  canChange: boolean;
+}

@@ -1,0 +1,61 @@
+import { type Html, html } from '../lib/html.ts';
+import type { AuthorizationRequest } from '../oauth/authorization-request.ts';
+import { listScopes, type Scope, type ScopeMask } from '../oauth/scopes.ts';
+import { boundBusiness } from '../oauth/tenancy.ts';
+import { businessSwitch, type Page, type Place } from './layout.ts';
+
+export interface ConsentQuestion {
+  platformName: string;
+  asked: AuthorizationRequest;
+  /** Those of the requested scopes that the user has not allowed before. */
+  toAsk: ScopeMask;
+  ownerName: string;
+  /** What is asked, sealed. */
+  question: string;
+  at: Place;
+}
+
+export function consentScreen({ platformName, asked, toAsk, ownerName, question, at }: ConsentQuestion): Page {
+  const { app, callback, scopes } = asked;
+  const businessName = at.current?.businessName ?? '';
+  const isAddition = toAsk !== scopes;
+  return {
+    title: `Let ${app.name} into ${businessName}?`,
+    platformName,
+    width: 'narrow',
+    body: html`<div class="card consent">
+<div class="parties" aria-hidden="true"><span class="tile">${initial(app.name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
+<h1>Let <strong>${app.name}</strong> into <strong>${businessName}</strong>?</h1>
+<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
+${isAddition && html`<p class="notice">You have allowed this app before. What it asks for now and did not have is marked <span class="new">New</span>.</p>`}
+${scopeList('It will be able to see', 'read', scopes, isAddition ? toAsk : 0)}
+${scopeList('It will be able to change', 'write', scopes, isAddition ? toAsk : 0)}
+<dl class="facts">
+<div><dt>Business</dt><dd>${boundBusiness(app) === null ? businessSwitch(at, at.path) : businessName}</dd></div>
+<div><dt>Signed in as</dt><dd>${at.user.name}<br><span class="muted">${at.user.email}</span></dd></div>
+<div><dt>You will be sent to</dt><dd><strong>${new URL(callback.redirectUri).host}</strong></dd></div>
+</dl>
+<form method="post" action="/consent" class="answers">
+<input type="hidden" name="csrf" value="${at.csrf}">
+<input type="hidden" name="question" value="${question}">
+<button class="secondary" name="answer" value="deny">Deny</button>
+<button class="primary" name="answer" value="allow">Allow</button>
+</form>
+<p class="small muted">You can disconnect ${app.name} at any time under Settings, Connected apps. <a href="/sign-in?return_to=${encodeURIComponent(at.path)}">Use another account</a></p>
+</div>`,
+  };
+}
+
+function scopeList(heading: string, kind: Scope['kind'], scopes: ScopeMask, fresh: ScopeMask): Html | null {
+  const listed = listScopes(scopes).filter((scope) => scope.kind === kind);
+  const added = new Set(listScopes(fresh).map(({ name }) => name));
+  if (listed.length === 0) return null;
+  return html`<h2>${heading}</h2>
+<ul class="scopes ${kind}">${listed.map(
+    ({ name, meaning }) => html`<li>${meaning} ${added.has(name) && html`<span class="new">New</span>`}</li>`,
+  )}</ul>`;
+}
+
+function initial(name: string): string {
+  return [...name][0]?.toUpperCase() ?? '';
+}

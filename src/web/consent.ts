@@ -1,0 +1,138 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { findBusiness } from '../accounts/businesses.ts';
+import type { Membership } from '../accounts/memberships.ts';
+import { listMemberships } from '../accounts/memberships.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { HOUR } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { seal, unseal } from '../lib/keyring.ts';
+import { hashSecret } from '../lib/secrets.ts';
+import { allow, allowSilently } from '../oauth/allow.ts';
+import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorization-request.ts';
+import { codeLocation } from '../oauth/callback.ts';
+import { scopesToAsk } from '../oauth/consents.ts';
+import { CallbackError } from '../oauth/errors.ts';
+import { readStamp } from '../oauth/stamps.ts';
+import { findActingMembership, mayActIn } from '../oauth/tenancy.ts';
+import { consentScreen } from './consent-screen.ts';
+import { type Form, text } from './fields.ts';
+import { sourceOf } from './form-targets.ts';
+import { sendPage } from './layout.ts';
+import type { WebParts } from './parts.ts';
+import { SignInNeeded } from './refusals.ts';
+
+/** What the screen was about. It travels through the form under a seal that only this session can open. */
+interface Question {
+  query: string;
+  grantId: string;
+  businessId: string;
+  shownAt: number;
+}
+
+const ANSWER_WITHIN = HOUR;
+
+export function mountConsent(host: FastifyInstance, parts: WebParts): void {
+  const { storage, keys, clock, issuer } = parts;
+  const startOver = (reply: FastifyReply, query: string) =>
+    reply.redirect(`${issuer}/api/v1/oauth/authorize?${query}`, 303);
+
+  host.get('/consent', async (request, reply) => {
+    const { query, askedAt } = readStamp(keys, new URL(request.url, issuer).search.slice(1), clock());
+    const asked = await readAuthorizationRequest(storage.durable, query);
+    if (askedAt === null) return startOver(reply, query);
+    const session = requireSignIn(request, asked, askedAt);
+    const membership = await requireMembership(parts, asked, session);
+    const parties = { userId: session.user.id, appId: asked.app.id, businessId: membership.businessId };
+    const toAsk = await scopesToAsk(storage.durable, parties, asked.scopes);
+
+    if (asked.app.ownerScope === 'platform' || toAsk === 0) {
+      const code = await allowSilently(parts, asked, { ...parties, grantId: newId(clock()) }, clock());
+      return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(reply, query);
+    }
+    if (asked.prompt === 'none') {
+      throw new CallbackError(
+        asked.callback,
+        'consent_required',
+        'The user has yet to allow this; ask without prompt=none.',
+      );
+    }
+    return showConsent(parts, reply, { request, asked, session, membership, query, toAsk });
+  });
+
+  host.post<{ Body: Form }>('/consent', async (request, reply) => {
+    const { session } = request.visit;
+    const question = session && unseal<Question>(keys, sealFor(session), text(request.body, 'question'));
+    if (!question) throw new SignInNeeded('/');
+    const { query, grantId, businessId, shownAt } = question;
+    const asked = await readAuthorizationRequest(storage.durable, query);
+    if (text(request.body, 'answer') !== 'allow') {
+      throw new CallbackError(asked.callback, 'access_denied', 'The user did not allow it.');
+    }
+    const stale = clock() - shownAt >= ANSWER_WITHIN;
+    if (stale || !(await mayActIn(storage.durable, asked.app, session.user, businessId)))
+      return startOver(reply, query);
+    const code = await allow(parts, asked, { grantId, userId: session.user.id, businessId }, clock());
+    return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(reply, query);
+  });
+}
+
+function requireSignIn(request: FastifyRequest, asked: AuthorizationRequest, askedAt: number): Session {
+  const { session } = request.visit;
+  if (!session && asked.prompt === 'none') {
+    throw new CallbackError(asked.callback, 'login_required', 'Nobody is signed in; ask without prompt=none.');
+  }
+  if (!session || (asked.prompt === 'login' && session.signedInAt < askedAt)) throw new SignInNeeded(request.url);
+  return session;
+}
+
+async function requireMembership(
+  { storage }: WebParts,
+  asked: AuthorizationRequest,
+  session: Session,
+): Promise<Membership> {
+  const membership = await findActingMembership(storage.durable, asked.app, session.user);
+  if (membership) return membership;
+  throw new CallbackError(
+    asked.callback,
+    'access_denied',
+    'The signed-in user is not a member of a business that this app may act in.',
+  );
+}
+
+interface Showing {
+  request: FastifyRequest;
+  asked: AuthorizationRequest;
+  session: Session;
+  membership: Membership;
+  query: string;
+  toAsk: number;
+}
+
+async function showConsent(parts: WebParts, reply: FastifyReply, showing: Showing): Promise<FastifyReply> {
+  const { storage, keys, clock, platformName, issuer } = parts;
+  const { request, asked, session, membership, query, toAsk } = showing;
+  const db = storage.durable;
+  const { businessId } = membership;
+  const now = clock();
+  const question: Question = { query, grantId: newId(now), businessId, shownAt: now };
+  const owner = await findBusiness(db, asked.app.ownerBusinessId ?? '');
+  const page = consentScreen({
+    platformName,
+    asked,
+    toAsk,
+    ownerName: owner?.name ?? platformName,
+    question: seal(keys, sealFor(session), question),
+    at: {
+      user: session.user,
+      csrf: request.visit.csrf,
+      current: membership,
+      memberships: await listMemberships(db, session.user.id),
+      path: request.url,
+    },
+  });
+  return sendPage(reply, page, { formTargets: [sourceOf(asked.callback.redirectUri), issuer] });
+}
+
+function sealFor(session: Session): string {
+  return `consent ${hashSecret(session.id)}`;
+}

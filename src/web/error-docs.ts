@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify';
+import { html } from '../lib/html.ts';
+import { explainError } from '../oauth/error-guide.ts';
+import { sendPage } from './layout.ts';
+import { notFound } from './refusals.ts';
+
+/** Where `error_uri` leads. It stands on the API host, since that is the host an app's developer knows. */
+export function mountErrorDocs(host: FastifyInstance, { platformName }: { platformName: string }): void {
+  host.get<{ Params: { code: string } }>('/docs/errors/:code', async (request, reply) => {
+    const { code } = request.params;
+    const explanation = explainError(code);
+    if (!explanation) throw notFound();
+    return sendPage(reply, {
+      title: code,
+      platformName,
+      width: 'narrow',
+      body: html`<div class="card"><h1><code>${code}</code></h1>
+<p>${explanation.meaning}</p>
+<h2>What to do</h2>
+<ul>${explanation.remedies.map((remedy) => html`<li>${remedy}</li>`)}</ul>
+<p class="muted">The answer’s <code>error_description</code> says which of these it was.</p></div>`,
+    });
+  });
+}

@@ -1,0 +1,59 @@
+import { type Html, html } from '../lib/html.ts';
+
+/** What a form sent: text, or a list where a name came more than once. */
+export type Form = Record<string, unknown>;
+
+export function text(form: Form, name: string): string {
+  const value = form[name];
+  return typeof value === 'string' ? value : '';
+}
+
+export function list(form: Form, name: string): string[] {
+  const value = form[name];
+  const values = Array.isArray(value) ? value : [value];
+  return values.filter((item) => typeof item === 'string');
+}
+
+export interface Problem {
+  field: string;
+  message: string;
+}
+
+interface Field {
+  name: string;
+  label: string;
+  type?: 'text' | 'email' | 'password';
+  value?: string;
+  hint?: string;
+  autocomplete?: string;
+  focus?: boolean;
+}
+
+/** A labelled input that says beside itself what is wrong with what was typed. */
+export function input(
+  { name, label, type = 'text', value = '', hint, autocomplete = 'off', focus = false }: Field,
+  problem?: Problem,
+): Html {
+  const wrong = problem?.field === name;
+  return html`<div class="field">
+<label for="${name}">${label}</label>
+${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" required ${focus && html`autofocus`} ${described(name, { hint, wrong })}>
+${wrong && problemText(problem)}
+</div>`;
+}
+
+export function described(name: string, { hint, wrong }: { hint?: string | undefined; wrong: boolean }): Html {
+  const ids = [hint && `${name}-hint`, wrong && `${name}-problem`].filter(Boolean).join(' ');
+  return html`${ids && html`aria-describedby="${ids}"`} ${wrong && html`aria-invalid="true"`}`;
+}
+
+export function problemText({ field, message }: Problem): Html {
+  return html`<p class="problem" id="${field}-problem">${message}</p>`;
+}
+
+/** Times are shown in UTC, and say so. */
+export function time(milliseconds: number): Html {
+  const iso = new Date(milliseconds).toISOString();
+  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
+}

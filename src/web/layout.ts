@@ -1,0 +1,110 @@
+import type { FastifyReply } from 'fastify';
+import type { Membership } from '../accounts/memberships.ts';
+import type { User } from '../accounts/users.ts';
+import { type Html, html, toText } from '../lib/html.ts';
+import { stylesheetPath } from './assets.ts';
+
+export interface Page {
+  title: string;
+  platformName: string;
+  body: Html;
+  /** Narrow pages ask for one thing; wide ones are for work. */
+  width: 'narrow' | 'wide';
+  /** Who is at work here; absent on pages that anyone may see. */
+  at?: Place;
+}
+
+export interface Place {
+  user: User;
+  csrf: string;
+  current: Membership | undefined;
+  memberships: Membership[];
+  path: string;
+}
+
+/** `formTargets`: a browser holds `form-action` against every redirect that follows a form, not only its own address. */
+export function sendPage(
+  reply: FastifyReply,
+  page: Page,
+  { status = 200, formTargets = [] }: { status?: number; formTargets?: string[] } = {},
+): FastifyReply {
+  const policy = [
+    "default-src 'none'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "object-src 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    `form-action ${["'self'", ...formTargets].join(' ')}`,
+  ];
+  return reply
+    .code(status)
+    .header('content-security-policy', policy.join('; '))
+    .header('x-frame-options', 'DENY')
+    .header('referrer-policy', 'same-origin')
+    .header('cross-origin-opener-policy', 'same-origin')
+    .header('cache-control', 'no-store')
+    .type('text/html; charset=utf-8')
+    .send(toText(renderPage(page)));
+}
+
+export function renderPage({ title, platformName, body, width, at }: Page): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · ${platformName}</title>
+<link rel="stylesheet" href="${stylesheetPath}">
+<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+<header class="bar">
+<div class="bar-inner ${width}">
+<a class="brand" href="/">${arch}<span>${platformName}</span></a>
+${at && menu(at)}
+</div>
+</header>
+<main id="main" class="${width}">
+${body}
+</main>
+</body>
+</html>`;
+}
+
+const arch = html`<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false"><path fill="currentColor" d="M3 22V3h3v2h3V3h6v2h3V3h3v19h-6v-7a3 3 0 0 0-6 0v7z"/></svg>`;
+
+function menu(at: Place): Html {
+  const links = [
+    { path: '/settings/connected-apps', name: 'Connected apps' },
+    { path: '/settings/developer', name: 'Developer' },
+    { path: '/settings/account', name: 'Account' },
+    ...(at.user.isPlatformAdmin ? [{ path: '/platform/developer/apps', name: 'Platform apps' }] : []),
+  ];
+  return html`<nav aria-label="Settings"><ul>
+${links.map(
+  ({ path, name }) =>
+    html`<li><a href="${path}" ${at.path.startsWith(path) && html`aria-current="page"`}>${name}</a></li>`,
+)}
+</ul></nav>
+<div class="who">${businessSwitch(at, at.path)}
+<form method="post" action="/sign-out"><input type="hidden" name="csrf" value="${at.csrf}"><button class="quiet">Sign out</button></form></div>`;
+}
+
+/** Which business the user acts for, and a way to act for another. */
+export function businessSwitch({ csrf, current, memberships }: Place, returnTo: string): Html {
+  if (!current) return html`<span class="muted">No business</span>`;
+  if (memberships.length < 2) return html`<span class="business">${current.businessName}</span>`;
+  return html`<form class="switch" method="post" action="/settings/current-business">
+<input type="hidden" name="csrf" value="${csrf}">
+<input type="hidden" name="return_to" value="${returnTo}">
+<label><span class="visually-hidden">Current business</span>
+<select name="business">${memberships.map(
+    ({ businessId, businessName }) =>
+      html`<option value="${businessId}" ${businessId === current.businessId && html`selected`}>${businessName}</option>`,
+  )}</select></label>
+<button class="quiet">Switch</button>
+</form>`;
+}

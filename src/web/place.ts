@@ -1,0 +1,21 @@
+import type { FastifyRequest } from 'fastify';
+import { findCurrentMembership, listMemberships } from '../accounts/memberships.ts';
+import type { Session } from '../accounts/sessions.ts';
+import type { Place } from './layout.ts';
+import type { WebParts } from './parts.ts';
+import { requireSession } from './visits.ts';
+
+/** Where a signed-in person is: as whom, for which business, on which page. */
+export async function findPlace(parts: WebParts, request: FastifyRequest): Promise<Place & { session: Session }> {
+  const session = requireSession(request);
+  const db = parts.storage.durable;
+  return {
+    session,
+    user: session.user,
+    csrf: request.visit.csrf,
+    current: await findCurrentMembership(db, session.user),
+    memberships: await listMemberships(db, session.user.id),
+    // Where a form answers with a page, there is nothing to come back to.
+    path: request.method === 'GET' ? request.url : '/',
+  };
+}

@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify';
+import { findMembership } from '../../accounts/memberships.ts';
+import { setCurrentBusiness } from '../../accounts/users.ts';
+import { isId } from '../../lib/ids.ts';
+import { type Form, text } from '../fields.ts';
+import type { WebParts } from '../parts.ts';
+import { notFound } from '../refusals.ts';
+import { readReturnTo } from '../return-to.ts';
+import { requireSession } from '../visits.ts';
+
+export function mountCurrentBusiness(host: FastifyInstance, { storage, consentUrl }: WebParts): void {
+  host.post<{ Body: Form }>('/settings/current-business', async (request, reply) => {
+    const { user } = requireSession(request);
+    const businessId = text(request.body, 'business');
+    const membership = isId(businessId) && (await findMembership(storage.durable, user.id, businessId));
+    if (!membership) throw notFound();
+    await setCurrentBusiness(storage.durable, user.id, membership.businessId);
+    return reply.redirect(readReturnTo(request.body.return_to, consentUrl), 303);
+  });
+}

@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify';
+import { listBusinessApps } from '../../apps/apps.ts';
+import { mountAppPages } from '../apps/routes.ts';
+import type { WebParts } from '../parts.ts';
+import { findPlace } from '../place.ts';
+import { forbidden } from '../refusals.ts';
+
+/** The current business's own apps. Every member may look; owners and admins may change. */
+export function mountDeveloper(host: FastifyInstance, parts: WebParts): void {
+  mountAppPages(host, parts, {
+    path: '/settings/developer',
+    title: 'Developer',
+    canOpenToAnyBusiness: true,
+    async enter(request) {
+      const at = await findPlace(parts, request);
+      if (!at.current) throw forbidden('You are not a member of any business yet, and apps belong to a business.');
+      return {
+        at,
+        ownerBusinessId: at.current.businessId,
+        intro: `The apps of ${at.current.businessName}. An app acts for users, with their consent.`,
+        canChange: at.current.role !== 'member',
+      };
+    },
+    list: ({ ownerBusinessId }) => listBusinessApps(parts.storage.durable, ownerBusinessId ?? ''),
+  });
+}

@@ -1,0 +1,74 @@
+import '@fastify/cookie';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ABSOLUTE_LIFETIME, findSession, type Session } from '../accounts/sessions.ts';
+import { SECOND } from '../lib/clock.ts';
+import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
+import { newSecret } from '../lib/secrets.ts';
+import type { WebParts } from './parts.ts';
+import { forbidden, SignInNeeded } from './refusals.ts';
+
+/** `__Host-`: the browser itself refuses the cookie from any other host, or over plain http from anywhere but here. */
+const SESSION = '__Host-session';
+const VISITOR = '__Host-visitor';
+const COOKIE = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const;
+
+/** One browser asking for one page. */
+export interface Visit {
+  session: Session | undefined;
+  /** Goes into every form; only a page of ours, in this browser, can have it. */
+  csrf: string;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    visit: Visit;
+  }
+}
+
+/** Before any page: who is here. Before any change: whether a page of ours asked for it. */
+export function recogniseVisitors(host: FastifyInstance, { storage, keys, clock, consentUrl }: WebParts): void {
+  host.decorateRequest('visit');
+  host.addHook('preHandler', async (request, reply) => {
+    const id = request.cookies[SESSION];
+    const session = id === undefined ? undefined : await findSession(storage.durable, id, clock());
+    const visitor = visitorOf(request, reply);
+    request.visit = { session, csrf: sign(keys, 'csrf', visitor) };
+    if (request.method !== 'GET') refuseForeign(request, { keys, visitor, consentUrl });
+  });
+}
+
+export function requireSession(request: FastifyRequest): Session {
+  if (request.visit.session) return request.visit.session;
+  throw new SignInNeeded(request.method === 'GET' ? request.url : '/');
+}
+
+export function keepSession(reply: FastifyReply, session: Session): void {
+  reply.setCookie(SESSION, session.id, { ...COOKIE, maxAge: ABSOLUTE_LIFETIME / SECOND });
+}
+
+export function dropSession(reply: FastifyReply): void {
+  reply.clearCookie(SESSION, COOKIE);
+}
+
+/** A visitor has a cookie before having a session, so that even the sign-in form can be tied to its browser. */
+function visitorOf(request: FastifyRequest, reply: FastifyReply): string {
+  const known = request.cookies[VISITOR];
+  if (known) return known;
+  const visitor = newSecret();
+  reply.setCookie(VISITOR, visitor, COOKIE);
+  return visitor;
+}
+
+function refuseForeign(
+  request: FastifyRequest,
+  { keys, visitor, consentUrl }: { keys: Keyring; visitor: string; consentUrl: string },
+): void {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  const foreign = (origin !== undefined && origin !== consentUrl) || (site !== undefined && site !== 'same-origin');
+  const csrf = (request.body as Record<string, unknown> | null | undefined)?.csrf;
+  if (foreign || typeof csrf !== 'string' || !isSigned(keys, 'csrf', visitor, csrf)) {
+    throw forbidden(
+      'This form did not come from a page opened in this browser. Go back, reload the page and try again.',
+    );
+  }
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+
+/** What a browser holds after it has followed every redirect that stays with us. */
+export interface Visited {
+  status: number;
+  /** The address whose answer this is. */
+  url: string;
+  /** Where it would have gone next: an address of an app. */
+  leftTo: URL | undefined;
+  text: string;
+  headers: Headers;
+}
+
+export type Fields = Record<string, string | string[]>;
+export type Browser = ReturnType<typeof newBrowser>;
+
+/** As much of a browser as forms and cookies need; the journeys use a real one. */
+export function newBrowser(home: string, ours: string[]) {
+  const cookies = new Map<string, string>();
+
+  async function send(url: string, init: RequestInit = {}): Promise<Visited> {
+    const headers = new Headers(init.headers);
+    if (url.startsWith(home)) headers.set('cookie', cookieHeader(cookies));
+    const response = await fetch(url, { ...init, headers, redirect: 'manual' });
+    for (const cookie of response.headers.getSetCookie()) keep(cookies, cookie);
+    const location = response.headers.get('location');
+    const next = location === null ? undefined : new URL(location, url);
+    if (next && ours.includes(next.origin)) return send(next.href);
+    return { status: response.status, url, leftTo: next, text: await response.text(), headers: response.headers };
+  }
+
+  const open = (address: string) => send(new URL(address, home).href);
+
+  return {
+    cookies,
+    open,
+    /** Sends one form of a page as it stands, but for the fields given here. */
+    submit(page: Visited, action: string, fields: Fields = {}, headers: Record<string, string> = {}) {
+      const body = toBody({ ...hiddenFields(page.text, action), ...fields });
+      return send(new URL(action, home).href, { method: 'POST', body, headers });
+    },
+    async signIn(email: string, password: string, page?: Visited) {
+      const form = page ?? (await open('/sign-in'));
+      return this.submit(form, '/sign-in', { email, password });
+    },
+  };
+}
+
+/** The hidden inputs of the form with this action. */
+export function hiddenFields(text: string, action: string): Record<string, string> {
+  const form = [...text.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].find(([, to]) => to === action);
+  assert.ok(form, `the page has a form for ${action}:\n${text}`);
+  const inputs = form[2]?.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g) ?? [];
+  return Object.fromEntries([...inputs].map(([, name, value]) => [name, unescaped(value ?? '')]));
+}
+
+function toBody(fields: Fields): URLSearchParams {
+  const pairs = Object.entries(fields).flatMap(([name, value]) => [value].flat().map((item) => [name, item]));
+  return new URLSearchParams(pairs);
+}
+
+function keep(cookies: Map<string, string>, header: string): void {
+  const [pair = ''] = header.split(';');
+  const [name = '', value = ''] = pair.split(/=(.*)/s);
+  if (/max-age=0|expires=thu, 01 jan 1970/i.test(header)) cookies.delete(name);
+  else cookies.set(name, value);
+}
+
+function cookieHeader(cookies: Map<string, string>): string {
+  return [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+}
+
+function unescaped(text: string): string {
+  return text
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}

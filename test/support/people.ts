@@ -1,0 +1,66 @@
+import { addInvoice } from '../../src/accounting/invoices.ts';
+import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
+import { addMember, type Role } from '../../src/accounts/memberships.ts';
+import { addUser, type User } from '../../src/accounts/users.ts';
+import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
+import { readScopes } from '../../src/oauth/scopes.ts';
+import type { Storage } from '../../src/storage/database.ts';
+
+export const PASSWORD = 'correct horse battery';
+export const REDIRECT_URI = 'https://ledger.example/callback';
+
+export interface RegisteredApp extends App {
+  secret: string;
+}
+
+/** Those who live in a test's world, and ways to bring in more. */
+export async function settle(storage: () => Storage, clock: () => number) {
+  const inhabitants = {
+    addBusiness: (name: string) => addBusiness(storage().durable, { name }, clock()),
+
+    async addUser(name: string, memberships: [Business, Role][] = [], isPlatformAdmin = false): Promise<User> {
+      const user = { email: `${name.toLowerCase()}@example.com`, name, password: PASSWORD, isPlatformAdmin };
+      const added = await addUser(storage().durable, user, clock());
+      for (const [business, role] of memberships) await inhabitants.addMember(added, business, role);
+      return added;
+    },
+
+    addMember: (user: User, business: Business, role: Role = 'member') =>
+      addMember(storage().durable, { userId: user.id, businessId: business.id, role }, clock()),
+
+    async addApp(changes: Partial<NewApp> & { scopes?: string[] } = {}): Promise<RegisteredApp> {
+      const { scopes = ['read:invoices', 'write:invoices', 'read:contacts'], ...rest } = changes;
+      const registration = {
+        name: 'Ledger',
+        redirectUris: [REDIRECT_URI],
+        allowedScopes: readScopes(scopes).scopes,
+        openToAnyBusiness: false,
+        requiresPkce: false,
+        ownerBusinessId: null,
+        createdBy: null,
+        ...rest,
+      };
+      const { app, secret } = await storage().atomically((db) => registerApp(db, registration, clock()));
+      return { ...app, secret };
+    },
+
+    addInvoice: (business: Business, changes: Partial<Parameters<typeof addInvoice>[1]> = {}) =>
+      addInvoice(
+        storage().durable,
+        {
+          businessId: business.id,
+          number: 'INV-1',
+          status: 'SENT',
+          total: '1234.50',
+          currency: 'GBP',
+          customerId: 'contact-1',
+          ...changes,
+        },
+        clock(),
+      ),
+  };
+  const acme = await inhabitants.addBusiness('Acme');
+  const ada = await inhabitants.addUser('Ada', [[acme, 'owner']]);
+  const ledger = await inhabitants.addApp({ ownerBusinessId: acme.id });
+  return { ...inhabitants, acme, ada, ledger };
+}

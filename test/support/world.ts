@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { readSettings, type Settings } from '../../src/config.ts';
+import { startServer } from '../../src/server.ts';
+import { newBrowser } from './browser.ts';
+import { newClient } from './client.ts';
+import { settle } from './people.ts';
+
+/** The real product on free ports of this machine, in a folder of its own, on a clock that can be wound. */
+export type World = Awaited<ReturnType<typeof newWorld>>;
+
+/**
+ * It starts with one business, Acme, its owner Ada, and the app Ledger, which belongs to Acme and may ask for
+ * `read:invoices`, `write:invoices` and `read:contacts`.
+ */
+export async function newWorld(env: Record<string, string> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+  const settings = readSettings({
+    BASE_URL: `http://127.0.0.1:${await freePort()}`,
+    CONSENT_URL: `http://localhost:${await freePort()}`,
+    DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`,
+    SECRET_KEYS: 'the-key-that-the-tests-sign-their-tokens-with',
+    LOG_LEVEL: 'silent',
+    ...env,
+  });
+  let now = Date.UTC(2030, 0, 1);
+  const clock = () => now;
+  let server = await startServer(settings, clock);
+  after(async () => {
+    await server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const people = await settle(() => server.storage, clock);
+  const browse = () => newBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl]);
+  return {
+    ...people,
+    ...newClient({ api: settings.baseUrl, browse, user: people.ada, app: people.ledger, business: people.acme }),
+    settings,
+    folder,
+    browse,
+    clock,
+    api: settings.baseUrl,
+    web: settings.consentUrl,
+    storage: () => server.storage,
+    wind(milliseconds: number) {
+      now += milliseconds;
+    },
+    async restart({ settings: changes = {}, meanwhile = () => {} }: Restart = {}) {
+      await server.close();
+      meanwhile();
+      server = await startServer({ ...settings, ...changes }, clock);
+    },
+  };
+}
+
+interface Restart {
+  settings?: Partial<Settings>;
+  /** Done while nothing runs. */
+  meanwhile?: () => void;
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}
