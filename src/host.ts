@@ -1,5 +1,5 @@
 import forms from '@fastify/formbody';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { type Address, SettingRefused, type Settings } from './config.ts';
 import { ApiError } from './lib/errors.ts';
 import { errorLocation } from './oauth/callback.ts';
@@ -38,7 +38,7 @@ function openHost(settings: Settings): FastifyInstance {
       bodyLimit: BODY_LIMIT,
       trustProxy: settings.trustProxy,
       logger: { level: settings.logLevel },
-      disableRequestLogging: true,
+      logController: new LogController({ disableRequestLogging: true }),
       forceCloseConnections: true,
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
       frameworkErrors: (error, request, reply) => {
