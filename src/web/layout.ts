@@ -63,8 +63,7 @@ export function renderPage({ title, platformName, body, width, at }: Page): Html
 <a class="skip" href="#main">Skip to content</a>
 <header class="bar">
 <div class="bar-inner ${width}">
-<a class="brand" href="/">${arch}<span>${platformName}</span></a>
-${at && menu(at)}
+${at ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${menu(at)}` : html`<span class="brand">${arch}<span>${platformName}</span></span>`}
 </div>
 </header>
 <main id="main" class="${width}">

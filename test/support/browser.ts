@@ -39,6 +39,20 @@ export function newBrowser(home: string, ours: string[]) {
       const body = toBody({ ...hiddenFields(page.text, action), ...fields });
       return send(new URL(action, home).href, { method: 'POST', body, headers });
     },
+    /** Sends what no page has offered: a stale form, or one made up elsewhere. */
+    post(address: string, fields: Fields = {}, headers: Record<string, string> = {}) {
+      return send(new URL(address, home).href, { method: 'POST', body: toBody(fields), headers });
+    },
+    /** One request as this browser would send it, answered as it stands: no redirect is followed. */
+    ask(address: string, init: RequestInit = {}): Promise<Response> {
+      const headers = new Headers(init.headers);
+      headers.set('cookie', cookieHeader(cookies));
+      return fetch(new URL(address, home), { ...init, headers, redirect: 'manual' });
+    },
+    /** What every form of ours carries in this browser. */
+    async csrf(): Promise<string> {
+      return hiddenFields((await open('/sign-out')).text, '/sign-out').csrf ?? '';
+    },
     async signIn(email: string, password: string, page?: Visited) {
       const form = page ?? (await open('/sign-in'));
       return this.submit(form, '/sign-in', { email, password });
@@ -54,7 +68,7 @@ export function hiddenFields(text: string, action: string): Record<string, strin
   return Object.fromEntries([...inputs].map(([, name, value]) => [name, unescaped(value ?? '')]));
 }
 
-function toBody(fields: Fields): URLSearchParams {
+export function toBody(fields: Fields): URLSearchParams {
   const pairs = Object.entries(fields).flatMap(([name, value]) => [value].flat().map((item) => [name, item]));
   return new URLSearchParams(pairs);
 }

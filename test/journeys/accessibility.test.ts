@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { findBarriers, launchChromium, signIn } from '../support/chromium.ts';
+import { PASSWORD } from '../support/people.ts';
+import { newWorld } from '../support/world.ts';
+
+const chromium = await launchChromium();
+const world = await newWorld();
+const other = await world.addBusiness('Borealis');
+const admin = await world.addUser(
+  'Pat',
+  [
+    [world.acme, 'owner'],
+    [other, 'member'],
+  ],
+  true,
+);
+const open = await world.addApp({ name: 'Open', ownerBusinessId: world.acme.id, openToAnyBusiness: true });
+await world.connect();
+
+const PHONE = { width: 360, height: 740 };
+const DESKTOP = { width: 1280, height: 800 };
+
+const PUBLIC = ['/sign-in', '/sign-out', '/no-such-page'];
+const PRIVATE = [
+  '/settings/connected-apps',
+  '/settings/developer',
+  '/settings/developer/new',
+  `/settings/developer/${world.ledger.id}`,
+  `/settings/developer/${world.ledger.id}/delete`,
+  '/settings/account',
+  '/platform/developer/apps',
+  '/platform/developer/apps/new',
+];
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const viewport of [PHONE, DESKTOP]) {
+    test(`every page is free of barriers and fits, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
+      const { page } = await chromium.newPage({ colorScheme, viewport });
+      for (const path of PUBLIC) await visit(page, `${world.web}${path}`);
+      await visit(page, `${world.api}/api/v1/oauth/authorize?client_id=unknown`);
+      await visit(page, `${world.api}/docs/errors/invalid_grant`);
+      await page.goto(`${world.web}/sign-in`);
+      await signIn(page, admin.email, PASSWORD);
+      for (const path of PRIVATE) await visit(page, `${world.web}${path}`);
+      await visit(
+        page,
+        world.authorizeUrl({ client_id: open.id, scope: 'read:invoices write:invoices read:contacts' }),
+      );
+    });
+  }
+}
+
+test('a form that is refused is as free of barriers as one that is not', async () => {
+  const { page } = await chromium.newPage();
+  await page.goto(`${world.web}/settings/developer/new`);
+  await signIn(page, admin.email, PASSWORD);
+  await page.getByLabel('App name').fill('Nameless');
+  await page.getByLabel('Redirect URIs').fill('nowhere');
+  await page.getByRole('button', { name: 'Register app' }).click();
+  await page.getByText('Choose at least one scope.').waitFor();
+
+  assert.deepEqual(await findBarriers(page), []);
+});
+
+async function visit(page: Page, url: string): Promise<void> {
+  await page.goto(url);
+  assert.deepEqual(await findBarriers(page), [], url);
+  const overflow = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
+  assert.equal(overflow, 0, `${url} scrolls sideways`);
+}

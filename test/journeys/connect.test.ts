@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startDemoApp } from '../../demo/app.ts';
+import { SECOND } from '../../src/lib/clock.ts';
+import { launchChromium, newCallback, signIn } from '../support/chromium.ts';
+import { PASSWORD } from '../support/people.ts';
+import { freePort, newWorld } from '../support/world.ts';
+
+const chromium = await launchChromium();
+const world = await newWorld();
+const { uri } = await newCallback();
+const loopback = { redirectUris: ['http://127.0.0.1/callback'] };
+const thirdParty = await world.addApp({ ...loopback, name: 'Ledgerly', ownerBusinessId: world.acme.id });
+const firstParty = await world.addApp({ ...loopback, name: 'Workbench' });
+await world.addInvoice(world.acme, { number: 'INV-2001', total: '99.90' });
+
+function requestOf(app: { id: string }, changes: Record<string, string> = {}): string {
+  return world.authorizeUrl({ client_id: app.id, redirect_uri: uri, ...changes });
+}
+
+async function startApp(app: { id: string; secret: string }, name: string) {
+  const port = await freePort();
+  const running = await startDemoApp({
+    port,
+    scope: 'read:invoices',
+    look: { id: name, name, tagline: 'A demo', about: 'It lists invoices.' },
+    connection: {
+      baseUrl: world.api,
+      clientId: app.id,
+      clientSecret: app.secret,
+      redirectUri: `http://127.0.0.1:${port}/callback`,
+    },
+  });
+  return { url: `http://127.0.0.1:${port}/`, close: () => running.close() };
+}
+
+test('a person connects a third-party app, sees the invoices in it, refreshes and disconnects', async () => {
+  const app = await startApp(thirdParty, 'Ledgerly');
+  const { page, complaints } = await chromium.newPage();
+
+  await page.goto(app.url);
+  await page.getByRole('link', { name: 'Connect to Gatehouse' }).click();
+  assert.match(page.url(), /\/sign-in\?return_to=/);
+  await signIn(page, world.ada.email, PASSWORD);
+  assert.match((await page.textContent('h1')) ?? '', /Let Ledgerly into Acme\?/);
+  await page.getByRole('button', { name: 'Allow' }).click();
+
+  assert.equal(page.url(), app.url);
+  await page.getByText('INV-2001').waitFor();
+  await page.getByRole('button', { name: 'Refresh the tokens' }).click();
+  await page.getByText('replaced 1 time').waitFor();
+  await page.getByRole('button', { name: 'Disconnect' }).click();
+  await page.getByRole('link', { name: 'Connect to Gatehouse' }).waitFor();
+  assert.deepEqual(complaints, []);
+  await app.close();
+});
+
+test('Deny sends the person back to the app, which learns that access was denied', async () => {
+  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
+  const { page, complaints } = await chromium.newPage();
+
+  await page.goto(requestOf(thirdParty, { state: 'denied it' }));
+  await signIn(page, bob.email, PASSWORD);
+  await page.getByRole('button', { name: 'Deny' }).click();
+
+  const answer = new URL(page.url());
+  assert.equal(answer.origin + answer.pathname, uri);
+  assert.equal(answer.searchParams.get('error'), 'access_denied');
+  assert.equal(answer.searchParams.get('state'), 'denied it');
+  assert.deepEqual(complaints, []);
+});
+
+test('a first-party app shows no consent screen, even straight after sign-in', async () => {
+  const app = await startApp(firstParty, 'Workbench');
+  const { page, complaints } = await chromium.newPage();
+
+  await page.goto(app.url);
+  await page.getByRole('link', { name: 'Connect to Gatehouse' }).click();
+  await signIn(page, world.ada.email, PASSWORD);
+
+  assert.equal(page.url(), app.url);
+  await page.getByText('INV-2001').waitFor();
+  assert.deepEqual(complaints, []);
+  await app.close();
+});
+
+test('prompt=none shows no page: without a session the app hears login_required, with one it gets a code', async () => {
+  const { page } = await chromium.newPage();
+
+  await page.goto(requestOf(firstParty, { prompt: 'none' }));
+  assert.equal(new URL(page.url()).searchParams.get('error'), 'login_required');
+
+  await page.goto(`${world.web}/sign-in`);
+  await signIn(page, world.ada.email, PASSWORD);
+  await page.goto(requestOf(firstParty, { prompt: 'none' }));
+  assert.match(new URL(page.url()).searchParams.get('code') ?? '', /^gac_/);
+});
+
+test('prompt=login asks for the password once, and only once, though there is a session', async () => {
+  const { page } = await chromium.newPage();
+  await page.goto(`${world.web}/sign-in`);
+  await signIn(page, world.ada.email, PASSWORD);
+  world.wind(SECOND);
+
+  await page.goto(requestOf(firstParty, { prompt: 'login' }));
+  assert.match(page.url(), /\/sign-in/);
+  world.wind(SECOND);
+  await signIn(page, world.ada.email, PASSWORD);
+
+  assert.match(new URL(page.url()).searchParams.get('code') ?? '', /^gac_/);
+});
+
+test('a person connects an app without JavaScript, with the keyboard alone', async () => {
+  const cleo = await world.addUser('Cleo', [[world.acme, 'member']]);
+  const { page } = await chromium.newPage({ javaScriptEnabled: false });
+
+  await page.goto(requestOf(thirdParty));
+  await page.keyboard.type(cleo.email);
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(PASSWORD);
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Deny' }).focus();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+
+  await page.waitForURL(/code=gac_/);
+});

@@ -1,0 +1,64 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
+
+/** A real Chromium, unpacked into a folder that goes away with it. */
+export async function launchChromium() {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-chromium-'));
+  // The package unpacks into the folder for temporary files, and asks for it when it is loaded.
+  process.env.TMPDIR = folder;
+  const { default: packed } = await import('@sparticuz/chromium');
+  const browser = await chromium.launch({
+    executablePath: await packed.executablePath(),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
+  });
+  after(async () => {
+    await browser.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return {
+    /** A browser of its own: no cookies, nothing remembered. Whatever its console complains of is kept. */
+    async newPage(options: BrowserContextOptions = {}) {
+      const context = await browser.newContext(options);
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      return { page, complaints };
+    },
+  };
+}
+
+/** An app's redirect address, at which nothing happens but that it is reached. */
+export async function newCallback(): Promise<{ uri: string }> {
+  const server = createServer((_, response) => response.end('<!doctype html><title>Back at the app</title>Back'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  after(() => new Promise((resolve) => server.close(resolve)));
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return { uri: `http://127.0.0.1:${port}/callback` };
+}
+
+export async function signIn(page: Page, email: string, password: string): Promise<void> {
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** What axe-core holds against the page as it stands, in words. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(axeSource);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
+    const { violations } = await axe.run();
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  });
+}

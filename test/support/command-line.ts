@@ -1,0 +1,92 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { freePort } from './world.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+export interface Ended {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export type CommandLine = ReturnType<typeof newCommandLine>;
+
+/** The real command line, as a process of its own, in a folder of its own with a database that does not exist yet. */
+export function newCommandLine() {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+  const running = new Set<ReturnType<typeof start>>();
+  after(async () => {
+    for (const child of running) child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const usual = {
+    PATH: process.env.PATH,
+    DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`,
+    NODE_COMPILE_CACHE: join(tmpdir(), 'gatehouse-test-compile-cache'),
+    LOG_LEVEL: 'silent',
+  };
+
+  function start(args: string[], env: Record<string, string> = {}) {
+    return spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...usual, ...env } });
+  }
+
+  async function run(args: string[], { env = {}, input = '' }: Given = {}): Promise<Ended> {
+    const child = start(args, env);
+    child.stdin.end(input);
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    return { status: child.exitCode, stdout, stderr };
+  }
+
+  return {
+    folder,
+    databaseUrl: usual.DATABASE_URL,
+    run,
+    /** What a command prints with `--json`. */
+    // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
+    async json(args: string[], given: Given = {}): Promise<any> {
+      const { status, stdout, stderr } = await run([...args, '--json'], given);
+      if (status !== 0) throw new Error(`gatehouse ${args.join(' ')} ended with ${status}: ${stderr}`);
+      return JSON.parse(stdout);
+    },
+    /** A server that has said that it serves. */
+    async serve(env: Record<string, string> = {}) {
+      const api = `http://127.0.0.1:${await freePort()}`;
+      const web = `http://localhost:${await freePort()}`;
+      const child = start(['serve'], { BASE_URL: api, CONSENT_URL: web, ...env });
+      running.add(child);
+      const said: string[] = [];
+      await new Promise<void>((resolve, reject) => {
+        child.stderr.on('data', (chunk) => {
+          said.push(String(chunk));
+          if (said.join('').includes('serves')) resolve();
+        });
+        child.once('close', () => reject(new Error(`serve ended: ${said.join('')}`)));
+      });
+      return {
+        api,
+        web,
+        async end(signal: NodeJS.Signals) {
+          if (child.exitCode === null && child.signalCode === null) {
+            child.kill(signal);
+            await once(child, 'close');
+          }
+          running.delete(child);
+          return child.exitCode;
+        },
+      };
+    },
+  };
+}
+
+interface Given {
+  env?: Record<string, string>;
+  input?: string;
+}

@@ -1,0 +1,49 @@
+import { request } from 'node:http';
+
+/** An answer as it came, before anyone followed it. */
+export interface Reply {
+  status: number;
+  location: string | null;
+  headers: Headers;
+  text: string;
+}
+
+/** One request, and no redirect followed. */
+export async function ask(url: string, init: RequestInit = {}): Promise<Reply> {
+  const response = await fetch(url, { ...init, redirect: 'manual' });
+  const { status, headers } = response;
+  return { status, headers, location: headers.get('location'), text: await response.text() };
+}
+
+/** For what `fetch` would tidy up first: a path with odd characters, a header sent twice, a foreign Host. */
+export function askRaw(
+  origin: string,
+  { path, method = 'GET', headers = [], body = '' }: RawRequest,
+): Promise<Omit<Reply, 'headers'>> {
+  const { host, hostname, port } = new URL(origin);
+  const named = headers.some(([name]) => name.toLowerCase() === 'host') ? headers : [['Host', host], ...headers];
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, path, method, headers: named.flat() }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk) => {
+        text += chunk;
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, location: response.headers.location ?? null, text }),
+      );
+    });
+    sent.on('error', reject).end(body);
+  });
+}
+
+interface RawRequest {
+  path: string;
+  method?: string;
+  headers?: [name: string, value: string][];
+  body?: string;
+}
+
+/** What a redirect tells the app. */
+export function told(location: string | null | undefined): Record<string, string> {
+  return location ? Object.fromEntries(new URL(location).searchParams) : {};
+}
