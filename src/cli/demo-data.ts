@@ -21,9 +21,10 @@ export const DEMO_USERS = {
   admin: { email: 'priya@platform.example', name: 'Priya Nair' },
 };
 
+/** Returns the business that makes the third-party demo app. */
 export async function ensureDemoData(storage: Storage, now: number): Promise<string> {
-  const owner = await findUserByEmail(storage.durable, DEMO_USERS.owner.email);
-  const [membership] = owner ? await listMemberships(storage.durable, owner.id) : [];
+  const maker = await findUserByEmail(storage.durable, DEMO_USERS.admin.email);
+  const [membership] = maker ? await listMemberships(storage.durable, maker.id) : [];
   return membership?.businessId ?? storage.atomically((db) => addDemoData(db, now));
 }
 
@@ -41,7 +42,7 @@ export async function ensureDemoApps(storage: Storage, ownerBusinessId: string, 
 
 async function addDemoData(db: Database, now: number): Promise<string> {
   const harbour = await addBusiness(db, { name: 'Harbour Coffee' }, now);
-  const northgate = await addBusiness(db, { name: 'Northgate Print' }, now);
+  const northgate = await addBusiness(db, { name: 'Northgate Software' }, now);
   const add = (user: { email: string; name: string }, isPlatformAdmin = false) =>
     addUser(db, { ...user, password: DEMO_PASSWORD, isPlatformAdmin }, now);
   const owner = await add(DEMO_USERS.owner);
@@ -52,8 +53,8 @@ async function addDemoData(db: Database, now: number): Promise<string> {
   await addMember(db, { userId: member.id, businessId: northgate.id, role: 'member' }, now);
   await addMember(db, { userId: admin.id, businessId: northgate.id, role: 'owner' }, now);
   await addDemoInvoices(db, harbour, { prefix: 'HC', count: 36, currency: 'GBP' }, now);
-  await addDemoInvoices(db, northgate, { prefix: 'NP', count: 18, currency: 'EUR' }, now);
-  return harbour.id;
+  await addDemoInvoices(db, northgate, { prefix: 'NS', count: 18, currency: 'EUR' }, now);
+  return northgate.id;
 }
 
 async function addDemoInvoices(

@@ -79,8 +79,8 @@ Gatehouse is running. Open the first address and click Connect.
 
 Sign in with the password "${DEMO_PASSWORD}" as
   ${owner.email.padEnd(24)} owner of Harbour Coffee
-  ${member.email.padEnd(24)} member of Harbour Coffee and Northgate Print
-  ${admin.email.padEnd(24)} platform admin
+  ${member.email.padEnd(24)} member of Harbour Coffee and Northgate Software
+  ${admin.email.padEnd(24)} platform admin, and owner of Northgate Software, which makes Ledgerly
 
 Press Ctrl+C to stop. The data stays in data/.
 `;

@@ -28,8 +28,8 @@ export function consentScreen({ platformName, asked, toAsk, ownerName, question,
 <h1>Let <strong>${app.name}</strong> into <strong>${businessName}</strong>?</h1>
 <p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
 ${isAddition && html`<p class="notice">You have allowed this app before. What it asks for now and did not have is marked <span class="new">New</span>.</p>`}
-${scopeList('It will be able to see', 'read', scopes, isAddition ? toAsk : 0)}
-${scopeList('It will be able to change', 'write', scopes, isAddition ? toAsk : 0)}
+${scopeList('What it may see', 'read', scopes, isAddition ? toAsk : 0)}
+${scopeList('What it may change', 'write', scopes, isAddition ? toAsk : 0)}
 <dl class="facts">
 <div><dt>Business</dt><dd>${boundBusiness(app) === null ? businessSwitch(at, at.path) : businessName}</dd></div>
 <div><dt>Signed in as</dt><dd>${at.user.name}<br><span class="muted">${at.user.email}</span></dd></div>

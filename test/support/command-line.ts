@@ -58,9 +58,9 @@ export function newCommandLine() {
     },
     /** A server that has said that it serves. */
     async serve(env: Record<string, string> = {}) {
-      const api = `http://127.0.0.1:${await freePort()}`;
-      const web = `http://localhost:${await freePort()}`;
-      const child = start(['serve'], { BASE_URL: api, CONSENT_URL: web, ...env });
+      const api = env.BASE_URL ?? `http://127.0.0.1:${await freePort()}`;
+      const web = env.CONSENT_URL ?? `http://localhost:${await freePort()}`;
+      const child = start(['serve'], { ...env, BASE_URL: api, CONSENT_URL: web });
       running.add(child);
       const said: string[] = [];
       await new Promise<void>((resolve, reject) => {

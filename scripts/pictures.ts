@@ -1,0 +1,72 @@
+// `npm run pictures`: takes the pictures in docs/pictures from the running product, with the demo's people.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import packed from '@sparticuz/chromium';
+import { chromium, type Page } from 'playwright-core';
+import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../src/cli/demo-data.ts';
+import { readSettings } from '../src/config.ts';
+import { startServer } from '../src/server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-pictures-'));
+const settings = readSettings({
+  BASE_URL: 'http://localhost:4700',
+  CONSENT_URL: 'http://localhost:4701',
+  DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`,
+  SECRET_KEYS: 'only-for-pictures-and-for-nothing-else-at-all',
+  LOG_LEVEL: 'silent',
+});
+const server = await startServer(settings);
+const businessId = await ensureDemoData(server.storage, Date.now());
+const { thirdParty } = await ensureDemoApps(server.storage, businessId, join(folder, 'apps.json'), Date.now());
+const browser = await chromium.launch({ executablePath: await packed.executablePath(), args: ['--no-sandbox'] });
+mkdirSync('docs/pictures', { recursive: true });
+
+const request = new URLSearchParams({
+  response_type: 'code',
+  client_id: thirdParty.clientId,
+  redirect_uri: 'http://127.0.0.1:4702/callback',
+  scope: 'read:invoices read:contacts',
+  state: 'picture',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256',
+});
+const PAGES = {
+  'sign-in': `${settings.consentUrl}/sign-in`,
+  consent: `${settings.baseUrl}/api/v1/oauth/authorize?${request}`,
+  developer: `${settings.consentUrl}/settings/developer`,
+  'new-app': `${settings.consentUrl}/settings/developer/new`,
+  app: `${settings.consentUrl}/settings/developer/${thirdParty.clientId}`,
+  'connected-apps': `${settings.consentUrl}/settings/connected-apps`,
+  account: `${settings.consentUrl}/settings/account`,
+};
+
+const SETTINGS = [
+  { colorScheme: 'light', size: 'desktop', viewport: { width: 1000, height: 760 } },
+  { colorScheme: 'dark', size: 'phone', viewport: { width: 390, height: 844 } },
+] as const;
+for (const { colorScheme, size, viewport } of SETTINGS) {
+  const context = await browser.newContext({ colorScheme, viewport });
+  await takePictures(await context.newPage(), `${size}-${colorScheme}`);
+  await context.close();
+  console.log(`docs/pictures: ${size}, ${colorScheme}`);
+}
+await browser.close();
+await server.close();
+rmSync(folder, { recursive: true });
+
+async function takePictures(page: Page, suffix: string): Promise<void> {
+  for (const [name, url] of Object.entries(PAGES)) {
+    await page.goto(url);
+    if (name !== 'sign-in') await signIn(page, name === 'consent' ? DEMO_USERS.member.email : DEMO_USERS.admin.email);
+    await page.screenshot({ path: `docs/pictures/${name}-${suffix}.png`, fullPage: true });
+    if (name === 'consent') await page.context().clearCookies();
+  }
+}
+
+async function signIn(page: Page, email: string): Promise<void> {
+  if (!new URL(page.url()).pathname.startsWith('/sign-in')) return;
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password').fill(DEMO_PASSWORD);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Browser } from '../support/browser.ts';
+import { PASSWORD } from '../support/people.ts';
+import { newWorld } from '../support/world.ts';
+
+async function attempt(browser: Browser, email: string, password: string, headers: Record<string, string> = {}) {
+  return browser.submit(await browser.open('/sign-in'), '/sign-in', { email, password }, headers);
+}
+
+async function fail(browser: Browser, email: string, times: number): Promise<number[]> {
+  const statuses = [];
+  for (let i = 0; i < times; i++) statuses.push((await attempt(browser, email, `wrong password ${i}`)).status);
+  return statuses;
+}
+
+test('after too many wrong passwords for an account even the right one waits, from any browser [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '3' });
+  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
+  const browser = world.browse();
+
+  const statuses = await fail(browser, world.ada.email, 4);
+  const right = await attempt(world.browse(), world.ada.email, PASSWORD);
+  const inOtherCase = await attempt(world.browse(), ' ADA@EXAMPLE.COM ', PASSWORD);
+  const another = await attempt(browser, bob.email, PASSWORD);
+
+  assert.deepEqual(statuses, [401, 401, 401, 429]);
+  assert.equal(right.status, 429);
+  assert.match(right.text, /Too many attempts\. Try again in \d+ minutes\./);
+  assert.equal(inOtherCase.status, 429);
+  assert.equal(another.status, 200);
+});
+
+test('an account that does not exist is limited like one that does, so the limit tells nothing [S4]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '2' });
+
+  const unknown = await fail(world.browse(), 'nobody@example.com', 3);
+
+  assert.deepEqual(unknown, [401, 401, 429]);
+});
+
+test('an email written in another Unicode form is the same account to the limit [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '2' });
+  await world.addUser('Ren\u00e9');
+
+  await fail(world.browse(), 'ren\u00e9@example.com', 2);
+  const decomposed = await attempt(world.browse(), 'rene\u0301@example.com', PASSWORD);
+
+  assert.equal(decomposed.status, 429);
+});
+
+test('after too many wrong passwords from an address every account waits there [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
+  const statuses = [];
+
+  for (const name of ['a', 'b', 'c']) statuses.push(...(await fail(world.browse(), `${name}@example.com`, 1)));
+  const right = await attempt(world.browse(), world.ada.email, PASSWORD);
+
+  assert.deepEqual(statuses, [401, 401, 401]);
+  assert.equal(right.status, 429);
+});
+
+test('signing in rightly uses up neither limit [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '2', LIMIT_SIGN_IN_PER_ADDRESS: '2' });
+  const statuses = [];
+
+  for (let i = 0; i < 5; i++) statuses.push((await attempt(world.browse(), world.ada.email, PASSWORD)).status);
+
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200]);
+});
+
+test('of 100 wrong passwords sent at once only as many as the limit are looked at [S10]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '10' });
+  const browser = world.browse();
+  const form = await browser.open('/sign-in');
+  const guesses = Array.from({ length: 100 }, (_, i) => (i === 60 ? PASSWORD : `wrong password ${i}`));
+
+  const answers = await Promise.all(
+    guesses.map((password) => browser.submit(form, '/sign-in', { email: world.ada.email, password })),
+  );
+
+  const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+  assert.equal(count(401), 10);
+  assert.equal(count(429), 90, 'the right password among the later ones is refused as well');
+});
+
+test('a limit is over within its 15 minutes, and trying on does not put it off [S11]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '1' });
+  const browser = world.browse();
+  const waits = [];
+
+  await fail(browser, world.ada.email, 1);
+  for (let i = 0; i < 5; i++) {
+    const { headers } = await attempt(browser, world.ada.email, 'wrong password');
+    waits.push(Number(headers.get('retry-after')));
+  }
+
+  assert.ok(waits.every((wait) => wait > 0 && wait <= 15 * 60), String(waits));
+  assert.deepEqual(
+    waits,
+    waits.toSorted((a, b) => b - a),
+  );
+});
+
+test('whoever is signed in stays signed in while someone else guesses at their password [S11]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '1' });
+  const signedIn = await world.signedIn();
+
+  await fail(world.browse(), world.ada.email, 3);
+
+  assert.equal((await signedIn.open('/settings/account')).url, `${world.web}/settings/account`);
+});
+
+test('X-Forwarded-For changes neither the limit nor the address on record while no proxy is trusted [S12]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '2' });
+  const forged = (i: number) => ({ 'x-forwarded-for': `203.0.113.${i}`, forwarded: `for=203.0.113.${i}` });
+  const browser = world.browse();
+  await attempt(browser, world.ada.email, PASSWORD, forged(9));
+  const { text } = await browser.open('/settings/account');
+  const statuses = [];
+
+  for (let i = 0; i < 3; i++) {
+    statuses.push((await attempt(world.browse(), `${i}@example.com`, 'wrong password', forged(i))).status);
+  }
+
+  assert.deepEqual(statuses, [401, 401, 429]);
+  assert.doesNotMatch(text, /203\.0\.113/);
+});
+
+test('behind a trusted proxy the address is the one the proxy saw, whatever the client put before it [S12]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '2', TRUST_PROXY: '127.0.0.1,::1' });
+  const from = (chain: string) => ({ 'x-forwarded-for': chain });
+  const browser = world.browse();
+  await attempt(browser, world.ada.email, PASSWORD, from('203.0.113.7'));
+  const statuses = [];
+
+  for (let i = 0; i < 3; i++) {
+    const chain = `198.51.100.${i}, 203.0.113.5`;
+    statuses.push((await attempt(world.browse(), `${i}@example.com`, 'wrong password', from(chain))).status);
+  }
+  const elsewhere = await attempt(world.browse(), '3@example.com', 'wrong password', from('203.0.113.6'));
+
+  assert.deepEqual(statuses, [401, 401, 429]);
+  assert.equal(elsewhere.status, 401);
+  assert.match((await browser.open('/settings/account')).text, /203\.0\.113\.7/);
+});
