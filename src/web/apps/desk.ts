@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { listSecrets } from '../../apps/app-secrets.ts';
+import { type App, type AppSettings, findApp } from '../../apps/apps.ts';
+import { FormError } from '../../lib/errors.ts';
+import type { Html } from '../../lib/html.ts';
+import type { Problem } from '../fields.ts';
+import { sendPage } from '../layout.ts';
+import type { WebParts } from '../parts.ts';
+import { forbidden, notFound } from '../refusals.ts';
+import { appBody } from './app-pages.ts';
+import type { AppSection, Entry } from './section.ts';
+
+export type AppRequest = FastifyRequest<{ Params: { id: string } }>;
+
+/** What every page about apps does: let in, find the app, show it, and show it again with what was wrong. */
+export type Desk = ReturnType<typeof openDesk>;
+
+export function openDesk(parts: WebParts, section: AppSection) {
+  const db = parts.storage.durable;
+
+  function show(reply: FastifyReply, { at }: Entry, body: Html, status = 200): FastifyReply {
+    const { platformName } = parts;
+    return sendPage(reply, { title: section.title, platformName, width: 'wide', at, body }, { status });
+  }
+
+  async function enterToChange(request: FastifyRequest): Promise<Entry> {
+    const entry = await section.enter(request);
+    if (!entry.canChange) throw forbidden('Only owners and admins of the business can change its apps.');
+    return entry;
+  }
+
+  /** Another owner's app does not exist here. */
+  async function findOwn(entry: Entry, id: string): Promise<App> {
+    const app = await findApp(db, id);
+    if (!app || app.ownerBusinessId !== entry.ownerBusinessId) throw notFound();
+    return app;
+  }
+
+  return {
+    ...parts,
+    section,
+    db,
+    show,
+    enterToChange,
+    findOwn,
+
+    async enterApp(request: AppRequest): Promise<{ entry: Entry; app: App; path: string }> {
+      const entry = await enterToChange(request);
+      const app = await findOwn(entry, request.params.id);
+      return { entry, app, path: `${section.path}/${app.id}` };
+    },
+
+    async showApp(reply: FastifyReply, entry: Entry, { app, settings = app, problem }: Shown): Promise<FastifyReply> {
+      const view = { app, settings, secrets: await listSecrets(db, app.id) };
+      const body = appBody(section, entry, problem ? { ...view, problem } : view);
+      return show(reply, entry, body, problem ? 400 : 200);
+    },
+  };
+}
+
+interface Shown {
+  app: App;
+  settings?: AppSettings;
+  problem?: Problem;
+}
+
+/** Does what a form asks, or shows the form again with what is wrong with it. */
+export async function tryForm<Answer>(
+  work: () => Promise<Answer>,
+  showAgain: (problem: Problem) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof FormError) return showAgain(error);
+    throw error;
+  }
+}
