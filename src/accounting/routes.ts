@@ -46,7 +46,7 @@ function readPage(query: Record<string, unknown>): Page {
   if (isSent(cursor)) {
     if (typeof cursor !== 'string' || !isId(cursor))
       throw refuse('cursor', 'as the Link header of the last page gave it');
-    page.after = cursor.toLowerCase();
+    page.after = cursor;
   }
   return page;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 let lastTime = 0;
 let sequence = 0;
@@ -19,6 +19,7 @@ export function newId(now: number): string {
   return idFromBytes(bytes);
 }
 
+/** In lower case, as they are stored: databases differ in whether they would find one in capitals. */
 export function isId(text: string): boolean {
   return UUID.test(text);
 }

@@ -53,10 +53,11 @@ export function requireScope(access: Access, scope: string): void {
 
 /** The header selects; it never grants. The answer is the same whether or not the other business exists. */
 export function requireBusiness(access: Access, header: string | undefined): string {
-  if (header === undefined || !isId(header)) {
+  const selected = header?.toLowerCase();
+  if (selected === undefined || !isId(selected)) {
     throw new ApiError(400, 'invalid_request', 'Send the header x-business-id once, with the UUID of the business.');
   }
-  if (header.toLowerCase() !== access.businessId) {
+  if (selected !== access.businessId) {
     throw new ApiError(
       403,
       'business_mismatch',

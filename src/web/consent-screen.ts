@@ -38,6 +38,7 @@ ${scopeList('What it may change', 'write', scopes, isAddition ? toAsk : 0)}
 <form method="post" action="/consent" class="answers">
 <input type="hidden" name="csrf" value="${at.csrf}">
 <input type="hidden" name="question" value="${question}">
+<input type="hidden" name="return_to" value="${at.path}">
 <button class="secondary" name="answer" value="deny">Deny</button>
 <button class="primary" name="answer" value="allow">Allow</button>
 </form>

@@ -19,7 +19,8 @@ import { type Form, text } from './fields.ts';
 import { sourceOf } from './form-targets.ts';
 import { sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
-import { SignInNeeded } from './refusals.ts';
+import { forbidden, SignInNeeded } from './refusals.ts';
+import { readReturnTo } from './return-to.ts';
 
 /** What the screen was about. It travels through the form under a seal that only this session can open. */
 interface Question {
@@ -61,8 +62,9 @@ export function mountConsent(host: FastifyInstance, parts: WebParts): void {
 
   host.post<{ Body: Form }>('/consent', async (request, reply) => {
     const { session } = request.visit;
-    const question = session && unseal<Question>(keys, sealFor(session), text(request.body, 'question'));
-    if (!question) throw new SignInNeeded('/');
+    if (!session) throw new SignInNeeded(readReturnTo(request.body.return_to, parts.consentUrl));
+    const question = unseal<Question>(keys, sealFor(session), text(request.body, 'question'));
+    if (!question) throw forbidden('This question was put to someone else, or has been changed. Go back to the app.');
     const { query, grantId, businessId, shownAt } = question;
     const asked = await readAuthorizationRequest(storage.durable, query);
     if (text(request.body, 'answer') !== 'allow') {

@@ -72,7 +72,6 @@ const TRICKS = [
   '/settings/..//evil.example',
   '/settings/%2e%2e//evil.example',
   '/settings/../\\evil.example',
-  '/settings/..;/x',
   '/settings/../sign-out',
   'https:evil.example',
   'https:/evil.example',
@@ -97,9 +96,9 @@ const TRICKS = [
 ];
 
 for (const trick of TRICKS) {
-  test(`a return_to of ${JSON.stringify(trick)} leads to no other place than the pages of this host [S8]`, async () => {
+  test(`a return_to of ${JSON.stringify(trick)} leads to the front page of this host [S8]`, async () => {
     for (const location of [await offeredFor(trick), await signInWith(trick), await switchWith(trick)]) {
-      assert.match(location ?? '', /^\/(?:$|settings\/\.\.;\/x$)/);
+      assert.equal(location, '/');
     }
   });
 }
