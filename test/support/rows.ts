@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, rmSync } from 'node:fs';
 import { sql } from 'kysely';
 import { idFromBytes } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/storage/tables.ts';
@@ -28,4 +30,16 @@ export async function withoutWrites<Result>(world: World, work: () => Promise<Re
   } finally {
     await sql`pragma query_only = off`.execute(world.storage().durable);
   }
+}
+
+/** Copies the database as it is now. What it returns puts that copy back, as after a failover or a restored backup. */
+export async function backUp(world: World): Promise<() => Promise<void>> {
+  const file = world.settings.databaseUrl.slice('sqlite:'.length);
+  const copy = `${file}.${randomUUID()}`;
+  await sql`vacuum into ${copy}`.execute(world.storage().durable);
+  const putBack = () => {
+    for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true });
+    copyFileSync(copy, file);
+  };
+  return () => world.restart({ meanwhile: putBack });
 }

@@ -95,7 +95,12 @@ for (const [what, changes] of ERROR_PAGES) {
 }
 
 test('an address that is not there, or not readable, is not repeated on its page [S17]', async () => {
-  for (const path of ['/<script>alert(1)</script>', '/%3Cscript%3Ealert(1)%3C/script%3E', '/%zz', '/docs/errors/%3Cb%3E']) {
+  for (const path of [
+    '/<script>alert(1)</script>',
+    '/%3Cscript%3Ealert(1)%3C/script%3E',
+    '/%zz',
+    '/docs/errors/%3Cb%3E',
+  ]) {
     const { status, text } = await browser.open(path);
     assert.ok(status === 404 || status === 400, `${path} ${status}`);
     assert.doesNotMatch(text, /script|<b>|%zz/);

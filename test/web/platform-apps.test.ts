@@ -89,7 +89,8 @@ for (const [who, browser] of Object.entries(VISITORS)) {
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
     test(`to ${who} no platform page exists for ${method} [D5]`, async () => {
       const before = await world.storage().durable.selectFrom('apps').selectAll().execute();
-      const body = method === 'GET' || method === 'HEAD' ? {} : { body: toBody({ ...TYPED, csrf: await browser.csrf() }) };
+      const body =
+        method === 'GET' || method === 'HEAD' ? {} : { body: toBody({ ...TYPED, csrf: await browser.csrf() }) };
       const statuses = [];
 
       for (const path of ADDRESSES) statuses.push((await browser.ask(path, { method, ...body })).status);

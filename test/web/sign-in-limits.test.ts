@@ -97,7 +97,10 @@ test('a limit is over within its 15 minutes, and trying on does not put it off [
     waits.push(Number(headers.get('retry-after')));
   }
 
-  assert.ok(waits.every((wait) => wait > 0 && wait <= 15 * 60), String(waits));
+  assert.ok(
+    waits.every((wait) => wait > 0 && wait <= 15 * 60),
+    String(waits),
+  );
   assert.deepEqual(
     waits,
     waits.toSorted((a, b) => b - a),

@@ -22,7 +22,8 @@ test('each cookie is __Host- prefixed, Secure, HttpOnly, SameSite=Lax, for the w
   for (const cookie of set) {
     const [pair, ...attributes] = cookie.split('; ');
     assert.match(pair ?? '', /^__Host-/);
-    for (const wanted of ['Secure', 'HttpOnly', 'SameSite=Lax', 'Path=/']) assert.ok(attributes.includes(wanted), cookie);
+    for (const wanted of ['Secure', 'HttpOnly', 'SameSite=Lax', 'Path=/'])
+      assert.ok(attributes.includes(wanted), cookie);
     assert.doesNotMatch(cookie, /domain/i);
   }
 });

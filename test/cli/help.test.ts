@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newCommandLine } from '../support/command-line.ts';
+
+const cli = newCommandLine();
+
+/** Each command with the options that it takes. */
+const COMMANDS: Record<string, string[]> = {
+  serve: [],
+  demo: [],
+  migrate: [],
+  'business add': ['name'],
+  'business list': [],
+  'user add': ['email', 'name', 'password', 'business', 'role', 'platform-admin'],
+  'user list': [],
+  'user disable': ['user'],
+  'user enable': ['user'],
+  'user set-password': ['user', 'password'],
+  'member add': ['user', 'business', 'role'],
+  'member set-role': ['user', 'business', 'role'],
+  'member remove': ['user', 'business'],
+  'app add': ['name', 'redirect-uri', 'scope', 'business', 'any-business', 'platform', 'require-pkce'],
+  'app list': ['business'],
+  'app disable': ['app'],
+  'app enable': ['app'],
+  'app delete': ['app'],
+  'app add-secret': ['app'],
+  'app list-secrets': ['app'],
+  'app remove-secret': ['app', 'secret'],
+  'invoice add': ['business', 'number', 'total', 'currency', 'customer', 'status'],
+};
+
+test('called with nothing, or with --help, it lists every command with its summary', async () => {
+  for (const args of [[], ['--help']]) {
+    const { status, stdout } = await cli.run(args);
+    const listed = [...stdout.matchAll(/^ {2}(\S+(?: \S+)*) {2,}\S/gm)].map(([, name]) => name);
+    assert.equal(status, 0);
+    assert.deepEqual(listed, Object.keys(COMMANDS));
+  }
+});
+
+for (const [name, options] of Object.entries(COMMANDS)) {
+  test(`gatehouse ${name} --help explains the command and each of its options, and does nothing`, async () => {
+    const { status, stdout, stderr } = await cli.run([...name.split(' '), '--help']);
+
+    const explained = [...stdout.matchAll(/^ {2}--([\w-]+)(?: [A-Z]+)? {2,}\S/gm)].map(([, option]) => option);
+    assert.equal(status, 0);
+    assert.equal(stderr, '');
+    assert.match(stdout, new RegExp(`^gatehouse ${name}: \\w`));
+    assert.deepEqual(explained, [...options, 'json']);
+  });
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { type Ended, newCommandLine } from '../support/command-line.ts';
+import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
+
+const cli = newCommandLine();
+const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
+const { id: acme } = await cli.json(['business', 'add', '--name', 'Acme']);
+const { id: ada } = await cli.json(['user', 'add', '--email', 'a@b.c', '--name', 'Ada', '--password', PASSWORD]);
+
+/** One sentence, on one line, that names what to change; no stack trace; and exit 1. */
+function assertRefused({ status, stdout, stderr }: Ended, sentence: RegExp): void {
+  assert.equal(status, 1);
+  assert.equal(stdout, '');
+  assert.match(stderr, sentence);
+  assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+  assert.doesNotMatch(stderr, /^\s+at /m);
+}
+
+const USER = ['user', 'add', '--email', 'x@y.z', '--name', 'X'];
+const APP = ['app', 'add', '--name', 'X', '--redirect-uri', REDIRECT_URI];
+const INVOICE = ['invoice', 'add', '--business', acme, '--number', 'I-1', '--customer', 'c', '--currency', 'GBP'];
+
+const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
+  ['a missing option', ['business', 'add'], /^--name is missing\./],
+  ['an unknown option', ['business', 'add', '--name', 'X', '--colour', 'red'], /--colour/],
+  ['an option without its value', ['business', 'add', '--name'], /--name/],
+  ['a value that looks like an option', ['business', 'add', '--name', '-x'], /--name/],
+  ['an empty name', ['business', 'add', '--name', ' '], /^--name: Enter a name\./],
+  ['a password that is too short', [...USER, '--password', 'short'], /^--password: Use at least 8/],
+  ['a password that everybody uses', [...USER, '--password', 'password123'], /^--password: .*attackers try first/],
+  ['an email that is none', ['user', 'add', '--email', 'x', '--name', 'X', '--password', PASSWORD], /^--email: Enter/],
+  [
+    'an email that is taken',
+    ['user', 'add', '--email', 'A@B.C', '--name', 'X', '--password', PASSWORD],
+    /^--email: .*already/,
+  ],
+  ['an unknown business', [...USER, '--password', PASSWORD, '--business', NOBODY], /^--business: There is no business/],
+  [
+    'an unknown role',
+    [...USER, '--password', PASSWORD, '--business', acme, '--role', 'king'],
+    /^--role: .*owner, admin, member/,
+  ],
+  [
+    'a role without a business',
+    ['user', 'add', '--email', 'r@y.z', '--name', 'X', '--password', PASSWORD, '--role', 'owner'],
+    /--business/,
+  ],
+  ['an unknown user', ['user', 'disable', '--user', NOBODY], /^--user: There is no user/],
+  [
+    'a user id that is none',
+    ['user', 'set-password', '--user', 'x', '--password', PASSWORD],
+    /^--user: There is no user/,
+  ],
+  [
+    'a member who is none',
+    ['member', 'set-role', '--user', ada, '--business', acme, '--role', 'admin'],
+    /^--user: .*no member/,
+  ],
+  ['an app of nobody', [...APP, '--scope', 'read:deals'], /--business ID or --platform/],
+  [
+    'an app of two owners',
+    [...APP, '--scope', 'read:deals', '--platform', '--business', acme],
+    /--business ID or --platform/,
+  ],
+  [
+    'a platform app for any business',
+    [...APP, '--scope', 'read:deals', '--platform', '--any-business'],
+    /--any-business/,
+  ],
+  ['an unknown scope', [...APP, '--scope', 'read:all', '--platform'], /^--scope: No such scope: read:all\./],
+  ['an empty scope', [...APP, '--scope', '', '--platform'], /^--scope: /],
+  [
+    'an unsafe redirect URI',
+    ['app', 'add', '--name', 'X', '--platform', '--scope', 'read:deals', '--redirect-uri', 'http://x.example/'],
+    /^--redirect-uri: .*use https/,
+  ],
+  ['an unknown app', ['app', 'disable', '--app', NOBODY], /^--app: There is no app/],
+  ['a total that is no amount', [...INVOICE, '--total', '1.234'], /^--total: /],
+  [
+    'a currency that is none',
+    ['invoice', 'add', '--business', acme, '--number', 'I', '--customer', 'c', '--total', '1', '--currency', 'pounds'],
+    /^--currency: /,
+  ],
+  ['a status that is none', [...INVOICE, '--total', '1', '--status', 'LOST'], /^--status: /],
+  [
+    'an invoice of an unknown business',
+    ['invoice', 'add', '--business', NOBODY, ...INVOICE.slice(4), '--total', '1'],
+    /^--business: /,
+  ],
+];
+
+for (const [what, args, sentence] of REFUSALS) {
+  test(`${what} is refused with one sentence that names the option, and exit 1`, async () => {
+    assertRefused(await cli.run(args), sentence);
+  });
+}
+
+test('a refused user leaves nothing behind: neither the user nor the membership', async () => {
+  await cli.run([...USER, '--password', PASSWORD, '--business', acme, '--role', 'king']);
+
+  const { users } = await cli.json(['user', 'list']);
+  assert.ok(!users.some(({ email }: { email: string }) => email === 'x@y.z'));
+});
+
+test('an unknown command is named, and followed by those there are', async () => {
+  for (const args of [['nonsense'], ['business'], ['business', 'sell', '--name', 'X'], ['business', 'add', 'Acme']]) {
+    const { status, stdout, stderr } = await cli.run(args);
+    assert.equal(status, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^There is no command '/);
+    assert.match(stderr, /business add {2,}Add a business/);
+  }
+});
+
+const foreign = new DatabaseSync(join(cli.folder, 'foreign.db'));
+foreign.exec('create table users (id integer)');
+foreign.close();
+mkdirSync(join(cli.folder, 'folder'));
+writeFileSync(join(cli.folder, 'garbage.db'), 'this is not a database, however long one looks at it. '.repeat(100));
+
+const DATABASES: [what: string, url: string][] = [
+  ['a folder', `sqlite:${join(cli.folder, 'folder')}`],
+  ['a file of something else', `sqlite:${join(cli.folder, 'garbage.db')}`],
+  ['a database of another program', `sqlite:${join(cli.folder, 'foreign.db')}`],
+  ['a place below a file', `sqlite:${join(cli.folder, 'garbage.db', 'x.db')}`],
+  ['an engine that there is not', 'mysql://localhost/gatehouse'],
+  ['no address at all', 'gatehouse.db'],
+];
+
+for (const [what, DATABASE_URL] of DATABASES) {
+  test(`a DATABASE_URL that points at ${what} is refused with one sentence that names it`, async () => {
+    assertRefused(await cli.run(['business', 'list'], { env: { DATABASE_URL } }), /DATABASE_URL/);
+  });
+}
+
+test('a file of something else is left as it is', async () => {
+  const before = readFileSync(join(cli.folder, 'garbage.db'));
+
+  await cli.run(['migrate'], { env: { DATABASE_URL: `sqlite:${join(cli.folder, 'garbage.db')}` } });
+
+  assert.ok(readFileSync(join(cli.folder, 'garbage.db')).equals(before));
+});

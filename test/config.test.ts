@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { readDatabaseUrl, readSettings, SettingRefused, type Settings } from '../src/config.ts';
+
+const KEY = 'a-key-of-at-least-thirty-two-characters';
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+const home = process.cwd();
+process.chdir(folder);
+after(() => {
+  process.chdir(home);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const read = (env: Record<string, string> = {}) => readSettings({ SECRET_KEYS: KEY, ...env });
+
+const DEFAULTS: Settings = {
+  baseUrl: 'http://localhost:4000',
+  consentUrl: 'http://localhost:4001',
+  listen: { host: 'localhost', port: 4000 },
+  consentListen: { host: 'localhost', port: 4001 },
+  databaseUrl: 'sqlite:data/gatehouse.db',
+  secretKeys: [KEY],
+  retryWindow: 30_000,
+  trustProxy: false,
+  platformName: 'Gatehouse',
+  logLevel: 'info',
+  limits: { signInPerAccount: 20, signInPerAddress: 300, perApp: 100_000, wrongSecrets: 300, perGrant: 100_000 },
+};
+
+test('with nothing set but the keys, every setting has its default', () => {
+  assert.deepEqual(read(), DEFAULTS);
+});
+
+test('a setting that is empty counts as not set', () => {
+  const names = [
+    'BASE_URL',
+    'CONSENT_URL',
+    'LISTEN',
+    'DATABASE_URL',
+    'REFRESH_RETRY_SECONDS',
+    'TRUST_PROXY',
+    'LOG_LEVEL',
+  ];
+
+  assert.deepEqual(read(Object.fromEntries(names.map((name) => [name, '']))), DEFAULTS);
+});
+
+const ACCEPTED: [env: Record<string, string>, expected: Partial<Settings>][] = [
+  [
+    { BASE_URL: 'https://auth.example.com' },
+    { baseUrl: 'https://auth.example.com', listen: { host: '127.0.0.1', port: 4000 } },
+  ],
+  [{ BASE_URL: 'https://auth.example.com/' }, { baseUrl: 'https://auth.example.com' }],
+  [{ BASE_URL: 'https://auth.example.com:8443' }, { baseUrl: 'https://auth.example.com:8443' }],
+  [{ BASE_URL: 'http://127.0.0.1:5000' }, { listen: { host: '127.0.0.1', port: 5000 } }],
+  [{ BASE_URL: 'http://[::1]:5000' }, { listen: { host: '::1', port: 5000 } }],
+  [{ CONSENT_URL: 'https://login.example.com' }, { consentListen: { host: '127.0.0.1', port: 4001 } }],
+  [{ LISTEN: '0.0.0.0:80' }, { listen: { host: '0.0.0.0', port: 80 } }],
+  [{ LISTEN: '8080' }, { listen: { host: '127.0.0.1', port: 8080 } }],
+  [{ CONSENT_LISTEN: '[::]:81' }, { consentListen: { host: '::', port: 81 } }],
+  [{ SECRET_KEYS: `${KEY}, ${KEY}2` }, { secretKeys: [KEY, `${KEY}2`] }],
+  [{ REFRESH_RETRY_SECONDS: '0' }, { retryWindow: 0 }],
+  [{ REFRESH_RETRY_SECONDS: '300' }, { retryWindow: 300_000 }],
+  [{ TRUST_PROXY: 'off' }, { trustProxy: false }],
+  [{ TRUST_PROXY: '10.0.0.0/8,127.0.0.1' }, { trustProxy: '10.0.0.0/8,127.0.0.1' }],
+  [{ PLATFORM_NAME: 'Acme Cloud' }, { platformName: 'Acme Cloud' }],
+  [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  [{ DATABASE_URL: 'sqlite:/var/lib/gatehouse.db' }, { databaseUrl: 'sqlite:/var/lib/gatehouse.db' }],
+];
+
+for (const [env, expected] of ACCEPTED) {
+  test(`${setting(env)} is taken`, () => {
+    assert.partialDeepStrictEqual(read(env), expected);
+  });
+}
+
+test('each limit can be set', () => {
+  const { limits } = read({
+    LIMIT_SIGN_IN_PER_ACCOUNT: '1',
+    LIMIT_SIGN_IN_PER_ADDRESS: '2',
+    LIMIT_PER_APP: '3',
+    LIMIT_WRONG_SECRETS: '4',
+    LIMIT_PER_GRANT: '5',
+  });
+
+  assert.deepEqual(limits, { signInPerAccount: 1, signInPerAddress: 2, perApp: 3, wrongSecrets: 4, perGrant: 5 });
+});
+
+const REFUSED: Record<string, string>[] = [
+  { BASE_URL: 'localhost:4000' },
+  { BASE_URL: 'http://localhost:4000/auth' },
+  { BASE_URL: 'https://auth.example.com?x=1' },
+  { BASE_URL: 'https://auth.example.com#x' },
+  { BASE_URL: 'https://user@auth.example.com' },
+  { BASE_URL: 'ftp://auth.example.com' },
+  { BASE_URL: 'http://auth.example.com' },
+  { CONSENT_URL: 'http://login.example.com' },
+  { CONSENT_URL: 'nonsense' },
+  { LISTEN: 'localhost' },
+  { LISTEN: 'localhost:x' },
+  { LISTEN: '127.0.0.1:65536' },
+  { CONSENT_LISTEN: ':' },
+  { SECRET_KEYS: 'short' },
+  { SECRET_KEYS: `${KEY},short` },
+  { SECRET_KEYS: `${KEY},` },
+  { REFRESH_RETRY_SECONDS: '-1' },
+  { REFRESH_RETRY_SECONDS: '301' },
+  { REFRESH_RETRY_SECONDS: '1.5' },
+  { REFRESH_RETRY_SECONDS: 'soon' },
+  { LOG_LEVEL: 'loud' },
+  { LIMIT_SIGN_IN_PER_ACCOUNT: '0' },
+  { LIMIT_SIGN_IN_PER_ADDRESS: 'none' },
+  { LIMIT_PER_APP: '-5' },
+  { LIMIT_WRONG_SECRETS: '1e3' },
+  { LIMIT_PER_GRANT: '10000000000' },
+];
+
+for (const env of REFUSED) {
+  test(`${setting(env)} is refused in one sentence that names the setting`, () => {
+    const [name = ''] = Object.keys(env);
+
+    assert.throws(
+      () => read(env),
+      (error) => {
+        assert.ok(error instanceof SettingRefused);
+        assert.ok(error.message.startsWith(name), error.message);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      },
+    );
+  });
+}
+
+test('a key that is refused is not repeated in the sentence', () => {
+  assert.throws(
+    () => read({ SECRET_KEYS: 'hunter2' }),
+    (error) => error instanceof SettingRefused && !error.message.includes('hunter2'),
+  );
+});
+
+test('a public BASE_URL needs SECRET_KEYS', () => {
+  const env = { BASE_URL: 'https://auth.example.com' };
+
+  assert.throws(() => readSettings(env), /^Error: SECRET_KEYS must be set when BASE_URL is public/);
+  assert.throws(() => readSettings({ ...env, SECRET_KEYS: ' , ' }), /SECRET_KEYS/);
+});
+
+test('on a machine of one’s own a key is made once, kept, and readable by its owner alone', () => {
+  const first = readSettings({}).secretKeys;
+  const second = readSettings({}).secretKeys;
+
+  assert.deepEqual(second, first);
+  assert.ok((first[0] ?? '').length >= 43);
+  assert.equal(readFileSync('data/secret-key', 'utf8'), first[0]);
+  assert.equal(statSync('data/secret-key').mode & 0o777, 0o600);
+});
+
+test('the address of the database can be read without any other setting making sense', () => {
+  assert.equal(readDatabaseUrl({ BASE_URL: 'nonsense' }), 'sqlite:data/gatehouse.db');
+  assert.equal(readDatabaseUrl({ DATABASE_URL: 'sqlite:x.db' }), 'sqlite:x.db');
+});
+
+test('there are at most 20 settings', () => {
+  const source = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8');
+
+  const names = new Set(source.match(/\b[A-Z]+_[A-Z_]+\b(?=')|(?<=env\.)[A-Z_]+|(?<=')LISTEN(?=')/g));
+
+  assert.ok(names.size > 5 && names.size <= 20, [...names].join(' '));
+});
+
+function setting(env: Record<string, string>): string {
+  return Object.entries(env)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+}

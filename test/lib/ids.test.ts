@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { idFromBytes, idToBytes, isId, newId } from '../../src/lib/ids.ts';
+
+const NOW = Date.UTC(2030, 0, 1);
+
+test('an id is a UUIDv7 that begins with its time', () => {
+  const id = newId(NOW);
+
+  assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.equal(Number.parseInt(id.replace('-', '').slice(0, 12), 16), NOW);
+  assert.equal(isId(id), true);
+});
+
+test('a later id sorts behind an earlier one, also within one millisecond', () => {
+  const ids = [NOW, NOW + 1, NOW + 2, NOW + 1000].flatMap((now) => Array.from({ length: 1000 }, () => newId(now)));
+
+  assert.deepEqual(ids.toSorted(), ids);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test('two ids of one moment share no random bits that could be guessed from each other', () => {
+  const tails = Array.from({ length: 200 }, () => newId(NOW).slice(-12));
+
+  assert.equal(new Set(tails).size, tails.length);
+});
+
+test('an id goes to 16 bytes and back', () => {
+  fc.assert(
+    fc.property(fc.uuid(), (id) => {
+      assert.equal(idToBytes(id).length, 16);
+      assert.equal(idFromBytes(idToBytes(id)), id);
+    }),
+  );
+});
+
+test('nothing but a UUID in lower case is an id', () => {
+  const id = newId(NOW);
+
+  for (const text of [
+    '',
+    id.toUpperCase(),
+    id.slice(1),
+    `${id}0`,
+    `${id}\n`,
+    ` ${id}`,
+    id.replaceAll('-', ''),
+    `{${id}}`,
+    id.replace(/.$/, 'g'),
+  ]) {
+    assert.equal(isId(text), false, text);
+  }
+});

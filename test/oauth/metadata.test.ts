@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readSettings, SettingRefused } from '../../src/config.ts';
+import { askRaw, told } from '../support/wire.ts';
+import { newWorld } from '../support/world.ts';
+
+const world = await newWorld();
+const PATH = '/.well-known/oauth-authorization-server';
+
+test('the metadata describe this server as it is [X1][X2]', async () => {
+  const { status, body, headers } = await world.get(PATH);
+
+  assert.equal(status, 200);
+  assert.match(headers.get('content-type') ?? '', /^application\/json/);
+  const { scopes_supported, ...rest } = body;
+  assert.deepEqual(rest, {
+    issuer: world.api,
+    authorization_endpoint: `${world.api}/api/v1/oauth/authorize`,
+    token_endpoint: `${world.api}/api/v1/oauth/token`,
+    revocation_endpoint: `${world.api}/api/v1/oauth/revoke`,
+    introspection_endpoint: `${world.api}/api/v1/oauth/introspect`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+    revocation_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic', 'none'],
+    introspection_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  });
+  assert.deepEqual(scopes_supported, [
+    'read:invoices',
+    'write:invoices',
+    'read:contacts',
+    'write:contacts',
+    'read:deals',
+    'write:deals',
+    'read:expenses',
+    'read:reports',
+    'read:employees',
+    'read:orders',
+  ]);
+});
+
+test('every endpoint that the metadata name is there', async () => {
+  const { body } = await world.get(PATH);
+
+  const authorize = await fetch(body.authorization_endpoint);
+  assert.equal(authorize.status, 400);
+  for (const name of ['token_endpoint', 'revocation_endpoint', 'introspection_endpoint']) {
+    const { status } = await fetch(body[name], { method: 'POST', body: new URLSearchParams() });
+    assert.ok(status === 400 || status === 401, name);
+  }
+});
+
+test('neither Host nor X-Forwarded-Host changes the issuer, a link or a redirect [X3]', async () => {
+  const headers: [string, string][] = [
+    ['Host', 'evil.example'],
+    ['X-Forwarded-Host', 'evil.example'],
+    ['X-Forwarded-Proto', 'https'],
+    ['Forwarded', 'host=evil.example'],
+  ];
+  const { pathname, search } = new URL(world.authorizeUrl());
+  const refused = new URL(world.authorizeUrl({ response_type: 'token' }));
+
+  const metadata = await askRaw(world.api, { path: PATH, headers });
+  const sentOn = await askRaw(world.api, { path: pathname + search, headers });
+  const fault = await askRaw(world.api, { path: refused.pathname + refused.search, headers });
+
+  assert.equal(JSON.parse(metadata.text).issuer, world.api);
+  assert.doesNotMatch(metadata.text, /evil/);
+  assert.ok(sentOn.location?.startsWith(`${world.web}/consent?`));
+  assert.equal(told(fault.location).iss, world.api);
+});
+
+test('a public issuer is an https origin with no path, query or fragment, or the server does not start [X1]', async () => {
+  const keys = { SECRET_KEYS: 'a-key-of-at-least-thirty-two-characters' };
+
+  for (const BASE_URL of [
+    'http://auth.example.com',
+    'https://auth.example.com/path',
+    'https://auth.example.com?x=1',
+    'https://auth.example.com#x',
+    'https://me@auth.example.com',
+    'ftp://auth.example.com',
+    'auth.example.com',
+  ]) {
+    assert.throws(() => readSettings({ ...keys, BASE_URL }), SettingRefused, BASE_URL);
+  }
+  assert.equal(readSettings({ ...keys, BASE_URL: 'https://auth.example.com/' }).baseUrl, 'https://auth.example.com');
+});
+
+test('the API answers no preflight and shares nothing across origins [P12]', async () => {
+  const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
+  for (const path of [PATH, '/api/v1/oauth/token', '/api/v1/accounting/invoices', '/api/v1/businesses']) {
+    for (const method of ['GET', 'OPTIONS']) {
+      const response = await fetch(world.api + path, { method, headers });
+      const cors = [...response.headers.keys()].filter((name) => name.startsWith('access-control-'));
+      assert.deepEqual(cors, [], `${method} ${path}`);
+    }
+  }
+});

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { askRaw } from '../support/wire.ts';
+import { newWorld } from '../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const { client_id, client_secret } = world.credentials;
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+const ENDPOINTS = ['token', 'revoke', 'introspect'];
+
+async function send(endpoint: string, body: string, type: string | undefined = JSON_TYPE) {
+  const headers = type === undefined ? {} : { 'content-type': type };
+  const response = await fetch(`${world.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
+  const { status } = response;
+  return { status, headers: response.headers, body: await response.json() };
+}
+
+const asJson = (endpoint: string, fields: Record<string, string>) => send(endpoint, JSON.stringify(fields));
+const asForm = (endpoint: string, fields: Record<string, string>) =>
+  send(endpoint, `${new URLSearchParams(fields)}`, FORM_TYPE);
+
+async function assertInvalidRequest(answer: ReturnType<typeof send>, status = 400, about = '') {
+  const { status: actual, body, headers } = await answer;
+  assert.deepEqual([actual, body.error], [status, 'invalid_request'], about);
+  assert.ok(body.error_description, about);
+  assert.equal(body.error_uri, `${world.api}/docs/errors/invalid_request`);
+  assert.equal(headers.get('cache-control'), 'no-store', about);
+}
+
+const SAME: [name: string, endpoint: string, fields: Record<string, string>][] = [
+  ['no field at all', 'token', {}],
+  ['no grant_type', 'token', { client_id, client_secret }],
+  ['an unknown grant_type', 'token', { grant_type: 'password', client_id, client_secret }],
+  ['client_credentials', 'token', { grant_type: 'client_credentials', client_id, client_secret }],
+  ['no credentials', 'token', { grant_type: 'refresh_token', refresh_token: 'x' }],
+  ['wrong credentials', 'token', { grant_type: 'refresh_token', client_id, client_secret: 'x', refresh_token: 'x' }],
+  ['no code', 'token', { grant_type: 'authorization_code', client_id, client_secret }],
+  ['an empty code', 'token', { grant_type: 'authorization_code', code: '', client_id, client_secret }],
+  ['a bad code', 'token', { grant_type: 'authorization_code', code: 'é+ %', client_id, client_secret }],
+  ['no refresh token', 'token', { grant_type: 'refresh_token', client_id, client_secret }],
+  ['a bad refresh token', 'token', { grant_type: 'refresh_token', refresh_token: 'x', client_id, client_secret }],
+  ['no token to revoke', 'revoke', {}],
+  ['an unknown token to revoke', 'revoke', { token: 'x' }],
+  ['wrong credentials at revoke', 'revoke', { token: 'x', client_id, client_secret: 'x' }],
+  ['an unknown token to introspect', 'introspect', { token: 'x', client_id, client_secret }],
+  ['no token to introspect', 'introspect', { client_id, client_secret }],
+  ['nobody at introspect', 'introspect', { token: 'x' }],
+];
+
+for (const [name, endpoint, fields] of SAME) {
+  test(`JSON and a form get the same answer: ${name} [T27]`, async () => {
+    const [json, form] = [await asJson(endpoint, fields), await asForm(endpoint, fields)];
+
+    assert.deepEqual([form.status, form.body], [json.status, json.body]);
+    const { date: _, ...headers } = Object.fromEntries(json.headers);
+    assert.deepEqual({ ...Object.fromEntries(form.headers), date: undefined }, { ...headers, date: undefined });
+    assert.ok(json.status < 500);
+  });
+}
+
+test('JSON and a form get the same answer where it is a good one [T27]', async () => {
+  const code = { grant_type: 'authorization_code', redirect_uri: 'https://ledger.example/callback' };
+  for (const ask of [asJson, asForm]) {
+    const fields = { ...code, code: await world.allow({}, browser), client_id, client_secret };
+    const first = await ask('token', fields);
+    const { refresh_token } = first.body;
+    const second = await ask('token', { grant_type: 'refresh_token', refresh_token, client_id, client_secret });
+    const looked = await ask('introspect', { token: second.body.access_token, client_id, client_secret });
+    const revoked = await ask('revoke', { token: second.body.refresh_token });
+
+    assert.deepEqual([first.status, second.status, looked.status, revoked.status], [200, 200, 200, 200]);
+    assert.deepEqual(Object.keys(second.body), Object.keys(first.body));
+    assert.equal(looked.body.active, true);
+    assert.deepEqual(revoked.body, {});
+  }
+});
+
+test('a value that is not text is refused, whichever field it is [T25]', async () => {
+  const complete = {
+    grant_type: 'authorization_code',
+    code: 'x',
+    token: 'x',
+    refresh_token: 'x',
+    redirect_uri: 'x',
+    scope: 'x',
+    code_verifier: 'x',
+    client_id,
+    client_secret,
+  };
+  for (const endpoint of ENDPOINTS) {
+    for (const name of Object.keys(complete)) {
+      for (const value of [null, 1, 0, true, false, [], ['x'], {}, { x: 'y' }, [[null]]]) {
+        const body = JSON.stringify({ ...complete, [name]: value });
+        await assertInvalidRequest(send(endpoint, body), 400, `${endpoint} ${body}`);
+      }
+    }
+  }
+});
+
+test('a body that is no JSON object is refused [T25]', async () => {
+  for (const endpoint of ENDPOINTS) {
+    for (const body of [
+      '',
+      ' ',
+      'null',
+      '1',
+      '"text"',
+      '[]',
+      '["a"]',
+      'true',
+      '{',
+      '{"a":"b"',
+      "{'a':'b'}",
+      '{"a":"b"}x',
+    ]) {
+      await assertInvalidRequest(send(endpoint, body), 400, `${endpoint} ${body}`);
+    }
+  }
+});
+
+test('a name that comes twice is refused, in JSON and in a form [T26]', async () => {
+  for (const name of ['grant_type', 'client_id', 'token', 'other']) {
+    const fields = `"grant_type":"refresh_token","client_id":"${client_id}","token":"x","other":"y"`;
+    for (const value of ['"x"', '1', 'null', '{}', '[]']) {
+      await assertInvalidRequest(send('token', `{"${name}":${value},${fields}}`), 400, `${name} ${value}`);
+    }
+    await assertInvalidRequest(send('token', `{${fields},"${name.replace('t', '\\u0074')}":"x"}`), 400, name);
+    const form = `grant_type=refresh_token&client_id=${client_id}&token=x&other=y&${name}=x`;
+    await assertInvalidRequest(send('token', form, FORM_TYPE), 400, form);
+  }
+});
+
+test('names that mean something to JavaScript are refused or mean nothing [T26]', async () => {
+  for (const body of [
+    `{"__proto__":{"client_secret":"${client_secret}"},"grant_type":"refresh_token","client_id":"${client_id}"}`,
+    `{"constructor":{"prototype":{"a":"b"}},"grant_type":"refresh_token"}`,
+    '{"toString":"x","hasOwnProperty":"y"}',
+  ]) {
+    const answer = await send('token', body);
+    assert.ok([400, 401].includes(answer.status), body);
+  }
+  const form = await send('token', `__proto__=x&constructor=y&grant_type=toString&client_id=${client_id}`, FORM_TYPE);
+  assert.equal(form.status, 401);
+  assert.equal(({} as Record<string, unknown>).client_secret, undefined);
+});
+
+test('any other content type is a 415 that says which two are read [T26]', async () => {
+  const body = JSON.stringify({ token: 'x' });
+  for (const type of [
+    'text/plain',
+    'text/json',
+    'application/xml',
+    'multipart/form-data; boundary=x',
+    'application/vnd.api+json',
+    'application/jsonx',
+    'application/json\ta',
+    'application/octet-stream',
+    'x',
+  ]) {
+    for (const endpoint of ENDPOINTS) await assertInvalidRequest(send(endpoint, body, type), 415, type);
+  }
+  const untyped = await askRaw(world.api, {
+    path: '/api/v1/oauth/revoke',
+    method: 'POST',
+    headers: [['Content-Length', String(body.length)]],
+    body,
+  });
+  assert.equal(untyped.status, 415);
+});
+
+test('parameters and letters of a content type do not matter', async () => {
+  for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;charset="UTF-8"']) {
+    assert.equal((await send('revoke', '{"token":"x"}', type)).status, 200, type);
+  }
+  assert.equal((await send('revoke', 'token=x', `${FORM_TYPE}; charset=utf-8`)).status, 200);
+});
+
+test('a body of 64 KiB is read and one byte more is a 413 [T26]', async () => {
+  const jsonOf = (size: number) => `{"token":"${'x'.repeat(size - 12)}"}`;
+  const formOf = (size: number) => `token=${'x'.repeat(size - 6)}`;
+
+  assert.equal((await send('revoke', jsonOf(65536))).status, 200);
+  assert.equal((await send('revoke', formOf(65536), FORM_TYPE)).status, 200);
+  for (const endpoint of ENDPOINTS) {
+    await assertInvalidRequest(send(endpoint, jsonOf(65537)), 413);
+    await assertInvalidRequest(send(endpoint, formOf(65537), FORM_TYPE), 413);
+  }
+});
+
+test('unknown fields are ignored, and empty ones count as absent', async () => {
+  const token = (await world.connect({}, browser)).refresh_token;
+
+  const refreshed = await world.refresh(token, { audience: 'x', scope: '', code: '' });
+  const empty = await world.refresh('');
+
+  assert.equal(refreshed.status, 200);
+  assert.deepEqual([empty.status, empty.body.error], [400, 'invalid_request']);
+});
+
+test('only POST is answered; another method is a 405 that names it [T1][R1][I1]', async () => {
+  for (const endpoint of ENDPOINTS) {
+    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const query = new URLSearchParams({ grant_type: 'refresh_token', client_id, client_secret, token: 'x' });
+      const response = await fetch(`${world.api}/api/v1/oauth/${endpoint}?${query}`, { method });
+
+      assert.equal(response.status, 405, `${method} ${endpoint}`);
+      assert.equal(response.headers.get('allow'), 'POST');
+    }
+  }
+});
+
+test('every refusal of these endpoints may be kept by no cache, old or new [T2]', async () => {
+  for (const [body, type] of [
+    ['{', JSON_TYPE],
+    ['{"token":1}', JSON_TYPE],
+    ['{"grant_type":"password"}', JSON_TYPE],
+    ['x', 'text/plain'],
+  ] as const) {
+    const { headers, status } = await send('token', body, type);
+
+    assert.ok(status >= 400);
+    assert.equal(headers.get('cache-control'), 'no-store', body);
+    assert.equal(headers.get('pragma'), 'no-cache', body);
+  }
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { SettingRefused } from '../src/config.ts';
+import { startServer } from '../src/server.ts';
+import { freePort, newWorld } from './support/world.ts';
+
+test('/healthz says that the process runs, and /readyz that its database answers', async () => {
+  const world = await newWorld();
+
+  for (const path of ['/healthz', '/readyz']) {
+    const answer = await fetch(world.api + path);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(await answer.json(), { status: 'ok' });
+  }
+});
+
+test('/readyz fails when the database does, and /healthz does not', async () => {
+  const world = await newWorld();
+  await sql`detach database main`.execute(world.storage().durable).catch(() => {});
+  await world.storage().close();
+
+  const answers = Promise.all([fetch(`${world.api}/healthz`), fetch(`${world.api}/nowhere`)]);
+
+  assert.deepEqual(
+    (await answers).map(({ status }) => status),
+    [200, 404],
+  );
+});
+
+test('a server that is closed frees both its ports, and another can take its place', async () => {
+  const world = await newWorld();
+  const browser = await world.signedIn();
+  const { access_token } = await world.connect({}, browser);
+
+  await world.restart();
+
+  assert.equal((await world.listInvoices(access_token)).status, 200);
+  assert.equal((await browser.open('/settings/account')).status, 200);
+});
+
+test('a server that cannot have its second port gives up the first', async () => {
+  const world = await newWorld();
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const address = taken.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const listen = { host: '127.0.0.1', port: await freePort() };
+  const settings = { ...world.settings, listen, consentListen: { host: '127.0.0.1', port } };
+
+  const refused = startServer(settings, world.clock);
+
+  await assert.rejects(refused, (error) => error instanceof SettingRefused && /CONSENT_LISTEN/.test(error.message));
+  await assert.rejects(fetch(`http://127.0.0.1:${listen.port}/healthz`));
+  taken.close();
+});
+
+test('a key that is put in front signs from then on, and what the old one signed still holds', async () => {
+  const world = await newWorld();
+  const browser = await world.signedIn();
+  const { access_token, refresh_token } = await world.connect({}, browser);
+  const code = await world.allow({}, browser);
+  const form = await browser.open('/settings/account');
+  const secretKeys = ['the-new-key-that-signs-from-now-on-and-on', ...world.settings.secretKeys];
+
+  await world.restart({ settings: { secretKeys } });
+  const refreshed = await world.refresh(refresh_token);
+  const exchanged = await world.exchange(code);
+  const sent = await browser.submit(form, '/settings/account/end-other-sessions');
+  const listed = await world.listInvoices(access_token);
+  await world.restart({ settings: { secretKeys: secretKeys.slice(0, 1) } });
+
+  assert.deepEqual([listed.status, refreshed.status, exchanged.status, sent.status], [200, 200, 200, 200]);
+  assert.equal((await world.listInvoices(refreshed.body.access_token)).status, 200);
+  assert.equal((await world.listInvoices(access_token)).status, 401);
+});

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { cleanUp } from '../../src/clean-up.ts';
+import { DAY, HOUR } from '../../src/lib/clock.ts';
+import { newId } from '../../src/lib/ids.ts';
+import type { Tables } from '../../src/storage/tables.ts';
+import { newWorld, type World } from '../support/world.ts';
+
+async function count(world: World, table: keyof Tables): Promise<number> {
+  return (await world.storage().durable.selectFrom(table).selectAll().execute()).length;
+}
+
+/** As often as it takes, with a bound on how often that may be. */
+async function cleanUpAll(world: World): Promise<void> {
+  for (let i = 0; i < 20; i++) if ((await cleanUp(world.storage().durable, world.clock())) === 0) return;
+  assert.fail('it ends');
+}
+
+test('a code that nobody exchanged goes within two days of its ten minutes, and not before its sentence is old', async () => {
+  const world = await newWorld();
+  const code = await world.allow();
+
+  world.wind(HOUR);
+  await cleanUpAll(world);
+  const late = await world.exchange(code);
+  world.wind(2 * DAY);
+  await cleanUpAll(world);
+
+  assert.match(late.body.error_description, /expired: codes last 10 minutes/);
+  assert.equal(await count(world, 'grants'), 0);
+});
+
+test('a grant in use stays for as long as it is refreshed', async () => {
+  const world = await newWorld();
+  let { refresh_token } = await world.connect();
+
+  for (let i = 0; i < 4; i++) {
+    world.wind(29 * DAY);
+    await cleanUpAll(world);
+    const { status, body } = await world.refresh(refresh_token);
+    assert.equal(status, 200, JSON.stringify(body));
+    refresh_token = body.refresh_token;
+  }
+});
+
+test('a grant goes once its last refresh token has been dead for a day or two', async () => {
+  const world = await newWorld();
+  await world.connect();
+
+  world.wind(30 * DAY);
+  await cleanUpAll(world);
+  const kept = await count(world, 'grants');
+  world.wind(2 * DAY);
+  await cleanUpAll(world);
+
+  assert.equal(kept, 1);
+  assert.equal(await count(world, 'grants'), 0);
+});
+
+test('a revoked grant stays while one of its tokens could still be sent, so that the app hears why', async () => {
+  const world = await newWorld();
+  const { refresh_token } = await world.connect();
+  await world.revoke(refresh_token);
+
+  world.wind(29 * DAY);
+  await cleanUpAll(world);
+
+  assert.match((await world.refresh(refresh_token)).body.error_description, /revoked_by_app/);
+});
+
+test('a revoked access token is remembered for its hour, and then forgotten', async () => {
+  const world = await newWorld();
+  const { access_token } = await world.connect();
+  await world.revoke(access_token);
+
+  world.wind(HOUR - 1);
+  await cleanUpAll(world);
+  const during = await world.listInvoices(access_token);
+  world.wind(1);
+  await cleanUpAll(world);
+  const after = await world.listInvoices(access_token);
+
+  assert.equal(during.status, 401);
+  assert.equal(after.status, 401);
+  assert.equal(await count(world, 'revoked_access_tokens'), 0);
+});
+
+test('an expired session goes, and a live one stays', async () => {
+  const world = await newWorld();
+  await world.signedIn();
+  world.wind(6 * HOUR);
+  const live = await world.signedIn();
+
+  world.wind(6 * HOUR);
+  await cleanUpAll(world);
+
+  assert.equal(await count(world, 'sessions'), 1);
+  assert.equal((await live.open('/settings/account')).url, `${world.web}/settings/account`);
+});
+
+test('an event goes after 30 days, and a younger one stays', async () => {
+  const world = await newWorld();
+  await world.allow();
+  world.wind(20 * DAY);
+  await world.allow();
+  const before = await count(world, 'events');
+
+  world.wind(10 * DAY + 1);
+  await cleanUpAll(world);
+
+  assert.equal(before, 2);
+  assert.equal(await count(world, 'events'), 1);
+});
+
+test('users, apps, consents, memberships and invoices are never cleaned up', async () => {
+  const world = await newWorld();
+  await world.connect();
+  await world.addInvoice(world.acme);
+  const kept = ['users', 'apps', 'app_secrets', 'consents', 'memberships', 'invoices', 'businesses'] as const;
+  const before = await Promise.all(kept.map((table) => count(world, table)));
+
+  world.wind(10_000 * DAY);
+  await cleanUpAll(world);
+
+  assert.deepEqual(await Promise.all(kept.map((table) => count(world, table))), before);
+});
+
+test('however much has piled up, one round removes a bounded part of it, the oldest first', async () => {
+  const world = await newWorld();
+  const now = world.clock();
+  const events = Array.from({ length: 1300 }, (_, i) => ({
+    id: newId(now + i),
+    type: 'grant.created',
+    app_id: world.ledger.id,
+    business_id: world.acme.id,
+    data: '{}',
+    created_at: now + i,
+  }));
+  await world.storage().durable.insertInto('events').values(events).execute();
+  world.wind(31 * DAY);
+  const left = [];
+
+  for (let i = 0; i < 3; i++) {
+    await cleanUp(world.storage().durable, world.clock());
+    left.push(await count(world, 'events'));
+  }
+
+  assert.deepEqual(left, [800, 300, 0]);
+});
+
+test('what is removed is found by an index, so that a round costs the same however large the tables are', async () => {
+  const world = await newWorld();
+  const { durable } = world.storage();
+  const plans = [];
+  const queries = [
+    durable.selectFrom('grants').select('id').where('removable_on', '<=', 1).limit(500),
+    durable.selectFrom('revoked_access_tokens').select('grant_id').where('expires_at', '<=', 1).orderBy('expires_at'),
+    durable.selectFrom('sessions').select('id_hash').where('expires_at', '<=', 1).orderBy('expires_at').limit(500),
+    durable.selectFrom('events').select('id').where('created_at', '<', 1).orderBy('created_at').limit(500),
+  ];
+
+  for (const query of queries) plans.push(...(await query.explain<{ detail: string }>(undefined, sql`query plan`)));
+
+  assert.equal(plans.length, queries.length);
+  for (const { detail } of plans) assert.match(detail, /^SEARCH \w+ USING (?:COVERING )?INDEX/);
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { DEVELOPER, registerInBrowser, shownCredentials } from '../support/app-pages.ts';
+import { newClient } from '../support/client.ts';
+import { PASSWORD } from '../support/people.ts';
+import { newWorld } from '../support/world.ts';
+
+/** Everything that a whole life of sign-ins, apps and tokens puts into hands outside. */
+async function live() {
+  const world = await newWorld();
+  const browser = await world.signedIn();
+  const { id, secret } = shownCredentials(await registerInBrowser(browser, DEVELOPER));
+  const path = `${DEVELOPER}/${id}`;
+  const second = shownCredentials(await browser.submit(await browser.open(path), `${path}/secrets`)).secret;
+  const client = newClient({ ...world, user: world.ada, app: { ...world.ledger, id, secret }, business: world.acme });
+  const unused = await client.allow({}, browser);
+  const used = await client.allow({}, browser);
+  const tokens = (await client.exchange(used)).body;
+  const refreshed = (await client.refresh(tokens.refresh_token)).body;
+  const revoked = await client.connect({}, browser);
+  await client.revoke(revoked.access_token);
+  const held = {
+    password: PASSWORD,
+    session: browser.cookies.get('__Host-session') ?? '',
+    visitor: browser.cookies.get('__Host-visitor') ?? '',
+    csrf: await browser.csrf(),
+    'first client secret': secret,
+    'second client secret': second,
+    'unused code': unused,
+    'used code': used,
+    'access token': tokens.access_token,
+    'refresh token': tokens.refresh_token,
+    'refreshed access token': refreshed.access_token,
+    'refreshed refresh token': refreshed.refresh_token,
+    'revoked access token': revoked.access_token,
+    key: world.settings.secretKeys[0] ?? '',
+  };
+  return { world, held };
+}
+
+const { world, held } = await live();
+
+function readAllRows(): { table: string; values: unknown[] }[] {
+  const file = new DatabaseSync(join(world.folder, 'gatehouse.db'), { readOnly: true });
+  const tables = file.prepare("select name from sqlite_master where type = 'table'").all();
+  const rows = tables.flatMap(({ name }) =>
+    file
+      .prepare(`select * from "${name}"`)
+      .all()
+      .map((row) => ({ table: String(name), values: Object.values(row) })),
+  );
+  file.close();
+  return rows;
+}
+
+/** A text may hide in another form: as bytes, in hexadecimal, or without its prefix. */
+function disguises(text: string): Buffer[] {
+  const body = text.replace(/^g[a-z]{2}_/, '');
+  const raw = Buffer.from(body, 'base64url');
+  return [Buffer.from(body), raw, Buffer.from(raw.toString('hex')), Buffer.from(raw.toString('base64'))];
+}
+
+test('the flow that the dump is taken of has left its rows', () => {
+  const tables = new Set(readAllRows().map(({ table }) => table));
+
+  for (const table of [
+    'users',
+    'sessions',
+    'apps',
+    'app_secrets',
+    'grants',
+    'consents',
+    'revoked_access_tokens',
+    'events',
+  ]) {
+    assert.ok(tables.has(table), table);
+  }
+});
+
+for (const [what, text] of Object.entries(held)) {
+  test(`no row of any table holds the ${what}, in any disguise [T28]`, () => {
+    assert.ok(text.length > 15, 'there is something to look for');
+    for (const { table, values } of readAllRows()) {
+      for (const value of values) {
+        const bytes = value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(String(value));
+        for (const disguise of disguises(text)) assert.ok(!bytes.includes(disguise), `${table}: ${bytes}`);
+      }
+    }
+  });
+}
+
+test('nor do the files of the database, with what their free pages and the log still hold [T28]', () => {
+  const files = readdirSync(world.folder).map((name) => readFileSync(join(world.folder, name)));
+
+  assert.ok(files.length > 0);
+  for (const [what, text] of Object.entries(held)) {
+    for (const file of files) assert.ok(!file.includes(Buffer.from(text.replace(/^g[a-z]{2}_/, ''))), what);
+  }
+});
+
+test('nothing that stands in a row opens a session, proves an app or passes for a token [T28]', async () => {
+  const texts = new Set(
+    readAllRows().flatMap(({ values }) =>
+      values.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('base64url') : String(value))),
+    ),
+  );
+
+  for (const text of texts) {
+    const headers = { authorization: `Bearer ${text}`, 'x-business-id': world.acme.id };
+    if (!/^[\x21-\x7e]+$/.test(text)) continue;
+    const bearer = await fetch(`${world.api}/api/v1/accounting/invoices`, { headers });
+    const cookie = `__Host-session=${text}`;
+    const visit = await fetch(`${world.web}/settings/account`, { headers: { cookie }, redirect: 'manual' });
+    const app = await world.introspect('x', { client_secret: text });
+    assert.deepEqual([bearer.status, visit.status, app.status], [401, 303, 401], text);
+  }
+});
+
+test('a password is stored as argon2id with its cost and a salt of its own [S14]', async () => {
+  await world.addUser('Twin');
+
+  const rows = await world.storage().durable.selectFrom('users').select('password_hash').execute();
+
+  for (const { password_hash } of rows) {
+    assert.match(password_hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w-]{22}\$[\w-]{43}$/);
+  }
+  assert.equal(new Set(rows.map(({ password_hash }) => password_hash)).size, rows.length);
+});

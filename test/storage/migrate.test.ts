@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { addBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
+import { openStorage } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import { newCommandLine } from '../support/command-line.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a new database is brought up to date once, and what is in it stays', async () => {
+  const storage = openStorage(`sqlite:${join(folder, 'deep', 'down', 'gatehouse.db')}`);
+
+  const first = await migrate(storage);
+  await addBusiness(storage.durable, { name: 'Acme' }, 0);
+  const second = await migrate(storage);
+
+  assert.deepEqual(first, ['001-foundation']);
+  assert.deepEqual(second, []);
+  assert.equal((await listBusinesses(storage.durable)).length, 1);
+  await storage.close();
+});
+
+test('a change that fails half-way leaves the database as it was', async () => {
+  const storage = openStorage(`sqlite:${join(folder, 'half.db')}`);
+  await storage.durable.schema.createTable('invoices').addColumn('id', 'text').execute();
+
+  await assert.rejects(migrate(storage));
+  const tables = (await storage.durable.introspection.getTables()).map(({ name }) => name);
+  await storage.durable.schema.dropTable('invoices').execute();
+
+  assert.ok(!tables.includes('users'), tables.join(' '));
+  assert.deepEqual(await migrate(storage), ['001-foundation']);
+  await storage.close();
+});
+
+test('several processes that meet at a new database bring it up to date once', async () => {
+  for (let round = 0; round < 3; round++) {
+    const env = { DATABASE_URL: `sqlite:${join(folder, `shared-${round}.db`)}` };
+    const cli = newCommandLine();
+
+    const results = await Promise.all(Array.from({ length: 3 }, () => cli.json(['migrate'], { env })));
+
+    assert.deepEqual(
+      results.flatMap(({ applied }) => applied),
+      ['001-foundation'],
+    );
+  }
+});

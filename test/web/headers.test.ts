@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { DEVELOPER, PLATFORM } from '../support/app-pages.ts';
+import { freePort, newWorld } from '../support/world.ts';
+
+const world = await newWorld();
+const root = await world.addUser('Root', [[world.acme, 'owner']], true);
+const platformApp = await world.addApp({ name: 'Console' });
+const browser = await world.signedIn(root);
+
+function directives(headers: Headers): Record<string, string> {
+  const policy = headers.get('content-security-policy') ?? '';
+  return Object.fromEntries(policy.split('; ').map((directive) => directive.split(/ (.*)/s).slice(0, 2)));
+}
+
+function assertGuarded(headers: Headers): void {
+  const { 'form-action': target, ...others } = directives(headers);
+  assert.deepEqual(others, {
+    'default-src': "'none'",
+    'style-src': "'self'",
+    'img-src': "'self'",
+    'object-src': "'none'",
+    'base-uri': "'none'",
+    'frame-ancestors': "'none'",
+  });
+  assert.match(target ?? '', /^'self'(?: |$)/);
+  assert.equal(headers.get('x-frame-options'), 'DENY');
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(headers.get('referrer-policy'), 'same-origin');
+  assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin');
+  assert.equal(headers.get('cache-control'), 'no-store');
+  assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
+  assert.equal(headers.get('access-control-allow-origin'), null);
+  assert.equal(headers.get('server'), null);
+  assert.equal(headers.get('x-powered-by'), null);
+}
+
+const PAGES: [what: string, status: number, path: string][] = [
+  ['the sign-in page', 200, '/sign-in'],
+  ['the sign-out page', 200, '/sign-out'],
+  ['the consent screen', 200, world.authorizeUrl()],
+  ['the connected apps', 200, '/settings/connected-apps'],
+  ['the account page', 200, '/settings/account'],
+  ['the list of apps', 200, DEVELOPER],
+  ['the form for a new app', 200, `${DEVELOPER}/new`],
+  ['an app', 200, `${DEVELOPER}/${world.ledger.id}`],
+  ['the question before deleting', 200, `${DEVELOPER}/${world.ledger.id}/delete`],
+  ['the list of platform apps', 200, PLATFORM],
+  ['a platform app', 200, `${PLATFORM}/${platformApp.id}`],
+  ['the page about an error', 200, `${world.api}/docs/errors/invalid_grant`],
+  ['the page about an app that cannot be trusted', 400, world.authorizeUrl({ client_id: 'x' })],
+  ['a consent address of an unknown app', 400, '/consent?client_id=x'],
+  ['a page that is not there', 404, '/nowhere'],
+  ['a page of the API host that is not there', 404, `${world.api}/nowhere`],
+  ['an address that cannot be read', 400, '/%zz'],
+];
+
+for (const [what, status, path] of PAGES) {
+  test(`${what} may run nothing, be framed nowhere and be kept by no cache [C4] [C9]`, async () => {
+    const page = await browser.open(path);
+
+    assert.equal(page.status, status);
+    assertGuarded(page.headers);
+    assert.doesNotMatch(page.text, /<script|<style| style="| on\w+="|javascript:/);
+    assert.doesNotMatch(page.text, /(?:src|href)="(?:https?:)?\/\//);
+  });
+}
+
+test('a refused form is guarded like any page [C4]', async () => {
+  const forged = await browser.post('/settings/account/password', {});
+  const wrong = await world.browse().signIn(root.email, 'not the password');
+
+  assert.equal(forged.status, 403);
+  assert.equal(wrong.status, 401);
+  for (const { headers } of [forged, wrong]) assertGuarded(headers);
+});
+
+test('only a page on the way to an app lets a form lead to that app [C4]', async () => {
+  const consent = await browser.open(world.authorizeUrl());
+  const signIn = await world.browse().open(world.authorizeUrl());
+  const plain = await browser.open('/settings/account');
+
+  assert.equal(directives(consent.headers)['form-action'], `'self' https://ledger.example ${world.api}`);
+  assert.equal(directives(signIn.headers)['form-action'], `'self' https://ledger.example ${world.api}`);
+  assert.equal(directives(plain.headers)['form-action'], "'self'");
+});
+
+test('a failure of ours is a guarded page that tells nothing of what went wrong [C4] [X4]', async () => {
+  const broken = await newWorld();
+  const visitor = await broken.signedIn();
+  await sql`alter table sessions rename to lost`.execute(broken.storage().durable);
+
+  const page = await visitor.open('/settings/account');
+
+  assert.equal(page.status, 500);
+  assertGuarded(page.headers);
+  assert.doesNotMatch(page.text, /sessions|sqlite|no such|\.ts|at /i);
+});
+
+test('a database that cannot write gives a guarded page that says to try again [C4]', async () => {
+  const stuck = await newWorld();
+  const visitor = await stuck.signedIn();
+  const page = await visitor.open('/settings/developer/new');
+  await sql`pragma query_only = on`.execute(stuck.storage().durable);
+
+  const answer = await visitor.submit(page, DEVELOPER, {
+    name: 'X',
+    redirect_uris: 'https://x.example/',
+    scope: 'read:deals',
+  });
+
+  assert.equal(answer.status, 503);
+  assertGuarded(answer.headers);
+  assert.ok(Number(answer.headers.get('retry-after')) > 0);
+});
+
+test('stylesheet and icon are ours, typed, and kept by the browser', async () => {
+  const { text } = await browser.open('/sign-in');
+  const [, stylesheet = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];
+
+  for (const [path, type] of [
+    [stylesheet, 'text/css'],
+    ['/assets/icon.svg', 'image/svg+xml'],
+  ] as const) {
+    const answer = await fetch(world.web + path);
+    assert.equal(answer.status, 200);
+    assert.match(answer.headers.get('content-type') ?? '', new RegExp(`^${RegExp.escape(type)}`));
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+    assert.match(answer.headers.get('cache-control') ?? '', /max-age=31536000, immutable/);
+  }
+});
+
+test('no address below /assets leads out of that folder', async () => {
+  for (const path of ['/assets/', '/assets/../consent.ts', '/assets/%2e%2e/consent.ts', '/assets/..%2fconsent.ts']) {
+    const answer = await fetch(world.web + path);
+    assert.ok([400, 403, 404].includes(answer.status), `${path} ${answer.status}`);
+  }
+});
+
+test('under https every answer of both hosts asks for https from then on, for over a year [D7]', async () => {
+  const [api, web] = [await freePort(), await freePort()];
+  await newWorld({
+    BASE_URL: 'https://auth.gatehouse.example',
+    CONSENT_URL: 'https://login.gatehouse.example',
+    LISTEN: `127.0.0.1:${api}`,
+    CONSENT_LISTEN: `127.0.0.1:${web}`,
+  });
+  const addresses = [
+    `http://127.0.0.1:${web}/sign-in`,
+    `http://127.0.0.1:${web}/`,
+    `http://127.0.0.1:${web}/nowhere`,
+    `http://127.0.0.1:${web}/%zz`,
+    `http://127.0.0.1:${web}/assets/icon.svg`,
+    `http://127.0.0.1:${api}/healthz`,
+    `http://127.0.0.1:${api}/api/v1/accounting/invoices`,
+    `http://127.0.0.1:${api}/api/v1/oauth/authorize`,
+  ];
+
+  for (const address of addresses) {
+    const { headers } = await fetch(address, { redirect: 'manual' });
+    const [, seconds] = /^max-age=(\d+); includeSubDomains$/.exec(headers.get('strict-transport-security') ?? '') ?? [];
+    assert.ok(Number(seconds) >= 31_536_000, address);
+  }
+});
+
+test('on a machine of one’s own, without https, nothing asks for https [D7]', async () => {
+  assert.equal((await fetch(`${world.web}/sign-in`)).headers.get('strict-transport-security'), null);
+});
