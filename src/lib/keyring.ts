@@ -57,7 +57,7 @@ export function seal(keys: Keyring, purpose: string, value: object): string {
 }
 
 export function unseal<Value>(keys: Keyring, purpose: string, sealed: string): Value | undefined {
-  const [text = '', signature = ''] = sealed.split('.');
-  if (!isSigned(keys, purpose, text, signature)) return undefined;
+  const [text = '', signature = '', ...more] = sealed.split('.');
+  if (more.length > 0 || !isSigned(keys, purpose, text, signature)) return undefined;
   return JSON.parse(Buffer.from(text, 'base64url').toString()) as Value;
 }

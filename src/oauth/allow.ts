@@ -2,7 +2,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import type { Storage } from '../storage/database.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { rememberConsent } from './consents.ts';
-import { createGrant, findGrant } from './grants.ts';
+import { createGrant, findGrant, type Grant } from './grants.ts';
 import { sealToken } from './tokens.ts';
 
 /** Who allows it, and where. */
@@ -13,38 +13,47 @@ export interface Allowance {
   businessId: string;
 }
 
-/** The user said so on the consent screen: it is remembered. */
+interface Parts {
+  storage: Storage;
+  keys: Keyring;
+}
+
+/**
+ * The user said so on the consent screen: it is remembered. Undefined if this very answer has been given, and its code
+ * used or expired, before.
+ */
 export async function allow(
-  { storage, keys }: { storage: Storage; keys: Keyring },
+  { storage, keys }: Parts,
   request: AuthorizationRequest,
   allowance: Allowance,
   now: number,
 ): Promise<string | undefined> {
-  const parties = { userId: allowance.userId, appId: request.app.id, businessId: allowance.businessId };
+  const { userId, businessId } = allowance;
   await storage.atomically(async (db) => {
-    await rememberConsent(db, parties, request.scopes, now);
-    await createGrant(db, grantOf(request, allowance), now);
+    const isFirst = await createGrant(db, grantOf(request, allowance), now);
+    if (isFirst) await rememberConsent(db, { userId, appId: request.app.id, businessId }, request.scopes, now);
   });
-  return findCode({ storage, keys }, allowance.grantId, now);
+  const grant = await findGrant(storage.durable, { grantId: allowance.grantId, rotation: 0 });
+  const isOpen = grant && grant.exchangedAt === null && !grant.deadBecause && now < grant.codeExpiresAt;
+  return isOpen ? codeOf(keys, grant) : undefined;
 }
 
 /** The app belongs to the platform, or the user has allowed it before: no one needs to be asked. */
 export async function allowSilently(
-  { storage, keys }: { storage: Storage; keys: Keyring },
+  { storage, keys }: Parts,
   request: AuthorizationRequest,
   allowance: Allowance,
   now: number,
-): Promise<string | undefined> {
+): Promise<string> {
   await storage.atomically((db) => createGrant(db, grantOf(request, allowance), now));
-  return findCode({ storage, keys }, allowance.grantId, now);
+  const grant = await findGrant(storage.durable, { grantId: allowance.grantId, rotation: 0 });
+  if (!grant) throw new Error('A grant that was just created is gone.');
+  return codeOf(keys, grant);
 }
 
-/** Undefined once the code has been used or has expired: then the answer was delivered long ago. */
-async function findCode({ storage, keys }: { storage: Storage; keys: Keyring }, grantId: string, now: number) {
-  const grant = await findGrant(storage.durable, { grantId, rotation: 0 });
-  if (!grant || grant.exchangedAt !== null || grant.deadBecause || now >= grant.codeExpiresAt) return undefined;
-  const { id, salt, codeExpiresAt: expiresAt } = grant;
-  return sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopes: 0 });
+/** Derived from the row, so that allowing twice yields the same code twice. */
+function codeOf(keys: Keyring, { id, salt, codeExpiresAt }: Grant): string {
+  return sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt: codeExpiresAt, scopes: 0 });
 }
 
 function grantOf({ app, scopes, sentRedirectUri, codeChallenge }: AuthorizationRequest, allowance: Allowance) {

@@ -51,9 +51,7 @@ function parseQuery(query: string): Parameters {
     const [entry] = new URLSearchParams(pair);
     if (!entry || entry[1] === '') continue;
     const [name, text] = entry;
-    const sent = pair.slice(pair.indexOf('=') + 1);
-    // What a header could not carry as it came is encoded anew.
-    const raw = /^[\x21-\x7e]*$/.test(sent) ? sent : encodeURIComponent(text);
+    const raw = pair.slice(pair.indexOf('=') + 1);
     parameters.set(name, [...(parameters.get(name) ?? []), { text, raw }]);
   }
   return parameters;

@@ -21,7 +21,8 @@ export async function readAccess(
   { authorization, inQuery }: { authorization: string | undefined; inQuery: boolean },
   now: number,
 ): Promise<Access> {
-  if (authorization === undefined) {
+  // RFC 6750 §3.1: whoever tries another way to authenticate is told how, and nothing more.
+  if (authorization === undefined || !/^Bearer( |$)/i.test(authorization)) {
     throw new ApiError(401, 'unauthorized', 'Send the access token: Authorization: Bearer <access token>.', {});
   }
   if (inQuery) {

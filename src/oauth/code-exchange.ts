@@ -32,8 +32,9 @@ export async function exchangeCode(
   refuseOtherRedirectUri(grant, app, exchange.redirectUri);
   await refuseWrongVerifier(storage, grant, exchange.codeVerifier, now);
 
+  // Whoever was first, or ended it meanwhile, is found by looking again.
   const first = await markExchanged(storage.durable, grant.id, now);
-  if (!first) return refuseReuse(storage, grant, now);
+  if (!first) return exchangeCode({ storage, keys }, app, exchange, now);
   return issueTokens(keys, { ...grant, rotatedAt: now }, grant.scopes, now);
 }
 

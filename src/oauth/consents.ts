@@ -10,31 +10,17 @@ export interface ConsentParties {
 
 /** The requested scopes that the user has yet to be asked about. */
 export async function scopesToAsk(db: Database, parties: ConsentParties, requested: ScopeMask): Promise<ScopeMask> {
-  const row = await db
-    .selectFrom('consents')
-    .select('scopes')
-    .where('user_id', '=', parties.userId)
-    .where('app_id', '=', parties.appId)
-    .where('business_id', '=', parties.businessId)
-    .executeTakeFirst();
-  return scopesBeyond(requested, row?.scopes ?? 0);
+  return scopesBeyond(requested, await allowedScopes(db, parties));
 }
 
-export async function rememberConsent(db: Database, parties: ConsentParties, scopes: ScopeMask, now: number) {
+export async function rememberConsent(db: Database, parties: ConsentParties, allowed: ScopeMask, now: number) {
+  const scopes = allowed | (await allowedScopes(db, parties));
+  const { userId: user_id, appId: app_id, businessId: business_id } = parties;
   await db
     .insertInto('consents')
-    .values({
-      user_id: parties.userId,
-      app_id: parties.appId,
-      business_id: parties.businessId,
-      scopes,
-      allowed_at: now,
-    })
+    .values({ user_id, app_id, business_id, scopes, allowed_at: now })
     .onConflict((conflict) =>
-      conflict.columns(['user_id', 'app_id', 'business_id']).doUpdateSet(({ eb, ref }) => ({
-        scopes: eb(ref('consents.scopes'), '|', ref('excluded.scopes')),
-        allowed_at: now,
-      })),
+      conflict.columns(['user_id', 'app_id', 'business_id']).doUpdateSet({ scopes, allowed_at: now }),
     )
     .execute();
 }
@@ -46,4 +32,22 @@ export async function forgetConsent(db: Database, parties: ConsentParties): Prom
     .where('app_id', '=', parties.appId)
     .where('business_id', '=', parties.businessId)
     .execute();
+}
+
+/** A consent older than the membership is another one's: whoever leaves a business and returns is asked again. */
+async function allowedScopes(db: Database, parties: ConsentParties): Promise<ScopeMask> {
+  const row = await db
+    .selectFrom('consents')
+    .innerJoin('memberships', (join) =>
+      join
+        .onRef('memberships.user_id', '=', 'consents.user_id')
+        .onRef('memberships.business_id', '=', 'consents.business_id')
+        .onRef('memberships.created_at', '<=', 'consents.allowed_at'),
+    )
+    .select('consents.scopes')
+    .where('consents.user_id', '=', parties.userId)
+    .where('consents.app_id', '=', parties.appId)
+    .where('consents.business_id', '=', parties.businessId)
+    .executeTakeFirst();
+  return row?.scopes ?? 0;
 }

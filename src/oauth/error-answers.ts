@@ -14,7 +14,7 @@ export function answerError(error: unknown, issuer: string): ErrorAnswer {
   const { status, code, description, headers = {} } = describe(error);
   return {
     status,
-    headers: { 'cache-control': 'no-store', ...headers },
+    headers: { 'cache-control': 'no-store', pragma: 'no-cache', ...headers },
     body: {
       error: code,
       error_description: inErrorCharacters(description),

@@ -43,8 +43,8 @@ export const REFRESH_LIFETIME = 30 * DAY;
 /** A dead row is kept this long past the last token it made, so that a late caller still hears why. */
 const KEPT_FOR = DAY;
 
-/** Inserts nothing when the id is taken: so a second click on Allow finds the grant of the first. */
-export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<void> {
+/** False when the id is taken: so a second click on Allow finds the grant of the first. */
+export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<boolean> {
   const code_expires_at = now + CODE_LIFETIME;
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('grants')
@@ -64,7 +64,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
     })
     .onConflict((conflict) => conflict.column('id').doNothing())
     .executeTakeFirstOrThrow();
-  if (!numInsertedOrUpdatedRows) return;
+  if (!numInsertedOrUpdatedRows) return false;
   await recordEvent(
     db,
     {
@@ -75,6 +75,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
     },
     now,
   );
+  return true;
 }
 
 /**

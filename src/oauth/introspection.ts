@@ -40,7 +40,7 @@ export async function introspect(
     client_id: app.id,
     token_type: token.kind === 'access' ? 'bearer' : 'refresh_token',
     exp: token.expiresAt / SECOND,
-    iat: (token.expiresAt - lifetime) / SECOND,
+    iat: Math.floor(Math.min(token.expiresAt - lifetime, now) / SECOND),
     sub: grant.userId,
     iss: issuer,
     business_id: grant.businessId,

@@ -1,5 +1,6 @@
 import type { App } from '../apps/apps.ts';
 import type { Keyring } from '../lib/keyring.ts';
+import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/database.ts';
 import { revokeGrant } from './grants.ts';
 import { revokeAccessToken } from './revoked-access-tokens.ts';
@@ -10,19 +11,19 @@ import { type ProvenToken, proveToken } from './token-proof.ts';
  * unknown, expired or foreign is left alone without a word: there is nothing in it to tell.
  */
 export async function revokeToken(
-  { storage, keys }: { storage: Storage; keys: Keyring },
+  { storage, keys, limits }: { storage: Storage; keys: Keyring; limits: { perApp: RateLimit } },
   app: App | undefined,
   text: string,
   now: number,
 ): Promise<void> {
-  const refreshToken = await proveToken(storage.durable, keys, 'refresh', text);
-  if (refreshToken && isRevocable(refreshToken, app, now)) {
-    await revokeGrant(storage, refreshToken.grant.id, 'revoked_by_app', now);
-  }
-  const accessToken = await proveToken(storage.durable, keys, 'access', text);
-  if (accessToken && isRevocable(accessToken, app, now)) {
-    await revokeAccessToken(storage.durable, accessToken.token);
-  }
+  const proven =
+    (await proveToken(storage.durable, keys, 'refresh', text)) ??
+    (await proveToken(storage.durable, keys, 'access', text));
+  if (!proven || !isRevocable(proven, app, now)) return;
+  const { token, grant } = proven;
+  if (!app) await limits.perApp.count(grant.appId);
+  if (token.kind === 'refresh') await revokeGrant(storage, grant.id, 'revoked_by_app', now);
+  else await revokeAccessToken(storage.durable, token);
 }
 
 function isRevocable({ token, grant }: ProvenToken, app: App | undefined, now: number): boolean {

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import { findBusiness } from '../accounts/businesses.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
+import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/database.ts';
 import type { PresentedCredentials } from './app-authentication.ts';
@@ -50,7 +51,7 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
 
   // The browser's first stop. It is only checked here and sent on: this host knows no cookies, so it knows no user.
   host.get('/api/v1/oauth/authorize', async (request, reply) => {
-    const query = queryOf(request);
+    const query = rawQuery(request.url);
     await readAuthorizationRequest(storage.durable, query);
     return reply.redirect(`${parts.consentUrl}/consent?${stamp(keys, query, clock())}`, 303);
   });
@@ -74,10 +75,6 @@ export async function accessOf(
   const access = await readAccess({ db: storage.durable, keys }, { authorization, inQuery }, clock());
   await limits.perGrant.count(access.grantId);
   return access;
-}
-
-function queryOf(request: FastifyRequest): string {
-  return new URL(request.url, 'http://localhost').search.slice(1);
 }
 
 function withoutEmpty(fields: Fields): Fields {

@@ -28,7 +28,7 @@ export function issueTokens(
   return {
     access_token: seal({ kind: 'access', expiresAt, scopes }),
     token_type: 'bearer',
-    expires_in: Math.floor(expiresAt / SECOND) - Math.floor(now / SECOND),
+    expires_in: Math.floor((expiresAt - now) / SECOND),
     // The grant's own scopes are what a refresh goes by, so the token carries none.
     refresh_token: seal({ kind: 'refresh', expiresAt: rotatedAt + REFRESH_LIFETIME, scopes: 0 }),
     scope: formatScopes(scopes),

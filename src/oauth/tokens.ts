@@ -15,7 +15,7 @@ export interface Token {
   kind: TokenKind;
   grantId: string;
   rotation: number;
-  /** In milliseconds, of whole seconds. */
+  /** In milliseconds. The text holds whole seconds, rounded up: a token never dies before its time. */
   expiresAt: number;
   scopes: ScopeMask;
 }
@@ -39,7 +39,7 @@ export function sealToken(keys: Keyring, salt: Uint8Array, token: Token): string
   keys.signing.id.copy(fields, 0);
   idToBytes(token.grantId).copy(fields, 4);
   fields.writeUInt32BE(token.rotation, 20);
-  fields.writeUInt32BE(Math.floor(token.expiresAt / SECOND), 24);
+  fields.writeUInt32BE(Math.ceil(token.expiresAt / SECOND), 24);
   fields.writeUInt32BE(token.scopes, 28);
   const check = shortCheck(keys.signing, token.kind, fields);
   const mac = fullMac(keys.signing, token.kind, salt, fields, check);

@@ -6,6 +6,7 @@ import type { Session } from '../accounts/sessions.ts';
 import { HOUR } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { seal, unseal } from '../lib/keyring.ts';
+import { rawQuery } from '../lib/query.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { allow, allowSilently } from '../oauth/allow.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorization-request.ts';
@@ -19,7 +20,7 @@ import { type Form, text } from './fields.ts';
 import { sourceOf } from './form-targets.ts';
 import { sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
-import { forbidden, SignInNeeded } from './refusals.ts';
+import { forbidden, PageRefused, SignInNeeded } from './refusals.ts';
 import { readReturnTo } from './return-to.ts';
 
 /** What the screen was about. It travels through the form under a seal that only this session can open. */
@@ -38,7 +39,7 @@ export function mountConsent(host: FastifyInstance, parts: WebParts): void {
     reply.redirect(`${issuer}/api/v1/oauth/authorize?${query}`, 303);
 
   host.get('/consent', async (request, reply) => {
-    const { query, askedAt } = readStamp(keys, new URL(request.url, issuer).search.slice(1), clock());
+    const { query, askedAt } = readStamp(keys, rawQuery(request.url), clock());
     const asked = await readAuthorizationRequest(storage.durable, query);
     if (askedAt === null) return startOver(reply, query);
     const session = requireSignIn(request, asked, askedAt);
@@ -48,7 +49,7 @@ export function mountConsent(host: FastifyInstance, parts: WebParts): void {
 
     if (asked.app.ownerScope === 'platform' || toAsk === 0) {
       const code = await allowSilently(parts, asked, { ...parties, grantId: newId(clock()) }, clock());
-      return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(reply, query);
+      return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
     }
     if (asked.prompt === 'none') {
       throw new CallbackError(
@@ -74,8 +75,14 @@ export function mountConsent(host: FastifyInstance, parts: WebParts): void {
     if (stale || !(await mayActIn(storage.durable, asked.app, session.user, businessId)))
       return startOver(reply, query);
     const code = await allow(parts, asked, { grantId, userId: session.user.id, businessId }, clock());
-    return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(reply, query);
+    if (!code) throw answered();
+    return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
   });
+}
+
+/** Someone went back and allowed it once more: that must not mint a second code, nor undo a disconnect in between. */
+function answered(): PageRefused {
+  return new PageRefused(409, 'Answered already', 'You have answered this before. Go back to the app and start again.');
 }
 
 function requireSignIn(request: FastifyRequest, asked: AuthorizationRequest, askedAt: number): Session {

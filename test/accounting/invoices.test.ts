@@ -159,7 +159,7 @@ test('a parameter that makes no sense is a 400 that names it', async () => {
     ['cursor', 'cursor=next'],
     ['cursor', "cursor='%20or%201=1"],
     ['cursor', 'cursor=1&cursor=2'],
-  ]) {
+  ] as const) {
     const { status, body } = await list(`?${query}`);
     assert.deepEqual([status, body.error], [400, 'invalid_request'], query);
     assert.match(body.error_description, new RegExp(`\\b${name}\\b`));

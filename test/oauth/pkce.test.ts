@@ -33,8 +33,8 @@ test('a missing or wrong verifier is refused, and spends the code: there is no s
     const guess = await world.exchange(code, { code_verifier });
     const right = await world.exchange(code, { code_verifier: VERIFIER });
 
-    assert.deepEqual([guess.status, guess.body.error], [400, 'invalid_grant'], code_verifier);
-    assert.deepEqual([right.status, right.body.error], [400, 'invalid_grant'], code_verifier);
+    assert.deepEqual([guess.status, guess.body.error], [400, 'invalid_grant'], `${code_verifier}`);
+    assert.deepEqual([right.status, right.body.error], [400, 'invalid_grant'], `${code_verifier}`);
     assert.match(right.body.error_description, /\(code_verifier_wrong\)$/);
   }
 });

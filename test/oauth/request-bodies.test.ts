@@ -10,8 +10,8 @@ const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const ENDPOINTS = ['token', 'revoke', 'introspect'];
 
-async function send(endpoint: string, body: string, type: string | undefined = JSON_TYPE) {
-  const headers = type === undefined ? {} : { 'content-type': type };
+async function send(endpoint: string, body: string, type = JSON_TYPE) {
+  const headers = { 'content-type': type };
   const response = await fetch(`${world.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
   const { status } = response;
   return { status, headers: response.headers, body: await response.json() };

@@ -109,7 +109,7 @@ test('the redirect_uri of the authorize request must be repeated to the letter [
     'https://evil.example/',
   ]) {
     const { status, body } = await world.exchange(code, { redirect_uri });
-    assert.deepEqual([status, body.error], [400, 'invalid_grant'], redirect_uri);
+    assert.deepEqual([status, body.error], [400, 'invalid_grant'], `${redirect_uri}`);
   }
   assert.equal((await world.exchange(code)).status, 200);
 });

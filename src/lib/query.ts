@@ -1,0 +1,6 @@
+/** The query of an address as it came, to the letter, unless a header could not carry it so. */
+export function rawQuery(url: string): string {
+  const start = url.indexOf('?');
+  const query = start === -1 ? '' : url.slice(start + 1);
+  return /^[\x21-\x7e]*$/.test(query) ? query : new URL(`?${query}`, 'http://localhost').search.slice(1);
+}
