@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { removeMember } from '../../src/accounts/memberships.ts';
 import { DAY } from '../../src/lib/clock.ts';
+import type { Fields } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -128,7 +129,9 @@ test('ids that are no ids name nothing to disconnect', async () => {
   const { browser } = await newcomer('Kim');
   const csrf = await browser.csrf();
 
-  for (const fields of [{}, { app: 'x', business: 'y' }, { app: world.ledger.id }]) {
+  const incomplete: Fields[] = [{}, { app: 'x', business: 'y' }, { app: world.ledger.id }];
+
+  for (const fields of incomplete) {
     assert.equal((await browser.post(`${PATH}/disconnect`, { csrf, ...fields })).status, 404);
   }
 });

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const src = fileURLToPath(new URL('../src', import.meta.url));
+
+/** A folder imports only itself and folders before it; this is also the reading order. `.` is the files on top. */
+const ORDER = ['lib', 'storage', 'events', 'accounts', 'apps', 'oauth', 'webhooks', 'accounting', 'web', '.', 'cli'];
+
+interface Source {
+  path: string;
+  folder: string;
+  text: string;
+  /** The same without comments: they may speak of anything. */
+  code: string;
+  imports: string[];
+}
+
+const sources: Source[] = globSync('**/*.ts', { cwd: src })
+  .sort()
+  .map((path) => {
+    const text = readFileSync(join(src, path), 'utf8');
+    const code = text.replace(/\/\*.*?\*\//gs, '').replace(/(^|\s)\/\/.*$/gm, '');
+    const imports = [...code.matchAll(/(?:\bfrom|\bimport\(?|^import)\s*'([^']+)'/gm)].map(([, name = '']) => name);
+    return { path, folder: folderOf(path), text, code, imports };
+  });
+
+function folderOf(path: string): string {
+  return path.includes('/') ? (path.split('/')[0] ?? '') : '.';
+}
+
+/** The files of ours that a file imports, as paths below src. */
+function ownImports({ path, imports }: Source): string[] {
+  return imports.filter((name) => name.startsWith('.')).map((name) => normalize(join(dirname(path), name)));
+}
+
+function assertNone(violations: string[], rule: string): void {
+  assert.deepEqual(violations, [], `${rule}:\n  ${violations.join('\n  ')}\n`);
+}
+
+function offenders(isWrong: (source: Source) => boolean): string[] {
+  return sources.filter(isWrong).map(({ path }) => path);
+}
+
+test('there is source to look at, and its imports are found', () => {
+  assert.ok(sources.length > 50);
+  assert.ok(sources.flatMap(ownImports).length > 200);
+});
+
+test('every folder has its place in the order', () => {
+  assertNone(
+    offenders(({ folder }) => !ORDER.includes(folder)),
+    `A folder of src is one of ${ORDER.join(', ')}`,
+  );
+});
+
+test('a folder imports only itself and the folders before it', () => {
+  const violations = sources.flatMap((source) =>
+    ownImports(source)
+      .filter((target) => !target.startsWith('..'))
+      .filter((target) => ORDER.indexOf(folderOf(target)) > ORDER.indexOf(source.folder))
+      .map((target) => `${source.path} imports ${target}`),
+  );
+
+  assertNone(violations, `Imports point back along ${ORDER.join(' < ')}`);
+});
+
+test('config.ts imports nothing of ours but lib', () => {
+  const config = sources.filter(({ path }) => path === 'config.ts');
+
+  assert.equal(config.length, 1);
+  assertNone(
+    config.flatMap(ownImports).filter((target) => folderOf(target) !== 'lib'),
+    'config.ts imports lib only',
+  );
+});
+
+test('HTTP stays at the edge: only routes.ts, web/, server.ts and host.ts import Fastify', () => {
+  const isEdge = ({ path, folder }: Source) =>
+    folder === 'web' || path.endsWith('/routes.ts') || path === 'server.ts' || path === 'host.ts';
+
+  assertNone(
+    offenders((source) => !isEdge(source) && source.imports.some((name) => /^@?fastify\b/.test(name))),
+    'These import Fastify',
+  );
+});
+
+test('only config.ts reads the environment, and cli/main.ts hands it on once', () => {
+  const uses = sources.flatMap(({ path, code }) =>
+    (code.match(/process\s*\.\s*env\b|\benv\b(?=[^'\n]*'node:process')/g) ?? []).map(() => path),
+  );
+
+  assertNone(
+    uses.filter((path) => path !== 'config.ts' && path !== 'cli/main.ts'),
+    'These read process.env',
+  );
+  assert.equal(uses.filter((path) => path === 'cli/main.ts').length, 1);
+});
+
+test('time is passed in: only lib/clock.ts and the command line look at the clock', () => {
+  assertNone(
+    offenders(
+      ({ path, folder, code }) =>
+        /\bDate\.now\b|\bperformance\.now\b/.test(code) && path !== 'lib/clock.ts' && folder !== 'cli',
+    ),
+    'These call Date.now',
+  );
+  assertNone(
+    offenders(({ code }) => /new Date(?:\(\s*\)|\b(?!\())|(?<!new )\bDate\(\)/.test(code)),
+    'These ask new Date() for the time',
+  );
+});
+
+test('randomness has one home for secrets and one for ids, and a grant makes its own salt', () => {
+  const homes = ['lib/secrets.ts', 'lib/ids.ts', 'lib/passwords.ts', 'oauth/grants.ts'];
+
+  assertNone(
+    offenders(({ path, code }) => /\brandom(?:Bytes|UUID|Int|FillSync)\b/.test(code) && !homes.includes(path)),
+    'These make random values of their own',
+  );
+  assertNone(
+    offenders(({ code }) => /Math\.random/.test(code)),
+    'These use Math.random',
+  );
+});
+
+test('only storage/ knows which database it is', () => {
+  assertNone(
+    offenders(
+      ({ folder, imports }) => folder !== 'storage' && imports.some((name) => /^(?:node:sqlite|pg)\b/.test(name)),
+    ),
+    'These import a database driver',
+  );
+});
+
+test('SQL is written through Kysely, but for storage/ and the one question of server.ts', () => {
+  const raw = sources.filter(({ folder, code }) => folder !== 'storage' && /\bsql\s*(?:<[^>]*>\s*)?`/.test(code));
+
+  assertNone(
+    raw.flatMap(({ path, code }) =>
+      (code.match(/\bsql\s*(?:<[^>]*>\s*)?`[^`]*`/g) ?? [])
+        .filter((query) => path !== 'server.ts' || query !== 'sql`select 1`')
+        .map((query) => `${path}: ${query}`),
+    ),
+    'These write SQL by hand',
+  );
+});
+
+test('each table is written by exactly one file', () => {
+  const writers = new Map<string, Set<string>>();
+  for (const { path, folder, code } of sources) {
+    if (folder === 'storage') continue;
+    for (const [, table = ''] of code.matchAll(/\.(?:insertInto|updateTable|deleteFrom|replaceInto)\(\s*'(\w+)/g)) {
+      writers.set(table, (writers.get(table) ?? new Set()).add(path));
+    }
+  }
+  const tables = readFileSync(join(src, 'storage/tables.ts'), 'utf8');
+  const [, body = ''] = /export interface Tables \{([^}]*)\}/.exec(tables) ?? [];
+  const declared = [...body.matchAll(/(\w+): \w+;/g)].map(([, name = '']) => name);
+
+  assert.deepEqual([...writers.keys()].sort(), declared.sort(), 'every table is written somewhere');
+  assertNone(
+    [...writers].filter(([, files]) => files.size > 1).map(([table, files]) => `${table}: ${[...files].join(', ')}`),
+    'These tables have more than one owner',
+  );
+});
+
+test('no file is over 250 lines', () => {
+  assertNone(
+    sources
+      .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
+      .filter(({ lines }) => lines > 250)
+      .map(({ path, lines }) => `${path}: ${lines}`),
+    'In these a noun is missing',
+  );
+});
+
+test('classes are for errors alone', () => {
+  assertNone(
+    offenders(({ code }) => /\bclass \w+(?! extends (?:Error|OAuthError)\b)\s*(?:extends|\{)/.test(code)),
+    'These have a class that is no error',
+  );
+});
