@@ -8,18 +8,14 @@ import { CallbackError, UntrustedRequest } from './oauth/errors.ts';
 import { mountAssets } from './web/assets.ts';
 import { errorPage } from './web/error-page.ts';
 import { sendPage } from './web/layout.ts';
-import { notFound, SignInNeeded } from './web/refusals.ts';
+import { notFound, PageRefused, SignInNeeded } from './web/refusals.ts';
 
 const BODY_LIMIT = 64 * 1024;
 
 /** One listener: what holds for every request on it, whatever it is for. */
-export function newHost(settings: Settings): FastifyInstance {
-  const host: FastifyInstance = openHost(settings);
-  const isSecure = settings.baseUrl.startsWith('https:');
-  host.addHook('onRequest', async (_, reply) => {
-    reply.header('x-content-type-options', 'nosniff');
-    if (isSecure) reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');
-  });
+export function newHost(settings: Settings, publicUrl: string): FastifyInstance {
+  const host = openHost(settings, publicUrl);
+  host.addHook('onRequest', async (_, reply) => guard(reply, publicUrl));
   // The path alone: a query may hold what a stranger, or a careless app, put there.
   host.addHook('onResponse', async (request, reply) => {
     const { method, url } = request;
@@ -32,7 +28,7 @@ export function newHost(settings: Settings): FastifyInstance {
   return host;
 }
 
-function openHost(settings: Settings): FastifyInstance {
+function openHost(settings: Settings, publicUrl: string): FastifyInstance {
   try {
     return fastify({
       bodyLimit: BODY_LIMIT,
@@ -41,12 +37,21 @@ function openHost(settings: Settings): FastifyInstance {
       logController: new LogController({ disableRequestLogging: true }),
       forceCloseConnections: true,
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+      // What cannot even be routed meets no hook.
       frameworkErrors: (error, request, reply) => {
+        guard(reply as FastifyReply, publicUrl);
         refuse(settings, error, request as FastifyRequest, reply as FastifyReply);
       },
     });
   } catch (error) {
     throw new SettingRefused(`TRUST_PROXY must list addresses, like 127.0.0.1,10.0.0.0/8: ${error}.`);
+  }
+}
+
+function guard(reply: FastifyReply, publicUrl: string): void {
+  reply.header('x-content-type-options', 'nosniff');
+  if (publicUrl.startsWith('https:')) {
+    reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');
   }
 }
 
@@ -103,12 +108,15 @@ function refuse(settings: Settings, error: unknown, request: FastifyRequest, rep
 /** A known address asked in the wrong way says which ways it has. */
 function missing(host: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Error {
   const url = request.url.split('?')[0] ?? '';
+  const isApi = isForPrograms(url);
   const methods = ['GET', 'POST'].filter((method) => host.hasRoute({ url, method }));
-  if (methods.length > 0) {
-    reply.header('allow', methods.join(', '));
-    return new ApiError(405, 'invalid_request', `Use ${methods.join(' or ')} here.`);
+  // To most people the platform's pages do not exist, whatever the method.
+  if (methods.length === 0 || url.startsWith('/platform/')) {
+    return isApi ? new ApiError(404, 'not_found', 'There is nothing at this address.') : notFound();
   }
-  return isForPrograms(url) ? new ApiError(404, 'not_found', 'There is nothing at this address.') : notFound();
+  reply.header('allow', methods.join(', '));
+  const sentence = `Use ${methods.join(' or ')} here.`;
+  return isApi ? new ApiError(405, 'invalid_request', sentence) : new PageRefused(405, 'Not possible', sentence);
 }
 
 function isForPrograms(url: string): boolean {

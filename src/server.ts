@@ -24,8 +24,8 @@ export async function startServer(settings: Settings, clock: Clock = systemClock
   const storage = openStorage(settings.databaseUrl);
   await migrate(storage);
   const parts = assemble(settings, storage, clock);
-  const api = newHost(settings);
-  const web = settings.baseUrl === settings.consentUrl ? api : newHost(settings);
+  const api = newHost(settings, settings.baseUrl);
+  const web = settings.baseUrl === settings.consentUrl ? api : newHost(settings, settings.consentUrl);
   api.register(async (scope) => serveApi(scope, parts));
   web.register(async (scope) => serveWeb(scope, parts));
 

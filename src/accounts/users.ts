@@ -66,10 +66,14 @@ export async function authenticateUser(db: Database, email: string, password: st
   return row && matches && row.disabled_at === null ? fromRow(row) : undefined;
 }
 
-export async function setPassword(db: Database, user: User, password: string): Promise<void> {
+/** Slow on purpose, and so not for inside a transaction. */
+export async function hashNewPassword(user: User, password: string): Promise<string> {
   await refuseWeakPassword(password, user.email);
-  const password_hash = await hashPassword(password);
-  await db.updateTable('users').set({ password_hash }).where('id', '=', user.id).execute();
+  return hashPassword(password);
+}
+
+export async function setPasswordHash(db: Database, userId: string, hash: string): Promise<void> {
+  await db.updateTable('users').set({ password_hash: hash }).where('id', '=', userId).execute();
 }
 
 export async function setCurrentBusiness(db: Database, userId: string, businessId: string): Promise<void> {
@@ -86,18 +90,19 @@ export async function enableUser(db: Database, userId: string): Promise<void> {
 }
 
 function findRowByEmail(db: Database, email: string) {
-  return db.selectFrom('users').selectAll().where('email', '=', inOneForm(email)).executeTakeFirst();
+  return db.selectFrom('users').selectAll().where('email', '=', normalEmail(email)).executeTakeFirst();
 }
 
 function readEmail(text: string): string {
-  const email = inOneForm(text);
+  const email = normalEmail(text);
   if (!/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(email) || email.length > 254) {
     throw new FormError('email', 'Enter an email address, like ada@example.com.');
   }
   return email;
 }
 
-function inOneForm(email: string): string {
+/** One person may write the same address in several ways; this is the one that counts. */
+export function normalEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }
 

@@ -41,10 +41,25 @@ export async function addSecret(db: Database, appId: string, now: number): Promi
   throw new FormError('secret', 'An app has at most two secrets. Remove the old one first.');
 }
 
-export async function removeSecret(db: Database, appId: string, secretId: string): Promise<void> {
-  const secrets = await listSecrets(db, appId);
-  if (secrets.length < 2) throw new FormError('secret', 'This is the only secret. Add a new one first.');
-  await db.deleteFrom('app_secrets').where('app_id', '=', appId).where('id', '=', secretId).execute();
+/** Never the last one: an app without a secret could not be used any more. False if the app has no such secret. */
+export async function removeSecret(db: Database, appId: string, secretId: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('app_secrets')
+    .where('app_id', '=', appId)
+    .where('id', '=', secretId)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('app_secrets as other')
+          .select('id')
+          .where('other.app_id', '=', appId)
+          .where('other.id', '!=', secretId),
+      ),
+    )
+    .executeTakeFirstOrThrow();
+  if (numDeletedRows > 0n) return true;
+  const remaining = await listSecrets(db, appId);
+  if (!remaining.some(({ id }) => id === secretId)) return false;
+  throw new FormError('secret', 'This is the only secret. Add a new one first.');
 }
 
 export async function listSecrets(db: Database, appId: string): Promise<AppSecret[]> {

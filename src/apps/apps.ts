@@ -35,8 +35,12 @@ export interface NewApp extends AppSettings {
   createdBy: string | null;
 }
 
-/** Needs a transaction: an app without a secret could never be used. */
-export async function registerApp(db: Database, app: NewApp, now: number): Promise<{ app: App; secret: string }> {
+/** Needs a transaction: an app without a secret could never be used. Undefined if the id has been used before. */
+export async function registerApp(
+  db: Database,
+  app: NewApp,
+  now: number,
+): Promise<{ app: App; secret: string } | undefined> {
   const row = {
     id: app.id ?? newId(now),
     owner_scope: app.ownerBusinessId === null ? ('platform' as const) : ('business' as const),
@@ -47,7 +51,12 @@ export async function registerApp(db: Database, app: NewApp, now: number): Promi
     deleted_at: null,
     ...settingsRow(app),
   };
-  await db.insertInto('apps').values(row).execute();
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('apps')
+    .values(row)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .executeTakeFirstOrThrow();
+  if (!numInsertedOrUpdatedRows) return undefined;
   return { app: fromRow(row), secret: await addSecret(db, row.id, now) };
 }
 

@@ -11,6 +11,7 @@ import {
   registerApp,
 } from '../apps/apps.ts';
 import { FormError } from '../lib/errors.ts';
+import { isId } from '../lib/ids.ts';
 import { readScopes, SCOPES, scopeNames } from '../oauth/scopes.ts';
 import type { Database } from '../storage/database.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
@@ -33,8 +34,8 @@ export const appCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, (storage) =>
         storage.atomically(async (db) => {
-          const { app, secret } = await registerApp(db, await readApp(db, options), Date.now());
-          return { ...describe(app), client_secret: secret };
+          const registered = required(await registerApp(db, await readApp(db, options), Date.now()), 'name', 'app');
+          return { ...describe(registered.app), client_secret: registered.secret };
         }),
       ),
   },
@@ -67,7 +68,9 @@ export const appCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const app = required(await findApp(durable, options.text('app')), 'app', 'app');
-        await removeSecret(durable, app.id, options.text('secret'));
+        const secret = options.text('secret');
+        const removed = isId(secret) && (await removeSecret(durable, app.id, secret));
+        required(removed || undefined, 'secret', 'secret of this app');
         return { ...describe(app), secrets: await listSecrets(durable, app.id) };
       }),
   },
@@ -96,7 +99,7 @@ async function readApp(db: Database, options: Options) {
     throw new UsageError('--any-business goes with --business: a platform app acts in any business anyway.');
   }
   if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
-  const { scopes, unknown } = readScopes(options.list('scope').flatMap((text) => text.split(/[\s,]+/)));
+  const { scopes, unknown } = readScopes(options.list('scope').flatMap((text) => text.split(/[\s,]+/).filter(Boolean)));
   if (unknown.length > 0) {
     const known = SCOPES.map(({ name }) => name).join(', ');
     throw new FormError('scope', `No such scope: ${unknown.join(' ')}. There are ${known}.`);

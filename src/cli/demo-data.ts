@@ -89,6 +89,7 @@ async function addDemoApp(
     requiresPkce: true,
     createdBy: null,
   };
-  const { app: registered, secret } = await registerApp(db, settings, now);
-  return { clientId: registered.id, clientSecret: secret };
+  const registered = await registerApp(db, settings, now);
+  if (!registered) throw new Error(`The demo app ${app.name} could not be registered.`);
+  return { clientId: registered.app.id, clientSecret: registered.secret };
 }

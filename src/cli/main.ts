@@ -1,6 +1,6 @@
 import { SettingRefused } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
-import { StorageRefused, StorageUnavailable } from '../storage/database.ts';
+import { StorageRefused, StorageUnavailable } from '../storage/errors.ts';
 import { appCommands } from './apps.ts';
 import { businessCommands } from './businesses.ts';
 import { type Command, readOptions, UsageError } from './command.ts';
@@ -27,14 +27,15 @@ const COMMANDS: Command[] = [
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
-  const words = args.slice(0, args.findIndex((arg) => arg.startsWith('-')) >>> 0);
-  if (words.length === 0) {
-    console.log(overview(COMMANDS));
-    return args.length === 0 || args.includes('--help') ? 0 : 1;
-  }
+  const firstOption = args.findIndex((arg) => arg.startsWith('-'));
+  const words = firstOption === -1 ? args : args.slice(0, firstOption);
   const command = COMMANDS.find(({ name }) => name === words.join(' '));
+  if (!command && words.length === 0 && (args.length === 0 || args.includes('--help'))) {
+    console.log(overview(COMMANDS));
+    return 0;
+  }
   if (!command) {
-    console.error(`There is no command '${words.join(' ')}'.\n\n${overview(COMMANDS)}`);
+    console.error(`There is no command '${args.join(' ')}'.\n\n${overview(COMMANDS)}`);
     return 1;
   }
   if (args.includes('--help')) {

@@ -2,8 +2,16 @@ import { text as readAll } from 'node:stream/consumers';
 import { findBusiness } from '../accounts/businesses.ts';
 import { addMember } from '../accounts/memberships.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
-import { addUser, disableUser, enableUser, findUser, listUsers, setPassword } from '../accounts/users.ts';
-import { type Command, type Options, required, withStorage } from './command.ts';
+import {
+  addUser,
+  disableUser,
+  enableUser,
+  findUser,
+  hashNewPassword,
+  listUsers,
+  setPasswordHash,
+} from '../accounts/users.ts';
+import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 
 const USER = { value: 'ID', help: 'The user’s id', required: true };
 const PASSWORD = { value: 'PASSWORD', help: 'At least 8 characters; left out, it is read from standard input' };
@@ -29,6 +37,7 @@ export const userCommands: Command[] = [
       };
       const businessId = options.text('business');
       const role = options.text('role') || 'member';
+      if (options.text('role') && !businessId) throw new UsageError('--role goes with --business.');
       return withStorage(env, (storage) =>
         storage.atomically(async (db) => {
           if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
@@ -76,14 +85,15 @@ export const userCommands: Command[] = [
     options: { user: USER, password: PASSWORD },
     async run(options, env) {
       const password = await readPassword(options);
-      return withStorage(env, (storage) =>
-        storage.atomically(async (db) => {
-          const user = required(await findUser(db, options.text('user')), 'user', 'user');
-          await setPassword(db, user, password);
+      return withStorage(env, async (storage) => {
+        const user = required(await findUser(storage.durable, options.text('user')), 'user', 'user');
+        const hash = await hashNewPassword(user, password);
+        await storage.atomically(async (db) => {
+          await setPasswordHash(db, user.id, hash);
           await endAllSessions(db, user.id);
-          return user;
-        }),
-      );
+        });
+        return user;
+      });
     },
   },
 ];

@@ -19,6 +19,12 @@ export async function listConnections(db: Database, userId: string, now: number)
     .selectFrom('grants')
     .innerJoin('apps', 'apps.id', 'grants.app_id')
     .innerJoin('businesses', 'businesses.id', 'grants.business_id')
+    .innerJoin('memberships', (join) =>
+      join
+        .onRef('memberships.user_id', '=', 'grants.user_id')
+        .onRef('memberships.business_id', '=', 'grants.business_id')
+        .onRef('memberships.created_at', '<=', 'grants.created_at'),
+    )
     .select([
       'grants.app_id as appId',
       'apps.name as appName',

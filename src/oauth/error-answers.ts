@@ -1,5 +1,5 @@
 import { ApiError, TooManyRequests } from '../lib/errors.ts';
-import { StorageUnavailable } from '../storage/database.ts';
+import { StorageUnavailable } from '../storage/errors.ts';
 import { AppNotAuthenticated, inErrorCharacters, OAuthError } from './errors.ts';
 
 /** What goes back to a program that was refused. */

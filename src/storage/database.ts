@@ -1,5 +1,6 @@
 import type { Kysely, RawBuilder } from 'kysely';
 import { openSqlite } from './dialects/sqlite.ts';
+import { StorageRefused } from './errors.ts';
 import type { Tables } from './tables.ts';
 
 export type Database = Kysely<Tables>;
@@ -26,12 +27,6 @@ export interface ColumnTypes {
   /** An integer of any size, which arrives as text. */
   amount: RawBuilder<unknown>;
 }
-
-/** The database could not do it now: nothing was written, and the caller may try again. */
-export class StorageUnavailable extends Error {}
-
-/** The address makes no sense, or what it points at cannot be opened. */
-export class StorageRefused extends Error {}
 
 export function openStorage(url: string): Storage {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length));

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { ColumnTypes, Storage } from './database.ts';
+import { StorageRefused, StorageUnavailable } from './errors.ts';
 import { foundation } from './migrations/001-foundation.ts';
 
 export type Change = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
@@ -25,6 +26,7 @@ export async function migrate(storage: Storage): Promise<string[]> {
     },
   });
   const { error, results } = await migrator.migrateToLatest();
-  if (error) throw error;
+  if (error instanceof StorageUnavailable) throw error;
+  if (error) throw new StorageRefused(`DATABASE_URL points at a database that is not Gatehouse's: ${error}.`);
   return results?.map(({ migrationName }) => migrationName) ?? [];
 }

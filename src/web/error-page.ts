@@ -1,7 +1,7 @@
 import { FormError, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { UntrustedRequest } from '../oauth/errors.ts';
-import { StorageUnavailable } from '../storage/database.ts';
+import { StorageUnavailable } from '../storage/errors.ts';
 import type { Page } from './layout.ts';
 import { notFound, PageRefused } from './refusals.ts';
 

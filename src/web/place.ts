@@ -3,7 +3,7 @@ import { findCurrentMembership, listMemberships } from '../accounts/memberships.
 import type { Session } from '../accounts/sessions.ts';
 import type { Place } from './layout.ts';
 import type { WebParts } from './parts.ts';
-import { requireSession } from './visits.ts';
+import { isReading, requireSession } from './visits.ts';
 
 /** Where a signed-in person is: as whom, for which business, on which page. */
 export async function findPlace(parts: WebParts, request: FastifyRequest): Promise<Place & { session: Session }> {
@@ -16,6 +16,6 @@ export async function findPlace(parts: WebParts, request: FastifyRequest): Promi
     current: await findCurrentMembership(db, session.user),
     memberships: await listMemberships(db, session.user.id),
     // Where a form answers with a page, there is nothing to come back to.
-    path: request.method === 'GET' ? request.url : '/',
+    path: isReading(request) ? request.url : '/',
   };
 }

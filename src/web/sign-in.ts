@@ -5,6 +5,7 @@ import { TooManyRequests } from '../lib/errors.ts';
 import { html } from '../lib/html.ts';
 import { type Form, input, type Problem, text } from './fields.ts';
 import { formTargetsOf } from './form-targets.ts';
+import { counterOf, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
 import { readReturnTo } from './return-to.ts';
@@ -38,7 +39,8 @@ export function mountSignIn(host: FastifyInstance, parts: WebParts): void {
     try {
       const user = await checkPassword(parts, request, email, text(request.body, 'password'));
       if (!user) return refuse(401, 'The email or the password is wrong.');
-      await renewSession(parts, request, user).then((session) => keepSession(reply, session));
+      keepSession(reply, await renewSession(parts, request, user));
+      rememberBrowser(parts.keys, reply, user.email);
       return reply.redirect(returnTo, 303);
     } catch (error) {
       if (!(error instanceof TooManyRequests)) throw error;
@@ -49,8 +51,9 @@ export function mountSignIn(host: FastifyInstance, parts: WebParts): void {
 }
 
 /** Each attempt is counted before it is looked at, by account and by address, and forgiven if it succeeds. */
-async function checkPassword({ storage, limits }: WebParts, request: FastifyRequest, email: string, password: string) {
-  const account = email.trim().toLowerCase().slice(0, 254);
+async function checkPassword(parts: WebParts, request: FastifyRequest, email: string, password: string) {
+  const { storage, limits, keys } = parts;
+  const account = counterOf(keys, request, email);
   await limits.signInPerAddress.count(request.ip);
   await limits.signInPerAccount.count(account);
   const user = await authenticateUser(storage.durable, email, password);

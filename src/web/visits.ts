@@ -10,11 +10,13 @@ import { forbidden, SignInNeeded } from './refusals.ts';
 /** `__Host-`: the browser itself refuses the cookie from any other host, or over plain http from anywhere but here. */
 const SESSION = '__Host-session';
 const VISITOR = '__Host-visitor';
-const COOKIE = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const;
+export const COOKIE = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const;
 
 /** One browser asking for one page. */
 export interface Visit {
   session: Session | undefined;
+  /** Tells browsers apart, signed in or not. */
+  visitor: string;
   /** Goes into every form; only a page of ours, in this browser, can have it. */
   csrf: string;
 }
@@ -28,18 +30,24 @@ declare module 'fastify' {
 /** Before any page: who is here. Before any change: whether a page of ours asked for it. */
 export function recogniseVisitors(host: FastifyInstance, { storage, keys, clock, consentUrl }: WebParts): void {
   host.decorateRequest('visit');
-  host.addHook('preHandler', async (request, reply) => {
+  host.addHook('onRequest', async (request, reply) => {
     const id = request.cookies[SESSION];
     const session = id === undefined ? undefined : await findSession(storage.durable, id, clock());
     const visitor = visitorOf(request, reply);
-    request.visit = { session, csrf: sign(keys, 'csrf', visitor) };
-    if (request.method !== 'GET') refuseForeign(request, { keys, visitor, consentUrl });
+    request.visit = { session, visitor, csrf: sign(keys, 'csrf', visitor) };
   });
+  host.addHook('preHandler', async (request) => {
+    if (!isReading(request)) refuseForeign(request, keys, consentUrl);
+  });
+}
+
+export function isReading({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 export function requireSession(request: FastifyRequest): Session {
   if (request.visit.session) return request.visit.session;
-  throw new SignInNeeded(request.method === 'GET' ? request.url : '/');
+  throw new SignInNeeded(isReading(request) ? request.url : '/');
 }
 
 export function keepSession(reply: FastifyReply, session: Session): void {
@@ -59,14 +67,11 @@ function visitorOf(request: FastifyRequest, reply: FastifyReply): string {
   return visitor;
 }
 
-function refuseForeign(
-  request: FastifyRequest,
-  { keys, visitor, consentUrl }: { keys: Keyring; visitor: string; consentUrl: string },
-): void {
+function refuseForeign(request: FastifyRequest, keys: Keyring, consentUrl: string): void {
   const { origin, 'sec-fetch-site': site } = request.headers;
   const foreign = (origin !== undefined && origin !== consentUrl) || (site !== undefined && site !== 'same-origin');
   const csrf = (request.body as Record<string, unknown> | null | undefined)?.csrf;
-  if (foreign || typeof csrf !== 'string' || !isSigned(keys, 'csrf', visitor, csrf)) {
+  if (foreign || typeof csrf !== 'string' || !isSigned(keys, 'csrf', request.visit.visitor, csrf)) {
     throw forbidden(
       'This form did not come from a page opened in this browser. Go back, reload the page and try again.',
     );

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { addInvoice } from '../../src/accounting/invoices.ts';
 import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
 import { addMember, type Role } from '../../src/accounts/memberships.ts';
@@ -40,8 +41,9 @@ export async function settle(storage: () => Storage, clock: () => number) {
         createdBy: null,
         ...rest,
       };
-      const { app, secret } = await storage().atomically((db) => registerApp(db, registration, clock()));
-      return { ...app, secret };
+      const registered = await storage().atomically((db) => registerApp(db, registration, clock()));
+      assert.ok(registered);
+      return { ...registered.app, secret: registered.secret };
     },
 
     addInvoice: (business: Business, changes: Partial<Parameters<typeof addInvoice>[1]> = {}) =>

@@ -12,7 +12,8 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
-import { type Storage, StorageRefused, StorageUnavailable } from '../database.ts';
+import type { Storage } from '../database.ts';
+import { StorageRefused, StorageUnavailable } from '../errors.ts';
 import type { Tables } from '../tables.ts';
 
 /** How long a writer waits for another process (the command line, a backup) to finish. */
@@ -32,7 +33,8 @@ export function openSqlite(path: string): Storage {
     atomically: (work) => durable.transaction().execute(work),
     async close() {
       await lock.take();
-      file.close();
+      if (file.isOpen) file.close();
+      lock.release();
     },
   };
 }

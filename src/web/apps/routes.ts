@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { addSecret, removeSecret } from '../../apps/app-secrets.ts';
-import { type App, changeApp, deleteApp, disableApp, enableApp, findApp, registerApp } from '../../apps/apps.ts';
+import { type App, changeApp, deleteApp, disableApp, enableApp, registerApp } from '../../apps/apps.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { seal, unseal } from '../../lib/keyring.ts';
 import { type Form, text } from '../fields.ts';
@@ -32,7 +32,7 @@ function mountLists(host: FastifyInstance, { section, show, findOwn, showApp }: 
   });
 }
 
-function mountRegistration(host: FastifyInstance, { section, storage, keys, clock, db, show, enterToChange }: Desk) {
+function mountRegistration(host: FastifyInstance, { section, storage, keys, clock, show, enterToChange }: Desk) {
   host.get(`${section.path}/new`, async (request, reply) => {
     const entry = await enterToChange(request);
     const ticket = seal(keys, 'new app', { id: newId(clock()) });
@@ -45,12 +45,12 @@ function mountRegistration(host: FastifyInstance, { section, storage, keys, cloc
     const ticket = text(request.body, 'ticket');
     const id = unseal<{ id: string }>(keys, 'new app', ticket)?.id;
     if (id === undefined) throw notFound();
-    if (await findApp(db, id)) return reply.redirect(`${section.path}/${id}`, 303);
     const register = async () => {
       refuseWithoutScopes(settings);
       const registration = { ...settings, id, ownerBusinessId: entry.ownerBusinessId, createdBy: entry.at.user.id };
-      const { app, secret } = await storage.atomically((tx) => registerApp(tx, registration, clock()));
-      return show(reply, entry, newSecretBody(section, app, secret));
+      const registered = await storage.atomically((tx) => registerApp(tx, registration, clock()));
+      if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
+      return show(reply, entry, newSecretBody(section, registered.app, registered.secret));
     };
     return tryForm(register, (problem) =>
       show(reply, entry, newAppBody(section, entry, { settings, ticket, problem }), 400),
@@ -82,9 +82,8 @@ function mountSecrets(host: FastifyInstance, { section, clock, db, show, enterAp
   host.post<{ Params: { id: string; secret: string } }>(removal, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
     const { secret } = request.params;
-    if (!isId(secret)) throw notFound();
     const remove = async () => {
-      await removeSecret(db, app.id, secret);
+      if (!isId(secret) || !(await removeSecret(db, app.id, secret))) throw notFound();
       return reply.redirect(path, 303);
     };
     return tryForm(remove, (problem) => showApp(reply, entry, { app, problem }));

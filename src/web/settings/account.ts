@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { endOtherSessions, listSessions } from '../../accounts/sessions.ts';
-import { authenticateUser, setPassword } from '../../accounts/users.ts';
+import { authenticateUser, hashNewPassword, setPasswordHash } from '../../accounts/users.ts';
 import { FormError } from '../../lib/errors.ts';
 import { html } from '../../lib/html.ts';
 import { hashSecret } from '../../lib/secrets.ts';
@@ -26,8 +26,11 @@ export function mountAccount(host: FastifyInstance, parts: WebParts): void {
         throw new FormError('current_password', 'This is not your current password.');
       }
       await parts.limits.signInPerAccount.forget(email);
-      await setPassword(db, session.user, text(request.body, 'password'));
-      await endOtherSessions(db, session);
+      const hash = await hashNewPassword(session.user, text(request.body, 'password'));
+      await parts.storage.atomically(async (tx) => {
+        await setPasswordHash(tx, session.user.id, hash);
+        await endOtherSessions(tx, session);
+      });
       return reply.redirect(PATH, 303);
     } catch (error) {
       if (error instanceof FormError) return showAccount(parts, request, reply, error);
