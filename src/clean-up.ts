@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { removeExpiredSessions } from './accounts/sessions.ts';
 import { removeOldEvents } from './events/events.ts';
 import { type Clock, SECOND } from './lib/clock.ts';
@@ -11,17 +12,18 @@ const BATCH = 500;
 /** Each removes at most so many rows that no longer matter, found by an index, and says how many it removed. */
 const REMOVALS = [removeDeadGrants, removeExpiredRevocations, removeExpiredSessions, removeOldEvents];
 
-export async function cleanUp(db: Database, now: number): Promise<number> {
-  let removed = 0;
-  for (const remove of REMOVALS) removed += await remove(db, BATCH, now);
-  return removed;
+/** Batch after batch until nothing is left; between two of them everyone else has their turn at the database. */
+export async function cleanUp(db: Database, now: number): Promise<void> {
+  for (const remove of REMOVALS) {
+    while ((await remove(db, BATCH, now)) === BATCH) await setImmediate();
+  }
 }
 
 /** A little at a time, for as long as the server runs. Returns how to stop. */
 export function keepClean(db: Database, clock: Clock, report: (error: unknown) => void): () => Promise<void> {
   let work = Promise.resolve();
   const timer = setInterval(() => {
-    work = work.then(() => cleanUp(db, clock())).then(() => undefined, report);
+    work = work.then(() => cleanUp(db, clock())).catch(report);
   }, EVERY);
   timer.unref();
   return async () => {

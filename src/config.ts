@@ -1,4 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { SECOND } from './lib/clock.ts';
+import { isLoopbackHost } from './lib/loopback.ts';
 import { newSecret } from './lib/secrets.ts';
 
 /** Everything that can be set from outside. This file is the only one that reads the environment. */
@@ -56,7 +58,7 @@ export function readSettings(env: Environment): Settings {
     consentListen: readAddress(env, 'CONSENT_LISTEN', consentUrl, 4001),
     databaseUrl: readDatabaseUrl(env),
     secretKeys: readSecretKeys(env, baseUrl),
-    retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { least: 0, most: 300 }) * 1000,
+    retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { least: 0, most: 300 }) * SECOND,
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
     platformName: env.PLATFORM_NAME || 'Gatehouse',
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
@@ -85,7 +87,7 @@ function readOrigin(env: Environment, name: string, usual: string): string {
   if (!url || !['http:', 'https:'].includes(url.protocol) || (url.origin !== text && `${url.origin}/` !== text)) {
     throw new SettingRefused(`${name} must be an origin like https://auth.example.com, with no path; it is ${text}.`);
   }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
     throw new SettingRefused(`${name} must start with https:// unless its host is localhost; it is ${text}.`);
   }
   return url.origin;
@@ -94,9 +96,9 @@ function readOrigin(env: Environment, name: string, usual: string): string {
 /** Where the address is public, a proxy stands in front: then this listens on loopback, on a port of its own. */
 function readAddress(env: Environment, name: string, publicUrl: string, usualPort: number): Address {
   const text = env[name];
-  const { hostname, port } = new URL(publicUrl);
+  const { hostname, port, protocol } = new URL(publicUrl);
   if (!text) {
-    const local = isLoopback(hostname);
+    const local = isLoopbackHost(hostname) && protocol === 'http:';
     return { host: local ? bare(hostname) : '127.0.0.1', port: local ? Number(port || 80) : usualPort };
   }
   const [, host = '', digits = ''] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
@@ -109,7 +111,7 @@ function readAddress(env: Environment, name: string, publicUrl: string, usualPor
 function readSecretKeys(env: Environment, baseUrl: string): string[] {
   const keys = (env.SECRET_KEYS ?? '').split(',').map((key) => key.trim());
   if (keys.every((key) => key === '')) {
-    if (isLoopback(new URL(baseUrl).hostname)) return [keepLocalKey()];
+    if (isLoopbackHost(new URL(baseUrl).hostname)) return [keepLocalKey()];
     throw new SettingRefused('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
   }
   if (keys.some((key) => key.length < 32)) {
@@ -146,10 +148,6 @@ function readOneOf(env: Environment, name: string, usual: string, values: readon
   const text = env[name] || usual;
   if (!values.includes(text)) throw new SettingRefused(`${name} must be one of ${values.join(', ')}; it is ${text}.`);
   return text;
-}
-
-function isLoopback(hostname: string): boolean {
-  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
 function bare(host: string): string {

@@ -1,6 +1,7 @@
 import forms from '@fastify/formbody';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { type Address, SettingRefused, type Settings } from './config.ts';
+import { SECOND } from './lib/clock.ts';
 import { ApiError } from './lib/errors.ts';
 import { errorLocation } from './oauth/callback.ts';
 import { answerError } from './oauth/error-answers.ts';
@@ -15,15 +16,14 @@ const BODY_LIMIT = 64 * 1024;
 /** One listener: what holds for every request on it, whatever it is for. */
 export function newHost(settings: Settings, publicUrl: string): FastifyInstance {
   const host = openHost(settings, publicUrl);
+  const routes = listRoutes(host);
   host.addHook('onRequest', async (_, reply) => guard(reply, publicUrl));
-  // The path alone: a query may hold what a stranger, or a careless app, put there.
-  host.addHook('onResponse', async (request, reply) => {
-    const { method, url } = request;
-    const line = { method, path: url.split('?')[0], status: reply.statusCode, ms: Math.round(reply.elapsedTime) };
-    request.log.info(line);
+  // The route, and not the address: that may hold whatever a stranger, or a careless app, put there.
+  host.addHook('onResponse', async ({ method, routeOptions, log }, { statusCode, elapsedTime }) => {
+    log.info({ method, route: routeOptions.url ?? 'none', status: statusCode, ms: Math.round(elapsedTime) });
   });
   host.setErrorHandler((error, request, reply) => refuse(settings, error, request, reply));
-  host.setNotFoundHandler((request, reply) => refuse(settings, missing(host, request, reply), request, reply));
+  host.setNotFoundHandler((request, reply) => refuse(settings, missing(routes, request, reply), request, reply));
   host.register(mountAssets);
   return host;
 }
@@ -32,6 +32,7 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
   try {
     return fastify({
       bodyLimit: BODY_LIMIT,
+      requestTimeout: 30 * SECOND,
       trustProxy: settings.trustProxy,
       logger: { level: settings.logLevel },
       logController: new LogController({ disableRequestLogging: true }),
@@ -95,7 +96,7 @@ function refuse(settings: Settings, error: unknown, request: FastifyRequest, rep
   if (error instanceof SignInNeeded) {
     return reply.redirect(`/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`, 303);
   }
-  if (isForPrograms(request.url) && !(error instanceof UntrustedRequest)) {
+  if (isForPrograms(request) && !(error instanceof UntrustedRequest)) {
     const { status, headers, body } = answerError(error, baseUrl);
     if (status >= 500) request.log.error(error);
     return reply.code(status).headers(headers).send(body);
@@ -106,12 +107,12 @@ function refuse(settings: Settings, error: unknown, request: FastifyRequest, rep
 }
 
 /** A known address asked in the wrong way says which ways it has. */
-function missing(host: FastifyInstance, request: FastifyRequest, reply: FastifyReply): Error {
-  const url = request.url.split('?')[0] ?? '';
-  const isApi = isForPrograms(url);
-  const methods = ['GET', 'POST'].filter((method) => host.hasRoute({ url, method }));
+function missing(routes: Routes, request: FastifyRequest, reply: FastifyReply): Error {
+  const path = pathOf(request);
+  const isApi = isForPrograms(request);
+  const methods = [...(routes.get(path) ?? [])];
   // To most people the platform's pages do not exist, whatever the method.
-  if (methods.length === 0 || url.startsWith('/platform/')) {
+  if (methods.length === 0 || path.startsWith('/platform/')) {
     return isApi ? new ApiError(404, 'not_found', 'There is nothing at this address.') : notFound();
   }
   reply.header('allow', methods.join(', '));
@@ -119,6 +120,24 @@ function missing(host: FastifyInstance, request: FastifyRequest, reply: FastifyR
   return isApi ? new ApiError(405, 'invalid_request', sentence) : new PageRefused(405, 'Not possible', sentence);
 }
 
-function isForPrograms(url: string): boolean {
-  return /^\/(api|\.well-known|healthz|readyz)(\/|\?|$)/.test(url);
+/** Which methods each fixed address has. */
+type Routes = Map<string, Set<string>>;
+
+function listRoutes(host: FastifyInstance): Routes {
+  const routes: Routes = new Map();
+  host.addHook('onRoute', ({ url, method }) => {
+    const methods = routes.get(url) ?? new Set();
+    for (const name of [method].flat()) methods.add(name);
+    routes.set(url, methods);
+  });
+  return routes;
+}
+
+function isForPrograms(request: FastifyRequest): boolean {
+  return /^\/(api|\.well-known|healthz|readyz)(\/|$)/.test(pathOf(request));
+}
+
+/** A request may name its target with scheme and host (RFC 9112 §3.2.2); only the path is looked at. */
+function pathOf({ url }: FastifyRequest): string {
+  return url.replace(/^[a-z]+:\/\/[^/?]*/i, '').replace(/\?.*$/s, '');
 }

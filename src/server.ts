@@ -1,6 +1,5 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance } from 'fastify';
-import { sql } from 'kysely';
 import { mountAccounting } from './accounting/routes.ts';
 import { keepClean } from './clean-up.ts';
 import type { Settings } from './config.ts';
@@ -21,11 +20,11 @@ export interface RunningServer {
 
 /** Every part, plugged in by name. */
 export async function startServer(settings: Settings, clock: Clock = systemClock): Promise<RunningServer> {
+  const api = newHost(settings, settings.baseUrl);
+  const web = settings.baseUrl === settings.consentUrl ? api : newHost(settings, settings.consentUrl);
   const storage = openStorage(settings.databaseUrl);
   await migrate(storage);
   const parts = assemble(settings, storage, clock);
-  const api = newHost(settings, settings.baseUrl);
-  const web = settings.baseUrl === settings.consentUrl ? api : newHost(settings, settings.consentUrl);
   api.register(async (scope) => serveApi(scope, parts));
   web.register(async (scope) => serveWeb(scope, parts));
 
@@ -77,7 +76,7 @@ async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
   mountErrorDocs(host, parts);
   host.get('/healthz', async () => ({ status: 'ok' }));
   host.get('/readyz', async () => {
-    await sql`select 1`.execute(parts.storage.durable);
+    await parts.storage.check();
     return { status: 'ok' };
   });
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { findBusiness } from '../accounts/businesses.ts';
 import { ApiError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
@@ -9,9 +10,17 @@ const PATH = '/api/v1/accounting/invoices';
 const MOST = 200;
 const USUAL = 50;
 
+/** The business API: what an access token is for. */
 export function mountAccounting(host: FastifyInstance, parts: BearerParts & { issuer: string }): void {
+  // How an app learns the id that every other call has to name.
+  host.get('/api/v1/businesses', async (request, reply) => {
+    const access = await accessOf(parts, request, reply);
+    const business = await findBusiness(parts.storage.durable, access.businessId);
+    return business ? [{ id: business.id, name: business.name }] : [];
+  });
+
   host.get<{ Querystring: Record<string, unknown> }>(PATH, async (request, reply) => {
-    const access = await accessOf(parts, request);
+    const access = await accessOf(parts, request, reply);
     requireScope(access, 'read:invoices');
     const businessId = requireBusiness(access, headerOf(request.headers['x-business-id']));
     const page = readPage(request.query);

@@ -10,6 +10,7 @@ export interface Membership {
   businessId: string;
   businessName: string;
   role: Role;
+  since: number;
 }
 
 export const ROLES: readonly Role[] = ['owner', 'admin', 'member'];
@@ -86,6 +87,7 @@ function selectMemberships(db: Database) {
       'memberships.business_id as businessId',
       'businesses.name as businessName',
       'memberships.role as role',
+      'memberships.created_at as since',
     ]);
 }
 

@@ -47,7 +47,7 @@ export async function startSession(
   return { id, user, signedInAt: now };
 }
 
-export async function findSession(db: Database, id: string, now: number): Promise<Session | undefined> {
+export async function resumeSession(db: Database, id: string, now: number): Promise<Session | undefined> {
   const row = await db
     .selectFrom('sessions')
     .selectAll()

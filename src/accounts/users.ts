@@ -32,6 +32,7 @@ export async function addUser(db: Database, user: NewUser, now: number): Promise
     password_hash: await hashPassword(user.password),
     platform_admin: user.isPlatformAdmin ? 1 : 0,
     current_business_id: null,
+    last_signed_in_at: null,
     created_at: now,
     disabled_at: null,
   };
@@ -59,11 +60,40 @@ export async function listUsers(db: Database): Promise<User[]> {
   return (await db.selectFrom('users').selectAll().orderBy('email').execute()).map(fromRow);
 }
 
+/** Someone who knew the password, and the hash it was checked against. */
+export interface Authenticated {
+  user: User;
+  proof: string;
+}
+
 /** Takes as long, and says as little, for an unknown email as for a wrong password. */
-export async function authenticateUser(db: Database, email: string, password: string): Promise<User | undefined> {
+export async function authenticateUser(
+  db: Database,
+  email: string,
+  password: string,
+): Promise<Authenticated | undefined> {
   const row = await findRowByEmail(db, email);
   const matches = await isPassword(password, row?.password_hash);
-  return row && matches && row.disabled_at === null ? fromRow(row) : undefined;
+  return row && matches && row.disabled_at === null ? { user: fromRow(row), proof: row.password_hash } : undefined;
+}
+
+/**
+ * Checking a password takes a while. False if it was changed, or the user disabled, in the meantime: whoever changes it
+ * ends every session, and none may slip in behind.
+ */
+export async function markSignedIn(
+  db: Database,
+  { userId, proof }: { userId: string; proof: string },
+  now: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('users')
+    .set({ last_signed_in_at: now })
+    .where('id', '=', userId)
+    .where('password_hash', '=', proof)
+    .where('disabled_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
 }
 
 /** Slow on purpose, and so not for inside a transaction. */

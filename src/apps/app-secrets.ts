@@ -71,7 +71,7 @@ export async function listSecrets(db: Database, appId: string): Promise<AppSecre
   }));
 }
 
-export async function isSecret(db: Database, appId: string, presented: string, now: number): Promise<boolean> {
+export async function verifySecret(db: Database, appId: string, presented: string, now: number): Promise<boolean> {
   const hash = hashSecret(presented);
   const row = (await selectSecrets(db, appId)).find(({ secret_hash }) => sameText(secret_hash, hash));
   if (!row) return false;

@@ -1,3 +1,4 @@
+import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import type { Database } from '../storage/database.ts';
@@ -84,6 +85,11 @@ export async function findApp(db: Database, id: string): Promise<App | undefined
   return row && fromRow(row);
 }
 
+export async function listAppsById(db: Database, ids: string[]): Promise<App[]> {
+  if (ids.length === 0) return [];
+  return (await selectApps(db).where('id', 'in', ids).orderBy('name').execute()).map(fromRow);
+}
+
 export async function listBusinessApps(db: Database, businessId: string): Promise<App[]> {
   return (await selectApps(db).where('owner_business_id', '=', businessId).orderBy('name').execute()).map(fromRow);
 }
@@ -100,10 +106,15 @@ function settingsRow(settings: AppSettings) {
   return {
     name: readName('name', settings.name),
     redirect_uris: JSON.stringify(readRedirectUris(settings.redirectUris)),
-    allowed_scopes: settings.allowedScopes,
+    allowed_scopes: readAllowedScopes(settings.allowedScopes),
     open_to_any_business: settings.openToAnyBusiness ? 1 : 0,
     requires_pkce: settings.requiresPkce ? 1 : 0,
   };
+}
+
+function readAllowedScopes(scopes: number): number {
+  if (scopes === 0) throw new FormError('scope', 'Choose at least one scope.');
+  return scopes;
 }
 
 function fromRow(row: Row<'apps'>): App {

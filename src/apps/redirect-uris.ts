@@ -1,10 +1,14 @@
 import { FormError } from '../lib/errors.ts';
+import { isLoopbackHost } from '../lib/loopback.ts';
 
 const MOST = 20;
 const LONGEST = 2000;
 
 /** RFC 3986's characters, less `#` and `*`. A URL parser is more lenient, and parsers differ in how. */
 const PLAIN = /^(?:[A-Za-z0-9\-._~:/?[\]@!$&'()+,;=]|%[0-9A-Fa-f]{2})+$/;
+
+/** The host goes into a header of the consent page, where other characters would mean something else. */
+const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)$/;
 
 /** RFC 8252 §7.3: a native app cannot know beforehand which port it will get. */
 const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(?=[/?])/;
@@ -19,7 +23,9 @@ export function readRedirectUris(texts: readonly string[]): string[] {
 
 /** Byte for byte (RFC 9700 §4.1.3), but for the port of a loopback address. */
 export function isRegistered(registered: readonly string[], sent: string): boolean {
-  return registered.some((uri) => uri === sent || (isLoopback(uri) && isSound(sent) && anyPort(uri) === anyPort(sent)));
+  return registered.some(
+    (uri) => uri === sent || (hasFreePort(uri) && isSound(sent) && anyPort(uri) === anyPort(sent)),
+  );
 }
 
 function refuseUnsafe(uri: string): void {
@@ -29,10 +35,10 @@ function refuseUnsafe(uri: string): void {
   if (uri.includes('*')) throw wrong('a redirect URI has no wildcard (*); register each address.');
   const url = URL.parse(uri);
   if (!url || !PLAIN.test(uri)) throw wrong('this is not a complete URL, like https://app.example.com/callback.');
-  const local = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && local)) {
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
     throw wrong('use https, or http on localhost, 127.0.0.1 or [::1].');
   }
+  if (!HOST.test(url.hostname)) throw wrong('its host is not a name or an address.');
   if (url.username || url.password) throw wrong('a redirect URI has no user name or password.');
   if (url.href !== uri) throw wrong(`write it as ${url.href}`);
 }
@@ -41,7 +47,7 @@ function isSound(uri: string): boolean {
   return PLAIN.test(uri) && URL.parse(uri)?.href === uri;
 }
 
-function isLoopback(uri: string): boolean {
+function hasFreePort(uri: string): boolean {
   return LOOPBACK_PORT.test(uri);
 }
 

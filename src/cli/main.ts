@@ -24,6 +24,8 @@ const COMMANDS: Command[] = [
   ...invoiceCommands,
 ];
 
+// The database holds what only its owner should read.
+process.umask(0o077);
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {

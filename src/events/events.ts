@@ -6,7 +6,7 @@ import type { Database } from '../storage/database.ts';
  * The outbox. What happened is recorded in the same transaction as the change itself, so that neither exists without
  * the other. An event holds ids and reasons, never a token or a secret.
  */
-export interface Happening {
+export interface NewEvent {
   type: 'grant.created' | 'grant.revoked';
   appId: string;
   businessId: string;
@@ -15,7 +15,7 @@ export interface Happening {
 
 const KEPT_FOR = 30 * DAY;
 
-export async function recordEvent(db: Database, { type, appId, businessId, data }: Happening, now: number) {
+export async function recordEvent(db: Database, { type, appId, businessId, data }: NewEvent, now: number) {
   await db
     .insertInto('events')
     .values({

@@ -21,7 +21,10 @@ export function openKeyring(secrets: readonly string[]): Keyring {
   return { signing, all, find: (id) => all.find((key) => key.id.equals(id)) };
 }
 
-/** Every purpose has a key of its own, so that a MAC made for one can never pass for another. */
+/**
+ * Every purpose has a key of its own, so that a MAC made for one can never pass for another. A derived key is kept for
+ * good: purposes are the few that the code names, never something that comes with a request.
+ */
 function openKey(secret: string): Key {
   const derived = new Map<string, Buffer>();
   const keyFor = (purpose: string) => {

@@ -1,4 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { SECOND } from './clock.ts';
 import { TooManyRequests } from './errors.ts';
 
 export interface RateLimit {
@@ -32,6 +33,6 @@ export function newRateLimit(points: number, seconds: number): RateLimit {
 }
 
 function refuse(reason: unknown): never {
-  if (reason instanceof RateLimiterRes) throw new TooManyRequests(Math.ceil(reason.msBeforeNext / 1000));
+  if (reason instanceof RateLimiterRes) throw new TooManyRequests(Math.ceil(reason.msBeforeNext / SECOND));
   throw reason;
 }

@@ -5,9 +5,17 @@ export function newSecret(prefix = ''): string {
   return prefix + randomBytes(32).toString('base64url');
 }
 
+export function newSalt(): Buffer {
+  return randomBytes(16);
+}
+
 /** A plain hash is enough for these: there is nothing to guess in 256 random bits. Passwords go to `passwords.ts`. */
 export function hashSecret(secret: string): string {
-  return createHash('sha256').update(secret).digest('base64url');
+  return sha256(secret);
+}
+
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('base64url');
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -1,7 +1,7 @@
-import { isSecret } from '../apps/app-secrets.ts';
+import { verifySecret } from '../apps/app-secrets.ts';
 import { type App, findApp } from '../apps/apps.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Storage } from '../storage/database.ts';
 import { AppNotAuthenticated, OAuthError } from './errors.ts';
 
 /** What a request says of the app that sends it. */
@@ -18,8 +18,19 @@ interface Credentials {
   usedBasic: boolean;
 }
 
+/** The app that sends a request, which counts towards what it may send. */
+export async function identifyApp(
+  { storage, limits }: { storage: Storage; limits: { perApp: RateLimit; wrongSecrets: RateLimit } },
+  presented: PresentedCredentials,
+  now: number,
+): Promise<App> {
+  const app = await authenticateApp(storage.durable, presented, limits.wrongSecrets, now);
+  await limits.perApp.count(app.id);
+  return app;
+}
+
 /** RFC 6749 §2.3.1. An unknown app and a wrong secret look alike. */
-export async function authenticateApp(
+async function authenticateApp(
   db: Database,
   presented: PresentedCredentials,
   failures: RateLimit,
@@ -29,7 +40,7 @@ export async function authenticateApp(
   const guesser = `${clientId.slice(0, 64)} ${presented.address}`;
   await failures.check(guesser);
   const app = await findApp(db, clientId);
-  if (app && (await isSecret(db, app.id, clientSecret, now))) return app;
+  if (app && (await verifySecret(db, app.id, clientSecret, now))) return app;
   await failures.count(guesser);
   throw new AppNotAuthenticated(
     "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",

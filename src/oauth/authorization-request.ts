@@ -52,7 +52,9 @@ function parseQuery(query: string): Parameters {
     if (!entry || entry[1] === '') continue;
     const [name, text] = entry;
     const raw = pair.slice(pair.indexOf('=') + 1);
-    parameters.set(name, [...(parameters.get(name) ?? []), { text, raw }]);
+    const values = parameters.get(name) ?? [];
+    values.push({ text, raw });
+    parameters.set(name, values);
   }
   return parameters;
 }

@@ -6,11 +6,9 @@ import { explain } from './grant-reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
 import { describeUnproven, proveToken } from './token-proof.ts';
 
-/** What a bearer of an access token may do: some scopes, in one business, for one user. */
+/** What a bearer of an access token may do: some scopes, in one business. */
 export interface Access {
   grantId: string;
-  appId: string;
-  userId: string;
   businessId: string;
   scopes: ScopeMask;
 }
@@ -38,8 +36,7 @@ export async function readAccess(
     throw refuse(401, 'invalid_token', 'This access token has expired: it lasts one hour. Use the refresh token.');
   }
   if (grant.accessTokenRevoked) throw refuse(401, 'invalid_token', explain('revoked_by_app'));
-  const { id: grantId, appId, userId, businessId } = grant;
-  return { grantId, appId, userId, businessId, scopes: token.scopes & grant.scopes };
+  return { grantId: grant.id, businessId: grant.businessId, scopes: token.scopes & grant.scopes };
 }
 
 export function requireScope(access: Access, scope: string): void {

@@ -1,46 +1,41 @@
+import { listMemberships } from '../accounts/memberships.ts';
+import { type App, listAppsById } from '../apps/apps.ts';
 import type { Database, Storage } from '../storage/database.ts';
-import { type ConsentParties, forgetConsent } from './consents.ts';
-import { revokeGrantsBetween } from './grants.ts';
+import { type ConsentParties, forgetConsent, listConsents } from './consents.ts';
+import { listLiveGrants, revokeGrantsBetween } from './grants.ts';
 import type { ScopeMask } from './scopes.ts';
 
-/** An app that acts for a user in a business, through however many grants. */
+/** An app that acts for a user in a business, or may come back for more without asking. */
 export interface Connection {
-  appId: string;
-  appName: string;
-  ownerScope: 'business' | 'platform';
+  app: App;
   businessId: string;
   businessName: string;
   scopes: ScopeMask;
   since: number;
 }
 
+/** One thing that was allowed: a live grant, or a consent that is remembered although no grant lives. */
+export interface Allowed {
+  appId: string;
+  businessId: string;
+  scopes: ScopeMask;
+  since: number;
+}
+
 export async function listConnections(db: Database, userId: string, now: number): Promise<Connection[]> {
-  const grants = await db
-    .selectFrom('grants')
-    .innerJoin('apps', 'apps.id', 'grants.app_id')
-    .innerJoin('businesses', 'businesses.id', 'grants.business_id')
-    .innerJoin('memberships', (join) =>
-      join
-        .onRef('memberships.user_id', '=', 'grants.user_id')
-        .onRef('memberships.business_id', '=', 'grants.business_id')
-        .onRef('memberships.created_at', '<=', 'grants.created_at'),
-    )
-    .select([
-      'grants.app_id as appId',
-      'apps.name as appName',
-      'apps.owner_scope as ownerScope',
-      'grants.business_id as businessId',
-      'businesses.name as businessName',
-      'grants.scopes as scopes',
-      'grants.created_at as since',
-    ])
-    .where('grants.user_id', '=', userId)
-    .where('grants.revoked_at', 'is', null)
-    .where('grants.refresh_expires_at', '>', now)
-    .where('apps.deleted_at', 'is', null)
-    .orderBy('grants.created_at')
-    .execute();
-  return merge(grants);
+  const allowed = [...(await listLiveGrants(db, userId, now)), ...(await listConsents(db, userId))];
+  const memberships = new Map((await listMemberships(db, userId)).map((each) => [each.businessId, each]));
+  const apps = await listAppsById(db, [...new Set(allowed.map(({ appId }) => appId))]);
+  return apps.flatMap((app) =>
+    [...memberships.values()].flatMap(({ businessId, businessName, since: memberSince }) => {
+      const here = allowed.filter(
+        (each) => each.appId === app.id && each.businessId === businessId && each.since >= memberSince,
+      );
+      if (here.length === 0) return [];
+      const scopes = here.reduce((mask, each) => mask | each.scopes, 0) & app.allowedScopes;
+      return [{ app, businessId, businessName, scopes, since: Math.min(...here.map(({ since }) => since)) }];
+    }),
+  );
 }
 
 /** Ends every token at once and forgets the consent, so that the app has to ask again. */
@@ -49,14 +44,4 @@ export async function disconnect(storage: Storage, parties: ConsentParties, now:
     await revokeGrantsBetween(db, parties, 'disconnected_by_user', now);
     await forgetConsent(db, parties);
   });
-}
-
-function merge(grants: Connection[]): Connection[] {
-  const merged = new Map<string, Connection>();
-  for (const grant of grants) {
-    const key = `${grant.appId} ${grant.businessId}`;
-    const known = merged.get(key);
-    merged.set(key, known ? { ...known, scopes: known.scopes | grant.scopes } : grant);
-  }
-  return [...merged.values()].sort((a, b) => a.appName.localeCompare(b.appName));
 }

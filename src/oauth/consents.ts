@@ -25,6 +25,14 @@ export async function rememberConsent(db: Database, parties: ConsentParties, all
     .execute();
 }
 
+export async function listConsents(db: Database, userId: string) {
+  return db
+    .selectFrom('consents')
+    .select(['app_id as appId', 'business_id as businessId', 'scopes', 'allowed_at as since'])
+    .where('user_id', '=', userId)
+    .execute();
+}
+
 export async function forgetConsent(db: Database, parties: ConsentParties): Promise<void> {
   await db
     .deleteFrom('consents')

@@ -7,6 +7,7 @@ export type Reason =
   | 'refresh_token_reused'
   | 'app_deleted'
   | 'app_disabled'
+  | 'app_closed'
   | 'user_disabled'
   | 'member_removed';
 
@@ -20,6 +21,7 @@ const SENTENCES: Record<Reason, string> = {
     'have copied it. Always store the newest refresh token before you use it.',
   app_deleted: 'The app was deleted.',
   app_disabled: 'The app is disabled.',
+  app_closed: 'The app is no longer open to other businesses than its own.',
   user_disabled: 'The user who allowed this is disabled.',
   member_removed: 'The user who allowed this is no longer a member of the business.',
 };
@@ -34,6 +36,9 @@ interface Standing {
   revoked_reason: string | null;
   app_disabled_at: number | null;
   app_deleted_at: number | null;
+  business_id: string;
+  owner_business_id: string | null;
+  open_to_any_business: number | null;
   user_disabled_at: number | null;
   member_since: number | null;
 }
@@ -43,7 +48,12 @@ export function deathOf(standing: Standing): Reason | null {
   if (standing.revoked_reason !== null) return standing.revoked_reason as Reason;
   if (standing.app_deleted_at !== null) return 'app_deleted';
   if (standing.app_disabled_at !== null) return 'app_disabled';
+  if (isClosed(standing)) return 'app_closed';
   if (standing.user_disabled_at !== null) return 'user_disabled';
   if (standing.member_since === null || standing.member_since > standing.created_at) return 'member_removed';
   return null;
+}
+
+function isClosed({ owner_business_id, open_to_any_business, business_id }: Standing): boolean {
+  return owner_business_id !== null && open_to_any_business !== 1 && owner_business_id !== business_id;
 }

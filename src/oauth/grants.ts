@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { recordEvent } from '../events/events.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
+import { newSalt } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/database.ts';
 import { deathOf, type Reason } from './grant-reasons.ts';
 import { type ScopeMask, scopeNames } from './scopes.ts';
@@ -20,7 +20,6 @@ export interface Grant {
   scopes: ScopeMask;
   redirectUri: string | null;
   codeChallenge: string | null;
-  createdAt: number;
   codeExpiresAt: number;
   exchangedAt: number | null;
   /** How many times the refresh token has been replaced. */
@@ -37,7 +36,7 @@ export type NewGrant = Pick<
   'id' | 'appId' | 'userId' | 'businessId' | 'scopes' | 'redirectUri' | 'codeChallenge'
 >;
 
-export const CODE_LIFETIME = 10 * MINUTE;
+const CODE_LIFETIME = 10 * MINUTE;
 export const REFRESH_LIFETIME = 30 * DAY;
 
 /** A dead row is kept this long past the last token it made, so that a late caller still hears why. */
@@ -50,7 +49,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
     .insertInto('grants')
     .values({
       id: grant.id,
-      salt: randomBytes(16),
+      salt: newSalt(),
       app_id: grant.appId,
       user_id: grant.userId,
       business_id: grant.businessId,
@@ -86,47 +85,8 @@ export async function findGrant(
   db: Database,
   { grantId, rotation }: { grantId: string; rotation: number },
 ): Promise<Grant | undefined> {
-  const row = await db
-    .selectFrom('grants')
-    .leftJoin('apps', 'apps.id', 'grants.app_id')
-    .leftJoin('users', 'users.id', 'grants.user_id')
-    .leftJoin('memberships', (join) =>
-      join
-        .onRef('memberships.user_id', '=', 'grants.user_id')
-        .onRef('memberships.business_id', '=', 'grants.business_id'),
-    )
-    .leftJoin('revoked_access_tokens as revoked', (join) =>
-      join.onRef('revoked.grant_id', '=', 'grants.id').on('revoked.rotation', '=', rotation),
-    )
-    .selectAll('grants')
-    .select([
-      'apps.allowed_scopes',
-      'apps.disabled_at as app_disabled_at',
-      'apps.deleted_at as app_deleted_at',
-      'users.disabled_at as user_disabled_at',
-      'memberships.created_at as member_since',
-      'revoked.rotation as revoked_rotation',
-    ])
-    .where('grants.id', '=', grantId)
-    .executeTakeFirst();
-  if (!row) return undefined;
-  return {
-    id: row.id,
-    salt: row.salt,
-    appId: row.app_id,
-    userId: row.user_id,
-    businessId: row.business_id,
-    scopes: row.scopes & (row.allowed_scopes ?? 0),
-    redirectUri: row.redirect_uri,
-    codeChallenge: row.code_challenge,
-    createdAt: row.created_at,
-    codeExpiresAt: row.code_expires_at,
-    exchangedAt: row.exchanged_at,
-    rotation: row.rotation,
-    rotatedAt: row.rotated_at,
-    deadBecause: deathOf(row),
-    accessTokenRevoked: row.revoked_rotation !== null,
-  };
+  const row = await selectStanding(db, rotation).where('grants.id', '=', grantId).executeTakeFirst();
+  return row && fromRow(row);
 }
 
 /** True for exactly one caller: the row itself decides who was first. */
@@ -158,6 +118,16 @@ export async function rotate(
     .where('revoked_at', 'is', null)
     .executeTakeFirstOrThrow();
   return numUpdatedRows === 1n;
+}
+
+export async function listLiveGrants(db: Database, userId: string, now: number) {
+  return db
+    .selectFrom('grants')
+    .select(['app_id as appId', 'business_id as businessId', 'scopes', 'created_at as since'])
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null)
+    .where('refresh_expires_at', '>', now)
+    .execute();
 }
 
 /** Ends every token of the grant. A grant that is dead already keeps its first reason. */
@@ -214,4 +184,51 @@ function rotatedNow(now: number) {
 
 function removableOn(expiresAt: number): number {
   return Math.ceil((expiresAt + KEPT_FOR) / DAY);
+}
+
+function selectStanding(db: Database, rotation: number) {
+  return db
+    .selectFrom('grants')
+    .leftJoin('apps', 'apps.id', 'grants.app_id')
+    .leftJoin('users', 'users.id', 'grants.user_id')
+    .leftJoin('memberships', (join) =>
+      join
+        .onRef('memberships.user_id', '=', 'grants.user_id')
+        .onRef('memberships.business_id', '=', 'grants.business_id'),
+    )
+    .leftJoin('revoked_access_tokens as revoked', (join) =>
+      join.onRef('revoked.grant_id', '=', 'grants.id').on('revoked.rotation', '=', rotation),
+    )
+    .selectAll('grants')
+    .select([
+      'apps.allowed_scopes',
+      'apps.owner_business_id',
+      'apps.open_to_any_business',
+      'apps.disabled_at as app_disabled_at',
+      'apps.deleted_at as app_deleted_at',
+      'users.disabled_at as user_disabled_at',
+      'memberships.created_at as member_since',
+      'revoked.rotation as revoked_rotation',
+    ]);
+}
+
+type Standing = Awaited<ReturnType<ReturnType<typeof selectStanding>['executeTakeFirstOrThrow']>>;
+
+function fromRow(row: Standing): Grant {
+  return {
+    id: row.id,
+    salt: row.salt,
+    appId: row.app_id,
+    userId: row.user_id,
+    businessId: row.business_id,
+    scopes: row.scopes & (row.allowed_scopes ?? 0),
+    redirectUri: row.redirect_uri,
+    codeChallenge: row.code_challenge,
+    codeExpiresAt: row.code_expires_at,
+    exchangedAt: row.exchanged_at,
+    rotation: row.rotation,
+    rotatedAt: row.rotated_at,
+    deadBecause: deathOf(row),
+    accessTokenRevoked: row.revoked_rotation !== null,
+  };
 }

@@ -1,10 +1,10 @@
-import type { App } from '../apps/apps.ts';
 import { SECOND } from '../lib/clock.ts';
-import type { Keyring } from '../lib/keyring.ts';
-import type { Database } from '../storage/database.ts';
+import { identifyApp, type PresentedCredentials } from './app-authentication.ts';
+import { type Fields, requireField } from './fields.ts';
 import { REFRESH_LIFETIME } from './grants.ts';
 import { formatScopes } from './scopes.ts';
-import { type ProvenToken, proveToken } from './token-proof.ts';
+import type { TokenParts } from './token-endpoint.ts';
+import { type ProvenToken, proveEitherToken } from './token-proof.ts';
 import { ACCESS_LIFETIME } from './token-response.ts';
 
 /** RFC 7662 §2.2. */
@@ -22,22 +22,25 @@ export type Introspection =
       business_id: string;
     };
 
-/** An app learns of its own tokens only; any other text, whatever is wrong with it, is simply not active. */
-export async function introspect(
-  { db, keys, issuer }: { db: Database; keys: Keyring; issuer: string },
-  app: App,
-  text: string,
+/** POST /api/v1/oauth/introspect: an app learns of its own tokens only; any other text is simply not active. */
+export async function answerIntrospection(
+  parts: TokenParts,
+  fields: Fields,
+  credentials: PresentedCredentials,
   now: number,
 ): Promise<Introspection> {
-  const access = await proveToken(db, keys, 'access', text);
-  const proven = access ?? (await proveToken(db, keys, 'refresh', text));
-  if (!proven || proven.grant.appId !== app.id || !isActive(proven, now)) return { active: false };
-  const { token, grant } = proven;
+  const app = await identifyApp(parts, credentials, now);
+  const proven = await proveEitherToken(parts.storage.durable, parts.keys, requireField(fields, 'token'));
+  const isKnown = proven && proven.grant.appId === app.id && isActive(proven, now);
+  return isKnown ? describe(proven, parts.issuer, now) : { active: false };
+}
+
+function describe({ token, grant }: ProvenToken, issuer: string, now: number): Introspection {
   const lifetime = token.kind === 'access' ? ACCESS_LIFETIME : REFRESH_LIFETIME;
   return {
     active: true,
     scope: formatScopes(token.kind === 'access' ? token.scopes & grant.scopes : grant.scopes),
-    client_id: app.id,
+    client_id: grant.appId,
     token_type: token.kind === 'access' ? 'bearer' : 'refresh_token',
     exp: token.expiresAt / SECOND,
     iat: Math.floor(Math.min(token.expiresAt - lifetime, now) / SECOND),

@@ -29,23 +29,23 @@ export async function refresh(parts: RefreshParts, app: App, request: Refresh, n
   if (grant.appId !== app.id) throw new OAuthError('invalid_grant', 'This refresh token was issued to another app.');
   if (grant.deadBecause) throw new OAuthError('invalid_grant', explain(grant.deadBecause));
   refuseExpired(token.expiresAt, now);
+  const isCurrent = token.rotation >= grant.rotation;
+  const isRetry = token.rotation === grant.rotation - 1 && isWithin(parts.retryWindow, grant.rotatedAt, now);
+  if (!isCurrent && !isRetry) {
+    await revokeGrant(storage, grant.id, 'refresh_token_reused', now);
+    throw new OAuthError('invalid_grant', explain('refresh_token_reused'));
+  }
   const scopes = readNarrowedScopes(grant, request.scope);
 
-  // Current, or ahead of a row that lost a commit: the token is proof that we issued it.
-  if (token.rotation >= grant.rotation) {
-    const first = await rotate(storage.recoverable, { grant, spent: token.rotation }, now);
-    if (!first) return refresh(parts, app, request, now);
-    return issueTokens(keys, { ...grant, rotation: token.rotation + 1, rotatedAt: now }, scopes, now);
-  }
   // Spent a moment ago: a lost answer, two tabs or two workers. The same pair again, so the family never forks.
-  if (token.rotation === grant.rotation - 1 && isWithin(parts.retryWindow, grant.rotatedAt, now)) {
-    return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt }, scopes, now);
-  }
-  await revokeGrant(storage, grant.id, 'refresh_token_reused', now);
-  throw new OAuthError('invalid_grant', explain('refresh_token_reused'));
+  if (!isCurrent) return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt ?? now }, scopes, now);
+  // Current, or ahead of a row that lost a commit: the token is proof that we issued it.
+  const first = await rotate(storage.recoverable, { grant, spent: token.rotation }, now);
+  if (!first) return refresh(parts, app, request, now);
+  return issueTokens(keys, { ...grant, rotation: token.rotation + 1, rotatedAt: now }, scopes, now);
 }
 
-function isWithin(window: number, since: number | null, now: number): since is number {
+function isWithin(window: number, since: number | null, now: number): boolean {
   return since !== null && now - since < window;
 }
 

@@ -1,24 +1,30 @@
 import type { App } from '../apps/apps.ts';
-import type { Keyring } from '../lib/keyring.ts';
-import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Storage } from '../storage/database.ts';
+import { identifyApp, type PresentedCredentials, presentsCredentials } from './app-authentication.ts';
+import { type Fields, requireField } from './fields.ts';
 import { revokeGrant } from './grants.ts';
 import { revokeAccessToken } from './revoked-access-tokens.ts';
-import { type ProvenToken, proveToken } from './token-proof.ts';
+import type { TokenParts } from './token-endpoint.ts';
+import { type ProvenToken, proveEitherToken } from './token-proof.ts';
+
+/** POST /api/v1/oauth/revoke */
+export async function answerRevocation(
+  parts: TokenParts,
+  fields: Fields,
+  credentials: PresentedCredentials,
+  now: number,
+): Promise<Record<string, never>> {
+  const token = requireField(fields, 'token');
+  const app = presentsCredentials(credentials) ? await identifyApp(parts, credentials, now) : undefined;
+  await revokeToken(parts, app, token, now);
+  return {};
+}
 
 /**
  * RFC 7009. Holding the token is proof enough; an app that names itself as well can end only its own. A token that is
  * unknown, expired or foreign is left alone without a word: there is nothing in it to tell.
  */
-export async function revokeToken(
-  { storage, keys, limits }: { storage: Storage; keys: Keyring; limits: { perApp: RateLimit } },
-  app: App | undefined,
-  text: string,
-  now: number,
-): Promise<void> {
-  const proven =
-    (await proveToken(storage.durable, keys, 'refresh', text)) ??
-    (await proveToken(storage.durable, keys, 'access', text));
+async function revokeToken({ storage, keys, limits }: TokenParts, app: App | undefined, text: string, now: number) {
+  const proven = await proveEitherToken(storage.durable, keys, text);
   if (!proven || !isRevocable(proven, app, now)) return;
   const { token, grant } = proven;
   if (!app) await limits.perApp.count(grant.appId);

@@ -6,7 +6,13 @@ export async function revokeAccessToken(db: Database, { grantId, rotation, expir
   await db
     .insertInto('revoked_access_tokens')
     .values({ grant_id: grantId, rotation, expires_at: expiresAt })
-    .onConflict((conflict) => conflict.columns(['grant_id', 'rotation']).doNothing())
+    // After a healed rotation there may be two of the same number: the record lasts as long as the longer-lived.
+    .onConflict((conflict) =>
+      conflict
+        .columns(['grant_id', 'rotation'])
+        .doUpdateSet({ expires_at: expiresAt })
+        .where('revoked_access_tokens.expires_at', '<', expiresAt),
+    )
     .execute();
 }
 

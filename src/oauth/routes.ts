@@ -1,6 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { findBusiness } from '../accounts/businesses.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
@@ -9,15 +8,12 @@ import type { Storage } from '../storage/database.ts';
 import type { PresentedCredentials } from './app-authentication.ts';
 import { readAuthorizationRequest } from './authorization-request.ts';
 import { type Access, readAccess } from './bearer.ts';
+import { type Fields, withoutEmpty } from './fields.ts';
+import { answerIntrospection } from './introspection.ts';
 import { serverMetadata } from './metadata.ts';
+import { answerRevocation } from './revocation.ts';
 import { stamp } from './stamps.ts';
-import {
-  answerIntrospection,
-  answerRevocation,
-  answerTokenRequest,
-  type Fields,
-  type TokenParts,
-} from './token-endpoint.ts';
+import { answerTokenRequest, type TokenParts } from './token-endpoint.ts';
 
 export interface OAuthParts extends TokenParts {
   consentUrl: string;
@@ -57,28 +53,20 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
   });
 
   host.get('/.well-known/oauth-authorization-server', async () => serverMetadata(issuer));
-
-  host.get('/api/v1/businesses', async (request) => {
-    const access = await accessOf(parts, request);
-    const business = await findBusiness(storage.durable, access.businessId);
-    return business ? [{ id: business.id, name: business.name }] : [];
-  });
 }
 
 /** Who calls the business API, and what they may do. */
 export async function accessOf(
   { storage, keys, clock, limits }: BearerParts,
   request: FastifyRequest,
+  reply: FastifyReply,
 ): Promise<Access> {
+  reply.header('cache-control', 'no-store');
   const { authorization } = request.headers;
   const inQuery = Object.hasOwn(request.query as object, 'access_token');
   const access = await readAccess({ db: storage.durable, keys }, { authorization, inQuery }, clock());
   await limits.perGrant.count(access.grantId);
   return access;
-}
-
-function withoutEmpty(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
 }
 
 function credentialsOf(request: FastifyRequest, fields: Fields): PresentedCredentials {

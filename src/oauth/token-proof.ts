@@ -20,6 +20,12 @@ export async function proveToken(
   return token && grant && isGenuine(token, grant.salt) ? { token, grant } : undefined;
 }
 
+/** An access or a refresh token, whichever the text says it is. */
+export async function proveEitherToken(db: Database, keys: Keyring, text: string): Promise<ProvenToken | undefined> {
+  const kind = kindOf(text);
+  return kind && kind !== 'code' ? proveToken(db, keys, kind, text) : undefined;
+}
+
 const NAMES: Record<TokenKind, string> = {
   code: 'a code (gac_...)',
   access: 'an access token (gat_...)',

@@ -30,7 +30,8 @@ export interface OpenedToken extends Token {
 
 const PREFIXES: Record<TokenKind, string> = { access: 'gat_', refresh: 'grt_', code: 'gac_' };
 const FIELDS = 32;
-const CHECK = 8;
+/** The fields and their check. */
+const HEAD = FIELDS + 8;
 const BASE64URL = /^[A-Za-z0-9_-]{96}$/;
 
 /** The same fields, salt and key always make the same text: a token is derived, not random, and need not be stored. */
@@ -41,9 +42,10 @@ export function sealToken(keys: Keyring, salt: Uint8Array, token: Token): string
   fields.writeUInt32BE(token.rotation, 20);
   fields.writeUInt32BE(Math.ceil(token.expiresAt / SECOND), 24);
   fields.writeUInt32BE(token.scopes, 28);
-  const check = shortCheck(keys.signing, token.kind, fields);
-  const mac = fullMac(keys.signing, token.kind, salt, fields, check);
-  return PREFIXES[token.kind] + Buffer.concat([fields, check, mac]).toString('base64url');
+  const head = Buffer.concat([fields, shortCheck(keys.signing, token.kind, fields)]);
+  return (
+    PREFIXES[token.kind] + Buffer.concat([head, fullMac(keys.signing, token.kind, salt, head)]).toString('base64url')
+  );
 }
 
 /** Refuses junk, forgeries and other kinds of token before the database is asked. */
@@ -52,7 +54,8 @@ export function openToken(keys: Keyring, kind: TokenKind, text: string): OpenedT
   if (!text.startsWith(PREFIXES[kind]) || !BASE64URL.test(body)) return undefined;
   const bytes = Buffer.from(body, 'base64url');
   const key = keys.find(bytes.subarray(0, 4));
-  if (!key || !sameBytes(shortCheck(key, kind, bytes.subarray(0, FIELDS)), checkOf(bytes))) return undefined;
+  if (!key || !sameBytes(shortCheck(key, kind, bytes.subarray(0, FIELDS)), bytes.subarray(FIELDS, HEAD)))
+    return undefined;
   return {
     kind,
     key,
@@ -66,8 +69,8 @@ export function openToken(keys: Keyring, kind: TokenKind, text: string): OpenedT
 
 /** Whether the grant with this salt made the token: a leaked key alone cannot forge one, nor can a leaked row. */
 export function isGenuine(token: OpenedToken, salt: Uint8Array): boolean {
-  const mac = fullMac(token.key, token.kind, salt, token.bytes.subarray(0, FIELDS), checkOf(token.bytes));
-  return sameBytes(mac, token.bytes.subarray(FIELDS + CHECK));
+  const mac = fullMac(token.key, token.kind, salt, token.bytes.subarray(0, HEAD));
+  return sameBytes(mac, token.bytes.subarray(HEAD));
 }
 
 /** What a text claims to be, for a sentence that helps whoever sent the wrong one. */
@@ -75,14 +78,10 @@ export function kindOf(text: string): TokenKind | undefined {
   return (Object.keys(PREFIXES) as TokenKind[]).find((kind) => text.startsWith(PREFIXES[kind]));
 }
 
-function checkOf(bytes: Buffer): Buffer {
-  return bytes.subarray(FIELDS, FIELDS + CHECK);
-}
-
 function shortCheck(key: Key, kind: TokenKind, fields: Buffer): Buffer {
-  return key.mac(`${kind} check`, fields).subarray(0, CHECK);
+  return key.mac(`${kind} check`, fields).subarray(0, HEAD - FIELDS);
 }
 
-function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, fields: Buffer, check: Buffer): Buffer {
-  return key.mac(`${kind} token`, salt, fields, check);
+function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, head: Buffer): Buffer {
+  return key.mac(`${kind} token`, salt, head);
 }

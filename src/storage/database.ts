@@ -15,6 +15,8 @@ export interface Storage {
   types: ColumnTypes;
   /** Runs its work as one: all of it is kept, or none. */
   atomically<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
+  /** Throws if the database cannot be asked anything just now. */
+  check(): Promise<void>;
   close(): Promise<void>;
 }
 

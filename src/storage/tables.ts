@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 
 /** Times are milliseconds since 1970; ids are UUIDs in text; a flag is 0 or 1. Each table has one owning file. */
 export interface Tables {
@@ -22,6 +22,7 @@ interface UsersTable {
   password_hash: string;
   platform_admin: number;
   current_business_id: string | null;
+  last_signed_in_at: number | null;
   created_at: number;
   disabled_at: number | null;
 }
@@ -137,4 +138,3 @@ interface InvoicesTable {
 }
 
 export type Row<Name extends keyof Tables> = Selectable<Tables[Name]>;
-export type NewRow<Name extends keyof Tables> = Insertable<Tables[Name]>;

@@ -1,24 +1,26 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
+import { sha256 } from '../lib/secrets.ts';
 
 const folder = new URL('./assets/', import.meta.url);
-const version = createHash('sha256')
-  .update(readFileSync(new URL('gatehouse.css', folder)))
-  .digest('hex')
-  .slice(0, 8);
 
-/** The address changes with the file, so that it can be kept for ever. */
-export const stylesheetPath = `/assets/gatehouse.css?v=${version}`;
+export const stylesheetPath = versioned('gatehouse.css');
+export const iconPath = versioned('icon.svg');
 
 export async function mountAssets(host: FastifyInstance): Promise<void> {
   await host.register(fastifyStatic, {
-    root: folder.pathname,
+    root: fileURLToPath(folder),
     prefix: '/assets/',
     index: false,
     maxAge: '365d',
     immutable: true,
     decorateReply: false,
   });
+}
+
+/** The address changes with the file, so that a browser can keep it for ever. */
+function versioned(name: string): string {
+  return `/assets/${name}?v=${sha256(readFileSync(new URL(name, folder))).slice(0, 8)}`;
 }

@@ -2,6 +2,7 @@ import { type Html, html } from '../lib/html.ts';
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts';
 import { listScopes, type Scope, type ScopeMask } from '../oauth/scopes.ts';
 import { boundBusiness } from '../oauth/tenancy.ts';
+import { postForm } from './fields.ts';
 import { businessSwitch, type Page, type Place } from './layout.ts';
 
 export interface ConsentQuestion {
@@ -35,13 +36,15 @@ ${scopeList('What it may change', 'write', scopes, isAddition ? toAsk : 0)}
 <div><dt>Signed in as</dt><dd>${at.user.name}<br><span class="muted">${at.user.email}</span></dd></div>
 <div><dt>You will be sent to</dt><dd><strong>${new URL(callback.redirectUri).host}</strong></dd></div>
 </dl>
-<form method="post" action="/consent" class="answers">
-<input type="hidden" name="csrf" value="${at.csrf}">
-<input type="hidden" name="question" value="${question}">
+${postForm({
+  action: '/consent',
+  csrf: at.csrf,
+  style: 'answers',
+  body: html`<input type="hidden" name="question" value="${question}">
 <input type="hidden" name="return_to" value="${at.path}">
 <button class="secondary" name="answer" value="deny">Deny</button>
-<button class="primary" name="answer" value="allow">Allow</button>
-</form>
+<button class="primary" name="answer" value="allow">Allow</button>`,
+})}
 <p class="small muted">You can disconnect ${app.name} at any time under Settings, Connected apps. <a href="/sign-in?return_to=${encodeURIComponent(at.path)}">Use another account</a></p>
 </div>`,
   };

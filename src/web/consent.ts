@@ -23,9 +23,10 @@ import type { WebParts } from './parts.ts';
 import { forbidden, PageRefused, SignInNeeded } from './refusals.ts';
 import { readReturnTo } from './return-to.ts';
 
-/** What the screen was about. It travels through the form under a seal that only this session can open. */
+/** What the screen was about. It travels through the form, sealed, and counts only in the session it was put to. */
 interface Question {
   query: string;
+  session: string;
   grantId: string;
   businessId: string;
   shownAt: number;
@@ -34,50 +35,60 @@ interface Question {
 const ANSWER_WITHIN = HOUR;
 
 export function mountConsent(host: FastifyInstance, parts: WebParts): void {
+  host.get('/consent', (request, reply) => askConsent(parts, request, reply));
+  host.post<{ Body: Form }>('/consent', (request, reply) => answerConsent(parts, request, reply));
+}
+
+async function askConsent(parts: WebParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { storage, keys, clock, issuer } = parts;
-  const startOver = (reply: FastifyReply, query: string) =>
-    reply.redirect(`${issuer}/api/v1/oauth/authorize?${query}`, 303);
+  const { query, askedAt } = readStamp(keys, rawQuery(request.url), clock());
+  const asked = await readAuthorizationRequest(storage.durable, query);
+  if (askedAt === null) return startOver(parts, reply, query);
+  const session = requireSignIn(request, asked, askedAt);
+  const membership = await requireMembership(parts, asked, session);
+  const parties = { userId: session.user.id, appId: asked.app.id, businessId: membership.businessId };
+  const toAsk = await scopesToAsk(storage.durable, parties, asked.scopes);
 
-  host.get('/consent', async (request, reply) => {
-    const { query, askedAt } = readStamp(keys, rawQuery(request.url), clock());
-    const asked = await readAuthorizationRequest(storage.durable, query);
-    if (askedAt === null) return startOver(reply, query);
-    const session = requireSignIn(request, asked, askedAt);
-    const membership = await requireMembership(parts, asked, session);
-    const parties = { userId: session.user.id, appId: asked.app.id, businessId: membership.businessId };
-    const toAsk = await scopesToAsk(storage.durable, parties, asked.scopes);
-
-    if (asked.app.ownerScope === 'platform' || toAsk === 0) {
-      const code = await allowSilently(parts, asked, { ...parties, grantId: newId(clock()) }, clock());
-      return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
-    }
-    if (asked.prompt === 'none') {
-      throw new CallbackError(
-        asked.callback,
-        'consent_required',
-        'The user has yet to allow this; ask without prompt=none.',
-      );
-    }
-    return showConsent(parts, reply, { request, asked, session, membership, query, toAsk });
-  });
-
-  host.post<{ Body: Form }>('/consent', async (request, reply) => {
-    const { session } = request.visit;
-    if (!session) throw new SignInNeeded(readReturnTo(request.body.return_to, parts.consentUrl));
-    const question = unseal<Question>(keys, sealFor(session), text(request.body, 'question'));
-    if (!question) throw forbidden('This question was put to someone else, or has been changed. Go back to the app.');
-    const { query, grantId, businessId, shownAt } = question;
-    const asked = await readAuthorizationRequest(storage.durable, query);
-    if (text(request.body, 'answer') !== 'allow') {
-      throw new CallbackError(asked.callback, 'access_denied', 'The user did not allow it.');
-    }
-    const stale = clock() - shownAt >= ANSWER_WITHIN;
-    if (stale || !(await mayActIn(storage.durable, asked.app, session.user, businessId)))
-      return startOver(reply, query);
-    const code = await allow(parts, asked, { grantId, userId: session.user.id, businessId }, clock());
-    if (!code) throw answered();
+  if (asked.app.ownerScope === 'platform' || toAsk === 0) {
+    const code = await allowSilently(parts, asked, { ...parties, grantId: newId(clock()) }, clock());
     return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
-  });
+  }
+  if (asked.prompt === 'none') {
+    const description = 'The user has yet to allow this; ask without prompt=none.';
+    throw new CallbackError(asked.callback, 'consent_required', description);
+  }
+  return showConsent(parts, reply, { request, asked, session, membership, query, toAsk });
+}
+
+async function answerConsent(
+  parts: WebParts,
+  request: FastifyRequest<{ Body: Form }>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { storage, keys, clock, issuer, consentUrl } = parts;
+  const { session } = request.visit;
+  if (!session) throw new SignInNeeded(readReturnTo(request.body.return_to, consentUrl));
+  const question = unseal<Question>(keys, 'consent', text(request.body, 'question'));
+  if (question?.session !== hashSecret(session.id)) {
+    throw forbidden('This question was put to someone else, or has been changed. Go back to the app.');
+  }
+  const { query, grantId, businessId, shownAt } = question;
+  const asked = await readAuthorizationRequest(storage.durable, query);
+  if (text(request.body, 'answer') !== 'allow') {
+    throw new CallbackError(asked.callback, 'access_denied', 'The user did not allow it.');
+  }
+  const isStale = clock() - shownAt >= ANSWER_WITHIN;
+  if (isStale || !(await mayActIn(storage.durable, asked.app, session.user, businessId))) {
+    return startOver(parts, reply, query);
+  }
+  const code = await allow(parts, asked, { grantId, userId: session.user.id, businessId }, clock());
+  if (!code) throw answered();
+  return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
+}
+
+/** Round by the authorize endpoint, where the request is checked and stamped anew. */
+function startOver({ issuer }: WebParts, reply: FastifyReply, query: string): FastifyReply {
+  return reply.redirect(`${issuer}/api/v1/oauth/authorize?${query}`, 303);
 }
 
 /** Someone went back and allowed it once more: that must not mint a second code, nor undo a disconnect in between. */
@@ -123,14 +134,15 @@ async function showConsent(parts: WebParts, reply: FastifyReply, showing: Showin
   const db = storage.durable;
   const { businessId } = membership;
   const now = clock();
-  const question: Question = { query, grantId: newId(now), businessId, shownAt: now };
+  const sessionHash = hashSecret(session.id);
+  const question: Question = { query, session: sessionHash, grantId: newId(now), businessId, shownAt: now };
   const owner = await findBusiness(db, asked.app.ownerBusinessId ?? '');
   const page = consentScreen({
     platformName,
     asked,
     toAsk,
     ownerName: owner?.name ?? platformName,
-    question: seal(keys, sealFor(session), question),
+    question: seal(keys, 'consent', question),
     at: {
       user: session.user,
       csrf: request.visit.csrf,
@@ -140,8 +152,4 @@ async function showConsent(parts: WebParts, reply: FastifyReply, showing: Showin
     },
   });
   return sendPage(reply, page, { formTargets: [sourceOf(asked.callback.redirectUri), issuer] });
-}
-
-function sealFor(session: Session): string {
-  return `consent ${hashSecret(session.id)}`;
 }

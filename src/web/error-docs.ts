@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { html } from '../lib/html.ts';
-import { explainError } from '../oauth/error-guide.ts';
+import { explainError } from './error-guide.ts';
 import { sendPage } from './layout.ts';
 import { notFound } from './refusals.ts';
 

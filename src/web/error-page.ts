@@ -1,6 +1,6 @@
-import { FormError, TooManyRequests } from '../lib/errors.ts';
+import { ApiError, FormError, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
-import { UntrustedRequest } from '../oauth/errors.ts';
+import { OAuthError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
 import type { Page } from './layout.ts';
 import { notFound, PageRefused } from './refusals.ts';
@@ -38,6 +38,9 @@ function describe(error: unknown): Description {
   if (error instanceof PageRefused) {
     return { status: error.status, title: error.title, body: html`<p>${error.message}</p>` };
   }
+  if (error instanceof ApiError)
+    return { status: error.status, title: 'Not done', body: html`<p>${error.message}</p>` };
+  if (error instanceof OAuthError) return { status: 400, title: 'Not done', body: html`<p>${error.message}</p>` };
   if (error instanceof FormError) return { status: 400, title: 'Not done', body: html`<p>${error.message}</p>` };
   if (error instanceof TooManyRequests) {
     const headers = { 'retry-after': String(error.retryAfter) };

@@ -1,4 +1,33 @@
+import { FormError } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
+
+/** A form that changes something: only a page of ours, in this browser, has its csrf text. */
+export function postForm({ action, csrf, body, style }: PostForm): Html {
+  return html`<form method="post" action="${action}" ${style && html`class="${style}"`}>
+<input type="hidden" name="csrf" value="${csrf}">
+${body}
+</form>`;
+}
+
+interface PostForm {
+  action: string;
+  csrf: string;
+  body: Html;
+  style?: string;
+}
+
+/** Does what a form asks, or shows the form again with what is wrong with it. */
+export async function tryForm<Answer>(
+  work: () => Promise<Answer>,
+  showAgain: (problem: Problem) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof FormError) return showAgain(error);
+    throw error;
+  }
+}
 
 /** What a form sent: text, or a list where a name came more than once. */
 export type Form = Record<string, unknown>;

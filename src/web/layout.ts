@@ -2,7 +2,8 @@ import type { FastifyReply } from 'fastify';
 import type { Membership } from '../accounts/memberships.ts';
 import type { User } from '../accounts/users.ts';
 import { type Html, html, toText } from '../lib/html.ts';
-import { stylesheetPath } from './assets.ts';
+import { iconPath, stylesheetPath } from './assets.ts';
+import { postForm } from './fields.ts';
 
 export interface Page {
   title: string;
@@ -48,7 +49,7 @@ export function sendPage(
     .send(toText(renderPage(page)));
 }
 
-export function renderPage({ title, platformName, body, width, at }: Page): Html {
+function renderPage({ title, platformName, body, width, at }: Page): Html {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -57,7 +58,7 @@ export function renderPage({ title, platformName, body, width, at }: Page): Html
 <meta name="color-scheme" content="light dark">
 <title>${title} · ${platformName}</title>
 <link rel="stylesheet" href="${stylesheetPath}">
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
+<link rel="icon" href="${iconPath}" type="image/svg+xml">
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
@@ -89,21 +90,23 @@ ${links.map(
 )}
 </ul></nav>
 <div class="who">${businessSwitch(at, at.path)}
-<form method="post" action="/sign-out"><input type="hidden" name="csrf" value="${at.csrf}"><button class="quiet">Sign out</button></form></div>`;
+${postForm({ action: '/sign-out', csrf: at.csrf, body: html`<button class="quiet">Sign out</button>` })}</div>`;
 }
 
 /** Which business the user acts for, and a way to act for another. */
 export function businessSwitch({ csrf, current, memberships }: Place, returnTo: string): Html {
   if (!current) return html`<span class="muted">No business</span>`;
   if (memberships.length < 2) return html`<span class="business">${current.businessName}</span>`;
-  return html`<form class="switch" method="post" action="/settings/current-business">
-<input type="hidden" name="csrf" value="${csrf}">
-<input type="hidden" name="return_to" value="${returnTo}">
-<label><span class="visually-hidden">Current business</span>
-<select name="business">${memberships.map(
-    ({ businessId, businessName }) =>
-      html`<option value="${businessId}" ${businessId === current.businessId && html`selected`}>${businessName}</option>`,
-  )}</select></label>
-<button class="quiet">Switch</button>
-</form>`;
+  const options = memberships.map(({ businessId, businessName }) => {
+    const isCurrent = businessId === current.businessId;
+    return html`<option value="${businessId}" ${isCurrent && html`selected`}>${businessName}</option>`;
+  });
+  return postForm({
+    action: '/settings/current-business',
+    csrf,
+    style: 'switch',
+    body: html`<input type="hidden" name="return_to" value="${returnTo}">
+<label><span class="visually-hidden">Current business</span><select name="business">${options}</select></label>
+<button class="quiet">Switch</button>`,
+  });
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { endSession } from '../accounts/sessions.ts';
 import { html } from '../lib/html.ts';
+import { postForm } from './fields.ts';
 import { sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
 import { dropSession } from './visits.ts';
@@ -15,10 +16,7 @@ export function mountSignOut(host: FastifyInstance, { storage, platformName }: W
       body: html`<div class="card">
 <h1>Sign out?</h1>
 <p>Apps that you have connected stay connected.</p>
-<form method="post" action="/sign-out">
-<input type="hidden" name="csrf" value="${request.visit.csrf}">
-<button class="primary wide">Sign out</button>
-</form>
+${postForm({ action: '/sign-out', csrf: request.visit.csrf, body: html`<button class="primary wide">Sign out</button>` })}
 </div>`,
     }),
   );

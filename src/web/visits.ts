@@ -1,6 +1,6 @@
 import '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ABSOLUTE_LIFETIME, findSession, type Session } from '../accounts/sessions.ts';
+import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sessions.ts';
 import { SECOND } from '../lib/clock.ts';
 import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
@@ -32,7 +32,7 @@ export function recogniseVisitors(host: FastifyInstance, { storage, keys, clock,
   host.decorateRequest('visit');
   host.addHook('onRequest', async (request, reply) => {
     const id = request.cookies[SESSION];
-    const session = id === undefined ? undefined : await findSession(storage.durable, id, clock());
+    const session = id === undefined ? undefined : await resumeSession(storage.durable, id, clock());
     const visitor = visitorOf(request, reply);
     request.visit = { session, visitor, csrf: sign(keys, 'csrf', visitor) };
   });
@@ -56,6 +56,11 @@ export function keepSession(reply: FastifyReply, session: Session): void {
 
 export function dropSession(reply: FastifyReply): void {
   reply.clearCookie(SESSION, COOKIE);
+}
+
+/** What a person will know a session by. */
+export function browserOf(request: FastifyRequest): { browser: string; address: string } {
+  return { browser: request.headers['user-agent'] ?? 'Unknown browser', address: request.ip };
 }
 
 /** A visitor has a cookie before having a session, so that even the sign-in form can be tied to its browser. */

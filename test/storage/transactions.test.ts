@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
 import { addBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
-import { type Database, openStorage, StorageUnavailable } from '../../src/storage/database.ts';
+import { type Database, openStorage } from '../../src/storage/database.ts';
+import { StorageUnavailable } from '../../src/storage/errors.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));

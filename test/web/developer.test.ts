@@ -71,7 +71,7 @@ const PROBLEMS: [what: string, changes: Record<string, string | string[]>, field
 
 for (const [what, changes, field, sentence] of PROBLEMS) {
   test(`a registration with ${what} says so beside the field, and keeps what was typed`, async () => {
-    const typed = { ...TYPED, requires_pkce: 'yes', audience: 'any', ...changes };
+    const typed = { ...TYPED, requires_pkce: 'yes', open_to_any_business: 'yes', ...changes };
     const count = async () => (await browser.open(DEVELOPER)).text.split('<li>').length;
     const before = await count();
 

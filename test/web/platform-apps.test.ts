@@ -33,7 +33,9 @@ test('the list names the first-party apps, and no app of a business', async () =
 
 test('a first-party app is not opened to any business by a field that its form does not have', async () => {
   const form = await admin.open(`${PLATFORM}/new`);
-  const { id } = shownCredentials(await admin.submit(form, PLATFORM, { ...TYPED, name: 'Desk', audience: 'any' }));
+  const { id } = shownCredentials(
+    await admin.submit(form, PLATFORM, { ...TYPED, name: 'Desk', open_to_any_business: 'yes' }),
+  );
 
   assert.doesNotMatch(form.text, /audience/);
   assert.doesNotMatch((await admin.open(`${PLATFORM}/${id}`)).text, /Any business/);

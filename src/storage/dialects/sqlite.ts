@@ -23,14 +23,17 @@ const MOST_STATEMENTS = 300;
 export function openSqlite(path: string): Storage {
   const file = openFile(path);
   const lock = newLock();
-  const connection = connect(file);
-  const durable = new Kysely<Tables>({ dialect: dialect(file, connection, lock, 'FULL') });
-  const recoverable = new Kysely<Tables>({ dialect: dialect(file, connection, lock, 'NORMAL') });
+  const engine = { file, lock, connection: connect(file) };
+  const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL') });
+  const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL') });
   return {
     durable,
     recoverable,
     types: { id: sql`text`, bytes: sql`blob`, integer: sql`integer`, time: sql`integer`, amount: sql`text` },
     atomically: (work) => durable.transaction().execute(work),
+    async check() {
+      await sql`select 1`.execute(durable);
+    },
     async close() {
       await lock.take();
       if (file.isOpen) file.close();
@@ -55,18 +58,18 @@ function openFile(path: string): DatabaseSync {
  * One connection serves both durability classes: two that write in one thread would block each other, since a
  * transaction may span an `await`. Whoever holds the lock sets `synchronous` to what its class needs.
  */
-function dialect(
-  file: DatabaseSync,
-  connection: DatabaseConnection,
-  lock: Lock,
-  synchronous: 'FULL' | 'NORMAL',
-): Dialect {
+function dialect({ file, connection, lock }: Engine, synchronous: Synchronous): Dialect {
   const run = (text: string) => connection.executeQuery(CompiledQuery.raw(text));
   const driver: Driver = {
     async init() {},
     async acquireConnection() {
       await lock.take();
-      if (lock.synchronous !== synchronous) file.exec(`PRAGMA synchronous = ${synchronous}`);
+      try {
+        if (lock.synchronous !== synchronous) file.exec(`PRAGMA synchronous = ${synchronous}`);
+      } catch (error) {
+        lock.release();
+        throw translate(error);
+      }
       lock.synchronous = synchronous;
       return connection;
     },
@@ -146,8 +149,16 @@ function translate(error: unknown): unknown {
   return trouble ? new StorageUnavailable(`The database file is ${trouble}.`, { cause: error }) : error;
 }
 
+interface Engine {
+  file: DatabaseSync;
+  lock: Lock;
+  connection: DatabaseConnection;
+}
+
+type Synchronous = 'FULL' | 'NORMAL';
+
 interface Lock {
-  synchronous: 'FULL' | 'NORMAL';
+  synchronous: Synchronous;
   take(): Promise<void>;
   release(): void;
 }

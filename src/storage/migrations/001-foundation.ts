@@ -1,7 +1,7 @@
 import type { Change } from '../migrate.ts';
 
 export const foundation: Change = async (db, types) => {
-  const tables: Change[] = [accounts, apps, grants, events, invoices];
+  const tables: Change[] = [accounts, sessions, apps, grants, consents, events, invoices];
   for (const create of tables) await create(db, types);
 };
 
@@ -14,6 +14,7 @@ const accounts: Change = async (db, { id, integer, time }) => {
     .addColumn('password_hash', 'text', (column) => column.notNull())
     .addColumn('platform_admin', integer, (column) => column.notNull())
     .addColumn('current_business_id', id)
+    .addColumn('last_signed_in_at', time)
     .addColumn('created_at', time, (column) => column.notNull())
     .addColumn('disabled_at', time)
     .execute();
@@ -32,6 +33,9 @@ const accounts: Change = async (db, { id, integer, time }) => {
     .addPrimaryKeyConstraint('memberships_key', ['user_id', 'business_id'])
     .execute();
   await db.schema.createIndex('memberships_by_business').on('memberships').column('business_id').execute();
+};
+
+const sessions: Change = async (db, { id, time }) => {
   await db.schema
     .createTable('sessions')
     .addColumn('id_hash', 'text', (column) => column.primaryKey())
@@ -100,6 +104,9 @@ const grants: Change = async (db, { id, bytes, integer, time }) => {
     .execute();
   await db.schema.createIndex('grants_by_user').on('grants').column('user_id').execute();
   await db.schema.createIndex('grants_by_removal').on('grants').column('removable_on').execute();
+};
+
+const consents: Change = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('consents')
     .addColumn('user_id', id, (column) => column.notNull())

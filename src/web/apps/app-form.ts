@@ -1,5 +1,4 @@
 import type { AppSettings } from '../../apps/apps.ts';
-import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { readScopes, SCOPES, scopeNames } from '../../oauth/scopes.ts';
 import { described, type Form, input, list, type Problem, problemText, text } from '../fields.ts';
@@ -19,13 +18,9 @@ export function readAppForm(form: Form, section: AppSection): AppSettings {
     name: text(form, 'name'),
     redirectUris: text(form, 'redirect_uris').split(/\r?\n/),
     allowedScopes: readScopes(list(form, 'scope')).scopes,
-    openToAnyBusiness: section.canOpenToAnyBusiness && text(form, 'audience') === 'any',
+    openToAnyBusiness: section.canOpenToAnyBusiness && text(form, 'open_to_any_business') === 'yes',
     requiresPkce: text(form, 'requires_pkce') === 'yes',
   };
-}
-
-export function refuseWithoutScopes({ allowedScopes }: AppSettings): void {
-  if (allowedScopes === 0) throw new FormError('scope', 'Choose at least one scope.');
 }
 
 export function appFields(app: AppSettings, section: AppSection, problem?: Problem): Html {
@@ -51,8 +46,8 @@ ${
   section.canOpenToAnyBusiness &&
   html`<fieldset class="field">
 <legend>Who can connect it</legend>
-<label class="choice"><input type="radio" name="audience" value="own" ${!app.openToAnyBusiness && html`checked`}><span>Only this business. The app acts in this business alone.</span></label>
-<label class="choice"><input type="radio" name="audience" value="any" ${app.openToAnyBusiness && html`checked`}><span>Any business. Each user connects it to the business they act for.</span></label>
+<label class="choice"><input type="radio" name="open_to_any_business" value="no" ${!app.openToAnyBusiness && html`checked`}><span>Only this business. The app acts in this business alone.</span></label>
+<label class="choice"><input type="radio" name="open_to_any_business" value="yes" ${app.openToAnyBusiness && html`checked`}><span>Any business. Each user connects it to the business they act for.</span></label>
 </fieldset>`
 }
 <fieldset class="field">

@@ -2,7 +2,7 @@ import type { AppSecret } from '../../apps/app-secrets.ts';
 import type { App, AppSettings } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
-import { type Problem, time } from '../fields.ts';
+import { type Problem, postForm, time } from '../fields.ts';
 import { appFields } from './app-form.ts';
 import type { AppSection, Entry } from './section.ts';
 
@@ -20,12 +20,14 @@ ${apps.length === 0 && html`<p class="empty">No apps yet. Register one to get it
 
 export function newAppBody(section: AppSection, entry: Entry, form: NewAppForm): Html {
   return html`<h1>Register an app</h1>
-<form class="card" method="post" action="${section.path}">
-<input type="hidden" name="csrf" value="${entry.at.csrf}">
-<input type="hidden" name="ticket" value="${form.ticket}">
+${postForm({
+  action: section.path,
+  csrf: entry.at.csrf,
+  style: 'card',
+  body: html`<input type="hidden" name="ticket" value="${form.ticket}">
 ${appFields(form.settings, section, form.problem)}
-<button class="primary">Register app</button>
-</form>`;
+<button class="primary">Register app</button>`,
+})}`;
 }
 
 export interface NewAppForm {
@@ -86,12 +88,12 @@ ${
 
 function changes(section: AppSection, entry: Entry, { app, settings, problem }: AppView): Html {
   const path = `${section.path}/${app.id}`;
-  return html`<form class="card" method="post" action="${path}">
-<h2>Settings</h2>
-<input type="hidden" name="csrf" value="${entry.at.csrf}">
-${appFields(settings, section, problem)}
-<button class="primary">Save</button>
-</form>
+  return html`${postForm({
+    action: path,
+    csrf: entry.at.csrf,
+    style: 'card',
+    body: html`<h2>Settings</h2>${appFields(settings, section, problem)}<button class="primary">Save</button>`,
+  })}
 <section class="card"><h2>Stop the app</h2>
 ${
   app.disabledAt
@@ -119,8 +121,8 @@ export function deleteBody(section: AppSection, entry: Entry, app: App): Html {
 ${action(entry, `${path}/delete`, html`<button class="danger">Delete app</button>`)}</div></div>`;
 }
 
-function action(entry: Entry, path: string, button: Html): Html {
-  return html`<form method="post" action="${path}"><input type="hidden" name="csrf" value="${entry.at.csrf}">${button}</form>`;
+function action({ at }: Entry, path: string, button: Html): Html {
+  return postForm({ action: path, csrf: at.csrf, body: button });
 }
 
 function badges(app: App): Html {

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { listSecrets } from '../../apps/app-secrets.ts';
 import { type App, type AppSettings, findApp } from '../../apps/apps.ts';
-import { FormError } from '../../lib/errors.ts';
 import type { Html } from '../../lib/html.ts';
 import type { Problem } from '../fields.ts';
 import { sendPage } from '../layout.ts';
@@ -62,17 +61,4 @@ interface Shown {
   app: App;
   settings?: AppSettings;
   problem?: Problem;
-}
-
-/** Does what a form asks, or shows the form again with what is wrong with it. */
-export async function tryForm<Answer>(
-  work: () => Promise<Answer>,
-  showAgain: (problem: Problem) => Answer | Promise<Answer>,
-): Promise<Answer> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof FormError) return showAgain(error);
-    throw error;
-  }
 }

@@ -3,12 +3,12 @@ import { addSecret, removeSecret } from '../../apps/app-secrets.ts';
 import { type App, changeApp, deleteApp, disableApp, enableApp, registerApp } from '../../apps/apps.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { seal, unseal } from '../../lib/keyring.ts';
-import { type Form, text } from '../fields.ts';
+import { type Form, text, tryForm } from '../fields.ts';
 import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
-import { emptyApp, readAppForm, refuseWithoutScopes } from './app-form.ts';
+import { emptyApp, readAppForm } from './app-form.ts';
 import { appListBody, deleteBody, newAppBody, newSecretBody } from './app-pages.ts';
-import { type Desk, openDesk, tryForm } from './desk.ts';
+import { type Desk, openDesk } from './desk.ts';
 import type { AppSection } from './section.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
@@ -46,7 +46,6 @@ function mountRegistration(host: FastifyInstance, { section, storage, keys, cloc
     const id = unseal<{ id: string }>(keys, 'new app', ticket)?.id;
     if (id === undefined) throw notFound();
     const register = async () => {
-      refuseWithoutScopes(settings);
       const registration = { ...settings, id, ownerBusinessId: entry.ownerBusinessId, createdBy: entry.at.user.id };
       const registered = await storage.atomically((tx) => registerApp(tx, registration, clock()));
       if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
@@ -63,7 +62,6 @@ function mountSettings(host: FastifyInstance, { section, db, enterApp, showApp }
     const { entry, app, path } = await enterApp(request);
     const settings = readAppForm(request.body, section);
     const change = async () => {
-      refuseWithoutScopes(settings);
       await changeApp(db, app.id, settings);
       return reply.redirect(path, 303);
     };

@@ -3,7 +3,7 @@ import { html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { type Connection, disconnect, listConnections } from '../../oauth/connections.ts';
 import { listScopes } from '../../oauth/scopes.ts';
-import { type Form, text, time } from '../fields.ts';
+import { type Form, postForm, text, time } from '../fields.ts';
 import { sendPage } from '../layout.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
@@ -39,16 +39,17 @@ ${connections.length === 0 && html`<p class="empty">No app acts for you. When yo
   });
 }
 
-function card({ appId, appName, ownerScope, businessId, businessName, scopes, since }: Connection, csrf: string) {
+function card({ app, businessId, businessName, scopes, since }: Connection, csrf: string) {
   return html`<li class="card">
-<h2>${appName} ${ownerScope === 'platform' && html`<span class="badge">Built in</span>`}</h2>
+<h2>${app.name} ${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}</h2>
 <p class="muted">In ${businessName}, since ${time(since)}</p>
 <ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
-<form method="post" action="${PATH}/disconnect">
-<input type="hidden" name="csrf" value="${csrf}">
-<input type="hidden" name="app" value="${appId}">
+${postForm({
+  action: `${PATH}/disconnect`,
+  csrf,
+  body: html`<input type="hidden" name="app" value="${app.id}">
 <input type="hidden" name="business" value="${businessId}">
-<button class="danger" aria-label="Disconnect ${appName} from ${businessName}">Disconnect</button>
-</form>
+<button class="danger" aria-label="Disconnect ${app.name} from ${businessName}">Disconnect</button>`,
+})}
 </li>`;
 }

@@ -31,7 +31,7 @@ const GUIDE = new Map<string, Explanation>([
     'invalid_grant',
     {
       meaning:
-        'The code or refresh token cannot be used. The description says why, and ends in a name for a program to look for.',
+        'The code or refresh token cannot be used. The description says why; where the grant is dead, it ends in the reason’s name, for a program to look for.',
       remedies: [
         'A code works once and for 10 minutes, for the app and the redirect_uri it was issued to.',
         'A refresh token works until it is replaced; store the new one before you use it, and send only the newest.',
