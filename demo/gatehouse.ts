@@ -33,7 +33,14 @@ export interface Invoice {
 }
 
 /** Gatehouse refused, and said why. */
-export class Refused extends Error {}
+export class Refused extends Error {
+  readonly code: string;
+
+  constructor(code: string, description: string) {
+    super(`${code}: ${description}`);
+    this.code = code;
+  }
+}
 
 export function departTo({ baseUrl, clientId, redirectUri }: Connection, scope: string): Departure {
   const state = randomBytes(16).toString('base64url');
@@ -73,7 +80,7 @@ export async function readInvoices({ baseUrl }: Connection, { access_token }: To
   const authorization = `Bearer ${access_token}`;
   const businesses = await read<{ id: string; name: string }[]>(`${baseUrl}/api/v1/businesses`, { authorization });
   const [business] = businesses;
-  if (!business) throw new Refused('The token acts in no business.');
+  if (!business) throw new Refused('no_business', 'The token acts in no business.');
   const headers = { authorization, 'x-business-id': business.id };
   return { business, invoices: await read<Invoice[]>(`${baseUrl}/api/v1/accounting/invoices?limit=12`, headers) };
 }
@@ -95,6 +102,6 @@ async function read<Answer>(url: string, headers: Record<string, string>): Promi
 
 async function answerOf<Answer>(response: Response): Promise<Answer> {
   const answer = await response.json();
-  if (!response.ok) throw new Refused(`${answer.error}: ${answer.error_description}`);
+  if (!response.ok) throw new Refused(answer.error, answer.error_description);
   return answer as Answer;
 }

@@ -15,13 +15,8 @@ export interface Invoice {
   customerId: string;
 }
 
-export interface NewInvoice {
+export interface NewInvoice extends Omit<Invoice, 'id'> {
   businessId: string;
-  number: string;
-  status: string;
-  total: string;
-  currency: string;
-  customerId: string;
 }
 
 export const STATUSES = ['DRAFT', 'SENT', 'PAID', 'OVERDUE', 'VOID'];

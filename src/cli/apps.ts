@@ -2,6 +2,7 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { addSecret, listSecrets, removeSecret } from '../apps/app-secrets.ts';
 import {
   type App,
+  changeApp,
   deleteApp,
   disableApp,
   enableApp,
@@ -10,6 +11,7 @@ import {
   listPlatformApps,
   registerApp,
 } from '../apps/apps.ts';
+import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import { readScopes, SCOPES, scopeNames } from '../oauth/scopes.ts';
@@ -34,10 +36,34 @@ export const appCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, (storage) =>
         storage.atomically(async (db) => {
-          const registered = required(await registerApp(db, await readApp(db, options), Date.now()), 'name', 'app');
+          const registered = required(await registerApp(db, await readApp(db, options), systemClock()), 'name', 'app');
           return { ...describe(registered.app), client_secret: registered.secret };
         }),
       ),
+  },
+  {
+    name: 'app change',
+    summary: 'Change an app; what is left out stays as it is',
+    options: {
+      app: APP,
+      name: { value: 'NAME', help: 'What users see' },
+      'redirect-uri': { value: 'URL', help: 'Where users are sent afterwards; replaces all', many: true },
+      scope: { value: 'SCOPE', help: 'A scope the app may ask for; replaces all', many: true },
+      open: { value: 'yes|no', help: 'Whether users of any business may connect it' },
+      pkce: { value: 'yes|no', help: 'Whether requests without PKCE are refused' },
+    },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const app = required(await findApp(durable, options.text('app')), 'app', 'app');
+        await changeApp(durable, app.id, {
+          name: options.text('name') || app.name,
+          redirectUris: options.list('redirect-uri').length > 0 ? options.list('redirect-uri') : app.redirectUris,
+          allowedScopes: options.list('scope').length > 0 ? readScopeOptions(options) : app.allowedScopes,
+          openToAnyBusiness: app.ownerBusinessId !== null && readYesNo(options, 'open', app.openToAnyBusiness),
+          requiresPkce: readYesNo(options, 'pkce', app.requiresPkce),
+        });
+        return describe(required(await findApp(durable, app.id), 'app', 'app'));
+      }),
   },
   {
     name: 'app list',
@@ -46,17 +72,20 @@ export const appCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const businessId = options.text('business');
+        if (businessId) required(await findBusiness(durable, businessId), 'business', 'business');
         const apps = businessId ? await listBusinessApps(durable, businessId) : await listPlatformApps(durable);
         return { apps: apps.map(describe) };
       }),
   },
   onApp('app disable', 'Stop an app at once, until it is enabled again', (db, app) =>
-    disableApp(db, app.id, Date.now()),
+    disableApp(db, app.id, systemClock()),
   ),
   onApp('app enable', 'Let a disabled app go on', (db, app) => enableApp(db, app.id)),
-  onApp('app delete', 'Delete an app and end all its tokens, for good', (db, app) => deleteApp(db, app.id, Date.now())),
+  onApp('app delete', 'Delete an app and end all its tokens, for good', (db, app) =>
+    deleteApp(db, app.id, systemClock()),
+  ),
   onApp('app add-secret', 'Add a second secret; prints it, this once', async (db, app) => ({
-    client_secret: await addSecret(db, app.id, Date.now()),
+    client_secret: await addSecret(db, app.id, systemClock()),
   })),
   onApp('app list-secrets', 'List an app’s secrets by their ids and last characters', async (db, app) => ({
     secrets: await listSecrets(db, app.id),
@@ -99,20 +128,28 @@ async function readApp(db: Database, options: Options) {
     throw new UsageError('--any-business goes with --business: a platform app acts in any business anyway.');
   }
   if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
-  const { scopes, unknown } = readScopes(options.list('scope').flatMap((text) => text.split(/[\s,]+/).filter(Boolean)));
-  if (unknown.length > 0) {
-    const known = SCOPES.map(({ name }) => name).join(', ');
-    throw new FormError('scope', `No such scope: ${unknown.join(' ')}. There are ${known}.`);
-  }
   return {
     name: options.text('name'),
     redirectUris: options.list('redirect-uri'),
-    allowedScopes: scopes,
+    allowedScopes: readScopeOptions(options),
     openToAnyBusiness: options.flag('any-business'),
     requiresPkce: options.flag('require-pkce'),
     ownerBusinessId: businessId || null,
     createdBy: null,
   };
+}
+
+function readScopeOptions(options: Options): number {
+  const { scopes, unknown } = readScopes(options.list('scope').flatMap((text) => text.split(/[\s,]+/).filter(Boolean)));
+  if (unknown.length === 0) return scopes;
+  const known = SCOPES.map(({ name }) => name).join(', ');
+  throw new FormError('scope', `No such scope: ${unknown.join(' ')}. There are ${known}.`);
+}
+
+function readYesNo(options: Options, name: string, usual: boolean): boolean {
+  const text = options.text(name);
+  if (!['', 'yes', 'no'].includes(text)) throw new UsageError(`--${name} is yes or no.`);
+  return text === '' ? usual : text === 'yes';
 }
 
 function describe({ id, allowedScopes, ...app }: App) {

@@ -1,4 +1,5 @@
 import { addBusiness, listBusinesses } from '../accounts/businesses.ts';
+import { systemClock } from '../lib/clock.ts';
 import { type Command, withStorage } from './command.ts';
 
 export const businessCommands: Command[] = [
@@ -7,7 +8,7 @@ export const businessCommands: Command[] = [
     summary: 'Add a business',
     options: { name: { value: 'NAME', help: 'What people call it', required: true } },
     run: (options, env) =>
-      withStorage(env, ({ durable }) => addBusiness(durable, { name: options.text('name') }, Date.now())),
+      withStorage(env, ({ durable }) => addBusiness(durable, { name: options.text('name') }, systemClock())),
   },
   {
     name: 'business list',

@@ -71,6 +71,6 @@ export async function withStorage<Result>(
 }
 
 export function required<Found>(found: Found | undefined, option: string, what: string): Found {
-  if (found === undefined) throw new FormError(option, `There is no ${what} with this id.`);
+  if (found === undefined) throw new FormError(option, `There is no such ${what}.`);
   return found;
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { addInvoice, STATUSES } from '../accounting/invoices.ts';
 import { addBusiness, type Business } from '../accounts/businesses.ts';
 import { addMember, listMemberships } from '../accounts/memberships.ts';
-import { addUser, findUserByEmail } from '../accounts/users.ts';
+import { addUser, findUserByEmail, type NewUser } from '../accounts/users.ts';
 import { findApp, registerApp } from '../apps/apps.ts';
 import { DAY } from '../lib/clock.ts';
 import { readScopes } from '../oauth/scopes.ts';
@@ -16,9 +16,9 @@ export interface DemoCredentials {
 
 export const DEMO_PASSWORD = 'over the drawbridge';
 export const DEMO_USERS = {
-  owner: { email: 'olivia@harbour.example', name: 'Olivia Marsh' },
-  member: { email: 'sam@harbour.example', name: 'Sam Okafor' },
-  admin: { email: 'priya@platform.example', name: 'Priya Nair' },
+  owner: { email: 'olivia@harbour.example', name: 'Olivia Marsh', isPlatformAdmin: false },
+  member: { email: 'sam@harbour.example', name: 'Sam Okafor', isPlatformAdmin: false },
+  admin: { email: 'priya@platform.example', name: 'Priya Nair', isPlatformAdmin: true },
 };
 
 /** Returns the business that makes the third-party demo app. */
@@ -31,7 +31,8 @@ export async function ensureDemoData(storage: Storage, now: number): Promise<str
 /** Found again at the second start; made anew if the file or the apps are gone. */
 export async function ensureDemoApps(storage: Storage, ownerBusinessId: string, file: string, now: number) {
   const known: DemoCredentials | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
-  if (known && (await findApp(storage.durable, known.thirdParty.clientId))) return known;
+  const find = (app: { clientId: string }) => findApp(storage.durable, app.clientId);
+  if (known && (await find(known.thirdParty)) && (await find(known.firstParty))) return known;
   const credentials = await storage.atomically(async (db) => ({
     thirdParty: await addDemoApp(db, { name: 'Ledgerly', ownerBusinessId, openToAnyBusiness: true }, now),
     firstParty: await addDemoApp(db, { name: 'Workbench', ownerBusinessId: null, openToAnyBusiness: false }, now),
@@ -43,11 +44,10 @@ export async function ensureDemoApps(storage: Storage, ownerBusinessId: string, 
 async function addDemoData(db: Database, now: number): Promise<string> {
   const harbour = await addBusiness(db, { name: 'Harbour Coffee' }, now);
   const northgate = await addBusiness(db, { name: 'Northgate Software' }, now);
-  const add = (user: { email: string; name: string }, isPlatformAdmin = false) =>
-    addUser(db, { ...user, password: DEMO_PASSWORD, isPlatformAdmin }, now);
+  const add = (user: Omit<NewUser, 'password'>) => addUser(db, { ...user, password: DEMO_PASSWORD }, now);
   const owner = await add(DEMO_USERS.owner);
   const member = await add(DEMO_USERS.member);
-  const admin = await add(DEMO_USERS.admin, true);
+  const admin = await add(DEMO_USERS.admin);
   await addMember(db, { userId: owner.id, businessId: harbour.id, role: 'owner' }, now);
   await addMember(db, { userId: member.id, businessId: harbour.id, role: 'member' }, now);
   await addMember(db, { userId: member.id, businessId: northgate.id, role: 'member' }, now);

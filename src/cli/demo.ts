@@ -1,6 +1,8 @@
-import { startDemoApp } from '../../demo/app.ts';
+import { type DemoApp, startDemoApp } from '../../demo/app.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
+import { systemClock } from '../lib/clock.ts';
 import { startServer } from '../server.ts';
+import type { Storage } from '../storage/database.ts';
 import type { Command } from './command.ts';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from './demo-data.ts';
 import { untilStopped } from './serve.ts';
@@ -17,24 +19,39 @@ export const demoCommand: Command = {
       throw new SettingRefused('BASE_URL is public, and the demo is for a machine of your own. Use: gatehouse serve');
     }
     const server = await startServer(settings);
-    const businessId = await ensureDemoData(server.storage, Date.now());
-    const credentials = await ensureDemoApps(server.storage, businessId, CREDENTIALS, Date.now());
-    const { thirdParty, firstParty } = demoApps(settings);
-    const apps = await Promise.all([
-      startDemoApp({ ...thirdParty, connection: { ...thirdParty.connection, ...credentials.thirdParty } }),
-      startDemoApp({ ...firstParty, connection: { ...firstParty.connection, ...credentials.firstParty } }),
-    ]).catch((error) => {
-      throw new SettingRefused(
-        `A demo app cannot listen (${error.code}). Set CONSENT_URL to another port: they use the next two.`,
-      );
-    });
-    console.log(welcome(settings, thirdParty.port, firstParty.port));
-    await untilStopped();
-    await Promise.all(apps.map((app) => app.close()));
-    await server.close();
+    const apps: { close(): Promise<void> }[] = [];
+    try {
+      const { thirdParty, firstParty } = await prepareApps(server.storage, settings);
+      for (const app of [thirdParty, firstParty]) apps.push(await startApp(app));
+      console.log(welcome(settings, thirdParty.port, firstParty.port));
+      await untilStopped();
+    } finally {
+      await Promise.all(apps.map((app) => app.close()));
+      await server.close();
+    }
     return undefined;
   },
 };
+
+async function prepareApps(storage: Storage, settings: Settings) {
+  const businessId = await ensureDemoData(storage, systemClock());
+  const credentials = await ensureDemoApps(storage, businessId, CREDENTIALS, systemClock());
+  const { thirdParty, firstParty } = demoApps(settings);
+  return {
+    thirdParty: { ...thirdParty, connection: { ...thirdParty.connection, ...credentials.thirdParty } },
+    firstParty: { ...firstParty, connection: { ...firstParty.connection, ...credentials.firstParty } },
+  };
+}
+
+async function startApp(app: DemoApp) {
+  try {
+    return await startDemoApp(app);
+  } catch {
+    throw new SettingRefused(
+      `The demo app cannot listen on port ${app.port}. Set CONSENT_URL to another port: the demo apps use the next two.`,
+    );
+  }
+}
 
 /** On the two ports after the web host's, so that a second demo on other ports is a whole one. */
 function demoApps({ baseUrl, consentListen }: Settings) {

@@ -1,5 +1,6 @@
 import { addInvoice } from '../accounting/invoices.ts';
 import { findBusiness } from '../accounts/businesses.ts';
+import { systemClock } from '../lib/clock.ts';
 import { type Command, required, withStorage } from './command.ts';
 
 export const invoiceCommands: Command[] = [
@@ -25,7 +26,7 @@ export const invoiceCommands: Command[] = [
           customerId: options.text('customer'),
           status: options.text('status') || 'DRAFT',
         };
-        return addInvoice(durable, invoice, Date.now());
+        return addInvoice(durable, invoice, systemClock());
       }),
   },
 ];

@@ -1,6 +1,7 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { addMember, findMembership, removeMember, setRole } from '../accounts/memberships.ts';
 import { findUser } from '../accounts/users.ts';
+import { systemClock } from '../lib/clock.ts';
 import type { Database } from '../storage/database.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
 
@@ -16,7 +17,7 @@ export const memberCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const parties = await findParties(durable, options);
-        await addMember(durable, { ...parties, role: options.text('role') }, Date.now());
+        await addMember(durable, { ...parties, role: options.text('role') }, systemClock());
         return findMembership(durable, parties.userId, parties.businessId);
       }),
   },
@@ -38,7 +39,8 @@ export const memberCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const { userId, businessId } = await findParties(durable, options);
-        return { userId, businessId, removed: await removeMember(durable, userId, businessId) };
+        const removed = await removeMember(durable, userId, businessId);
+        return required(removed ? { userId, businessId, removed } : undefined, 'user', 'member of this business');
       }),
   },
 ];

@@ -11,6 +11,7 @@ import {
   listUsers,
   setPasswordHash,
 } from '../accounts/users.ts';
+import { systemClock } from '../lib/clock.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 
 const USER = { value: 'ID', help: 'The user’s id', required: true };
@@ -41,8 +42,8 @@ export const userCommands: Command[] = [
       return withStorage(env, (storage) =>
         storage.atomically(async (db) => {
           if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
-          const added = await addUser(db, user, Date.now());
-          if (businessId) await addMember(db, { userId: added.id, businessId, role }, Date.now());
+          const added = await addUser(db, user, systemClock());
+          if (businessId) await addMember(db, { userId: added.id, businessId, role }, systemClock());
           return added;
         }),
       );
@@ -62,7 +63,7 @@ export const userCommands: Command[] = [
       withStorage(env, (storage) =>
         storage.atomically(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
-          await disableUser(db, user.id, Date.now());
+          await disableUser(db, user.id, systemClock());
           await endAllSessions(db, user.id);
           return findUser(db, user.id);
         }),
@@ -100,5 +101,7 @@ export const userCommands: Command[] = [
 
 /** An argument can be seen by every process of the machine; standard input cannot. */
 async function readPassword(options: Options): Promise<string> {
-  return options.text('password') || (await readAll(process.stdin)).replace(/\r?\n$/, '');
+  if (options.text('password')) return options.text('password');
+  if (process.stdin.isTTY) console.error('Type the password, then Enter and Ctrl+D. It will be visible here.');
+  return (await readAll(process.stdin)).replace(/\r?\n$/, '');
 }

@@ -28,7 +28,8 @@ export class TooManyRequests extends Error {
   readonly retryAfter: number;
 
   constructor(retryAfter: number) {
-    super(`Too many requests. Try again in ${retryAfter} ${retryAfter === 1 ? 'second' : 'seconds'}.`);
+    const wait = retryAfter < 120 ? `${retryAfter} s` : `${Math.ceil(retryAfter / 60)} minutes`;
+    super(`Too many attempts. Try again in ${wait}.`);
     this.retryAfter = retryAfter;
   }
 }

@@ -64,7 +64,9 @@ test('member add, set-role and remove print the membership as it is afterwards',
   const changed = await cli.json(['member', 'set-role', ...both, '--role', 'admin']);
   const removed = await cli.json(['member', 'remove', ...both]);
 
-  assert.deepEqual(added, { userId: id, businessId: acme.id, businessName: 'Acme Ltd', role: 'member' });
+  const { since, ...membership } = added;
+  assert.deepEqual(membership, { userId: id, businessId: acme.id, businessName: 'Acme Ltd', role: 'member' });
+  assert.ok(since > 0);
   assert.equal(changed.role, 'admin');
   assert.deepEqual(removed, { userId: id, businessId: acme.id, removed: true });
 });

@@ -59,7 +59,7 @@ test('a form that is refused is as free of barriers as one that is not', async (
   await page.getByLabel('App name').fill('Nameless');
   await page.getByLabel('Redirect URIs').fill('nowhere');
   await page.getByRole('button', { name: 'Register app' }).click();
-  await page.getByText('Choose at least one scope.').waitFor();
+  await page.getByText('this is not a complete URL').waitFor();
 
   assert.deepEqual(await findBarriers(page), []);
 });

@@ -54,11 +54,18 @@ test('an app is listed once, however often it was connected, and once for each b
   assert.match(inAcme, /View invoices.*View CRM contacts/s);
 });
 
-test('a code that was never exchanged is no connection', async () => {
+test('a consent is listed as long as it is remembered, also when no token lives by it', async () => {
   const { browser } = await newcomer('Dee');
-  await world.allow({}, browser);
+  const { refresh_token } = await world.connect({}, browser);
+  await world.revoke(refresh_token);
 
-  assert.match((await browser.open(PATH)).text, /No app acts for you\./);
+  const listed = await browser.open(PATH);
+  const emptied = await browser.submit(listed, `${PATH}/disconnect`);
+  const asked = await browser.open(world.authorizeUrl());
+
+  assert.match(listed.text, /<h2>Ledger /);
+  assert.match(emptied.text, /No app acts for you\./);
+  assert.match(asked.text, /Let <strong>Ledger<\/strong> into/);
 });
 
 test('disconnecting ends every token at once, and the app is told why [D2]', async () => {
@@ -145,7 +152,7 @@ test('a first-party app is listed too, and can be disconnected [D2]', async () =
   const listed = await browser.open(PATH);
   await browser.submit(listed, `${PATH}/disconnect`);
 
-  assert.match(listed.text, /<h2>Console <span class="badge">Built in</);
+  assert.match(listed.text, /<h2>Console <span class="badge">First-party</);
   assert.equal((await client.listInvoices(tokens.access_token)).status, 401);
 });
 
@@ -158,9 +165,10 @@ test('a connection leaves the list with the membership that it stood on', async 
   assert.match((await browser.open(PATH)).text, /No app acts for you\./);
 });
 
-test('a connection that nobody refreshed for 30 days leaves the list by itself', async () => {
+test('a first-party app that nobody refreshed for 30 days leaves the list by itself', async () => {
   const { user, browser } = await newcomer('Mo');
-  await world.connect({}, browser);
+  const app = await world.addApp({ name: 'Console' });
+  await newClient({ ...world, user: world.ada, app, business: world.acme }).connect({}, browser);
 
   world.wind(30 * DAY);
 

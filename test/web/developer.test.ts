@@ -55,7 +55,7 @@ test('a secret is shown once and never again [D4]', async () => {
 });
 
 const PROBLEMS: [what: string, changes: Record<string, string | string[]>, field: string, sentence: RegExp][] = [
-  ['no name', { name: ' ' }, 'name', /Enter a name\./],
+  ['no name', { name: ' ' }, 'name', /Enter something that can be read\./],
   ['a name of over 80 characters', { name: 'x'.repeat(81) }, 'name', /at most 80 characters/],
   ['invisible characters in the name', { name: 'Led\u202eger' }, 'name', /visible characters only/],
   ['no redirect URI', { redirect_uris: '\r\n  \r\n' }, 'redirect_uris', /at least one redirect URI/],
@@ -87,7 +87,7 @@ for (const [what, changes, field, sentence] of PROBLEMS) {
       assert.match(page.text, new RegExp(`value="${scope}" checked`));
     }
     assert.match(page.text, /name="requires_pkce" value="yes" checked/);
-    assert.match(page.text, /name="audience" value="any" checked/);
+    assert.match(page.text, /name="open_to_any_business" value="yes" checked/);
     assert.equal(await count(), before);
   });
 }

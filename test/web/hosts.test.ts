@@ -97,9 +97,9 @@ test('what is not there is a page to a person and JSON to a program', async () =
 const WRONG_WAYS: [method: string, origin: string, path: string, allow: string][] = [
   ['GET', world.api, '/api/v1/oauth/token', 'POST'],
   ['DELETE', world.api, '/api/v1/oauth/revoke', 'POST'],
-  ['POST', world.api, '/api/v1/accounting/invoices', 'GET'],
-  ['DELETE', world.web, '/sign-in', 'GET, POST'],
-  ['PUT', world.web, '/settings/account', 'GET'],
+  ['POST', world.api, '/api/v1/accounting/invoices', 'GET, HEAD'],
+  ['DELETE', world.web, '/sign-in', 'GET, HEAD, POST'],
+  ['PUT', world.web, '/settings/account', 'GET, HEAD'],
   ['GET', world.web, '/settings/current-business', 'POST'],
 ];
 

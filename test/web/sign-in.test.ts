@@ -17,7 +17,7 @@ test('each cookie is __Host- prefixed, Secure, HttpOnly, SameSite=Lax, for the w
 
   const set = [...first.headers.getSetCookie(), ...signedIn.headers.getSetCookie()];
 
-  assert.equal(set.length, 2);
+  assert.equal(set.length, 3);
   assert.match(set[1] ?? '', /^__Host-session=[\w-]{43};/);
   for (const cookie of set) {
     const [pair, ...attributes] = cookie.split('; ');
