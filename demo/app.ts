@@ -16,7 +16,7 @@ import {
 } from './gatehouse.ts';
 import { connectedPage, type Look, troublePage, welcomePage } from './pages.ts';
 
-/** A small app of its own, which knows Gatehouse only by its public address and its own credentials. */
+/** A small app of its own, which speaks to Gatehouse by its public address and with its own credentials. */
 export interface DemoApp {
   look: Look;
   connection: Connection;

@@ -1,4 +1,4 @@
-// Runs before every npm script, on whatever Node the machine has (20 or newer): brings what the lock file names,
+// Runs before `start`, `test`, `check` and `gatehouse`, on whatever Node the machine has (20 or newer): brings what the lock file names,
 // the pinned Node included, when it is missing or older than the lock file.
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';

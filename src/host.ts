@@ -89,7 +89,7 @@ function findRepeated(text: string, body: unknown): Error | null {
     : null;
 }
 
-/** The edge: each kind of refusal is rendered here, for a program or for a person, and nowhere else. */
+/** The edge: every refusal that reaches it goes to a program or to a person, each in its own way. */
 function refuse(settings: Settings, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { baseUrl, platformName } = settings;
   if (error instanceof CallbackError) return reply.redirect(errorLocation(error, baseUrl), 303);

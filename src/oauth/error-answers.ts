@@ -9,7 +9,7 @@ export interface ErrorAnswer {
   body: { error: string; error_description: string; error_uri: string };
 }
 
-/** The one place where refusals become answers. Anything that is not a refusal is a bug, and says nothing. */
+/** How a refusal reads to a program. Anything that is not a refusal is a bug, and says nothing. */
 export function answerError(error: unknown, issuer: string): ErrorAnswer {
   const { status, code, description, headers = {} } = describe(error);
   return {

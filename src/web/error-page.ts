@@ -11,7 +11,7 @@ export interface ErrorPage {
   page: Page;
 }
 
-/** The one place where a refusal becomes a page. Anything that is not a refusal is a bug, and says nothing. */
+/** How a refusal reads to a person. Anything that is not a refusal is a bug, and says nothing. */
 export function errorPage(error: unknown, platformName: string): ErrorPage {
   const { status, title, body, headers = {} } = describe(error);
   return {

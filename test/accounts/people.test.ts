@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addMember, findCurrentMembership, removeMember, setRole } from '../../src/accounts/memberships.ts';
-import { addUser, findUserByEmail } from '../../src/accounts/users.ts';
+import {
+  addUser,
+  authenticateUser,
+  findUserByEmail,
+  hashNewPassword,
+  markSignedIn,
+  setPasswordHash,
+} from '../../src/accounts/users.ts';
 import { FormError } from '../../src/lib/errors.ts';
 import { PASSWORD } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
@@ -92,4 +99,27 @@ test('what a removed member had allowed ends at once, and does not come back wit
   const again = await world.listInvoices(access_token);
 
   assert.deepEqual([before.status, removed.status, again.status], [200, 401, 401]);
+});
+
+test('a password that was changed while it was being checked signs no one in', async () => {
+  await add('race@example.com');
+  const authenticated = await authenticateUser(db, 'race@example.com', PASSWORD);
+  assert.ok(authenticated);
+  const { user, proof } = authenticated;
+
+  await setPasswordHash(db, user.id, await hashNewPassword(user, 'quite another one'));
+
+  assert.equal(await markSignedIn(db, { userId: user.id, proof }, world.clock()), false);
+});
+
+for (const name of ['\u3164', '\u2800', '\u00ad', 'a\u061cb', 'a\u202eb', '\u200d', 'a\u0000b', 'a\nb', '   ']) {
+  test(`${JSON.stringify(name)} is no name that anyone could trust`, async () => {
+    await assert.rejects(add('named@example.com', name), refusal('name', /read|visible/));
+  });
+}
+
+test('names in any script, and emoji made of several, are names', async () => {
+  for (const [i, name] of ['Zoë', '深圳', 'नमस्ते', '👩‍💻 Tools', 'O’Neil & Sons'].entries()) {
+    assert.equal((await add(`script${i}@example.com`, name)).name, name);
+  }
 });

@@ -20,6 +20,7 @@ const COMMANDS: Record<string, string[]> = {
   'member set-role': ['user', 'business', 'role'],
   'member remove': ['user', 'business'],
   'app add': ['name', 'redirect-uri', 'scope', 'business', 'any-business', 'platform', 'require-pkce'],
+  'app change': ['app', 'name', 'redirect-uri', 'scope', 'open', 'pkce'],
   'app list': ['business'],
   'app disable': ['app'],
   'app enable': ['app'],
@@ -43,7 +44,7 @@ for (const [name, options] of Object.entries(COMMANDS)) {
   test(`gatehouse ${name} --help explains the command and each of its options, and does nothing`, async () => {
     const { status, stdout, stderr } = await cli.run([...name.split(' '), '--help']);
 
-    const explained = [...stdout.matchAll(/^ {2}--([\w-]+)(?: [A-Z]+)? {2,}\S/gm)].map(([, option]) => option);
+    const explained = [...stdout.matchAll(/^ {2}--([\w-]+)(?: [A-Z]+| yes\|no)? {2,}\S/gm)].map(([, option]) => option);
     assert.equal(status, 0);
     assert.equal(stderr, '');
     assert.match(stdout, new RegExp(`^gatehouse ${name}: \\w`));

@@ -38,7 +38,11 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
     ['user', 'add', '--email', 'A@B.C', '--name', 'X', '--password', PASSWORD],
     /^--email: .*already/,
   ],
-  ['an unknown business', [...USER, '--password', PASSWORD, '--business', NOBODY], /^--business: There is no business/],
+  [
+    'an unknown business',
+    [...USER, '--password', PASSWORD, '--business', NOBODY],
+    /^--business: There is no such business/,
+  ],
   [
     'an unknown role',
     [...USER, '--password', PASSWORD, '--business', acme, '--role', 'king'],
@@ -49,16 +53,16 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
     ['user', 'add', '--email', 'r@y.z', '--name', 'X', '--password', PASSWORD, '--role', 'owner'],
     /--business/,
   ],
-  ['an unknown user', ['user', 'disable', '--user', NOBODY], /^--user: There is no user/],
+  ['an unknown user', ['user', 'disable', '--user', NOBODY], /^--user: There is no such user/],
   [
     'a user id that is none',
     ['user', 'set-password', '--user', 'x', '--password', PASSWORD],
-    /^--user: There is no user/,
+    /^--user: There is no such user/,
   ],
   [
     'a member who is none',
     ['member', 'set-role', '--user', ada, '--business', acme, '--role', 'admin'],
-    /^--user: .*no member/,
+    /^--user: .*no such member/,
   ],
   ['an app of nobody', [...APP, '--scope', 'read:deals'], /--business ID or --platform/],
   [
@@ -78,7 +82,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
     ['app', 'add', '--name', 'X', '--platform', '--scope', 'read:deals', '--redirect-uri', 'http://x.example/'],
     /^--redirect-uri: .*use https/,
   ],
-  ['an unknown app', ['app', 'disable', '--app', NOBODY], /^--app: There is no app/],
+  ['an unknown app', ['app', 'disable', '--app', NOBODY], /^--app: There is no such app/],
   ['a total that is no amount', [...INVOICE, '--total', '1.234'], /^--total: /],
   [
     'a currency that is none',

@@ -161,3 +161,44 @@ test('a code whose grant nobody fetched is an invalid_grant days later, and noth
 
   assert.deepEqual([status, body.error], [400, 'invalid_grant']);
 });
+
+test('closing an app to its own business ends what other businesses allowed, and opening it again brings it back', async () => {
+  const bolt = await world.addBusiness('Bolt');
+  const user = await world.addUser('Boltine', [[bolt, 'owner']]);
+  const app = await world.addApp({ ownerBusinessId: world.acme.id, openToAnyBusiness: true });
+  const credentials = { client_id: app.id, client_secret: app.secret };
+  const code = await world.allow({ client_id: app.id }, await world.signedIn(user));
+  const { body } = await world.exchange(code, credentials);
+  const list = () => world.listInvoices(body.access_token, { 'x-business-id': bolt.id });
+
+  await changeApp(db(), app.id, { ...app, openToAnyBusiness: false });
+  const closed = await list();
+  const refused = await world.refresh(body.refresh_token, credentials);
+  await changeApp(db(), app.id, app);
+
+  assert.equal(closed.status, 401);
+  assert.match(refused.body.error_description, /app_closed/);
+  assert.equal((await list()).status, 200);
+});
+
+test('someone who left a business and came back is asked anew', async () => {
+  const { user, app } = await connect();
+  await removeMember(db(), user.id, world.acme.id);
+  world.wind(MINUTE);
+  await addMember(db(), { userId: user.id, businessId: world.acme.id, role: 'member' }, world.clock());
+
+  const page = await (await world.signedIn(user)).open(world.authorizeUrl({ client_id: app.id }));
+
+  assert.match(page.text, /<h1>Let <strong>Ledger/);
+});
+
+test('a replayed refresh token ends the grant whatever scope comes with it', async () => {
+  const connected = await connect();
+  await world.refresh(connected.refresh, connected.credentials);
+  world.wind(MINUTE);
+
+  const answer = await world.refresh(connected.refresh, { ...connected.credentials, scope: 'no:such' });
+
+  assert.equal(answer.body.error, 'invalid_grant');
+  assert.equal(await isAlive(connected), false);
+});

@@ -142,3 +142,20 @@ test('a write that another process keeps out fails as unavailable, and goes thro
   const found = await names(storage.durable);
   assert.ok(found.includes('Accepted') && !found.includes('Refused'));
 });
+
+test('a failure to change the durability class lets the next caller go on', async () => {
+  await sql`begin`.execute(storage.durable);
+
+  await assert.rejects(sql`select 1`.execute(storage.recoverable), /inside a transaction/);
+
+  await sql`rollback`.execute(storage.durable);
+  assert.equal(await synchronous(storage.recoverable), NORMAL);
+});
+
+test('after it was closed, the storage refuses at once and does not hang', async () => {
+  const closed = openStorage('sqlite::memory:');
+  await closed.close();
+  await closed.close();
+
+  await assert.rejects(closed.check());
+});

@@ -138,3 +138,31 @@ test('where both addresses are the same, one listener serves both, and the whole
   assert.equal((await fetch(`${origin}/healthz`)).status, 200);
   assert.equal((await visitor.ask('/api/v1/businesses')).status, 401);
 });
+
+const ODD_TARGETS = [
+  '/:a(',
+  '/readyz:a(',
+  '/*hez',
+  '/api/v1/*oauth/introspect',
+  '/:a((x+x+)+y)',
+  '/assets/*',
+  '/%zz',
+  '//',
+];
+
+for (const path of ODD_TARGETS) {
+  test(`an address that reads like a pattern is only an address: ${path} [X5]`, async () => {
+    for (const origin of [world.api, world.web]) {
+      const { status } = await askRaw(origin, { path });
+      assert.ok(status >= 400 && status < 500, `${origin}${path}: ${status}`);
+    }
+  });
+}
+
+test('a target with scheme and host is answered by its path alone, and refused in the same words [X3]', async () => {
+  const absolute = await askRaw(world.api, { path: 'http://evil.example/api/v1/businesses' });
+  const plain = await askRaw(world.api, { path: '/api/v1/businesses' });
+
+  assert.equal(absolute.status, 401);
+  assert.deepEqual(absolute, plain);
+});

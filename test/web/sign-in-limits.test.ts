@@ -149,3 +149,28 @@ test('behind a trusted proxy the address is the one the proxy saw, whatever the 
   assert.equal(elsewhere.status, 401);
   assert.match((await browser.open('/settings/account')).text, /203\.0\.113\.7/);
 });
+
+test('a stranger who keeps guessing cannot keep the owner of a known browser out [S11]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '3' });
+  const known = await world.signedIn();
+  await fail(world.browse(), world.ada.email, 4);
+
+  const stranger = await attempt(world.browse(), world.ada.email, PASSWORD);
+  const owner = await attempt(known, world.ada.email, PASSWORD);
+
+  assert.equal(stranger.status, 429);
+  assert.equal(owner.status, 200);
+});
+
+test('a known browser has a limit of its own, and is known for one account only [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '3' });
+  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
+  const known = await world.signedIn();
+
+  const own = await fail(known, world.ada.email, 4);
+  const others = await fail(known, bob.email, 4);
+
+  assert.deepEqual(own, [401, 401, 401, 429]);
+  assert.deepEqual(others, [401, 401, 401, 429]);
+  assert.equal((await attempt(world.browse(), bob.email, PASSWORD)).status, 429);
+});
