@@ -5,12 +5,19 @@ import { type Clock, SECOND } from './lib/clock.ts';
 import { removeDeadGrants } from './oauth/grants.ts';
 import { removeExpiredRevocations } from './oauth/revoked-access-tokens.ts';
 import type { Database } from './storage/database.ts';
+import { removeExpiredCounters } from './storage/rate-limits.ts';
 
 const EVERY = 5 * SECOND;
 const BATCH = 500;
 
 /** Each removes at most so many rows that no longer matter, found by an index, and says how many it removed. */
-const REMOVALS = [removeDeadGrants, removeExpiredRevocations, removeExpiredSessions, removeOldEvents];
+const REMOVALS = [
+  removeDeadGrants,
+  removeExpiredRevocations,
+  removeExpiredSessions,
+  removeOldEvents,
+  removeExpiredCounters,
+];
 
 /** Batch after batch until nothing is left; between two of them everyone else has their turn at the database. */
 export async function cleanUp(db: Database, now: number): Promise<void> {

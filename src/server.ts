@@ -2,14 +2,14 @@ import cookies from '@fastify/cookie';
 import type { FastifyInstance } from 'fastify';
 import { mountAccounting } from './accounting/routes.ts';
 import { keepClean } from './clean-up.ts';
-import type { Settings } from './config.ts';
+import type { Limits, Settings } from './config.ts';
 import { listen, newHost, readForms, readJsonAndForms } from './host.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { openKeyring } from './lib/keyring.ts';
 import { newRateLimit } from './lib/rate-limit.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { openStorage, type Storage } from './storage/database.ts';
-import { migrate } from './storage/migrate.ts';
+import { prepare } from './storage/migrate.ts';
 import { mountErrorDocs } from './web/error-docs.ts';
 import { mountWeb } from './web/routes.ts';
 
@@ -22,8 +22,7 @@ export interface RunningServer {
 export async function startServer(settings: Settings, clock: Clock = systemClock): Promise<RunningServer> {
   const api = newHost(settings, settings.baseUrl);
   const web = settings.baseUrl === settings.consentUrl ? api : newHost(settings, settings.consentUrl);
-  const storage = openStorage(settings.databaseUrl);
-  await migrate(storage);
+  const storage = await openPrepared(settings.databaseUrl);
   const parts = assemble(settings, storage, clock);
   api.register(async (scope) => serveApi(scope, parts));
   web.register(async (scope) => serveWeb(scope, parts));
@@ -44,12 +43,27 @@ export async function startServer(settings: Settings, clock: Clock = systemClock
   return { storage, close };
 }
 
+async function openPrepared(url: string): Promise<Storage> {
+  const storage = openStorage(url);
+  try {
+    await prepare(storage);
+    return storage;
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
 type Parts = ReturnType<typeof assemble>;
 
 function assemble(settings: Settings, storage: Storage, clock: Clock) {
   const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;
   const minute = 60;
   const quarterHour = 15 * minute;
+  const limit = (name: keyof Limits, seconds: number) => {
+    const points = limits[name];
+    return newRateLimit({ points, seconds }, storage.newSharedCounter?.({ name, points, seconds }));
+  };
   return {
     storage,
     clock,
@@ -59,11 +73,11 @@ function assemble(settings: Settings, storage: Storage, clock: Clock) {
     platformName,
     retryWindow,
     limits: {
-      perApp: newRateLimit(limits.perApp, minute),
-      wrongSecrets: newRateLimit(limits.wrongSecrets, minute),
-      perGrant: newRateLimit(limits.perGrant, minute),
-      signInPerAccount: newRateLimit(limits.signInPerAccount, quarterHour),
-      signInPerAddress: newRateLimit(limits.signInPerAddress, quarterHour),
+      perApp: limit('perApp', minute),
+      wrongSecrets: limit('wrongSecrets', minute),
+      perGrant: limit('perGrant', minute),
+      signInPerAccount: limit('signInPerAccount', quarterHour),
+      signInPerAddress: limit('signInPerAddress', quarterHour),
     },
   };
 }

@@ -3,7 +3,8 @@ import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { SettingRefused } from '../src/config.ts';
 import { startServer } from '../src/server.ts';
-import { freePort, newWorld } from './support/world.ts';
+import { freePort } from './support/ports.ts';
+import { newWorld } from './support/world.ts';
 
 test('/healthz says that the process runs, and /readyz that its database answers', async () => {
   const world = await newWorld();

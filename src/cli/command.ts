@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { readDatabaseUrl } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { openStorage, type Storage } from '../storage/database.ts';
-import { migrate } from '../storage/migrate.ts';
+import { prepare } from '../storage/migrate.ts';
 
 /** One file of this folder is one or a few of these, about one noun. */
 export interface Command {
@@ -63,7 +63,7 @@ export async function withStorage<Result>(
 ): Promise<Result> {
   const storage = openStorage(readDatabaseUrl(env));
   try {
-    await migrate(storage);
+    await prepare(storage);
     return await work(storage);
   } finally {
     await storage.close();

@@ -1,34 +1,71 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { SECOND } from './clock.ts';
 import { TooManyRequests } from './errors.ts';
+import { sha256 } from './secrets.ts';
 
 export interface RateLimit {
   /** Counts first and decides by the count, so that parallel attempts cannot slip through together. */
   count(key: string): Promise<void>;
-  /** Refuses if the limit is already reached, and counts nothing. */
+  /** Refuses if this node knows the limit to be reached, and counts nothing. */
   check(key: string): Promise<void>;
   /** Takes one back, for an attempt that turned out well. */
   giveBack(key: string): Promise<void>;
   forget(key: string): Promise<void>;
 }
 
-/** The window runs from the first attempt and is never extended, so no one is locked out for good. */
-export function newRateLimit(points: number, seconds: number): RateLimit {
-  const limiter = new RateLimiterMemory({ points, duration: seconds });
+export interface Limit {
+  points: number;
+  seconds: number;
+}
+
+/**
+ * The window runs from the first attempt and is never extended, so no one is locked out for good.
+ *
+ * A shared counter makes the limit hold across nodes. Small limits are counted there one by one. Of large ones a node
+ * reports only every hundredth part: so a busy app costs a write now and then, a quiet one none at all, and the limit
+ * is held to within one hundredth for each node.
+ */
+export function newRateLimit({ points, seconds }: Limit, shared?: RateLimiterAbstract): RateLimit {
+  const step = Math.max(1, Math.floor(points / 100));
+  const counter = shared ? inSteps(shared, step, seconds) : new RateLimiterMemory({ points, duration: seconds });
+  const reached = new RateLimiterMemory({ points, duration: seconds });
+  const close = (key: string, { msBeforeNext }: RateLimiterRes) => reached.block(key, msBeforeNext / SECOND);
+
+  async function check(key: string): Promise<void> {
+    const used = await reached.get(key);
+    if (used && used.consumedPoints >= points) refuse(used);
+  }
+
   return {
+    check,
     async count(key) {
-      await limiter.consume(key).catch(refuse);
-    },
-    async check(key) {
-      const used = await limiter.get(key);
-      if (used && used.consumedPoints >= points) refuse(used);
+      await check(key);
+      const used = await counter.consume(sha256(key)).catch(async (reason) => {
+        if (reason instanceof RateLimiterRes) await close(key, reason);
+        return refuse(reason);
+      });
+      if (used && used.consumedPoints >= points) await close(key, used);
     },
     async giveBack(key) {
-      await limiter.reward(key);
+      await Promise.all([counter.reward(sha256(key)), reached.delete(key)]);
     },
     async forget(key) {
-      await limiter.delete(key);
+      await Promise.all([counter.delete(sha256(key)), reached.delete(key)]);
     },
+  };
+}
+
+/** Counts here, and tells the shared counter of every full step; what it answers in between is unknown. */
+function inSteps(shared: RateLimiterAbstract, step: number, seconds: number) {
+  if (step === 1) return shared;
+  const local = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: seconds });
+  return {
+    async consume(key: string): Promise<RateLimiterRes | undefined> {
+      const { consumedPoints } = await local.consume(key);
+      return consumedPoints % step === 0 ? shared.consume(key, step) : undefined;
+    },
+    reward: (key: string) => local.reward(key),
+    delete: (key: string) => local.delete(key),
   };
 }
 

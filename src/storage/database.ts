@@ -1,4 +1,6 @@
 import type { Kysely, RawBuilder } from 'kysely';
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import { openPostgres } from './dialects/postgres.ts';
 import { openSqlite } from './dialects/sqlite.ts';
 import { StorageRefused } from './errors.ts';
 import type { Tables } from './tables.ts';
@@ -13,10 +15,14 @@ export interface Storage {
   durable: Database;
   recoverable: Database;
   types: ColumnTypes;
+  /** Whether starting brings the tables up to date; where many nodes share a database, an operator decides when. */
+  migratesItself: boolean;
   /** Runs its work as one: all of it is kept, or none. */
   atomically<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
   /** Throws if the database cannot be asked anything just now. */
   check(): Promise<void>;
+  /** Counts across all nodes; undefined where there is only one. */
+  newSharedCounter?(limit: { name: string; points: number; seconds: number }): RateLimiterAbstract;
   close(): Promise<void>;
 }
 
@@ -28,9 +34,12 @@ export interface ColumnTypes {
   time: RawBuilder<unknown>;
   /** An integer of any size, which arrives as text. */
   amount: RawBuilder<unknown>;
+  /** What follows the definition of a table whose rows are updated often. */
+  updatedInPlace: RawBuilder<unknown>;
 }
 
 export function openStorage(url: string): Storage {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length));
-  throw new StorageRefused(`DATABASE_URL must start with sqlite: (it is ${url.split(':')[0]}:…).`);
+  if (/^postgres(ql)?:/.test(url)) return openPostgres(url);
+  throw new StorageRefused(`DATABASE_URL must start with sqlite: or postgres: (it starts with ${url.split(':')[0]}).`);
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import type { ColumnTypes, Storage } from './database.ts';
+import type { ColumnTypes, Database, Storage } from './database.ts';
 import { StorageRefused, StorageUnavailable } from './errors.ts';
 import { foundation } from './migrations/001-foundation.ts';
 
@@ -8,13 +8,29 @@ export type Change = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
 /** In order, forwards only. A change that has been released is never edited. */
 const CHANGES: Record<string, Change> = { '001-foundation': foundation };
+const TABLE = 'migrations';
 
-/** Brings the database up to date and returns the names of what it changed. */
+/** Before anything is served or changed: the tables are ours, and neither older nor newer than this program. */
+export async function prepare(storage: Storage): Promise<void> {
+  if (storage.migratesItself) {
+    await migrate(storage);
+    return;
+  }
+  const applied = await listApplied(storage.durable);
+  if (Object.keys(CHANGES).some((name) => !applied.includes(name))) {
+    throw new StorageRefused(
+      'The database that DATABASE_URL names is not up to date. Run: npm run --silent gatehouse -- migrate',
+    );
+  }
+}
+
+/** Brings the database up to date and returns the names of what it changed. Several may try at once. */
 export async function migrate(storage: Storage): Promise<string[]> {
+  await listApplied(storage.durable);
   const migrator = new Migrator({
     db: storage.durable,
-    migrationTableName: 'migrations',
-    migrationLockTableName: 'migrations_lock',
+    migrationTableName: TABLE,
+    migrationLockTableName: `${TABLE}_lock`,
     provider: {
       getMigrations: async () =>
         Object.fromEntries(
@@ -27,6 +43,36 @@ export async function migrate(storage: Storage): Promise<string[]> {
   });
   const { error, results } = await migrator.migrateToLatest();
   if (error instanceof StorageUnavailable) throw error;
-  if (error) throw new StorageRefused(`DATABASE_URL points at a database that is not Gatehouse's: ${error}.`);
+  if (error) throw foreign(error);
   return results?.map(({ migrationName }) => migrationName) ?? [];
+}
+
+async function listApplied(db: Database): Promise<string[]> {
+  const tables = await db.introspection.getTables().catch(refuse);
+  const ours = tables.find(({ name }) => name === TABLE);
+  if (!ours) {
+    const taken = tables.find(({ name }) => name === 'grants' || name === 'users');
+    if (taken) throw foreign(`it has a table ${taken.name} already`);
+    return [];
+  }
+  if (!ours.columns.some(({ name }) => name === 'name')) throw foreign(`its table ${TABLE} is another program's`);
+  const rows = await (db as unknown as Kysely<Record<string, { name: string }>>)
+    .selectFrom(TABLE)
+    .select('name')
+    .execute();
+  const unknown = rows.find(({ name }) => !Object.hasOwn(CHANGES, name));
+  if (unknown) {
+    throw new StorageRefused(
+      `The database that DATABASE_URL names was changed by a newer Gatehouse (${unknown.name}). Run that version.`,
+    );
+  }
+  return rows.map(({ name }) => name);
+}
+
+function refuse(error: unknown): never {
+  throw error instanceof StorageUnavailable ? error : foreign(error);
+}
+
+function foreign(reason: unknown): StorageRefused {
+  return new StorageRefused(`DATABASE_URL names a database that is not Gatehouse's: ${reason}.`);
 }

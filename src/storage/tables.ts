@@ -13,6 +13,7 @@ export interface Tables {
   revoked_access_tokens: RevokedAccessTokensTable;
   events: EventsTable;
   invoices: InvoicesTable;
+  rate_limits: RateLimitsTable;
 }
 
 interface UsersTable {
@@ -135,6 +136,12 @@ interface InvoicesTable {
   currency: string;
   customer_id: string;
   created_at: number;
+}
+
+interface RateLimitsTable {
+  key: string;
+  points: number;
+  expire: number | null;
 }
 
 export type Row<Name extends keyof Tables> = Selectable<Tables[Name]>;

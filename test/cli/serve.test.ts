@@ -7,7 +7,7 @@ import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
 import { newCommandLine } from '../support/command-line.ts';
 import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
-import { freePort } from '../support/world.ts';
+import { freePort } from '../support/ports.ts';
 
 const cli = newCommandLine();
 const port = await freePort();

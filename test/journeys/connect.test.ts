@@ -4,7 +4,8 @@ import { startDemoApp } from '../../demo/app.ts';
 import { SECOND } from '../../src/lib/clock.ts';
 import { launchChromium, newCallback, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/people.ts';
-import { freePort, newWorld } from '../support/world.ts';
+import { freePort } from '../support/ports.ts';
+import { newWorld } from '../support/world.ts';
 
 const chromium = await launchChromium();
 const world = await newWorld();

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -7,7 +6,9 @@ import { readSettings, type Settings } from '../../src/config.ts';
 import { startServer } from '../../src/server.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
+import { newTestDatabase } from './engines.ts';
 import { settle } from './people.ts';
+import { freePort } from './ports.ts';
 
 /** The real product on free ports of this machine, in a folder of its own, on a clock that can be wound. */
 export type World = Awaited<ReturnType<typeof newWorld>>;
@@ -18,10 +19,11 @@ export type World = Awaited<ReturnType<typeof newWorld>>;
  */
 export async function newWorld(env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+  const database = await newTestDatabase(folder);
   const settings = readSettings({
     BASE_URL: `http://127.0.0.1:${await freePort()}`,
     CONSENT_URL: `http://localhost:${await freePort()}`,
-    DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`,
+    DATABASE_URL: database.url,
     SECRET_KEYS: 'the-key-that-the-tests-sign-their-tokens-with',
     LOG_LEVEL: 'silent',
     ...env,
@@ -31,6 +33,7 @@ export async function newWorld(env: Record<string, string> = {}) {
   let server = await startServer(settings, clock);
   after(async () => {
     await server.close();
+    await database.remove();
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -49,9 +52,10 @@ export async function newWorld(env: Record<string, string> = {}) {
     wind(milliseconds: number) {
       now += milliseconds;
     },
-    async restart({ settings: changes = {}, meanwhile = () => {} }: Restart = {}) {
+    database,
+    async restart({ settings: changes = {}, meanwhile = async () => {} }: Restart = {}) {
       await server.close();
-      meanwhile();
+      await meanwhile();
       server = await startServer({ ...settings, ...changes }, clock);
     },
   };
@@ -60,15 +64,5 @@ export async function newWorld(env: Record<string, string> = {}) {
 interface Restart {
   settings?: Partial<Settings>;
   /** Done while nothing runs. */
-  meanwhile?: () => void;
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
+  meanwhile?: () => Promise<void>;
 }

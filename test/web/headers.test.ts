@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { DEVELOPER, PLATFORM } from '../support/app-pages.ts';
-import { freePort, newWorld } from '../support/world.ts';
+import { freePort } from '../support/ports.ts';
+import { withoutWrites } from '../support/rows.ts';
+import { newWorld } from '../support/world.ts';
 
 const world = await newWorld();
 const root = await world.addUser('Root', [[world.acme, 'owner']], true);
@@ -102,13 +104,9 @@ test('a database that cannot write gives a guarded page that says to try again [
   const stuck = await newWorld();
   const visitor = await stuck.signedIn();
   const page = await visitor.open('/settings/developer/new');
-  await sql`pragma query_only = on`.execute(stuck.storage().durable);
+  const fields = { name: 'X', redirect_uris: 'https://x.example/', scope: 'read:deals' };
 
-  const answer = await visitor.submit(page, DEVELOPER, {
-    name: 'X',
-    redirect_uris: 'https://x.example/',
-    scope: 'read:deals',
-  });
+  const answer = await withoutWrites(stuck, () => visitor.submit(page, DEVELOPER, fields));
 
   assert.equal(answer.status, 503);
   assertGuarded(answer.headers);

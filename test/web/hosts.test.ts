@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hiddenFields } from '../support/browser.ts';
+import { freePort } from '../support/ports.ts';
 import { askRaw } from '../support/wire.ts';
-import { freePort, newWorld } from '../support/world.ts';
+import { newWorld } from '../support/world.ts';
 
 const world = await newWorld({ TRUST_PROXY: '127.0.0.1,::1' });
 const browser = await world.signedIn();

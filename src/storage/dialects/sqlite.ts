@@ -29,7 +29,15 @@ export function openSqlite(path: string): Storage {
   return {
     durable,
     recoverable,
-    types: { id: sql`text`, bytes: sql`blob`, integer: sql`integer`, time: sql`integer`, amount: sql`text` },
+    migratesItself: true,
+    types: {
+      id: sql`text`,
+      bytes: sql`blob`,
+      integer: sql`integer`,
+      time: sql`integer`,
+      amount: sql`text`,
+      updatedInPlace: sql``,
+    },
     atomically: (work) => durable.transaction().execute(work),
     async check() {
       await sql`select 1`.execute(durable);

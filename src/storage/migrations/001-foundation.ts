@@ -1,7 +1,7 @@
 import type { Change } from '../migrate.ts';
 
 export const foundation: Change = async (db, types) => {
-  const tables: Change[] = [accounts, sessions, apps, grants, consents, events, invoices];
+  const tables: Change[] = [accounts, sessions, apps, grants, consents, events, invoices, rateLimits];
   for (const create of tables) await create(db, types);
 };
 
@@ -81,7 +81,7 @@ const apps: Change = async (db, { id, integer, time }) => {
 };
 
 /** No foreign keys here: a grant is found, and could be moved to another database, by its id alone. */
-const grants: Change = async (db, { id, bytes, integer, time }) => {
+const grants: Change = async (db, { id, bytes, integer, time, updatedInPlace }) => {
   await db.schema
     .createTable('grants')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -101,6 +101,7 @@ const grants: Change = async (db, { id, bytes, integer, time }) => {
     .addColumn('revoked_at', time)
     .addColumn('revoked_reason', 'text')
     .addColumn('removable_on', integer, (column) => column.notNull())
+    .modifyEnd(updatedInPlace)
     .execute();
   await db.schema.createIndex('grants_by_user').on('grants').column('user_id').execute();
   await db.schema.createIndex('grants_by_removal').on('grants').column('removable_on').execute();
@@ -158,4 +159,15 @@ const invoices: Change = async (db, { id, time, amount }) => {
     .execute();
   await db.schema.createIndex('invoices_by_age').on('invoices').columns(['business_id', 'id']).execute();
   await db.schema.createIndex('invoices_by_status').on('invoices').columns(['business_id', 'status', 'id']).execute();
+};
+
+/** Its columns are those of the library that counts in it. */
+const rateLimits: Change = async (db, { integer, time }) => {
+  await db.schema
+    .createTable('rate_limits')
+    .addColumn('key', 'text', (column) => column.primaryKey())
+    .addColumn('points', integer, (column) => column.notNull())
+    .addColumn('expire', time)
+    .execute();
+  await db.schema.createIndex('rate_limits_by_expiry').on('rate_limits').column('expire').execute();
 };

@@ -1,0 +1,52 @@
+import { StorageRefused } from '../errors.ts';
+
+/** Where a PostgreSQL is: several hosts are a primary and its standbys, in any order. */
+export interface PostgresTarget {
+  hosts: { host: string; port: number }[];
+  user: string;
+  password: string | undefined;
+  database: string;
+  /** Connections of each durability class. */
+  poolSize: number;
+  ssl: { rejectUnauthorized: boolean } | false;
+}
+
+/** A URL parser knows one host only, so the list is taken out first. */
+const SHAPE = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^@/?]+)(\/[^?]*(?:\?.*)?)?$/;
+const SSL_MODES = ['disable', 'require', 'verify-full'];
+
+export function readPostgresUrl(text: string): PostgresTarget {
+  const [, before = '', hosts = '', after = ''] = SHAPE.exec(text) ?? [];
+  const url = URL.parse(`${before}host${after}`);
+  const database = decodeURIComponent(url?.pathname.slice(1) ?? '');
+  if (!url || hosts === '' || database === '') {
+    throw new StorageRefused('DATABASE_URL must look like postgres://user:password@host:5432/database.');
+  }
+  const { searchParams, username, password } = url;
+  const sslMode = searchParams.get('sslmode') ?? 'disable';
+  if (!SSL_MODES.includes(sslMode)) {
+    throw new StorageRefused(`DATABASE_URL has an sslmode other than ${SSL_MODES.join(', ')}.`);
+  }
+  return {
+    hosts: hosts.split(',').map(readHost),
+    user: decodeURIComponent(username),
+    password: password ? decodeURIComponent(password) : undefined,
+    database,
+    poolSize: readPoolSize(searchParams.get('pool_size')),
+    ssl: sslMode === 'disable' ? false : { rejectUnauthorized: sslMode === 'verify-full' },
+  };
+}
+
+function readHost(text: string): { host: string; port: number } {
+  const [, host = '', port = '5432'] = /^(.+?)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  if (host === '' || Number(port) > 65535) throw new StorageRefused(`DATABASE_URL has no such host: ${text}.`);
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+}
+
+function readPoolSize(text: string | null): number {
+  const size = Number(text ?? 10);
+  if (!Number.isInteger(size) || size < 1 || size > 1000) {
+    throw new StorageRefused('DATABASE_URL has a pool_size that is not a number from 1 to 1000.');
+  }
+  return size;
+}

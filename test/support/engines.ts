@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import pg from 'pg';
+import type { Storage } from '../../src/storage/database.ts';
+
+/** A database of a test's own, and what a test may do to it from outside. No test knows which engine it is. */
+export interface TestDatabase {
+  url: string;
+  /** From now on every write is refused, as on a disk that has become read-only, until the returned function is called. */
+  refuseWrites(storage: Storage): Promise<() => Promise<void>>;
+  /** Copies it as it is now. What it returns puts the copy back; nothing may be running on it then. */
+  copy(storage: Storage): Promise<() => Promise<void>>;
+  remove(): Promise<void>;
+}
+
+/** `TEST_DATABASE_URL` names a PostgreSQL server in which databases may be made; without it, SQLite. */
+export async function newTestDatabase(folder: string): Promise<TestDatabase> {
+  const server = process.env.TEST_DATABASE_URL;
+  return server ? newPostgresDatabase(server) : newSqliteDatabase(folder);
+}
+
+function newSqliteDatabase(folder: string): TestDatabase {
+  const file = join(folder, 'gatehouse.db');
+  return {
+    url: `sqlite:${file}`,
+    async refuseWrites({ durable }) {
+      await sql`pragma query_only = on`.execute(durable);
+      return async () => {
+        await sql`pragma query_only = off`.execute(durable);
+      };
+    },
+    async copy({ durable }) {
+      const copy = `${file}.${randomUUID()}`;
+      await sql`vacuum into ${copy}`.execute(durable);
+      return async () => {
+        for (const ending of ['', '-wal', '-shm']) rmSync(file + ending, { force: true });
+        copyFileSync(copy, file);
+      };
+    },
+    async remove() {},
+  };
+}
+
+export const TEMPLATE = 'gatehouse_template';
+
+async function newPostgresDatabase(server: string): Promise<TestDatabase> {
+  const name = `gatehouse_${randomUUID().replaceAll('-', '')}`;
+  const copies: string[] = [];
+  await administer(server, [`create database ${name} template ${TEMPLATE}`]);
+  const disconnectAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`;
+  return {
+    url: databaseUrl(server, name),
+    async refuseWrites() {
+      await administer(server, [`alter database ${name} set default_transaction_read_only = on`, disconnectAll]);
+      return () => administer(server, [`alter database ${name} reset default_transaction_read_only`, disconnectAll]);
+    },
+    async copy() {
+      const copy = `${name}_${copies.length}`;
+      copies.push(copy);
+      await administer(server, [disconnectAll, `create database ${copy} template ${name}`]);
+      return () =>
+        administer(server, [`drop database ${name} with (force)`, `create database ${name} template ${copy}`]);
+    },
+    remove: () =>
+      administer(
+        server,
+        [name, ...copies].map((each) => `drop database if exists ${each} with (force)`),
+      ),
+  };
+}
+
+export function databaseUrl(server: string, name: string): string {
+  return server.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
+}
+
+export async function administer(server: string, statements: string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
