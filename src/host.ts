@@ -1,3 +1,5 @@
+import { Server } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import forms from '@fastify/formbody';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { type Address, SettingRefused, type Settings } from './config.ts';
@@ -13,6 +15,12 @@ import { notFound, PageRefused, SignInNeeded } from './web/refusals.ts';
 
 const BODY_LIMIT = 64 * 1024;
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    draining: boolean;
+  }
+}
+
 /** One listener: what holds for every request on it, whatever it is for. */
 export function newHost(settings: Settings, publicUrl: string): FastifyInstance {
   const host = openHost(settings, publicUrl);
@@ -21,6 +29,10 @@ export function newHost(settings: Settings, publicUrl: string): FastifyInstance 
   // The route, and not the address: that may hold whatever a stranger, or a careless app, put there.
   host.addHook('onResponse', async ({ method, routeOptions, log }, { statusCode, elapsedTime }) => {
     log.info({ method, route: routeOptions.url ?? 'none', status: statusCode, ms: Math.round(elapsedTime) });
+  });
+  host.decorate('draining', false);
+  host.addHook('onSend', async (_, reply) => {
+    if (host.draining) reply.header('connection', 'close');
   });
   host.setErrorHandler((error, request, reply) => refuse(settings, error, request, reply));
   host.setNotFoundHandler((request, reply) => refuse(settings, missing(routes, request, reply), request, reply));
@@ -36,7 +48,8 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
       trustProxy: settings.trustProxy,
       logger: { level: settings.logLevel },
       logController: new LogController({ disableRequestLogging: true }),
-      forceCloseConnections: true,
+      forceCloseConnections: 'idle',
+      return503OnClosing: false,
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
       // What cannot even be routed meets no hook.
       frameworkErrors: (error, request, reply) => {
@@ -54,6 +67,19 @@ function guard(reply: FastifyReply, publicUrl: string): void {
   if (publicUrl.startsWith('https:')) {
     reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');
   }
+}
+
+/**
+ * Lets a node go without dropping a request: it takes no new connections, answers what comes on the old ones and asks
+ * each to be closed, and after a while closes those on which nothing came.
+ */
+export async function drain(hosts: FastifyInstance[], patience: number): Promise<void> {
+  for (const host of hosts) {
+    host.draining = true;
+    // Not `server.close()`: that would also cut connections on which a request may just be arriving.
+    Server.prototype.close.call(host.server);
+  }
+  await setTimeout(patience);
 }
 
 export async function listen(host: FastifyInstance, { host: name, port }: Address, setting: string): Promise<void> {

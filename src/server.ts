@@ -3,19 +3,21 @@ import type { FastifyInstance } from 'fastify';
 import { mountAccounting } from './accounting/routes.ts';
 import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
-import { listen, newHost, readForms, readJsonAndForms } from './host.ts';
+import { drain, listen, newHost, readForms, readJsonAndForms } from './host.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { openKeyring } from './lib/keyring.ts';
 import { newRateLimit } from './lib/rate-limit.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { openStorage, type Storage } from './storage/database.ts';
+import { StorageUnavailable } from './storage/errors.ts';
 import { prepare } from './storage/migrate.ts';
 import { mountErrorDocs } from './web/error-docs.ts';
 import { mountWeb } from './web/routes.ts';
 
 export interface RunningServer {
   storage: Storage;
-  close(): Promise<void>;
+  /** Finishes what has begun. With patience, in milliseconds, it also lets clients that keep connections go in peace. */
+  close(patience?: number): Promise<void>;
 }
 
 /** Every part, plugged in by name. */
@@ -28,7 +30,8 @@ export async function startServer(settings: Settings, clock: Clock = systemClock
   web.register(async (scope) => serveWeb(scope, parts));
 
   const stopCleaning = keepClean(storage.durable, clock, (error) => api.log.error(error));
-  const close = async () => {
+  const close = async (patience = 0) => {
+    if (patience > 0) await drain([...new Set([api, web])], patience);
     await Promise.all([api.close(), web.close()]);
     await stopCleaning();
     await storage.close();
@@ -90,6 +93,7 @@ async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
   mountErrorDocs(host, parts);
   host.get('/healthz', async () => ({ status: 'ok' }));
   host.get('/readyz', async () => {
+    if (host.draining) throw new StorageUnavailable('This node is about to stop.');
     await parts.storage.check();
     return { status: 'ok' };
   });

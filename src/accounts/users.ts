@@ -119,7 +119,9 @@ export async function enableUser(db: Database, userId: string): Promise<void> {
   await db.updateTable('users').set({ disabled_at: null }).where('id', '=', userId).execute();
 }
 
-function findRowByEmail(db: Database, email: string) {
+async function findRowByEmail(db: Database, email: string) {
+  // No stored text holds a NUL, and not every database would even look for one.
+  if (email.includes('\0')) return undefined;
   return db.selectFrom('users').selectAll().where('email', '=', normalEmail(email)).executeTakeFirst();
 }
 

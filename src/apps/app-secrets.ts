@@ -41,8 +41,16 @@ export async function addSecret(db: Database, appId: string, now: number): Promi
   throw new FormError('secret', 'An app has at most two secrets. Remove the old one first.');
 }
 
-/** Never the last one: an app without a secret could not be used any more. False if the app has no such secret. */
+/**
+ * Never the last one: an app without a secret could not be used any more. False if the app has no such secret. Needs a
+ * transaction: writing to all of the app's secrets first makes a second removal wait until this one is done.
+ */
 export async function removeSecret(db: Database, appId: string, secretId: string): Promise<boolean> {
+  await db
+    .updateTable('app_secrets')
+    .set(({ ref }) => ({ slot: ref('slot') }))
+    .where('app_id', '=', appId)
+    .execute();
   const { numDeletedRows } = await db
     .deleteFrom('app_secrets')
     .where('app_id', '=', appId)

@@ -95,10 +95,10 @@ export const appCommands: Command[] = [
     summary: 'Remove one of an app’s two secrets',
     options: { app: APP, secret: { value: 'ID', help: 'The secret’s id, from app list-secrets', required: true } },
     run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
+      withStorage(env, async ({ durable, atomically }) => {
         const app = required(await findApp(durable, options.text('app')), 'app', 'app');
         const secret = options.text('secret');
-        const removed = isId(secret) && (await removeSecret(durable, app.id, secret));
+        const removed = isId(secret) && (await atomically((db) => removeSecret(db, app.id, secret)));
         required(removed || undefined, 'secret', 'secret of this app');
         return { ...describe(app), secrets: await listSecrets(durable, app.id) };
       }),

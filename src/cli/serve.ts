@@ -1,6 +1,10 @@
 import { readSettings } from '../config.ts';
+import { SECOND } from '../lib/clock.ts';
 import { startServer } from '../server.ts';
 import type { Command } from './command.ts';
+
+/** How long clients that keep their connections have to notice that this node is going. */
+const PATIENCE = 3 * SECOND;
 
 export const serveCommand: Command = {
   name: 'serve',
@@ -11,7 +15,7 @@ export const serveCommand: Command = {
     const server = await startServer(settings);
     console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
     await untilStopped();
-    await server.close();
+    await server.close(PATIENCE);
     return undefined;
   },
 };

@@ -1,7 +1,7 @@
 import type { Keyring } from '../lib/keyring.ts';
 import type { Storage } from '../storage/database.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
-import { rememberConsent } from './consents.ts';
+import { rememberConsent, scopesToAskHolding } from './consents.ts';
 import { createGrant, findGrant, type Grant } from './grants.ts';
 import { sealToken } from './tokens.ts';
 
@@ -38,17 +38,25 @@ export async function allow(
   return isOpen ? codeOf(keys, grant) : undefined;
 }
 
-/** The app belongs to the platform, or the user has allowed it before: no one needs to be asked. */
+/**
+ * The app belongs to the platform, or the user has allowed it before: no one needs to be asked. Undefined if the user
+ * has taken that back in this very moment.
+ */
 export async function allowSilently(
   { storage, keys }: Parts,
   request: AuthorizationRequest,
   allowance: Allowance,
   now: number,
-): Promise<string> {
-  await storage.atomically((db) => createGrant(db, grantOf(request, allowance), now));
-  const grant = await findGrant(storage.durable, { grantId: allowance.grantId, rotation: 0 });
-  if (!grant) throw new Error('A grant that was just created is gone.');
-  return codeOf(keys, grant);
+): Promise<string | undefined> {
+  const { userId, businessId } = allowance;
+  const parties = { userId, appId: request.app.id, businessId };
+  const isAllowed = await storage.atomically(async (db) => {
+    const isFirstParty = request.app.ownerScope === 'platform';
+    if (!isFirstParty && (await scopesToAskHolding(db, parties, request.scopes)) !== 0) return false;
+    return createGrant(db, grantOf(request, allowance), now);
+  });
+  const grant = isAllowed && (await findGrant(storage.durable, { grantId: allowance.grantId, rotation: 0 }));
+  return grant ? codeOf(keys, grant) : undefined;
 }
 
 /** Derived from the row, so that allowing twice yields the same code twice. */

@@ -41,7 +41,8 @@ export async function listConnections(db: Database, userId: string, now: number)
 /** Ends every token at once and forgets the consent, so that the app has to ask again. */
 export async function disconnect(storage: Storage, parties: ConsentParties, now: number): Promise<void> {
   await storage.atomically(async (db) => {
-    await revokeGrantsBetween(db, parties, 'disconnected_by_user', now);
+    // In this order: whoever is about to rely on the consent either has made a grant that is found below, or waits.
     await forgetConsent(db, parties);
+    await revokeGrantsBetween(db, parties, 'disconnected_by_user', now);
   });
 }

@@ -25,6 +25,18 @@ export async function rememberConsent(db: Database, parties: ConsentParties, all
     .execute();
 }
 
+/** Like `scopesToAsk`, in a transaction: until it is over, nobody can take the consent back. */
+export async function scopesToAskHolding(db: Database, parties: ConsentParties, requested: ScopeMask) {
+  await db
+    .updateTable('consents')
+    .set(({ ref }) => ({ scopes: ref('scopes') }))
+    .where('user_id', '=', parties.userId)
+    .where('app_id', '=', parties.appId)
+    .where('business_id', '=', parties.businessId)
+    .execute();
+  return scopesToAsk(db, parties, requested);
+}
+
 export async function listConsents(db: Database, userId: string) {
   return db
     .selectFrom('consents')

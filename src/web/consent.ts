@@ -51,7 +51,7 @@ async function askConsent(parts: WebParts, request: FastifyRequest, reply: Fasti
 
   if (asked.app.ownerScope === 'platform' || toAsk === 0) {
     const code = await allowSilently(parts, asked, { ...parties, grantId: newId(clock()) }, clock());
-    return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
+    return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(parts, reply, query);
   }
   if (asked.prompt === 'none') {
     const description = 'The user has yet to allow this; ask without prompt=none.';

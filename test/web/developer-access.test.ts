@@ -9,7 +9,9 @@ const bolt = await world.addBusiness('Bolt');
 const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
 const platform = await world.addApp({ name: 'Console' });
 const secretsOf = async (appId: string) =>
-  world.storage().durable.selectFrom('app_secrets').selectAll().where('app_id', '=', appId).execute();
+  (await world.storage().durable.selectFrom('app_secrets').selectAll().execute()).filter(
+    ({ app_id }) => app_id === appId,
+  );
 
 /** Every address below an app, with what would be sent there. */
 function verbsOf(id: string, secretId: string): [method: 'GET' | 'POST', path: string, fields: Fields][] {

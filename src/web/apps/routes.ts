@@ -69,7 +69,7 @@ function mountSettings(host: FastifyInstance, { section, db, enterApp, showApp }
   });
 }
 
-function mountSecrets(host: FastifyInstance, { section, clock, db, show, enterApp, showApp }: Desk): void {
+function mountSecrets(host: FastifyInstance, { section, storage, clock, db, show, enterApp, showApp }: Desk): void {
   host.post<ForApp>(`${section.path}/:id/secrets`, async (request, reply) => {
     const { entry, app } = await enterApp(request);
     const add = async () => show(reply, entry, newSecretBody(section, app, await addSecret(db, app.id, clock())));
@@ -81,7 +81,8 @@ function mountSecrets(host: FastifyInstance, { section, clock, db, show, enterAp
     const { entry, app, path } = await enterApp(request);
     const { secret } = request.params;
     const remove = async () => {
-      if (!isId(secret) || !(await removeSecret(db, app.id, secret))) throw notFound();
+      const removed = isId(secret) && (await storage.atomically((tx) => removeSecret(tx, app.id, secret)));
+      if (!removed) throw notFound();
       return reply.redirect(path, 303);
     };
     return tryForm(remove, (problem) => showApp(reply, entry, { app, problem }));

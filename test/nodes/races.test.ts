@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Answer, Tokens } from '../support/client.ts';
+import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { startNodes } from '../support/nodes.ts';
+import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+
+const ROUNDS = 200;
+const WAYS = 50;
+
+const postgres = await startPostgres();
+await makeTemplate(postgres.url);
+after(() => postgres.stop());
+const { clients, addApp, ada } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE));
+const [first, second, third] = clients;
+assert.ok(first && second && third);
+/** A first-party app, which needs no one to click Allow two hundred times. */
+const app = await addApp({ name: 'Racer' });
+const credentials = { client_id: app.id, client_secret: app.secret };
+const browser = await first.signedIn(ada);
+
+const newCode = () => first.allow({ client_id: app.id }, browser);
+const connect = async (): Promise<Tokens> => (await first.exchange(await newCode(), credentials)).body;
+
+/** The same request, fifty times at once, spread over the nodes. */
+function race(ask: (client: typeof first) => Promise<Answer>): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: WAYS }, (_, i) => ask(clients[i % clients.length] ?? first)));
+}
+
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
+
+test(`of ${WAYS} exchanges of one code on three nodes exactly one wins, ${ROUNDS} times [T12]`, async () => {
+  for (let round = 0; round < ROUNDS; round++) {
+    const code = await newCode();
+
+    const answers = await race((client) => client.exchange(code, credentials));
+
+    assert.equal(statuses(answers).filter((status) => status === 200).length, 1, `round ${round}: ${statuses(answers)}`);
+    assert.equal(statuses(answers).filter((status) => status === 400).length, WAYS - 1);
+  }
+});
+
+test(`${WAYS} refreshes of one token on three nodes give one and the same pair, ${ROUNDS} times [T15]`, async () => {
+  let { refresh_token } = await connect();
+  for (let round = 0; round < ROUNDS; round++) {
+    const spent = refresh_token;
+
+    const answers = await race((client) => client.refresh(spent, credentials));
+
+    assert.deepEqual([...new Set(statuses(answers))], [200], `round ${round}`);
+    assert.equal(new Set(answers.map(({ body }) => body.refresh_token)).size, 1);
+    assert.equal(new Set(answers.map(({ body }) => body.access_token)).size, 1);
+    refresh_token = answers[0]?.body.refresh_token;
+    assert.notEqual(refresh_token, spent);
+  }
+});
+
+test('a token revoked through one node is refused by the others at the very next call, 1,000 times of 1,000', async () => {
+  let tokens = await connect();
+  for (let round = 0; round < 1000; round++) {
+    tokens = (await first.refresh(tokens.refresh_token, credentials)).body;
+
+    const revoked = await first.revoke(tokens.access_token);
+    const answers = await Promise.all([second, third].map((client) => client.listInvoices(tokens.access_token)));
+
+    assert.deepEqual([revoked.status, ...statuses(answers)], [200, 401, 401], `round ${round}`);
+  }
+});
+
+test('what one node answered is true on every other: consent, sign-in, secrets, limits', async () => {
+  const consented = await first.allow();
+  const exchanged = await second.exchange(consented);
+  const listed = await third.listInvoices(exchanged.body.access_token);
+
+  assert.equal(exchanged.status, 200);
+  assert.equal(listed.status, 200);
+});

@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { openStorage } from '../../src/storage/database.ts';
+import { newBrowser } from './browser.ts';
+import { newClient } from './client.ts';
+import { settle } from './people.ts';
+import { freePort } from './ports.ts';
+
+/** One node: the real `serve`, in a process of its own. */
+export interface Node {
+  api: string;
+  process: ChildProcess;
+  start(): Promise<void>;
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Several nodes on one database, behind one public address, which here is the first node's. */
+export async function startNodes(count: number, databaseUrl: string, env: Record<string, string> = {}) {
+  const [baseUrl, consentUrl] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
+  const shared = {
+    BASE_URL: baseUrl,
+    CONSENT_URL: consentUrl,
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: 'the-key-that-all-of-these-nodes-sign-with',
+    LOG_LEVEL: 'silent',
+    ...env,
+  };
+  const nodes: Node[] = [];
+  for (let i = 0; i < count; i++) {
+    const port = i === 0 ? new URL(baseUrl).port : String(await freePort());
+    const webPort = i === 0 ? new URL(consentUrl).port : String(await freePort());
+    nodes.push(newNode(`http://127.0.0.1:${port}`, { ...shared, LISTEN: port, CONSENT_LISTEN: webPort }));
+  }
+  await Promise.all(nodes.map((node) => node.start()));
+
+  const storage = openStorage(databaseUrl);
+  after(async () => {
+    await Promise.all(nodes.map((node) => node.stop('SIGKILL')));
+    await storage.close();
+  });
+  const people = await settle(() => storage, Date.now);
+  const browse = () => newBrowser(consentUrl, [baseUrl, consentUrl]);
+  const clientOf = (node: Node) =>
+    newClient({ api: node.api, browse, user: people.ada, app: people.ledger, business: people.acme });
+  return { nodes, storage, ...people, clients: nodes.map(clientOf) };
+}
+
+function newNode(api: string, env: Record<string, string>): Node {
+  const node: Node = {
+    api,
+    process: undefined as unknown as ChildProcess,
+    async start() {
+      node.process = spawn(process.execPath, ['src/cli/main.ts', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+      while (!(await isReady(api))) {
+        if (node.process.exitCode !== null) throw new Error(`a node ended with ${node.process.exitCode}`);
+        await setTimeout(50);
+      }
+    },
+    async stop(signal) {
+      const { exitCode, signalCode } = node.process;
+      if (exitCode !== null || signalCode !== null) return exitCode;
+      const ended = once(node.process, 'exit');
+      node.process.kill(signal);
+      const [code] = await ended;
+      return code;
+    },
+  };
+  return node;
+}
+
+async function isReady(api: string): Promise<boolean> {
+  return fetch(`${api}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
