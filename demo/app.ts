@@ -81,7 +81,7 @@ function mountConnect(app: FastifyInstance, { look, connection, scope, visitorOf
     if (!departure || state !== departure.state || iss !== connection.baseUrl) {
       throw new Refused('foreign_answer', 'This answer does not belong to a request of this browser.');
     }
-    if (error === 'access_denied') return show(reply, troublePage(look, 'Nothing was shared. You can connect later.'));
+    if (error === 'access_denied') return show(reply, troublePage(look, `Nothing was shared. ${description ?? ''}`));
     if (error || !code) throw new Refused(error ?? 'no_code', description ?? '');
     visitor.tokens = await exchangeCode(connection, code, departure.verifier);
     visitor.refreshes = 0;

@@ -11,7 +11,7 @@ import { mountOAuth } from './oauth/routes.ts';
 import { openStorage, type Storage } from './storage/database.ts';
 import { StorageUnavailable } from './storage/errors.ts';
 import { prepare } from './storage/migrate.ts';
-import { mountErrorDocs } from './web/error-docs.ts';
+import { mountApiHome, mountErrorDocs } from './web/api-pages.ts';
 import { mountWeb } from './web/routes.ts';
 
 export interface RunningServer {
@@ -91,6 +91,8 @@ async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
   mountOAuth(host, parts);
   mountAccounting(host, parts);
   mountErrorDocs(host, parts);
+  // Where both hosts are one, its front page is the people's.
+  if (parts.issuer !== parts.consentUrl) mountApiHome(host, parts);
   host.get('/healthz', async () => ({ status: 'ok' }));
   host.get('/readyz', async () => {
     if (host.draining) throw new StorageUnavailable('This node is about to stop.');

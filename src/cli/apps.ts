@@ -55,11 +55,14 @@ export const appCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const app = required(await findApp(durable, options.text('app')), 'app', 'app');
+        if (app.ownerBusinessId === null && options.text('open')) {
+          throw new UsageError('--open is for apps of a business: a platform app acts in any business anyway.');
+        }
         await changeApp(durable, app.id, {
           name: options.text('name') || app.name,
           redirectUris: options.list('redirect-uri').length > 0 ? options.list('redirect-uri') : app.redirectUris,
           allowedScopes: options.list('scope').length > 0 ? readScopeOptions(options) : app.allowedScopes,
-          openToAnyBusiness: app.ownerBusinessId !== null && readYesNo(options, 'open', app.openToAnyBusiness),
+          openToAnyBusiness: readYesNo(options, 'open', app.openToAnyBusiness),
           requiresPkce: readYesNo(options, 'pkce', app.requiresPkce),
         });
         return describe(required(await findApp(durable, app.id), 'app', 'app'));

@@ -52,7 +52,7 @@ function parse(command: Command, args: string[]) {
   try {
     return parseArgs({ args, options: Object.fromEntries(options), strict: true, allowPositionals: false });
   } catch (error) {
-    throw new UsageError(`${String(error instanceof Error ? error.message : error).split(/[.\n]/)[0]}.`);
+    throw new UsageError(`${String(error instanceof Error ? error.message : error).split(/\. |\.?\n|\.$/)[0]}.`);
   }
 }
 

@@ -37,8 +37,12 @@ async function main(args: string[]): Promise<number> {
     return 0;
   }
   if (!command) {
-    console.error(`There is no command '${args.join(' ')}'.\n\n${overview(COMMANDS)}`);
-    return 1;
+    const related = COMMANDS.filter(({ name }) => name.split(' ')[0] === words[0]);
+    const isQuestion = related.length > 0 && args.includes('--help');
+    if (isQuestion) console.log(overview(related));
+    else
+      console.error(`There is no command '${args.join(' ')}'.\n\n${overview(related.length > 0 ? related : COMMANDS)}`);
+    return isQuestion ? 0 : 1;
   }
   if (args.includes('--help')) {
     console.log(helpFor(command));
@@ -59,9 +63,12 @@ async function run(command: Command, args: string[]): Promise<number> {
 }
 
 /** One sentence for whatever the caller can mend; anything else is a bug, and shows all of itself. */
-function explain({ name }: Command, error: unknown): unknown {
-  if (error instanceof UsageError) return `${error.message} See: gatehouse ${name} --help`;
-  if (error instanceof FormError) return `--${error.field.replace('_uris', '-uri')}: ${error.message}`;
+function explain({ name, options }: Command, error: unknown): unknown {
+  if (error instanceof UsageError) return `${error.message} See: npm run --silent gatehouse -- ${name} --help`;
+  if (error instanceof FormError) {
+    const option = error.field.replace('_uris', '-uri');
+    return Object.hasOwn(options, option) ? `--${option}: ${error.message}` : error.message;
+  }
   if (error instanceof SettingRefused || error instanceof StorageRefused) return error.message;
   if (error instanceof StorageUnavailable) return `${error.message} DATABASE_URL says which one.`;
   return error;

@@ -1,7 +1,9 @@
-import { readSettings } from '../config.ts';
+import { findUserByEmail } from '../accounts/users.ts';
+import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { SECOND } from '../lib/clock.ts';
-import { startServer } from '../server.ts';
+import { type RunningServer, startServer } from '../server.ts';
 import type { Command } from './command.ts';
+import { DEMO_USERS } from './demo-data.ts';
 
 /** How long clients that keep their connections have to notice that this node is going. */
 const PATIENCE = 3 * SECOND;
@@ -13,12 +15,23 @@ export const serveCommand: Command = {
   async run(_, env) {
     const settings = readSettings(env);
     const server = await startServer(settings);
+    await refuseDemoData(server, settings);
     console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
     await untilStopped();
     await server.close(PATIENCE);
     return undefined;
   },
 };
+
+/** The demo's passwords are printed for everyone to read. */
+async function refuseDemoData({ storage, close }: RunningServer, { baseUrl }: Settings): Promise<void> {
+  const isPublic = baseUrl.startsWith('https:');
+  if (!isPublic || !(await findUserByEmail(storage.durable, DEMO_USERS.admin.email))) return;
+  await close();
+  throw new SettingRefused(
+    'DATABASE_URL names a database with the demo in it, and its passwords are public. Use another.',
+  );
+}
 
 export function untilStopped(): Promise<void> {
   return new Promise((resolve) => {

@@ -1,4 +1,3 @@
-import { text as readAll } from 'node:stream/consumers';
 import { findBusiness } from '../accounts/businesses.ts';
 import { addMember } from '../accounts/memberships.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
@@ -12,10 +11,11 @@ import {
   setPasswordHash,
 } from '../accounts/users.ts';
 import { systemClock } from '../lib/clock.ts';
-import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
+import { type Command, required, UsageError, withStorage } from './command.ts';
+import { askPassword } from './password-prompt.ts';
 
 const USER = { value: 'ID', help: 'The user’s id', required: true };
-const PASSWORD = { value: 'PASSWORD', help: 'At least 8 characters; left out, it is read from standard input' };
+const PASSWORD = { value: 'PASSWORD', help: 'At least 8 characters; left out, it is asked for' };
 
 export const userCommands: Command[] = [
   {
@@ -33,7 +33,7 @@ export const userCommands: Command[] = [
       const user = {
         email: options.text('email'),
         name: options.text('name'),
-        password: await readPassword(options),
+        password: options.text('password') || (await askPassword()),
         isPlatformAdmin: options.flag('platform-admin'),
       };
       const businessId = options.text('business');
@@ -85,7 +85,7 @@ export const userCommands: Command[] = [
     summary: 'Set a user’s password and end their sessions',
     options: { user: USER, password: PASSWORD },
     async run(options, env) {
-      const password = await readPassword(options);
+      const password = options.text('password') || (await askPassword());
       return withStorage(env, async (storage) => {
         const user = required(await findUser(storage.durable, options.text('user')), 'user', 'user');
         const hash = await hashNewPassword(user, password);
@@ -98,10 +98,3 @@ export const userCommands: Command[] = [
     },
   },
 ];
-
-/** An argument can be seen by every process of the machine; standard input cannot. */
-async function readPassword(options: Options): Promise<string> {
-  if (options.text('password')) return options.text('password');
-  if (process.stdin.isTTY) console.error('Type the password, then Enter and Ctrl+D. It will be visible here.');
-  return (await readAll(process.stdin)).replace(/\r?\n$/, '');
-}

@@ -121,7 +121,8 @@ function readRequestedScopes(app: App, text: string | undefined, callback: Callb
   const { scopes, unknown } = readScopes(names);
   if (unknown.length > 0) {
     const list = unknown.join(' ').slice(0, 200);
-    throw new CallbackError(callback, 'invalid_scope', `No such scope: ${list}.`);
+    const hint = list.includes(',') ? ' Separate scopes with spaces.' : '';
+    throw new CallbackError(callback, 'invalid_scope', `No such scope: ${list}.${hint}`);
   }
   const beyond = scopesBeyond(scopes, app.allowedScopes);
   if (beyond !== 0) {

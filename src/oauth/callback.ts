@@ -6,7 +6,11 @@ export function codeLocation(callback: Callback, code: string, issuer: string): 
 }
 
 export function errorLocation({ callback, code, message }: CallbackError, issuer: string): string {
-  const answer = new URLSearchParams({ error: code, error_description: inErrorCharacters(message) });
+  const answer = new URLSearchParams({
+    error: code,
+    error_description: inErrorCharacters(message),
+    error_uri: `${issuer}/docs/errors/${code}`,
+  });
   return locationOf(callback, answer, issuer);
 }
 

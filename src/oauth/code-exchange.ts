@@ -70,7 +70,9 @@ async function refuseWrongVerifier(storage: Storage, grant: Grant, verifier: str
 }
 
 function describeWrongVerifier(grant: Grant, verifier: string | undefined): string {
-  if (grant.codeChallenge === null) return 'A code_verifier came, but the authorize request had no code_challenge.';
-  if (verifier === undefined) return 'Send the code_verifier: the authorize request had a code_challenge.';
+  if (grant.codeChallenge === null)
+    return 'A code_verifier came, but the authorize request had no code_challenge. That used the code up.';
+  if (verifier === undefined)
+    return 'The code_verifier is missing: the authorize request had a code_challenge. That used the code up.';
   return explain('code_verifier_wrong');
 }

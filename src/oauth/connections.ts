@@ -12,6 +12,8 @@ export interface Connection {
   businessName: string;
   scopes: ScopeMask;
   since: number;
+  /** False where a consent is remembered, but no token lives by it. */
+  isLive: boolean;
 }
 
 /** One thing that was allowed: a live grant, or a consent that is remembered although no grant lives. */
@@ -23,7 +25,8 @@ export interface Allowed {
 }
 
 export async function listConnections(db: Database, userId: string, now: number): Promise<Connection[]> {
-  const allowed = [...(await listLiveGrants(db, userId, now)), ...(await listConsents(db, userId))];
+  const live = await listLiveGrants(db, userId, now);
+  const allowed = [...live, ...(await listConsents(db, userId))];
   const memberships = new Map((await listMemberships(db, userId)).map((each) => [each.businessId, each]));
   const apps = await listAppsById(db, [...new Set(allowed.map(({ appId }) => appId))]);
   return apps.flatMap((app) =>
@@ -33,7 +36,8 @@ export async function listConnections(db: Database, userId: string, now: number)
       );
       if (here.length === 0) return [];
       const scopes = here.reduce((mask, each) => mask | each.scopes, 0) & app.allowedScopes;
-      return [{ app, businessId, businessName, scopes, since: Math.min(...here.map(({ since }) => since)) }];
+      const since = Math.min(...here.map((each) => each.since));
+      return [{ app, businessId, businessName, scopes, since, isLive: here.some((each) => live.includes(each)) }];
     }),
   );
 }

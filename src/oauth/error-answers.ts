@@ -58,13 +58,16 @@ function describeUnreadable(error: unknown): Description {
     const field = validation[0]?.instancePath.slice(1).replaceAll('/', '.');
     const description = field
       ? `${field.slice(0, 64)} must be text, sent once.`
-      : 'Send the fields as one JSON object.';
+      : 'Send the fields, as one JSON object or as a form.';
     return { status: 400, code: 'invalid_request', description };
   }
   if (statusCode === 413) return { status: 413, code: 'invalid_request', description: 'The body is over 64 KiB.' };
   if (statusCode === 415) {
     const description = 'Send application/json or application/x-www-form-urlencoded.';
     return { status: 415, code: 'invalid_request', description };
+  }
+  if (error instanceof SyntaxError) {
+    return { status: 400, code: 'invalid_request', description: 'The body is not valid JSON.' };
   }
   if (statusCode < 500)
     return { status: statusCode, code: 'invalid_request', description: 'The request cannot be read.' };

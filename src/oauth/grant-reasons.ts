@@ -15,7 +15,7 @@ const SENTENCES: Record<Reason, string> = {
   revoked_by_app: 'The app revoked this grant itself.',
   disconnected_by_user: 'The user disconnected the app.',
   code_reused: 'The code of this grant was sent twice, so everything it gave was revoked: a code works once.',
-  code_verifier_wrong: 'The code_verifier did not fit the code_challenge, and that used the code up.',
+  code_verifier_wrong: 'The code_verifier and the code_challenge did not belong together, and that used the code up.',
   refresh_token_reused:
     'A refresh token of this grant was sent again after it had been replaced, so the grant was revoked: someone may ' +
     'have copied it. Always store the newest refresh token before you use it.',

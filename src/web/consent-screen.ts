@@ -3,7 +3,7 @@ import type { AuthorizationRequest } from '../oauth/authorization-request.ts';
 import { listScopes, type Scope, type ScopeMask } from '../oauth/scopes.ts';
 import { boundBusiness } from '../oauth/tenancy.ts';
 import { postForm } from './fields.ts';
-import { businessSwitch, type Page, type Place } from './layout.ts';
+import { businessSelect, type Page, type Place } from './layout.ts';
 
 export interface ConsentQuestion {
   platformName: string;
@@ -31,23 +31,30 @@ export function consentScreen({ platformName, asked, toAsk, ownerName, question,
 ${isAddition && html`<p class="notice">You have allowed this app before. What it asks for now and did not have is marked <span class="new">New</span>.</p>`}
 ${scopeList('What it may see', 'read', scopes, isAddition ? toAsk : 0)}
 ${scopeList('What it may change', 'write', scopes, isAddition ? toAsk : 0)}
-<dl class="facts">
-<div><dt>Business</dt><dd>${boundBusiness(app) === null ? businessSwitch(at, at.path) : businessName}</dd></div>
-<div><dt>Signed in as</dt><dd>${at.user.name}<br><span class="muted">${at.user.email}</span></dd></div>
-<div><dt>You will be sent to</dt><dd><strong>${new URL(callback.redirectUri).host}</strong></dd></div>
-</dl>
 ${postForm({
   action: '/consent',
   csrf: at.csrf,
-  style: 'answers',
   body: html`<input type="hidden" name="question" value="${question}">
 <input type="hidden" name="return_to" value="${at.path}">
+<dl class="facts">
+<div><dt>Business</dt><dd>${boundBusiness(app) === null ? businessChoice(at) : businessName}</dd></div>
+<div><dt>Signed in as</dt><dd>${at.user.name}<br><span class="muted">${at.user.email}</span><br><a class="small" href="/sign-in?return_to=${encodeURIComponent(at.path)}">Use another account</a></dd></div>
+<div><dt>You will be sent to</dt><dd><strong>${new URL(callback.redirectUri).host}</strong></dd></div>
+</dl>
+<div class="answers">
 <button class="secondary" name="answer" value="deny">Deny</button>
-<button class="primary" name="answer" value="allow">Allow</button>`,
+<button class="primary" name="answer" value="allow">Allow</button>
+</div>`,
 })}
-<p class="small muted">You can disconnect ${app.name} at any time under Settings, Connected apps. <a href="/sign-in?return_to=${encodeURIComponent(at.path)}">Use another account</a></p>
+<p class="small muted">You can disconnect ${app.name} at any time under <a href="/settings/connected-apps">Connected apps</a>.</p>
 </div>`,
   };
+}
+
+/** In the same form as Allow: what is chosen here is what is meant, whether or not Switch was clicked. */
+function businessChoice(at: Place): Html {
+  if (at.memberships.length < 2) return html`${at.current?.businessName}`;
+  return html`<div class="switch">${businessSelect(at)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;
 }
 
 function scopeList(heading: string, kind: Scope['kind'], scopes: ScopeMask, fresh: ScopeMask): Html | null {

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findBusiness } from '../accounts/businesses.ts';
-import type { Membership } from '../accounts/memberships.ts';
-import { listMemberships } from '../accounts/memberships.ts';
+import { findMembership, listMemberships, type Membership } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
+import { setCurrentBusiness } from '../accounts/users.ts';
 import { HOUR } from '../lib/clock.ts';
-import { newId } from '../lib/ids.ts';
+import { isId, newId } from '../lib/ids.ts';
 import { seal, unseal } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
 import { hashSecret } from '../lib/secrets.ts';
@@ -16,11 +16,11 @@ import { CallbackError } from '../oauth/errors.ts';
 import { readStamp } from '../oauth/stamps.ts';
 import { findActingMembership, mayActIn } from '../oauth/tenancy.ts';
 import { consentScreen } from './consent-screen.ts';
+import { sourceOf } from './destination.ts';
 import { type Form, text } from './fields.ts';
-import { sourceOf } from './form-targets.ts';
 import { sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
-import { forbidden, PageRefused, SignInNeeded } from './refusals.ts';
+import { forbidden, notFound, PageRefused, SignInNeeded } from './refusals.ts';
 import { readReturnTo } from './return-to.ts';
 
 /** What the screen was about. It travels through the form, sealed, and counts only in the session it was put to. */
@@ -74,6 +74,7 @@ async function answerConsent(
   }
   const { query, grantId, businessId, shownAt } = question;
   const asked = await readAuthorizationRequest(storage.durable, query);
+  if (await hasSwitched(parts, session, question, request.body)) return startOver(parts, reply, query);
   if (text(request.body, 'answer') !== 'allow') {
     throw new CallbackError(asked.callback, 'access_denied', 'The user did not allow it.');
   }
@@ -84,6 +85,15 @@ async function answerConsent(
   const code = await allow(parts, asked, { grantId, userId: session.user.id, businessId }, clock());
   if (!code) throw answered();
   return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
+}
+
+/** Another business was chosen on the screen than it was about: then the question has to be put anew. */
+async function hasSwitched({ storage }: WebParts, { user }: Session, question: Question, form: Form): Promise<boolean> {
+  const [answer, chosen] = [text(form, 'answer'), text(form, 'business')];
+  if (answer === 'deny' || chosen === '' || (chosen === question.businessId && answer !== 'switch')) return false;
+  if (!isId(chosen) || !(await findMembership(storage.durable, user.id, chosen))) throw notFound();
+  await setCurrentBusiness(storage.durable, user.id, chosen);
+  return true;
 }
 
 /** Round by the authorize endpoint, where the request is checked and stamped anew. */

@@ -89,24 +89,28 @@ ${links.map(
     html`<li><a href="${path}" ${at.path.startsWith(path) && html`aria-current="page"`}>${name}</a></li>`,
 )}
 </ul></nav>
-<div class="who">${businessSwitch(at, at.path)}
+<div class="who">${businessSwitch(at)}
 ${postForm({ action: '/sign-out', csrf: at.csrf, body: html`<button class="quiet">Sign out</button>` })}</div>`;
 }
 
 /** Which business the user acts for, and a way to act for another. */
-export function businessSwitch({ csrf, current, memberships }: Place, returnTo: string): Html {
-  if (!current) return html`<span class="muted">No business</span>`;
-  if (memberships.length < 2) return html`<span class="business">${current.businessName}</span>`;
-  const options = memberships.map(({ businessId, businessName }) => {
-    const isCurrent = businessId === current.businessId;
-    return html`<option value="${businessId}" ${isCurrent && html`selected`}>${businessName}</option>`;
-  });
+function businessSwitch(at: Place): Html {
+  if (!at.current) return html`<span class="muted">No business</span>`;
+  if (at.memberships.length < 2) return html`<span class="business">${at.current.businessName}</span>`;
   return postForm({
     action: '/settings/current-business',
-    csrf,
+    csrf: at.csrf,
     style: 'switch',
-    body: html`<input type="hidden" name="return_to" value="${returnTo}">
-<label><span class="visually-hidden">Current business</span><select name="business">${options}</select></label>
+    body: html`<input type="hidden" name="return_to" value="${at.path}">
+${businessSelect(at)}
 <button class="quiet">Switch</button>`,
   });
+}
+
+export function businessSelect({ current, memberships }: Place): Html {
+  const options = memberships.map(({ businessId, businessName }) => {
+    const isCurrent = businessId === current?.businessId;
+    return html`<option value="${businessId}" ${isCurrent && html`selected`}>${businessName}</option>`;
+  });
+  return html`<label><span class="visually-hidden">Current business</span><select name="business">${options}</select></label>`;
 }

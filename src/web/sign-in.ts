@@ -3,8 +3,8 @@ import { endSession, startSession } from '../accounts/sessions.ts';
 import { type Authenticated, authenticateUser, markSignedIn } from '../accounts/users.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { html } from '../lib/html.ts';
+import { type Destination, destinationOf } from './destination.ts';
 import { type Form, input, type Problem, postForm, text } from './fields.ts';
-import { formTargetsOf } from './form-targets.ts';
 import { counterOf, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
@@ -15,6 +15,7 @@ interface SignInForm {
   csrf: string;
   returnTo: string;
   email: string;
+  destination: Destination;
   problem?: Problem;
 }
 
@@ -23,19 +24,19 @@ export function mountSignIn(host: FastifyInstance, parts: WebParts): void {
   host.get<{ Querystring: Form }>('/sign-in', async (request, reply) => {
     const returnTo = readReturnTo(request.query.return_to, parts.consentUrl);
     const email = request.visit.session?.user.email ?? '';
-    const page = signInPage(parts, { csrf: request.visit.csrf, returnTo, email });
-    return sendPage(reply, page, { formTargets: await formTargetsOf(parts, returnTo) });
+    const destination = await destinationOf(parts, returnTo);
+    return sendPage(reply, signInPage(parts, { csrf: request.visit.csrf, returnTo, email, destination }), destination);
   });
 
   host.post<{ Body: Form }>('/sign-in', async (request, reply) => {
     const returnTo = readReturnTo(request.body.return_to, parts.consentUrl);
     const email = text(request.body, 'email');
-    const refuse = async (status: number, message: string) =>
-      sendPage(
-        reply,
-        signInPage(parts, { csrf: request.visit.csrf, returnTo, email, problem: { field: 'password', message } }),
-        { status, formTargets: await formTargetsOf(parts, returnTo) },
-      );
+    const refuse = async (status: number, message: string) => {
+      const destination = await destinationOf(parts, returnTo);
+      const problem = { field: 'password', message };
+      const form = { csrf: request.visit.csrf, returnTo, email, destination, problem };
+      return sendPage(reply, signInPage(parts, form), { status, ...destination });
+    };
     try {
       const session = await signIn(parts, request, email, text(request.body, 'password'));
       if (!session) return refuse(401, 'The email or the password is wrong.');
@@ -74,14 +75,14 @@ async function renewSession({ storage, clock }: WebParts, request: FastifyReques
   });
 }
 
-function signInPage({ platformName }: WebParts, { csrf, returnTo, email, problem }: SignInForm): Page {
+function signInPage({ platformName }: WebParts, { csrf, returnTo, email, destination, problem }: SignInForm): Page {
   return {
     title: 'Sign in',
     platformName,
     width: 'narrow',
     body: html`<div class="card">
 <h1>Sign in</h1>
-<p class="muted">to continue to ${platformName}</p>
+<p class="muted">to continue to ${destination.appName ?? platformName}</p>
 ${postForm({
   action: '/sign-in',
   csrf,

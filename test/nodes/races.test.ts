@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import type { Answer, Tokens } from '../support/client.ts';
+import type { Answer, Client, Tokens } from '../support/client.ts';
 import { databaseUrl, TEMPLATE } from '../support/engines.ts';
 import { startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
@@ -12,8 +12,7 @@ const postgres = await startPostgres();
 await makeTemplate(postgres.url);
 after(() => postgres.stop());
 const { clients, addApp, ada } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE));
-const [first, second, third] = clients;
-assert.ok(first && second && third);
+const [first, second, third] = clients as [Client, Client, Client];
 /** A first-party app, which needs no one to click Allow two hundred times. */
 const app = await addApp({ name: 'Racer' });
 const credentials = { client_id: app.id, client_secret: app.secret };
@@ -23,7 +22,7 @@ const newCode = () => first.allow({ client_id: app.id }, browser);
 const connect = async (): Promise<Tokens> => (await first.exchange(await newCode(), credentials)).body;
 
 /** The same request, fifty times at once, spread over the nodes. */
-function race(ask: (client: typeof first) => Promise<Answer>): Promise<Answer[]> {
+function race(ask: (client: Client) => Promise<Answer>): Promise<Answer[]> {
   return Promise.all(Array.from({ length: WAYS }, (_, i) => ask(clients[i % clients.length] ?? first)));
 }
 
@@ -35,7 +34,11 @@ test(`of ${WAYS} exchanges of one code on three nodes exactly one wins, ${ROUNDS
 
     const answers = await race((client) => client.exchange(code, credentials));
 
-    assert.equal(statuses(answers).filter((status) => status === 200).length, 1, `round ${round}: ${statuses(answers)}`);
+    assert.equal(
+      statuses(answers).filter((status) => status === 200).length,
+      1,
+      `round ${round}: ${statuses(answers)}`,
+    );
     assert.equal(statuses(answers).filter((status) => status === 400).length, WAYS - 1);
   }
 });
@@ -60,8 +63,9 @@ test('a token revoked through one node is refused by the others at the very next
   for (let round = 0; round < 1000; round++) {
     tokens = (await first.refresh(tokens.refresh_token, credentials)).body;
 
-    const revoked = await first.revoke(tokens.access_token);
-    const answers = await Promise.all([second, third].map((client) => client.listInvoices(tokens.access_token)));
+    const { access_token } = tokens;
+    const revoked = await first.revoke(access_token);
+    const answers = await Promise.all([second, third].map((client) => client.listInvoices(access_token)));
 
     assert.deepEqual([revoked.status, ...statuses(answers)], [200, 401, 401], `round ${round}`);
   }

@@ -30,6 +30,8 @@ interface Setting {
   business: Business;
 }
 
+export type Client = ReturnType<typeof newClient>;
+
 /** What an app does, over HTTP, with the world's own app, user and business unless told otherwise. */
 export function newClient({ api, browse, user, app, business }: Setting) {
   const credentials = { client_id: app.id, client_secret: app.secret };

@@ -52,7 +52,10 @@ function newNode(api: string, env: Record<string, string>): Node {
     api,
     process: undefined as unknown as ChildProcess,
     async start() {
-      node.process = spawn(process.execPath, ['src/cli/main.ts', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+      node.process = spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
+        env,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      });
       while (!(await isReady(api))) {
         if (node.process.exitCode !== null) throw new Error(`a node ended with ${node.process.exitCode}`);
         await setTimeout(50);

@@ -10,7 +10,7 @@ export function appListBody(section: AppSection, entry: Entry, apps: App[]): Htm
   return html`<div class="head"><h1>${section.title}</h1>
 ${entry.canChange && html`<a class="button primary" href="${section.path}/new">New app</a>`}</div>
 <p class="muted">${entry.intro}</p>
-${apps.length === 0 && html`<p class="empty">No apps yet. Register one to get its client_id and client_secret.</p>`}
+${apps.length === 0 && html`<p class="empty">${entry.canChange ? 'No apps yet. Register one to get its client_id and client_secret.' : 'No apps yet. Owners and admins of the business can register one.'}</p>`}
 <ul class="rows">${apps.map(
     (app) =>
       html`<li><div><a href="${section.path}/${app.id}">${app.name}</a> ${badges(app)}
@@ -38,16 +38,26 @@ export interface NewAppForm {
 }
 
 /** The only page that ever shows a secret. */
-export function newSecretBody(section: AppSection, app: App, secret: string): Html {
+export function newSecretBody(
+  { section, issuer }: { section: AppSection; issuer: string },
+  app: App,
+  secret: string,
+): Html {
   return html`<h1>${app.name}</h1>
 <div class="card">
 <p class="notice"><strong>Copy the secret now.</strong> It is not kept in a form that can be read, so it is never shown again.</p>
 <dl class="facts">
 <div><dt>client_id</dt><dd><code id="client-id">${app.id}</code></dd></div>
 <div><dt>client_secret</dt><dd><code id="client-secret">${secret}</code></dd></div>
+${endpoints(issuer)}
 </dl>
 <p><a class="button primary" href="${section.path}/${app.id}">I have copied it</a></p>
 </div>`;
+}
+
+function endpoints(issuer: string): Html {
+  return html`<div><dt>Authorize at</dt><dd><code>${issuer}/api/v1/oauth/authorize</code></dd></div>
+<div><dt>Get tokens at</dt><dd><code>${issuer}/api/v1/oauth/token</code></dd></div>`;
 }
 
 export function appBody(section: AppSection, entry: Entry, view: AppView): Html {

@@ -32,7 +32,10 @@ function mountLists(host: FastifyInstance, { section, show, findOwn, showApp }: 
   });
 }
 
-function mountRegistration(host: FastifyInstance, { section, storage, keys, clock, show, enterToChange }: Desk) {
+function mountRegistration(
+  host: FastifyInstance,
+  { section, storage, keys, clock, issuer, show, enterToChange }: Desk,
+): void {
   host.get(`${section.path}/new`, async (request, reply) => {
     const entry = await enterToChange(request);
     const ticket = seal(keys, 'new app', { id: newId(clock()) });
@@ -49,7 +52,7 @@ function mountRegistration(host: FastifyInstance, { section, storage, keys, cloc
       const registration = { ...settings, id, ownerBusinessId: entry.ownerBusinessId, createdBy: entry.at.user.id };
       const registered = await storage.atomically((tx) => registerApp(tx, registration, clock()));
       if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
-      return show(reply, entry, newSecretBody(section, registered.app, registered.secret));
+      return show(reply, entry, newSecretBody({ section, issuer }, registered.app, registered.secret));
     };
     return tryForm(register, (problem) =>
       show(reply, entry, newAppBody(section, entry, { settings, ticket, problem }), 400),
@@ -69,10 +72,14 @@ function mountSettings(host: FastifyInstance, { section, db, enterApp, showApp }
   });
 }
 
-function mountSecrets(host: FastifyInstance, { section, storage, clock, db, show, enterApp, showApp }: Desk): void {
+function mountSecrets(
+  host: FastifyInstance,
+  { section, storage, clock, db, issuer, show, enterApp, showApp }: Desk,
+): void {
   host.post<ForApp>(`${section.path}/:id/secrets`, async (request, reply) => {
     const { entry, app } = await enterApp(request);
-    const add = async () => show(reply, entry, newSecretBody(section, app, await addSecret(db, app.id, clock())));
+    const add = async () =>
+      show(reply, entry, newSecretBody({ section, issuer }, app, await addSecret(db, app.id, clock())));
     return tryForm(add, (problem) => showApp(reply, entry, { app, problem }));
   });
 

@@ -39,10 +39,11 @@ ${connections.length === 0 && html`<p class="empty">No app acts for you. When yo
   });
 }
 
-function card({ app, businessId, businessName, scopes, since }: Connection, csrf: string) {
+function card({ app, businessId, businessName, scopes, since, isLive }: Connection, csrf: string) {
   return html`<li class="card">
 <h2>${app.name} ${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}</h2>
 <p class="muted">In ${businessName}, since ${time(since)}</p>
+${!isLive && html`<p class="notice">It has no access now, but may come back without asking. Disconnect it to be asked again.</p>`}
 <ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
 ${postForm({
   action: `${PATH}/disconnect`,
