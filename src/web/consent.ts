@@ -14,7 +14,7 @@ import { codeLocation } from '../oauth/callback.ts';
 import { scopesToAsk } from '../oauth/consents.ts';
 import { CallbackError } from '../oauth/errors.ts';
 import { readStamp } from '../oauth/stamps.ts';
-import { findActingMembership, mayActIn } from '../oauth/tenancy.ts';
+import { boundBusiness, findActingMembership, mayActIn } from '../oauth/tenancy.ts';
 import { consentScreen } from './consent-screen.ts';
 import { sourceOf } from './destination.ts';
 import { type Form, text } from './fields.ts';
@@ -74,7 +74,8 @@ async function answerConsent(
   }
   const { query, grantId, businessId, shownAt } = question;
   const asked = await readAuthorizationRequest(storage.durable, query);
-  if (await hasSwitched(parts, session, question, request.body)) return startOver(parts, reply, query);
+  const mayChoose = boundBusiness(asked.app) === null;
+  if (mayChoose && (await hasSwitched(parts, session, question, request.body))) return startOver(parts, reply, query);
   if (text(request.body, 'answer') !== 'allow') {
     throw new CallbackError(asked.callback, 'access_denied', 'The user did not allow it.');
   }

@@ -31,8 +31,9 @@ test('prompt=none without a session answers login_required and shows nothing [A1
   const answer = await world.browse().open(world.authorizeUrl({ prompt: 'none' }));
 
   assert.equal(answer.status, 303);
-  const { error_description, ...rest } = told(answer.leftTo?.href);
+  const { error_description, error_uri, ...rest } = told(answer.leftTo?.href);
   assert.deepEqual(rest, { error: 'login_required', state: 'state-1', iss: world.api });
+  assert.equal(error_uri, `${world.api}/docs/errors/login_required`);
   assert.ok(error_description);
 });
 

@@ -31,7 +31,7 @@ async function actingIn(app: typeof open, code: string): Promise<string[]> {
 }
 
 const switchTo = async (browser: Browser, page: Awaited<ReturnType<Browser['open']>>, business: typeof beta) =>
-  browser.submit(page, '/settings/current-business', { business: business.id });
+  browser.submit(page, '/consent', { answer: 'switch', business: business.id });
 
 test('a platform app skips the screen and acts in the current business of the user', async () => {
   const { user, browser } = await arrive(world.acme, beta);
@@ -111,12 +111,24 @@ test('the business can be switched from the screen, which then asks about the ot
   assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
 
+test('Allow with another business chosen than the screen was about grants nothing, and asks about that one', async () => {
+  const { browser } = await arrive(world.acme, beta);
+  const page = await browser.open(world.authorizeUrl(askOpen));
+
+  const asked = await browser.submit(page, '/consent', { answer: 'allow', business: beta.id });
+  const answer = await browser.submit(asked, '/consent', { answer: 'allow', business: beta.id });
+
+  assert.equal(asked.leftTo, undefined);
+  assert.match(asked.text, /into <strong>Beta<\/strong>/);
+  assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Beta']);
+});
+
 test('the screen of a private app offers no other business', async () => {
   const { browser } = await arrive(world.acme, beta);
 
   const page = await browser.open(world.authorizeUrl());
 
-  assert.doesNotMatch(page.text, /action="\/settings\/current-business"/);
+  assert.doesNotMatch(page.text, /<select/);
 });
 
 test('a business that is not the user’s own cannot be switched to', async () => {
