@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
-const HTTP_SUITE = ['test/accounting', 'test/accounts', 'test/journeys', 'test/oauth', 'test/web'];
+const HTTP_SUITE = ['test/accounting', 'test/accounts', 'test/oauth', 'test/web'];
 const places = process.argv.slice(2);
 const { TEST_DATABASE_URL: given, ...env } = process.env;
 
@@ -13,13 +13,13 @@ process.exitCode = places.length > 0 ? run(places, process.env) : await runAll()
 async function runAll() {
   console.log('On SQLite:');
   const onSqlite = run(['test'], env);
-  const postgres = given ? { url: given, stop: async () => {} } : await startPostgres();
+  const postgres = given ? { url: given, remove: async () => {} } : await startPostgres();
   try {
     await makeTemplate(postgres.url);
     console.log('On PostgreSQL:');
     return onSqlite || run(HTTP_SUITE, { ...env, TEST_DATABASE_URL: postgres.url });
   } finally {
-    await postgres.stop();
+    await postgres.remove();
   }
 }
 

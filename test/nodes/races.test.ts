@@ -10,7 +10,7 @@ const WAYS = 50;
 
 const postgres = await startPostgres();
 await makeTemplate(postgres.url);
-after(() => postgres.stop());
+after(() => postgres.remove());
 const { clients, addApp, ada } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE));
 const [first, second, third] = clients as [Client, Client, Client];
 /** A first-party app, which needs no one to click Allow two hundred times. */

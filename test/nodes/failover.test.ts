@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { Client, Tokens } from '../support/client.ts';
+import { administer, databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { startNodes } from '../support/nodes.ts';
+import { makeTemplate, newStandby, startPostgres } from '../support/postgres-server.ts';
+
+/** A client that goes on refreshing with what it holds, and remembers what it was told. */
+interface Refresher {
+  tokens: Tokens;
+  answered: number;
+  refused: string[];
+  longestGap: number;
+}
+
+const CLIENTS = 6;
+
+for (const [kind, synchronous] of [
+  ['a synchronous standby, which has all that was acknowledged', true],
+  ['an asynchronous standby, which may lag', false],
+] as const) {
+  test(`after a failover to ${kind}, every client goes on refreshing with the token it holds`, async () => {
+    const { primary, standby, url } = await startPair(synchronous);
+    const { clients, addApp, ada } = await startNodes(2, url);
+    const [client, other] = clients as [Client, Client];
+    const app = await addApp({ name: 'Shop' });
+    const credentials = { client_id: app.id, client_secret: app.secret };
+    const browser = await client.signedIn(ada);
+    const connect = async (): Promise<Tokens> =>
+      (await client.exchange(await client.allow({ client_id: app.id }, browser), credentials)).body;
+    const journal = { exchanged: [] as Tokens[], revoked: [] as Tokens[] };
+    const refreshers: Refresher[] = [];
+    for (let i = 0; i < CLIENTS; i++) {
+      refreshers.push({ tokens: await connect(), answered: 0, refused: [], longestGap: 0 });
+    }
+
+    let isOver = false;
+    const load = refreshers.map(async (refresher, i) => {
+      let last = performance.now();
+      while (!isOver) {
+        const via = i % 2 === 0 ? client : other;
+        const answer = await via.refresh(refresher.tokens.refresh_token, credentials).catch(() => undefined);
+        if (answer?.status === 200) {
+          refresher.longestGap = Math.max(refresher.longestGap, performance.now() - last);
+          last = performance.now();
+          refresher.tokens = answer.body;
+          refresher.answered += 1;
+        } else if (answer && answer.status < 500) refresher.refused.push(answer.body.error_description);
+        await setTimeout(20);
+      }
+    });
+    const others = (async () => {
+      while (!isOver) {
+        const tokens = await connect().catch(() => undefined);
+        if (!tokens?.refresh_token) continue;
+        const revoked = await client.revoke(tokens.refresh_token).catch(() => undefined);
+        if (revoked?.status === 200) journal.revoked.push(tokens);
+        const kept = await connect().catch(() => undefined);
+        if (kept?.refresh_token) journal.exchanged.push(kept);
+      }
+    })();
+
+    await setTimeout(2000);
+    await primary.stop('SIGKILL');
+    await administer(standby.url, ['select pg_promote(true)']);
+    const before = refreshers.map(({ answered }) => answered);
+    while (refreshers.some(({ answered }, i) => answered < (before[i] ?? 0) + 5)) await setTimeout(50);
+    isOver = true;
+    await Promise.all([...load, others]);
+
+    assert.deepEqual(
+      refreshers.flatMap(({ refused }) => refused),
+      [],
+    );
+    const gap = Math.max(...refreshers.map(({ longestGap }) => longestGap));
+    assert.ok(gap < 30_000, `the gap was ${Math.round(gap)} ms`);
+    if (synchronous) {
+      assert.ok(journal.exchanged.length > 5 && journal.revoked.length > 5, JSON.stringify(journal).slice(0, 200));
+      for (const { access_token } of journal.exchanged) {
+        assert.equal((await other.listInvoices(access_token)).status, 200, 'what was exchanged still is');
+      }
+      for (const { refresh_token } of journal.revoked) {
+        const answer = await other.refresh(refresh_token, credentials);
+        assert.match(answer.body.error_description, /revoked_by_app/);
+      }
+    }
+  });
+}
+
+/** Two real servers, of which the second follows the first; the nodes know both. */
+async function startPair(synchronous: boolean) {
+  const primary = await startPostgres();
+  after(() => primary.remove());
+  await makeTemplate(primary.url);
+  await primary.stop();
+  const standby = await newStandby(primary);
+  after(() => standby.remove());
+  const starting = primary.start(synchronous ? ['synchronous_standby_names=*'] : []);
+  await standby.start([]);
+  await starting;
+  const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`;
+  const url = databaseUrl(primary.url, TEMPLATE).replace(`127.0.0.1:${primary.port}`, hosts);
+  return { primary, standby, url };
+}
