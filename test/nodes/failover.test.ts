@@ -20,7 +20,7 @@ for (const [kind, synchronous] of [
   ['a synchronous standby, which has all that was acknowledged', true],
   ['an asynchronous standby, which may lag', false],
 ] as const) {
-  test(`after a failover to ${kind}, every client goes on refreshing with the token it holds`, async () => {
+  test(`after a failover to ${kind}, every client goes on refreshing with the token it holds`, async (context) => {
     const { primary, standby, url } = await startPair(synchronous);
     const { clients, addApp, ada } = await startNodes(2, url);
     const [client, other] = clients as [Client, Client];
@@ -74,6 +74,9 @@ for (const [kind, synchronous] of [
       [],
     );
     const gap = Math.max(...refreshers.map(({ longestGap }) => longestGap));
+    context.diagnostic(
+      `longest gap ${Math.round(gap)} ms, ${journal.exchanged.length} exchanges, ${journal.revoked.length} revocations`,
+    );
     assert.ok(gap < 30_000, `the gap was ${Math.round(gap)} ms`);
     if (synchronous) {
       assert.ok(journal.exchanged.length > 5 && journal.revoked.length > 5, JSON.stringify(journal).slice(0, 200));

@@ -123,7 +123,8 @@ async function connect(pools: Pools): Promise<pg.PoolClient> {
       failure = error;
     }
   }
-  throw new StorageUnavailable('No writable PostgreSQL can be reached.', { cause: failure });
+  const reason = failure instanceof Error ? failure.message : String(failure);
+  throw new StorageUnavailable(`No writable PostgreSQL can be reached: ${reason}.`, { cause: failure });
 }
 
 function dialect(pools: Pools): Dialect {

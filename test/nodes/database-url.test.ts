@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { newCommandLine } from '../support/command-line.ts';
+import { administer, databaseUrl } from '../support/engines.ts';
+import { freePort } from '../support/ports.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+
+const cli = newCommandLine();
+const postgres = await startPostgres();
+after(() => postgres.remove());
+await administer(postgres.url, ['create database empty', 'create database foreign_one', 'create database newer']);
+await administer(databaseUrl(postgres.url, 'foreign_one'), ['create table users (id int)']);
+const empty = databaseUrl(postgres.url, 'empty');
+const newer = databaseUrl(postgres.url, 'newer');
+const env = { BASE_URL: `http://127.0.0.1:${await freePort()}`, CONSENT_URL: `http://127.0.0.1:${await freePort()}` };
+
+const WRONG: [what: string, url: string, sentence: RegExp][] = [
+  ['of an unknown kind', 'mysql://localhost/x', /DATABASE_URL must start with sqlite: or postgres:/],
+  ['without a database', 'postgres://localhost:5432', /DATABASE_URL must look like postgres:/],
+  [
+    'with a wrong password',
+    postgres.url.replace(':gatehouse@', ':wrong@'),
+    /password authentication failed.*DATABASE_URL/,
+  ],
+  ['of a database that does not exist', databaseUrl(postgres.url, 'nowhere'), /"nowhere" does not exist.*DATABASE_URL/],
+  ['that nobody listens on', `postgres://a:b@127.0.0.1:${await freePort()}/x`, /ECONNREFUSED.*DATABASE_URL/],
+  ['with a pool_size of nothing', `${empty}?pool_size=0`, /DATABASE_URL.*pool_size/],
+  ['of a database that is not up to date', empty, /not up to date.*gatehouse -- migrate/],
+  ['of another program’s database', databaseUrl(postgres.url, 'foreign_one'), /not Gatehouse's.*users/],
+];
+
+for (const [what, DATABASE_URL, sentence] of WRONG) {
+  test(`serve refuses a DATABASE_URL ${what} with one sentence, and exit 1`, async () => {
+    const { status, stderr } = await cli.run(['serve'], { env: { ...env, DATABASE_URL } });
+
+    assert.equal(status, 1);
+    assert.match(stderr, sentence);
+    assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+  });
+}
+
+test('migrate refuses another program’s database and changes nothing in it', async () => {
+  const DATABASE_URL = databaseUrl(postgres.url, 'foreign_one');
+
+  const { status, stderr } = await cli.run(['migrate'], { env: { DATABASE_URL } });
+
+  assert.equal(status, 1);
+  assert.match(stderr, /not Gatehouse's/);
+  await assert.rejects(administer(DATABASE_URL, ['select * from grants']), /does not exist/);
+});
+
+test('a database that a newer Gatehouse has changed is refused, and not guessed at', async () => {
+  await cli.json(['migrate'], { env: { DATABASE_URL: newer } });
+  await administer(newer, [`insert into migrations values ('999-from-the-future', 'now')`]);
+
+  for (const command of ['serve', 'migrate']) {
+    const { status, stderr } = await cli.run([command], { env: { ...env, DATABASE_URL: newer } });
+    assert.equal(status, 1);
+    assert.match(stderr, /newer Gatehouse \(999-from-the-future\)/);
+  }
+});
+
+test('two nodes may migrate the same empty database at once: one does it, and both end well', async () => {
+  await administer(postgres.url, ['create database twice']);
+  const given = { env: { DATABASE_URL: databaseUrl(postgres.url, 'twice') } };
+
+  const [one, two] = await Promise.all([cli.json(['migrate'], given), cli.json(['migrate'], given)]);
+
+  assert.deepEqual([...one.applied, ...two.applied], ['001-foundation']);
+});
+
+test('after migrate the command line and serve work on PostgreSQL as on SQLite', async () => {
+  const given = { env: { DATABASE_URL: databaseUrl(postgres.url, 'twice') } };
+
+  const business = await cli.json(['business', 'add', '--name', 'Acme'], given);
+  const { businesses } = await cli.json(['business', 'list'], given);
+
+  assert.deepEqual(
+    businesses.map(({ id }: { id: string }) => id),
+    [business.id],
+  );
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import pg from 'pg';
+import type { Answer, Client } from '../support/client.ts';
+import { administer, databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { startNodes } from '../support/nodes.ts';
+import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { newWireCutter } from '../support/wire-cutter.ts';
+
+const MOST_CONNECTIONS = 40;
+const postgres = await startPostgres([`max_connections=${MOST_CONNECTIONS}`, 'superuser_reserved_connections=0']);
+after(() => postgres.remove());
+await makeTemplate(postgres.url);
+const wire = await newWireCutter(postgres.port);
+const direct = databaseUrl(postgres.url, TEMPLATE);
+const { clients, storage } = await startNodes(1, direct.replace(`:${postgres.port}/`, `:${wire.port}/`));
+const [client] = clients as [Client];
+const browser = await client.signedIn();
+const grants = async () => (await storage.durable.selectFrom('grants').selectAll().orderBy('id').execute()).length;
+
+function assertUnavailable(answer: Answer): void {
+  assert.equal(answer.status, 503, JSON.stringify(answer.body));
+  assert.ok(Number(answer.headers.get('retry-after')) > 0);
+  assert.equal(answer.body.error, 'temporarily_unavailable');
+}
+
+async function untilReady(): Promise<void> {
+  while ((await client.get('/readyz')).status !== 200) await setTimeout(50);
+}
+
+const TROUBLES: [what: string, begin: () => Promise<void>, end: () => Promise<void>][] = [
+  ['is cut off', async () => wire.cut(), async () => wire.mend()],
+  ['is too slow to answer', async () => wire.stall(), async () => wire.mend()],
+  ['is restarted', () => postgres.stop(), () => postgres.start([`max_connections=${MOST_CONNECTIONS}`])],
+  ['was killed', () => postgres.stop('SIGKILL'), () => postgres.start([`max_connections=${MOST_CONNECTIONS}`])],
+];
+
+for (const [what, begin, end] of TROUBLES) {
+  test(`while the database ${what}, every answer is a 503 with no half state, and all is well afterwards`, async () => {
+    const { access_token, refresh_token } = await client.connect({}, browser);
+    const code = await client.allow({}, browser);
+    const page = await browser.open('/settings/account');
+
+    await begin();
+    const started = performance.now();
+    // Twice as many as there are connections: whoever has to wait is told so, and no queue builds up.
+    const asked = Array.from({ length: 10 }, () => [
+      client.refresh(refresh_token),
+      client.exchange(code),
+      client.revoke(access_token),
+      client.listInvoices(access_token),
+    ]).flat();
+    const answers = await Promise.all(asked);
+    const took = performance.now() - started;
+    const [ready, alive, pageAnswer] = await Promise.all([
+      client.get('/readyz'),
+      client.get('/healthz'),
+      browser.open('/settings/account'),
+    ]);
+    await end();
+    await untilReady();
+
+    answers.forEach(assertUnavailable);
+    assert.ok(took < 15_000, `${Math.round(took)} ms`);
+    assert.equal(ready.status, 503);
+    assert.equal(alive.status, 200);
+    assert.equal(page.status, 200);
+    assert.equal(pageAnswer.status, 503);
+    assert.equal((await client.listInvoices(access_token)).status, 200);
+    assert.equal((await client.refresh(refresh_token)).status, 200);
+    assert.equal((await client.exchange(code)).status, 200);
+  });
+}
+
+test('while the database has no connection to spare, answers are 503, and all is well afterwards', async () => {
+  const { access_token } = await client.connect({}, browser);
+  const before = await grants();
+  const hogs: pg.Client[] = [];
+  await administer(direct, [
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'gatehouse'`,
+  ]);
+  for (;;) {
+    const hog = new pg.Client({ connectionString: direct });
+    hog.on('error', () => {});
+    const isIn = await hog.connect().then(
+      () => true,
+      () => false,
+    );
+    if (!isIn) break;
+    hogs.push(hog);
+  }
+
+  const answers = await Promise.all(Array.from({ length: 20 }, () => client.listInvoices(access_token)));
+  await Promise.all(hogs.map((hog) => hog.end()));
+  await untilReady();
+
+  assert.ok(hogs.length > 0);
+  for (const { status } of answers) assert.ok(status === 503 || status === 200, String(status));
+  assert.ok(answers.some(({ status }) => status === 503));
+  assert.equal((await client.listInvoices(access_token)).status, 200);
+  assert.equal(await grants(), before);
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Client } from '../support/client.ts';
+import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { startNodes } from '../support/nodes.ts';
+import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+
+const postgres = await startPostgres();
+after(() => postgres.remove());
+await makeTemplate(postgres.url);
+const { nodes, clients } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE));
+
+/** As a load balancer does: a node to which no connection can be made is passed over. What was sent is never sent again. */
+async function viaSome<Result>(turn: number, ask: (client: Client) => Promise<Result>): Promise<Result> {
+  for (let i = 0; i < clients.length; i++) {
+    const client = clients[(turn + i) % clients.length];
+    try {
+      if (client) return await ask(client);
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause as { syscall?: string } | undefined) : undefined;
+      if (cause?.syscall !== 'connect') throw error;
+    }
+  }
+  throw new Error('no node takes connections');
+}
+
+test('a rolling restart of three nodes under load drops no request, and each node ends within ten seconds', async (context) => {
+  const [first] = clients as [Client];
+  const { access_token } = await first.connect();
+  let isOver = false;
+  let answered = 0;
+  const failures: string[] = [];
+  const load = Array.from({ length: 8 }, async (_, worker) => {
+    for (let turn = worker; !isOver; turn++) {
+      const outcome = await viaSome(turn, (client) => client.listInvoices(access_token)).then(
+        ({ status }) => String(status),
+        (error) => String(error.cause ?? error),
+      );
+      if (outcome === '200') answered += 1;
+      else failures.push(outcome);
+    }
+  });
+
+  const took: number[] = [];
+  for (const node of nodes) {
+    const started = performance.now();
+    assert.equal(await node.stop('SIGTERM'), 0);
+    took.push(performance.now() - started);
+    await node.start();
+  }
+  isOver = true;
+  await Promise.all(load);
+
+  context.diagnostic(`${answered} requests answered, ${failures.length} failed`);
+  assert.deepEqual(failures, []);
+  assert.ok(answered > 100);
+  for (const milliseconds of took) assert.ok(milliseconds < 10_000, `${Math.round(milliseconds)} ms`);
+});

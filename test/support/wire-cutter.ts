@@ -1,0 +1,56 @@
+import { connect, createServer, type Socket } from 'node:net';
+import { after } from 'node:test';
+
+/** Stands between a node and its database, and fails in the ways a network does. */
+export interface WireCutter {
+  port: number;
+  /** Connections are cut, and new ones refused at once. */
+  cut(): void;
+  /** Connections stay, and nothing comes through any more. */
+  stall(): void;
+  mend(): void;
+}
+
+export async function newWireCutter(target: number): Promise<WireCutter> {
+  const pairs = new Set<[Socket, Socket]>();
+  let state: 'whole' | 'cut' | 'stalled' = 'whole';
+  const server = createServer((near) => {
+    near.on('error', () => {});
+    if (state === 'cut') return near.destroy();
+    const far = connect(target, '127.0.0.1').on('error', () => {});
+    const pair: [Socket, Socket] = [near, far];
+    pairs.add(pair);
+    for (const [from, to] of [pair, [far, near] as const]) {
+      from.on('data', (bytes) => {
+        if (state !== 'stalled') to.write(bytes);
+      });
+      from.on('close', () => {
+        to.destroy();
+        pairs.delete(pair);
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const breakAll = () => {
+    for (const socket of [...pairs].flat()) socket.destroy();
+  };
+  after(() => {
+    breakAll();
+    server.close();
+  });
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    cut() {
+      state = 'cut';
+      breakAll();
+    },
+    stall() {
+      state = 'stalled';
+    },
+    mend() {
+      if (state === 'stalled') breakAll();
+      state = 'whole';
+    },
+  };
+}
