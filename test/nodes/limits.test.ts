@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import type { Client } from '../support/client.ts';
+import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { startNodes } from '../support/nodes.ts';
+import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+
+const PER_APP = 300;
+const postgres = await startPostgres();
+after(() => postgres.remove());
+await makeTemplate(postgres.url);
+const env = { LIMIT_PER_APP: String(PER_APP), LIMIT_WRONG_SECRETS: '5' };
+const { clients, addApp } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE), env);
+const at = (turn: number) => clients[turn % clients.length] as Client;
+
+test('wrong secrets are counted together, whichever node they are sent to [T6]', async () => {
+  const { id: client_id } = await addApp({ name: 'Guessed' });
+
+  const statuses: number[] = [];
+  for (let turn = 0; turn < 9; turn++) {
+    statuses.push((await at(turn).introspect('x', { client_id, client_secret: 'wrong' })).status);
+  }
+
+  assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429, 429, 429]);
+});
+
+test('a large limit holds across nodes to within one hundredth for each of them', async () => {
+  const { id: client_id, secret: client_secret } = await addApp({ name: 'Busy' });
+
+  const statuses: number[] = [];
+  for (let turn = 0; turn < PER_APP + 60; turn++) {
+    statuses.push((await at(turn).introspect('x', { client_id, client_secret })).status);
+  }
+
+  const allowed = statuses.filter((status) => status === 200).length;
+  assert.ok(allowed >= PER_APP - 9 && allowed <= PER_APP + 9, String(allowed));
+  assert.deepEqual(new Set(statuses), new Set([200, 429]));
+});
