@@ -25,6 +25,6 @@ async function runAll() {
 
 function run(where, variables) {
   const files = where.flatMap((place) => (place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.test.ts`)));
-  const options = ['--test', '--test-concurrency=2', ...files.sort()];
+  const options = ['--test', '--test-concurrency=3', ...files.sort()];
   return spawnSync(process.execPath, options, { stdio: 'inherit', env: variables }).status ?? 1;
 }

@@ -71,15 +71,15 @@ function guard(reply: FastifyReply, publicUrl: string): void {
 
 /**
  * Lets a node go without dropping a request: it takes no new connections, answers what comes on the old ones and asks
- * each to be closed, and after a while closes those on which nothing came.
+ * each to be closed. It waits until all are, or until it has been patient enough with those on which nothing comes.
  */
 export async function drain(hosts: FastifyInstance[], patience: number): Promise<void> {
-  for (const host of hosts) {
+  const gone = hosts.map((host) => {
     host.draining = true;
     // Not `server.close()`: that would also cut connections on which a request may just be arriving.
-    Server.prototype.close.call(host.server);
-  }
-  await setTimeout(patience);
+    return new Promise((resolve) => Server.prototype.close.call(host.server, resolve));
+  });
+  await Promise.race([Promise.all(gone), setTimeout(patience, undefined, { ref: false })]);
 }
 
 export async function listen(host: FastifyInstance, { host: name, port }: Address, setting: string): Promise<void> {

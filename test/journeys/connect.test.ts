@@ -116,6 +116,7 @@ test('a person connects an app without JavaScript, with the keyboard alone', asy
   const { page } = await chromium.newPage({ javaScriptEnabled: false });
 
   await page.goto(requestOf(thirdParty));
+  await page.locator('#email:focus').waitFor();
   await page.keyboard.type(cleo.email);
   await page.keyboard.press('Tab');
   await page.keyboard.type(PASSWORD);
