@@ -4,8 +4,8 @@ import { removeOldEvents } from './events/events.ts';
 import { type Clock, SECOND } from './lib/clock.ts';
 import { removeDeadGrants } from './oauth/grants.ts';
 import { removeExpiredRevocations } from './oauth/revoked-access-tokens.ts';
-import type { Database } from './storage/database.ts';
 import { removeExpiredCounters } from './storage/rate-limits.ts';
+import type { Database } from './storage/storage.ts';
 
 const EVERY = 5 * SECOND;
 const BATCH = 500;

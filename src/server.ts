@@ -8,9 +8,10 @@ import { type Clock, systemClock } from './lib/clock.ts';
 import { openKeyring } from './lib/keyring.ts';
 import { newRateLimit } from './lib/rate-limit.ts';
 import { mountOAuth } from './oauth/routes.ts';
-import { openStorage, type Storage } from './storage/database.ts';
+import { openStorage } from './storage/database.ts';
 import { StorageUnavailable } from './storage/errors.ts';
 import { prepare } from './storage/migrate.ts';
+import type { Storage } from './storage/storage.ts';
 import { mountApiHome, mountErrorDocs } from './web/api-pages.ts';
 import { mountWeb } from './web/routes.ts';
 

@@ -1,6 +1,6 @@
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
 export interface Business {

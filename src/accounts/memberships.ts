@@ -1,5 +1,5 @@
 import { FormError } from '../lib/errors.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import type { Role } from '../storage/tables.ts';
 
 export type { Role } from '../storage/tables.ts';

@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { findUser, type User } from './users.ts';
 

@@ -2,7 +2,7 @@ import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { hashPassword, isCommonPassword, isPassword } from '../lib/passwords.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
 export interface User {

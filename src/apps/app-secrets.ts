@@ -2,7 +2,7 @@ import { MINUTE } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { hashSecret, newSecret, sameText } from '../lib/secrets.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
 /** What can be told of a secret after the one time it was shown. */

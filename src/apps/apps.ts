@@ -1,7 +1,7 @@
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { addSecret } from './app-secrets.ts';
 import { readRedirectUris } from './redirect-uris.ts';

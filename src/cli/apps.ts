@@ -15,7 +15,7 @@ import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import { readScopes, SCOPES, scopeNames } from '../oauth/scopes.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 
 const APP = { value: 'ID', help: 'The app’s client_id', required: true };

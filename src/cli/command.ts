@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 import { readDatabaseUrl } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
-import { openStorage, type Storage } from '../storage/database.ts';
+import { openStorage } from '../storage/database.ts';
 import { prepare } from '../storage/migrate.ts';
+import type { Storage } from '../storage/storage.ts';
 
 /** One file of this folder is one or a few of these, about one noun. */
 export interface Command {

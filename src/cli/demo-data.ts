@@ -6,7 +6,7 @@ import { addUser, findUserByEmail, type NewUser } from '../accounts/users.ts';
 import { findApp, registerApp } from '../apps/apps.ts';
 import { DAY } from '../lib/clock.ts';
 import { readScopes } from '../oauth/scopes.ts';
-import type { Database, Storage } from '../storage/database.ts';
+import type { Database, Storage } from '../storage/storage.ts';
 
 /** The two demo apps know their own secrets, as any app does: in a file that only they read. */
 export interface DemoCredentials {

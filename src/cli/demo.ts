@@ -2,7 +2,7 @@ import { type DemoApp, startDemoApp } from '../../demo/app.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { startServer } from '../server.ts';
-import type { Storage } from '../storage/database.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from './demo-data.ts';
 import { untilStopped } from './serve.ts';

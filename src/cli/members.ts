@@ -2,7 +2,7 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { addMember, findMembership, removeMember, setRole } from '../accounts/memberships.ts';
 import { findUser } from '../accounts/users.ts';
 import { systemClock } from '../lib/clock.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
 
 const USER = { value: 'ID', help: 'The user’s id', required: true };

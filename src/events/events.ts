@@ -1,6 +1,6 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 
 /**
  * The outbox. What happened is recorded in the same transaction as the change itself, so that neither exists without

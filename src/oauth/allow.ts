@@ -1,5 +1,5 @@
 import type { Keyring } from '../lib/keyring.ts';
-import type { Storage } from '../storage/database.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { rememberConsent, scopesToAskHolding } from './consents.ts';
 import { createGrant, findGrant, type Grant } from './grants.ts';

@@ -1,7 +1,7 @@
 import { verifySecret } from '../apps/app-secrets.ts';
 import { type App, findApp } from '../apps/apps.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Database, Storage } from '../storage/database.ts';
+import type { Database, Storage } from '../storage/storage.ts';
 import { AppNotAuthenticated, OAuthError } from './errors.ts';
 
 /** What a request says of the app that sends it. */

@@ -1,6 +1,6 @@
 import { type App, findApp } from '../apps/apps.ts';
 import { isRegistered } from '../apps/redirect-uris.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import { type Callback, CallbackError, UntrustedRequest } from './errors.ts';
 import { isChallenge } from './pkce.ts';
 import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';

@@ -1,7 +1,7 @@
 import { ApiError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import { explain } from './grant-reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
 import { describeUnproven, proveToken } from './token-proof.ts';

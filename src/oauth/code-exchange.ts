@@ -1,7 +1,7 @@
 import type { App } from '../apps/apps.ts';
 import { isRegistered } from '../apps/redirect-uris.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import type { Storage } from '../storage/database.ts';
+import type { Storage } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { type Grant, markExchanged, revokeGrant } from './grants.ts';

@@ -1,6 +1,6 @@
 import { listMemberships } from '../accounts/memberships.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
-import type { Database, Storage } from '../storage/database.ts';
+import type { Database, Storage } from '../storage/storage.ts';
 import { type ConsentParties, forgetConsent, listConsents } from './consents.ts';
 import { listLiveGrants, revokeGrantsBetween } from './grants.ts';
 import type { ScopeMask } from './scopes.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import { type ScopeMask, scopesBeyond } from './scopes.ts';
 
 /** What a user has allowed an app in a business: remembered until the user disconnects the app. */

@@ -1,7 +1,7 @@
 import { recordEvent } from '../events/events.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newSalt } from '../lib/secrets.ts';
-import type { Database, Storage } from '../storage/database.ts';
+import type { Database, Storage } from '../storage/storage.ts';
 import { deathOf, type Reason } from './grant-reasons.ts';
 import { type ScopeMask, scopeNames } from './scopes.ts';
 

@@ -1,6 +1,6 @@
 import type { App } from '../apps/apps.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import type { Storage } from '../storage/database.ts';
+import type { Storage } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { type Grant, revokeGrant, rotate } from './grants.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import type { OpenedToken } from './tokens.ts';
 
 /** The few access tokens that were ended before their hour was over, each forgotten once it is. */

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Storage } from '../storage/database.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { PresentedCredentials } from './app-authentication.ts';
 import { readAuthorizationRequest } from './authorization-request.ts';
 import { type Access, readAccess } from './bearer.ts';

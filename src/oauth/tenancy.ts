@@ -1,7 +1,7 @@
 import { findCurrentMembership, findMembership, type Membership } from '../accounts/memberships.ts';
 import type { User } from '../accounts/users.ts';
 import type { App } from '../apps/apps.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 
 /**
  * The one business that a token will act in. A private app acts only in the business that owns it; any other app acts

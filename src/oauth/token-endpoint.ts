@@ -1,6 +1,6 @@
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Storage } from '../storage/database.ts';
+import type { Storage } from '../storage/storage.ts';
 import { identifyApp, type PresentedCredentials } from './app-authentication.ts';
 import { exchangeCode } from './code-exchange.ts';
 import { OAuthError } from './errors.ts';

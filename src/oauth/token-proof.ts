@@ -1,5 +1,5 @@
 import type { Keyring } from '../lib/keyring.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database } from '../storage/storage.ts';
 import { findGrant, type Grant } from './grants.ts';
 import { isGenuine, kindOf, type OpenedToken, openToken, type TokenKind } from './tokens.ts';
 

@@ -1,10 +1,9 @@
 import type { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import type { ColumnTypes, Database, Storage } from './database.ts';
 import { StorageRefused, StorageUnavailable } from './errors.ts';
 import { foundation } from './migrations/001-foundation.ts';
-
-export type Change = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
+import type { Change } from './migrations/change.ts';
+import type { Database, Storage } from './storage.ts';
 
 /** In order, forwards only. A change that has been released is never edited. */
 const CHANGES: Record<string, Change> = { '001-foundation': foundation };

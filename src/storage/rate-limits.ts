@@ -1,5 +1,5 @@
 import { systemClock } from '../lib/clock.ts';
-import type { Database } from './database.ts';
+import type { Database } from './storage.ts';
 
 /** What the nodes count together is forgotten when its window is over. These windows run on the real clock. */
 export async function removeExpiredCounters(db: Database, limit: number): Promise<number> {

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
 import { addBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
-import { type Database, openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/database.ts';
 import { StorageUnavailable } from '../../src/storage/errors.ts';
 import { migrate } from '../../src/storage/migrate.ts';
+import type { Database } from '../../src/storage/storage.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const url = `sqlite:${join(folder, 'gatehouse.db')}`;

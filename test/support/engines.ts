@@ -3,7 +3,7 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
-import type { Storage } from '../../src/storage/database.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 
 /** A database of a test's own, and what a test may do to it from outside. No test knows which engine it is. */
 export interface TestDatabase {

@@ -5,7 +5,7 @@ import { addMember, type Role } from '../../src/accounts/memberships.ts';
 import { addUser, type User } from '../../src/accounts/users.ts';
 import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
 import { readScopes } from '../../src/oauth/scopes.ts';
-import type { Storage } from '../../src/storage/database.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 
 export const PASSWORD = 'correct horse battery';
 export const REDIRECT_URI = 'https://ledger.example/callback';

@@ -13,8 +13,8 @@ import pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { SECOND } from '../../lib/clock.ts';
 import { sha256 } from '../../lib/secrets.ts';
-import type { Storage } from '../database.ts';
 import { StorageUnavailable } from '../errors.ts';
+import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 import { type PostgresTarget, readPostgresUrl } from './postgres-target.ts';
 
@@ -128,37 +128,24 @@ async function connect(pools: Pools): Promise<pg.PoolClient> {
 }
 
 function dialect(pools: Pools): Dialect {
-  const clients = new WeakMap<DatabaseConnection, Held>();
-  const run = (connection: DatabaseConnection, text: string) => held(connection).client.query(text).catch(fail);
-  const held = (connection: DatabaseConnection): Held => {
-    const known = clients.get(connection);
-    if (!known) throw new Error('This connection is not one of ours.');
-    return known;
-  };
   const driver: Driver = {
     async init() {},
     async acquireConnection() {
-      const holding = { client: await connect(pools), isBroken: false };
-      const connection = connectionOf(holding);
-      clients.set(connection, holding);
-      return connection;
+      return hold(await connect(pools));
     },
     async releaseConnection(connection) {
-      const { client, isBroken } = held(connection);
+      const { client, isBroken } = connection as HeldConnection;
       client.release(isBroken);
     },
     async beginTransaction(connection) {
-      await run(connection, 'begin');
+      await (connection as HeldConnection).run('begin');
     },
     async commitTransaction(connection) {
-      await run(connection, 'commit');
+      await (connection as HeldConnection).run('commit');
     },
+    // A connection that cannot even roll back is thrown away, and the server rolls back by itself.
     async rollbackTransaction(connection) {
-      const holding = held(connection);
-      // A connection that cannot even roll back is thrown away, and the server rolls back by itself.
-      await holding.client.query('rollback').catch(() => {
-        holding.isBroken = true;
-      });
+      await (connection as HeldConnection).run('rollback').catch(() => {});
     },
     async destroy() {},
   };
@@ -170,38 +157,43 @@ function dialect(pools: Pools): Dialect {
   };
 }
 
-interface Held {
+interface HeldConnection extends DatabaseConnection {
   client: pg.PoolClient;
+  /** Its last statement met trouble of the server's: nobody else should be given it. */
   isBroken: boolean;
+  run(query: string | pg.QueryConfig): Promise<pg.QueryResult>;
 }
 
-function connectionOf(holding: Held): DatabaseConnection {
-  return {
-    async executeQuery<Result>({ sql: text, parameters }: CompiledQuery) {
+function hold(client: pg.PoolClient): HeldConnection {
+  const held: HeldConnection = {
+    client,
+    isBroken: false,
+    async run(query) {
       try {
-        const query = { name: nameOf(text), text, values: [...parameters] };
-        const { rows, rowCount } = await holding.client.query(query);
-        return { rows: rows as Result[], numAffectedRows: BigInt(rowCount ?? 0) };
+        return await client.query(query);
       } catch (error) {
         const translated = translate(error);
-        if (translated instanceof StorageUnavailable) holding.isBroken = true;
+        if (translated instanceof StorageUnavailable) held.isBroken = true;
         throw translated;
       }
+    },
+    async executeQuery<Result>({ sql: text, parameters }: CompiledQuery) {
+      const { rows, rowCount } = await held.run({ name: nameOf(text), text, values: [...parameters] });
+      return { rows: rows as Result[], numAffectedRows: BigInt(rowCount ?? 0) };
     },
     streamQuery() {
       throw new Error('Nothing here streams: every list is read page by page.');
     },
   };
+  return held;
 }
 
-async function queryOnce(pools: Pools, query: pg.QueryConfig) {
-  const client = await connect(pools);
+async function queryOnce(pools: Pools, query: pg.QueryConfig): Promise<pg.QueryResult> {
+  const held = hold(await connect(pools));
   try {
-    return await client.query(query);
-  } catch (error) {
-    return fail(error);
+    return await held.run(query);
   } finally {
-    client.release();
+    held.client.release(held.isBroken);
   }
 }
 
@@ -226,8 +218,4 @@ function translate(error: unknown): unknown {
   // What has no SQLSTATE never came from the server: a refused or broken connection, a time limit.
   if (isSqlState && !UNAVAILABLE.test(code)) return error;
   return new StorageUnavailable('PostgreSQL is not available.', { cause: error });
-}
-
-function fail(error: unknown): never {
-  throw translate(error);
 }

@@ -12,8 +12,8 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
-import type { Storage } from '../database.ts';
 import { StorageRefused, StorageUnavailable } from '../errors.ts';
+import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 
 /** How long a writer waits for another process (the command line, a backup) to finish. */

@@ -1,4 +1,4 @@
-import type { Change } from '../migrate.ts';
+import type { Change } from './change.ts';
 
 export const foundation: Change = async (db, types) => {
   const tables: Change[] = [accounts, sessions, apps, grants, consents, events, invoices, rateLimits];

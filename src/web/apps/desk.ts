@@ -17,10 +17,8 @@ export type Desk = ReturnType<typeof openDesk>;
 export function openDesk(parts: WebParts, section: AppSection) {
   const db = parts.storage.durable;
 
-  function show(reply: FastifyReply, { at }: Entry, body: Html, status = 200): FastifyReply {
-    const { platformName } = parts;
-    return sendPage(reply, { title: section.title, platformName, width: 'wide', at, body }, { status });
-  }
+  const show = (reply: FastifyReply, { at }: Entry, body: Html, status = 200): FastifyReply =>
+    sendPage(reply, { title: section.title, platformName: parts.platformName, width: 'wide', at, body }, { status });
 
   async function enterToChange(request: FastifyRequest): Promise<Entry> {
     const entry = await section.enter(request);

@@ -1,0 +1,36 @@
+import type { Kysely, RawBuilder } from 'kysely';
+import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import type { Tables } from './tables.ts';
+
+export type Database = Kysely<Tables>;
+
+/**
+ * The same database twice, by what a write may lose in a power cut. `durable` answers only once the write is on disk;
+ * `recoverable` may answer before, and is for the rotation of a refresh token alone, which heals itself.
+ */
+export interface Storage {
+  durable: Database;
+  recoverable: Database;
+  types: ColumnTypes;
+  /** Whether starting brings the tables up to date; where many nodes share a database, an operator decides when. */
+  migratesItself: boolean;
+  /** Runs its work as one: all of it is kept, or none. */
+  atomically<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
+  /** Throws if the database cannot be asked anything just now. */
+  check(): Promise<void>;
+  /** Counts across all nodes; undefined where there is only one. */
+  newSharedCounter?(limit: { name: string; points: number; seconds: number }): RateLimiterAbstract;
+  close(): Promise<void>;
+}
+
+/** What the engines call their column types. */
+export interface ColumnTypes {
+  id: RawBuilder<unknown>;
+  bytes: RawBuilder<unknown>;
+  integer: RawBuilder<unknown>;
+  time: RawBuilder<unknown>;
+  /** An integer of any size, which arrives as text. */
+  amount: RawBuilder<unknown>;
+  /** What follows the definition of a table whose rows are updated often. */
+  updatedInPlace: RawBuilder<unknown>;
+}
