@@ -29,7 +29,9 @@ export function newRateLimit({ points, seconds }: Limit, shared?: RateLimiterAbs
   const step = Math.max(1, Math.floor(points / 100));
   const counter = shared ? inSteps(shared, step, seconds) : new RateLimiterMemory({ points, duration: seconds });
   const reached = new RateLimiterMemory({ points, duration: seconds });
-  const close = (key: string, { msBeforeNext }: RateLimiterRes) => reached.block(key, msBeforeNext / SECOND);
+  // At least a second: to the library, a block of no time at all is one without end.
+  const close = (key: string, { msBeforeNext }: RateLimiterRes) =>
+    reached.block(key, Math.max(1, Math.ceil(msBeforeNext / SECOND)));
 
   async function check(key: string): Promise<void> {
     const used = await reached.get(key);
@@ -70,6 +72,6 @@ function inSteps(shared: RateLimiterAbstract, step: number, seconds: number) {
 }
 
 function refuse(reason: unknown): never {
-  if (reason instanceof RateLimiterRes) throw new TooManyRequests(Math.ceil(reason.msBeforeNext / SECOND));
+  if (reason instanceof RateLimiterRes) throw new TooManyRequests(Math.max(1, Math.ceil(reason.msBeforeNext / SECOND)));
   throw reason;
 }
