@@ -20,20 +20,26 @@ const REMOVALS = [
 ];
 
 /** Batch after batch until nothing is left; between two of them everyone else has their turn at the database. */
-export async function cleanUp(db: Database, now: number): Promise<void> {
+export async function cleanUp(db: Database, now: number, goesOn: () => boolean = () => true): Promise<void> {
   for (const remove of REMOVALS) {
-    while ((await remove(db, BATCH, now)) === BATCH) await setImmediate();
+    while (goesOn() && (await remove(db, BATCH, now)) === BATCH) await setImmediate();
   }
 }
 
 /** A little at a time, for as long as the server runs. Returns how to stop. */
 export function keepClean(db: Database, clock: Clock, report: (error: unknown) => void): () => Promise<void> {
-  let work = Promise.resolve();
+  let work: Promise<void> | undefined;
+  let isStopped = false;
   const timer = setInterval(() => {
-    work = work.then(() => cleanUp(db, clock())).catch(report);
+    work ??= cleanUp(db, clock(), () => !isStopped)
+      .catch(report)
+      .finally(() => {
+        work = undefined;
+      });
   }, EVERY);
   timer.unref();
   return async () => {
+    isStopped = true;
     clearInterval(timer);
     await work;
   };

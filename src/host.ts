@@ -14,6 +14,7 @@ import { sendPage } from './web/layout.ts';
 import { notFound, PageRefused, SignInNeeded } from './web/refusals.ts';
 
 const BODY_LIMIT = 64 * 1024;
+const FINISH_WITHIN = 5 * SECOND;
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -80,6 +81,14 @@ export async function drain(hosts: FastifyInstance[], patience: number): Promise
     return new Promise((resolve) => Server.prototype.close.call(host.server, resolve));
   });
   await Promise.race([Promise.all(gone), setTimeout(patience, undefined, { ref: false })]);
+}
+
+/** Requests that have begun are finished, but no client can keep a node from ending by never sending the rest of one. */
+export async function finish(hosts: FastifyInstance[]): Promise<void> {
+  const closed = Promise.all(hosts.map((host) => host.close()));
+  await Promise.race([closed, setTimeout(FINISH_WITHIN, undefined, { ref: false })]);
+  for (const host of hosts) host.server.closeAllConnections();
+  await closed;
 }
 
 export async function listen(host: FastifyInstance, { host: name, port }: Address, setting: string): Promise<void> {

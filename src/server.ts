@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { mountAccounting } from './accounting/routes.ts';
 import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
-import { drain, listen, newHost, readForms, readJsonAndForms } from './host.ts';
+import { drain, finish, listen, newHost, readForms, readJsonAndForms } from './host.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { openKeyring } from './lib/keyring.ts';
 import { newRateLimit } from './lib/rate-limit.ts';
@@ -32,8 +32,9 @@ export async function startServer(settings: Settings, clock: Clock = systemClock
 
   const stopCleaning = keepClean(storage.durable, clock, (error) => api.log.error(error));
   const close = async (patience = 0) => {
-    if (patience > 0) await drain([...new Set([api, web])], patience);
-    await Promise.all([api.close(), web.close()]);
+    const hosts = [...new Set([api, web])];
+    if (patience > 0) await drain(hosts, patience);
+    await finish(hosts);
     await stopCleaning();
     await storage.close();
   };

@@ -100,7 +100,11 @@ export async function removeExpiredSessions(db: Database, limit: number, now: nu
     .where('expires_at', '<=', now)
     .orderBy('expires_at')
     .limit(limit);
-  const result = await db.deleteFrom('sessions').where('id_hash', 'in', expired).executeTakeFirst();
+  const result = await db
+    .deleteFrom('sessions')
+    .where('id_hash', 'in', expired)
+    .where('expires_at', '<=', now)
+    .executeTakeFirst();
   return Number(result.numDeletedRows);
 }
 

@@ -15,19 +15,21 @@ export const serveCommand: Command = {
   async run(_, env) {
     const settings = readSettings(env);
     const server = await startServer(settings);
-    await refuseDemoData(server, settings);
-    console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
-    await untilStopped();
-    await server.close(PATIENCE);
+    try {
+      await refuseDemoData(server, settings);
+      console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
+      await untilStopped();
+    } finally {
+      await server.close(PATIENCE);
+    }
     return undefined;
   },
 };
 
 /** The demo's passwords are printed for everyone to read. */
-async function refuseDemoData({ storage, close }: RunningServer, { baseUrl }: Settings): Promise<void> {
+async function refuseDemoData({ storage }: RunningServer, { baseUrl }: Settings): Promise<void> {
   const isPublic = baseUrl.startsWith('https:');
   if (!isPublic || !(await findUserByEmail(storage.durable, DEMO_USERS.admin.email))) return;
-  await close();
   throw new SettingRefused(
     'DATABASE_URL names a database with the demo in it, and its passwords are public. Use another.',
   );

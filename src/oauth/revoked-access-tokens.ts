@@ -26,6 +26,7 @@ export async function removeExpiredRevocations(db: Database, limit: number, now:
   const result = await db
     .deleteFrom('revoked_access_tokens')
     .where(({ eb, refTuple }) => eb(refTuple('grant_id', 'rotation'), 'in', expired.$asTuple('grant_id', 'rotation')))
+    .where('expires_at', '<=', now)
     .executeTakeFirst();
   return Number(result.numDeletedRows);
 }

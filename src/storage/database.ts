@@ -1,10 +1,10 @@
 import { openPostgres } from './dialects/postgres.ts';
 import { openSqlite } from './dialects/sqlite.ts';
 import { StorageRefused } from './errors.ts';
-import type { Storage } from './storage.ts';
+import type { Haste, Storage } from './storage.ts';
 
-export function openStorage(url: string): Storage {
+export function openStorage(url: string, haste: Haste = 'serving'): Storage {
   if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length));
-  if (/^postgres(ql)?:/.test(url)) return openPostgres(url);
+  if (/^postgres(ql)?:/.test(url)) return openPostgres(url, haste);
   throw new StorageRefused(`DATABASE_URL must start with sqlite: or postgres: (it starts with ${url.split(':')[0]}).`);
 }

@@ -1,4 +1,4 @@
-/** The database could not do it now: nothing was written, and the caller may try again. */
+/** The database could not do it now, or could not say that it did. The caller may try again. */
 export class StorageUnavailable extends Error {}
 
 /** The address makes no sense, or what it points at cannot be used. */

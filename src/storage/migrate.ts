@@ -47,7 +47,8 @@ export async function migrate(storage: Storage): Promise<string[]> {
 }
 
 async function listApplied(db: Database): Promise<string[]> {
-  const tables = await db.introspection.getTables().catch(refuse);
+  const all = await db.introspection.getTables().catch(refuse);
+  const tables = all.filter(({ schema }) => schema === undefined || schema === 'public');
   const ours = tables.find(({ name }) => name === TABLE);
   if (!ours) {
     const taken = tables.find(({ name }) => name === 'grants' || name === 'users');

@@ -23,6 +23,9 @@ export interface Storage {
   close(): Promise<void>;
 }
 
+/** While serving, a database in trouble is given up on within seconds; a migration takes as long as it takes. */
+export type Haste = 'serving' | 'migrating';
+
 /** What the engines call their column types. */
 export interface ColumnTypes {
   id: RawBuilder<unknown>;

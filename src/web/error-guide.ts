@@ -120,7 +120,7 @@ const GUIDE = new Map<string, Explanation>([
   [
     'temporarily_unavailable',
     {
-      meaning: 'The database cannot be reached. Nothing was changed.',
+      meaning: 'The database cannot be reached.',
       remedies: ['Try again after as many seconds as Retry-After says. A refresh can be repeated safely.'],
     },
   ],

@@ -47,7 +47,7 @@ function describe(error: unknown): Description {
     return { status: 429, title: 'Too many requests', body: html`<p>${error.message}</p>`, headers };
   }
   if (error instanceof StorageUnavailable) {
-    const body = html`<p>Nothing was changed. Try again in a moment.</p>`;
+    const body = html`<p>Try again in a moment.</p>`;
     return { status: 503, title: 'Not available just now', body, headers: { 'retry-after': '1' } };
   }
   return describeUnreadable((error as { statusCode?: number }).statusCode ?? 500);

@@ -20,7 +20,9 @@ for (const [kind, synchronous] of [
   ['a synchronous standby, which has all that was acknowledged', true],
   ['an asynchronous standby, which may lag', false],
 ] as const) {
-  test(`after a failover to ${kind}, every client goes on refreshing with the token it holds`, async (context) => {
+  test(`after a failover to ${kind}, every client goes on refreshing with the token it holds`, {
+    timeout: 120_000,
+  }, async (context) => {
     const { primary, standby, url } = await startPair(synchronous);
     const { clients, addApp, ada } = await startNodes(2, url);
     const [client, other] = clients as [Client, Client];
@@ -61,7 +63,7 @@ for (const [kind, synchronous] of [
       }
     })();
 
-    await setTimeout(2000);
+    while (journal.exchanged.length < 8 || journal.revoked.length < 8) await setTimeout(20);
     await primary.stop('SIGKILL');
     await administer(standby.url, ['select pg_promote(true)']);
     const before = refreshers.map(({ answered }) => answered);
@@ -79,7 +81,6 @@ for (const [kind, synchronous] of [
     );
     assert.ok(gap < 30_000, `the gap was ${Math.round(gap)} ms`);
     if (synchronous) {
-      assert.ok(journal.exchanged.length > 5 && journal.revoked.length > 5, JSON.stringify(journal).slice(0, 200));
       for (const { access_token } of journal.exchanged) {
         assert.equal((await other.listInvoices(access_token)).status, 200, 'what was exchanged still is');
       }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
+import { openStorage } from '../../src/storage/database.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { administer, databaseUrl, TEMPLATE } from '../support/engines.ts';
 import { startNodes } from '../support/nodes.ts';
@@ -14,7 +15,9 @@ after(() => postgres.remove());
 await makeTemplate(postgres.url);
 const wire = await newWireCutter(postgres.port);
 const direct = databaseUrl(postgres.url, TEMPLATE);
-const { clients, storage } = await startNodes(1, direct.replace(`:${postgres.port}/`, `:${wire.port}/`));
+const { clients } = await startNodes(1, direct.replace(`:${postgres.port}/`, `:${wire.port}/`));
+const storage = openStorage(direct);
+after(() => storage.close());
 const [client] = clients as [Client];
 const browser = await client.signedIn();
 const grants = async () => (await storage.durable.selectFrom('grants').selectAll().orderBy('id').execute()).length;
@@ -29,15 +32,25 @@ async function untilReady(): Promise<void> {
   while ((await client.get('/readyz')).status !== 200) await setTimeout(50);
 }
 
+/** Whether a write through the node is there for everyone else: no connection came back with something left open. */
+async function assertKept(access_token: string): Promise<void> {
+  const before = (await storage.durable.selectFrom('revoked_access_tokens').selectAll().execute()).length;
+  assert.equal((await client.revoke(access_token)).status, 200);
+  assert.equal((await storage.durable.selectFrom('revoked_access_tokens').selectAll().execute()).length, before + 1);
+}
+
 const TROUBLES: [what: string, begin: () => Promise<void>, end: () => Promise<void>][] = [
   ['is cut off', async () => wire.cut(), async () => wire.mend()],
   ['is too slow to answer', async () => wire.stall(), async () => wire.mend()],
+  ['answers far too late', async () => wire.stall(), async () => wire.resume()],
   ['is restarted', () => postgres.stop(), () => postgres.start([`max_connections=${MOST_CONNECTIONS}`])],
   ['was killed', () => postgres.stop('SIGKILL'), () => postgres.start([`max_connections=${MOST_CONNECTIONS}`])],
 ];
 
 for (const [what, begin, end] of TROUBLES) {
-  test(`while the database ${what}, every answer is a 503 with no half state, and all is well afterwards`, async () => {
+  test(`while the database ${what}, every answer is a 503 with no half state, and all is well afterwards`, {
+    timeout: 60_000,
+  }, async () => {
     const { access_token, refresh_token } = await client.connect({}, browser);
     const code = await client.allow({}, browser);
     const page = await browser.open('/settings/account');
@@ -70,10 +83,13 @@ for (const [what, begin, end] of TROUBLES) {
     assert.equal((await client.listInvoices(access_token)).status, 200);
     assert.equal((await client.refresh(refresh_token)).status, 200);
     assert.equal((await client.exchange(code)).status, 200);
+    await assertKept((await client.connect({}, browser)).access_token);
   });
 }
 
-test('while the database has no connection to spare, answers are 503, and all is well afterwards', async () => {
+test('while the database has no connection to spare, answers are 503, and all is well afterwards', {
+  timeout: 60_000,
+}, async () => {
   const { access_token } = await client.connect({}, browser);
   const before = await grants();
   const hogs: pg.Client[] = [];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Answer, Client, Tokens } from '../support/client.ts';
 import { databaseUrl, TEMPLATE } from '../support/engines.ts';
-import { startNodes } from '../support/nodes.ts';
+import { type Node, startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 
 const ROUNDS = 200;
@@ -11,7 +11,7 @@ const WAYS = 50;
 const postgres = await startPostgres();
 await makeTemplate(postgres.url);
 after(() => postgres.remove());
-const { clients, addApp, ada } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE));
+const { nodes, clients, addApp, ada } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE));
 const [first, second, third] = clients as [Client, Client, Client];
 /** A first-party app, which needs no one to click Allow two hundred times. */
 const app = await addApp({ name: 'Racer' });
@@ -71,11 +71,27 @@ test('a token revoked through one node is refused by the others at the very next
   }
 });
 
-test('what one node answered is true on every other: consent, sign-in, secrets, limits', async () => {
-  const consented = await first.allow();
-  const exchanged = await second.exchange(consented);
-  const listed = await third.listInvoices(exchanged.body.access_token);
+/** The session of a browser, asked of another node than the one it signed in to. */
+async function openOn(node: Node, cookies: Map<string, string>, path: string): Promise<number> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  return (await fetch(node.web + path, { headers: { cookie }, redirect: 'manual' })).status;
+}
 
-  assert.equal(exchanged.status, 200);
+test('what one node answered is true on every other: sessions, consent, disconnecting', async () => {
+  const [, nodeB] = nodes as [Node, Node];
+  const visitor = await first.signedIn(ada);
+  const before = await openOn(nodeB, visitor.cookies, '/settings/account');
+  const { access_token, refresh_token } = (await second.exchange(await first.allow({}, visitor))).body;
+  const listed = await third.listInvoices(access_token);
+  const page = await visitor.open('/settings/connected-apps');
+  await visitor.submit(page, '/settings/connected-apps/disconnect');
+  const refused = await third.refresh(refresh_token);
+  const account = await visitor.open('/settings/account');
+  await visitor.submit(account, '/sign-out');
+  const after = await openOn(nodeB, visitor.cookies, '/settings/account');
+
+  assert.equal(before, 200);
   assert.equal(listed.status, 200);
+  assert.match(refused.body.error_description, /disconnected_by_user/);
+  assert.equal(after, 303);
 });

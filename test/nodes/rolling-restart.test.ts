@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { databaseUrl, TEMPLATE } from '../support/engines.ts';
@@ -24,7 +26,9 @@ async function viaSome<Result>(turn: number, ask: (client: Client) => Promise<Re
   throw new Error('no node takes connections');
 }
 
-test('a rolling restart of three nodes under load drops no request, and each node ends within ten seconds', async (context) => {
+test('a rolling restart of three nodes under load drops no request, and each node ends within ten seconds', {
+  timeout: 120_000,
+}, async (context) => {
   const [first] = clients as [Client];
   const { access_token } = await first.connect();
   let isOver = false;
@@ -55,4 +59,24 @@ test('a rolling restart of three nodes under load drops no request, and each nod
   assert.deepEqual(failures, []);
   assert.ok(answered > 100);
   for (const milliseconds of took) assert.ok(milliseconds < 10_000, `${Math.round(milliseconds)} ms`);
+});
+
+test('a client that never sends the rest of its request cannot keep a node from ending', {
+  timeout: 60_000,
+}, async () => {
+  const node = nodes[1];
+  assert.ok(node);
+  const { hostname, port } = new URL(node.api);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  socket.write(
+    'POST /api/v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+  );
+  await once(socket, 'connect');
+
+  const started = performance.now();
+  const code = await node.stop('SIGTERM');
+
+  assert.equal(code, 0);
+  assert.ok(performance.now() - started < 10_000);
+  socket.destroy();
 });

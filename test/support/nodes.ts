@@ -11,7 +11,8 @@ import { freePort } from './ports.ts';
 /** One node: the real `serve`, in a process of its own. */
 export interface Node {
   api: string;
-  process: ChildProcess;
+  web: string;
+  process: ChildProcess | undefined;
   start(): Promise<void>;
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -31,15 +32,20 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
   for (let i = 0; i < count; i++) {
     const port = i === 0 ? new URL(baseUrl).port : String(await freePort());
     const webPort = i === 0 ? new URL(consentUrl).port : String(await freePort());
-    nodes.push(newNode(`http://127.0.0.1:${port}`, { ...shared, LISTEN: port, CONSENT_LISTEN: webPort }));
+    nodes.push(
+      newNode(`http://127.0.0.1:${port}`, `http://localhost:${webPort}`, {
+        ...shared,
+        LISTEN: port,
+        CONSENT_LISTEN: webPort,
+      }),
+    );
   }
-  await Promise.all(nodes.map((node) => node.start()));
-
   const storage = openStorage(databaseUrl);
   after(async () => {
     await Promise.all(nodes.map((node) => node.stop('SIGKILL')));
     await storage.close();
   });
+  await Promise.all(nodes.map((node) => node.start()));
   const people = await settle(() => storage, Date.now);
   const browse = () => newBrowser(consentUrl, [baseUrl, consentUrl]);
   const clientOf = (node: Node) =>
@@ -47,10 +53,11 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
   return { nodes, storage, ...people, clients: nodes.map(clientOf) };
 }
 
-function newNode(api: string, env: Record<string, string>): Node {
+function newNode(api: string, web: string, env: Record<string, string>): Node {
   const node: Node = {
     api,
-    process: undefined as unknown as ChildProcess,
+    web,
+    process: undefined,
     async start() {
       node.process = spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
         env,
@@ -62,6 +69,7 @@ function newNode(api: string, env: Record<string, string>): Node {
       }
     },
     async stop(signal) {
+      if (!node.process) return null;
       const { exitCode, signalCode } = node.process;
       if (exitCode !== null || signalCode !== null) return exitCode;
       const ended = once(node.process, 'exit');

@@ -9,10 +9,13 @@ export interface WireCutter {
   /** Connections stay, and nothing comes through any more. */
   stall(): void;
   mend(): void;
+  /** What was held back comes through after all. */
+  resume(): void;
 }
 
 export async function newWireCutter(target: number): Promise<WireCutter> {
   const pairs = new Set<[Socket, Socket]>();
+  const held: (() => void)[] = [];
   let state: 'whole' | 'cut' | 'stalled' = 'whole';
   const server = createServer((near) => {
     near.on('error', () => {});
@@ -22,7 +25,8 @@ export async function newWireCutter(target: number): Promise<WireCutter> {
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near] as const]) {
       from.on('data', (bytes) => {
-        if (state !== 'stalled') to.write(bytes);
+        if (state === 'stalled') held.push(() => to.write(bytes));
+        else to.write(bytes);
       });
       from.on('close', () => {
         to.destroy();
@@ -50,7 +54,12 @@ export async function newWireCutter(target: number): Promise<WireCutter> {
     },
     mend() {
       if (state === 'stalled') breakAll();
+      held.length = 0;
       state = 'whole';
+    },
+    resume() {
+      state = 'whole';
+      for (const send of held.splice(0)) send();
     },
   };
 }

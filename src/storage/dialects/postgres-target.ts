@@ -13,28 +13,40 @@ export interface PostgresTarget {
 
 /** A URL parser knows one host only, so the list is taken out first. */
 const SHAPE = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^@/?]+)(\/[^?]*(?:\?.*)?)?$/;
+const PARAMETERS = ['sslmode', 'pool_size'];
 const SSL_MODES = ['disable', 'require', 'verify-full'];
 
 export function readPostgresUrl(text: string): PostgresTarget {
   const [, before = '', hosts = '', after = ''] = SHAPE.exec(text) ?? [];
   const url = URL.parse(`${before}host${after}`);
-  const database = decodeURIComponent(url?.pathname.slice(1) ?? '');
+  const [database = '', user = '', password = ''] = decode([url?.pathname.slice(1), url?.username, url?.password]);
   if (!url || hosts === '' || database === '') {
     throw new StorageRefused('DATABASE_URL must look like postgres://user:password@host:5432/database.');
   }
-  const { searchParams, username, password } = url;
+  const { searchParams } = url;
+  const unknown = [...searchParams.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown)
+    throw new StorageRefused(`DATABASE_URL has a parameter other than ${PARAMETERS.join(', ')}: ${unknown}.`);
   const sslMode = searchParams.get('sslmode') ?? 'disable';
   if (!SSL_MODES.includes(sslMode)) {
     throw new StorageRefused(`DATABASE_URL has an sslmode other than ${SSL_MODES.join(', ')}.`);
   }
   return {
     hosts: hosts.split(',').map(readHost),
-    user: decodeURIComponent(username),
-    password: password ? decodeURIComponent(password) : undefined,
+    user,
+    password: password || undefined,
     database,
     poolSize: readPoolSize(searchParams.get('pool_size')),
     ssl: sslMode === 'disable' ? false : { rejectUnauthorized: sslMode === 'verify-full' },
   };
+}
+
+function decode(parts: (string | undefined)[]): string[] {
+  try {
+    return parts.map((part) => decodeURIComponent(part ?? ''));
+  } catch {
+    throw new StorageRefused('DATABASE_URL has a % that encodes nothing. In a password, write %25 for it.');
+  }
 }
 
 function readHost(text: string): { host: string; port: number } {

@@ -11,27 +11,18 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
-import { SECOND } from '../../lib/clock.ts';
 import { sha256 } from '../../lib/secrets.ts';
 import { StorageUnavailable } from '../errors.ts';
-import type { Storage } from '../storage.ts';
+import type { Haste, Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { type PostgresTarget, readPostgresUrl } from './postgres-target.ts';
-
-/** Short enough that a database in trouble is noticed at once, and nobody queues behind it. */
-const CONNECT_WITHIN = 2 * SECOND;
-const ANSWER_WITHIN = 4 * SECOND;
-const SERVER_LIMITS = [
-  `statement_timeout=${3 * SECOND}`,
-  `lock_timeout=${2 * SECOND}`,
-  `idle_in_transaction_session_timeout=${10 * SECOND}`,
-];
+import { connect, openPools, type Pools } from './postgres-pools.ts';
+import { readPostgresUrl } from './postgres-target.ts';
 
 /** Two pools, one for each durability class: what differs is whether a commit waits for the disk (and a standby). */
-export function openPostgres(url: string): Storage {
+export function openPostgres(url: string, haste: Haste): Storage {
   const target = readPostgresUrl(url);
-  const durablePools = openPools(target, 'synchronous_commit=on');
-  const recoverablePools = openPools(target, 'synchronous_commit=off');
+  const durablePools = openPools(target, 'on', haste);
+  const recoverablePools = openPools(target, 'off', haste);
   const durable = new Kysely<Tables>({ dialect: dialect(durablePools) });
   const recoverable = new Kysely<Tables>({ dialect: dialect(recoverablePools) });
   return {
@@ -68,65 +59,6 @@ export function openPostgres(url: string): Storage {
   };
 }
 
-/** One pool per host. Only the writable one ever hands out connections; which that is may change. */
-interface Pools {
-  all: pg.Pool[];
-  last: number;
-}
-
-function openPools({ hosts, user, password, database, poolSize, ssl }: PostgresTarget, commit: string): Pools {
-  const options = [commit, ...SERVER_LIMITS].map((setting) => `-c ${setting}`).join(' ');
-  const all = hosts.map(({ host, port }) => {
-    const pool = new pg.Pool({
-      host,
-      port,
-      user,
-      password,
-      database,
-      ssl,
-      options,
-      max: poolSize,
-      connectionTimeoutMillis: CONNECT_WITHIN,
-      query_timeout: ANSWER_WITHIN,
-      keepAlive: true,
-      application_name: 'gatehouse',
-      types: { getTypeParser },
-      onConnect: refuseStandby,
-    });
-    // A connection that breaks while it is idle is simply gone; the next one is opened when it is needed.
-    pool.on('error', () => {});
-    return pool;
-  });
-  return { all, last: 0 };
-}
-
-/** Decisions about tokens are never read from a replica: it may not have heard of a revocation yet. */
-async function refuseStandby(client: pg.ClientBase): Promise<void> {
-  client.on('error', () => {});
-  const { rows } = await client.query('select pg_is_in_recovery() as standby');
-  if (rows[0].standby) throw new StorageUnavailable('This server is a standby.');
-}
-
-/** Times and rotations are whole numbers that JavaScript can hold; everything else is as `pg` reads it. */
-const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
-  oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text');
-
-async function connect(pools: Pools): Promise<pg.PoolClient> {
-  let failure: unknown;
-  for (let i = 0; i < pools.all.length; i++) {
-    const place = (pools.last + i) % pools.all.length;
-    try {
-      const client = await pools.all[place]?.connect();
-      pools.last = place;
-      if (client) return client;
-    } catch (error) {
-      failure = error;
-    }
-  }
-  const reason = failure instanceof Error ? failure.message : String(failure);
-  throw new StorageUnavailable(`No writable PostgreSQL can be reached: ${reason}.`, { cause: failure });
-}
-
 function dialect(pools: Pools): Dialect {
   const driver: Driver = {
     async init() {},
@@ -138,14 +70,17 @@ function dialect(pools: Pools): Dialect {
       client.release(isBroken);
     },
     async beginTransaction(connection) {
-      await (connection as HeldConnection).run('begin');
+      const held = connection as HeldConnection;
+      held.isInTransaction = true;
+      await held.run('begin');
     },
     async commitTransaction(connection) {
       await (connection as HeldConnection).run('commit');
     },
-    // A connection that cannot even roll back is thrown away, and the server rolls back by itself.
+    // A broken connection is thrown away, and the server rolls back by itself.
     async rollbackTransaction(connection) {
-      await (connection as HeldConnection).run('rollback').catch(() => {});
+      const held = connection as HeldConnection;
+      if (!held.isBroken) await held.run('rollback');
     },
     async destroy() {},
   };
@@ -161,6 +96,7 @@ interface HeldConnection extends DatabaseConnection {
   client: pg.PoolClient;
   /** Its last statement met trouble of the server's: nobody else should be given it. */
   isBroken: boolean;
+  isInTransaction: boolean;
   run(query: string | pg.QueryConfig): Promise<pg.QueryResult>;
 }
 
@@ -168,6 +104,7 @@ function hold(client: pg.PoolClient): HeldConnection {
   const held: HeldConnection = {
     client,
     isBroken: false,
+    isInTransaction: false,
     async run(query) {
       try {
         return await client.query(query);
@@ -178,7 +115,12 @@ function hold(client: pg.PoolClient): HeldConnection {
       }
     },
     async executeQuery<Result>({ sql: text, parameters }: CompiledQuery) {
-      const { rows, rowCount } = await held.run({ name: nameOf(text), text, values: [...parameters] });
+      const query = { text, values: [...parameters] };
+      const { rows, rowCount } = await held.run({ ...query, name: nameOf(text) }).catch((error) => {
+        // The plan is older than a column that an upgrade has added: asked without its name, it is made anew.
+        if (!isOutdatedPlan(error) || held.isInTransaction) throw error;
+        return held.run(query);
+      });
       return { rows: rows as Result[], numAffectedRows: BigInt(rowCount ?? 0) };
     },
     streamQuery() {
@@ -186,6 +128,11 @@ function hold(client: pg.PoolClient): HeldConnection {
     },
   };
   return held;
+}
+
+function isOutdatedPlan(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof pg.DatabaseError && cause.code === '0A000';
 }
 
 async function queryOnce(pools: Pools, query: pg.QueryConfig): Promise<pg.QueryResult> {
@@ -208,14 +155,12 @@ function nameOf(text: string): string {
   return name;
 }
 
-/** SQLSTATE classes that speak of the server and not of the statement: connection, resources, operator, system, locks. */
-const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006)/;
+/** SQLSTATEs that speak of the server and not of the statement: connection, resources, operator, system, locks, plans. */
+const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006|0A000)/;
 
+/** What the server did not say itself never reached it, or never came back: a broken connection, a time limit. */
 function translate(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof StorageUnavailable) return error;
-  const code = 'code' in error ? String(error.code) : '';
-  const isSqlState = /^[0-9A-Z]{5}$/.test(code);
-  // What has no SQLSTATE never came from the server: a refused or broken connection, a time limit.
-  if (isSqlState && !UNAVAILABLE.test(code)) return error;
+  if (error instanceof StorageUnavailable) return error;
+  if (error instanceof pg.DatabaseError && !UNAVAILABLE.test(error.code ?? '')) return error;
   return new StorageUnavailable('PostgreSQL is not available.', { cause: error });
 }

@@ -1,0 +1,81 @@
+import pg from 'pg';
+import { SECOND } from '../../lib/clock.ts';
+import { StorageUnavailable } from '../errors.ts';
+import type { Haste } from '../storage.ts';
+import type { PostgresTarget } from './postgres-target.ts';
+
+/** One pool per host. Only the writable one ever hands out connections; which that is may change. */
+export interface Pools {
+  all: pg.Pool[];
+  last: number;
+}
+
+/** Short enough that a database in trouble is noticed at once, and nobody queues behind it. */
+const CONNECT_WITHIN = 2 * SECOND;
+const ANSWER_WITHIN = 4 * SECOND;
+const SERVER_LIMITS = [
+  `statement_timeout=${3 * SECOND}`,
+  `lock_timeout=${2 * SECOND}`,
+  `idle_in_transaction_session_timeout=${10 * SECOND}`,
+];
+
+export function openPools(target: PostgresTarget, commit: 'on' | 'off', haste: Haste): Pools {
+  const { hosts, user, password, database, poolSize, ssl } = target;
+  const settings = [`synchronous_commit=${commit}`, ...(haste === 'serving' ? SERVER_LIMITS : [])];
+  const all = hosts.map(({ host, port }) => {
+    const pool = new pg.Pool({
+      host,
+      port,
+      user,
+      password,
+      database,
+      ssl,
+      options: settings.map((setting) => `-c ${setting}`).join(' '),
+      max: poolSize,
+      connectionTimeoutMillis: CONNECT_WITHIN,
+      ...(haste === 'serving' && { query_timeout: ANSWER_WITHIN }),
+      keepAlive: true,
+      // A server that hangs must not keep a node that is done from ending.
+      allowExitOnIdle: true,
+      application_name: 'gatehouse',
+      types: { getTypeParser },
+      onConnect: refuseStandby,
+    });
+    // A connection that breaks while it is idle is simply gone; the next one is opened when it is needed.
+    pool.on('error', () => {});
+    return pool;
+  });
+  return { all, last: 0 };
+}
+
+export async function connect(pools: Pools): Promise<pg.PoolClient> {
+  let failure: unknown;
+  for (let i = 0; i < pools.all.length; i++) {
+    const place = (pools.last + i) % pools.all.length;
+    const pool = pools.all[place];
+    if (!pool) continue;
+    // A pool that is merely busy is the right one all the same: the others have nothing to offer.
+    const isBusy = pool.totalCount >= (pool.options.max ?? 0) && pool.idleCount === 0;
+    try {
+      const client = await pool.connect();
+      pools.last = place;
+      return client;
+    } catch (error) {
+      failure = error;
+      if (isBusy) break;
+    }
+  }
+  const reason = failure instanceof Error ? failure.message.replace(/\.$/, '') : String(failure);
+  throw new StorageUnavailable(`No writable PostgreSQL can be reached: ${reason}.`, { cause: failure });
+}
+
+/** Decisions about tokens are never read from a replica: it may not have heard of a revocation yet. */
+async function refuseStandby(client: pg.ClientBase): Promise<void> {
+  client.on('error', () => {});
+  const { rows } = await client.query('select pg_is_in_recovery() as standby');
+  if (rows[0].standby) throw new StorageUnavailable('this server is a standby');
+}
+
+/** Times and rotations are whole numbers that JavaScript can hold; everything else is as `pg` reads it. */
+const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
+  oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text');
