@@ -14,7 +14,7 @@ export interface RateLimit {
 }
 
 /** A limit smaller than this is counted to the letter, across all nodes. */
-const EXACT_BELOW = 10_000;
+const EXACT_BELOW = 1000;
 
 export interface Limit {
   points: number;

@@ -117,3 +117,28 @@ test('while the database has no connection to spare, answers are 503, and all is
   assert.equal((await client.listInvoices(access_token)).status, 200);
   assert.equal(await grants(), before);
 });
+
+test('columns that an upgrade adds under a running node disturb nobody', { timeout: 60_000 }, async () => {
+  const { access_token, refresh_token } = await client.connect({}, browser);
+  await browser.open('/settings/account');
+  const tables = await storage.durable.introspection.getTables();
+
+  await administer(
+    direct,
+    tables.map(({ name }) => `alter table ${name} add column added_by_an_upgrade integer`),
+  );
+  const answers = [
+    await client.listInvoices(access_token),
+    await client.refresh(refresh_token),
+    await client.introspect(access_token),
+    await browser.open('/settings/account'),
+    await browser.open('/settings/developer'),
+  ];
+  const again = await client.connect({}, browser);
+
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200, 200],
+  );
+  assert.equal((await client.listInvoices(again.access_token)).status, 200);
+});
