@@ -30,7 +30,7 @@ export function newCommandLine() {
   const usual = {
     PATH: process.env.PATH,
     DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`,
-    NODE_COMPILE_CACHE: join(tmpdir(), 'gatehouse-test-compile-cache'),
+    NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/gatehouse', import.meta.url)),
     LOG_LEVEL: 'silent',
   };
 
