@@ -181,3 +181,15 @@ test('classes are for errors alone', () => {
     'These have a class that is no error',
   );
 });
+
+test('the parts that were mended upstream are new enough: SQLite 3.51.3 and Fastify 5.12.1 [X6]', () => {
+  const fastify = JSON.parse(readFileSync(new URL('../node_modules/fastify/package.json', import.meta.url), 'utf8'));
+
+  const { sqlite = '' } = process.versions;
+  assert.ok(isAtLeast(sqlite, '3.51.3'), sqlite);
+  assert.ok(isAtLeast(fastify.version, '5.12.1'), fastify.version);
+});
+
+function isAtLeast(version: string, least: string): boolean {
+  return version.localeCompare(least, 'en', { numeric: true }) >= 0;
+}

@@ -16,14 +16,6 @@ export interface Connection {
   isLive: boolean;
 }
 
-/** One thing that was allowed: a live grant, or a consent that is remembered although no grant lives. */
-export interface Allowed {
-  appId: string;
-  businessId: string;
-  scopes: ScopeMask;
-  since: number;
-}
-
 export async function listConnections(db: Database, userId: string, now: number): Promise<Connection[]> {
   const live = await listLiveGrants(db, userId, now);
   const allowed = [...live, ...(await listConsents(db, userId))];

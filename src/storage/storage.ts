@@ -6,7 +6,8 @@ export type Database = Kysely<Tables>;
 
 /**
  * The same database twice, by what a write may lose in a power cut. `durable` answers only once the write is on disk;
- * `recoverable` may answer before, and is for the rotation of a refresh token alone, which heals itself.
+ * `recoverable` may answer before: it is for the rotation of a refresh token, which heals itself, and for counters that
+ * are forgotten within minutes anyway.
  */
 export interface Storage {
   durable: Database;
