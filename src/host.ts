@@ -1,13 +1,20 @@
-import { Server } from 'node:net';
+import { STATUS_CODES } from 'node:http';
+import { Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import forms from '@fastify/formbody';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { type Address, SettingRefused, type Settings } from './config.ts';
-import { SECOND } from './lib/clock.ts';
-import { ApiError } from './lib/errors.ts';
+import { SECOND, systemClock } from './lib/clock.ts';
+import { newId } from './lib/ids.ts';
 import { errorLocation } from './oauth/callback.ts';
 import { answerError } from './oauth/error-answers.ts';
-import { CallbackError, UntrustedRequest } from './oauth/errors.ts';
+import { ApiError, CallbackError, UntrustedRequest } from './oauth/errors.ts';
 import { mountAssets } from './web/assets.ts';
 import { errorPage } from './web/error-page.ts';
 import { sendPage } from './web/layout.ts';
@@ -15,28 +22,36 @@ import { notFound, PageRefused, SignInNeeded } from './web/refusals.ts';
 
 const BODY_LIMIT = 64 * 1024;
 const FINISH_WITHIN = 5 * SECOND;
+const UNREADABLE: Record<string, number> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
 declare module 'fastify' {
   interface FastifyInstance {
     draining: boolean;
+    /** Every address of this host, and the methods it has. */
+    routes: Routes;
+  }
+  interface FastifyReply {
+    /** Why a program was refused; it also stands in the log. */
+    reason: string | undefined;
   }
 }
 
 /** One listener: what holds for every request on it, whatever it is for. */
 export function newHost(settings: Settings, publicUrl: string): FastifyInstance {
   const host = openHost(settings, publicUrl);
-  const routes = listRoutes(host);
-  host.addHook('onRequest', async (_, reply) => guard(reply, publicUrl));
+  host.decorate('routes', listRoutes(host));
+  host.decorateReply('reason', undefined);
+  host.addHook('onRequest', async (request, reply) => guard(request, reply, publicUrl));
   // The route, and not the address: that may hold whatever a stranger, or a careless app, put there.
-  host.addHook('onResponse', async ({ method, routeOptions, log }, { statusCode, elapsedTime }) => {
-    log.info({ method, route: routeOptions.url ?? 'none', status: statusCode, ms: Math.round(elapsedTime) });
+  host.addHook('onResponse', async ({ method, routeOptions, log }, { statusCode, reason, elapsedTime }) => {
+    log.info({ method, route: routeOptions.url ?? 'none', status: statusCode, reason, ms: Math.round(elapsedTime) });
   });
   host.decorate('draining', false);
   host.addHook('onSend', async (_, reply) => {
     if (host.draining) reply.header('connection', 'close');
   });
   host.setErrorHandler((error, request, reply) => refuse(settings, error, request, reply));
-  host.setNotFoundHandler((request, reply) => refuse(settings, missing(routes, request, reply), request, reply));
+  host.setNotFoundHandler((request, reply) => refuse(settings, missing(request, reply), request, reply));
   host.register(mountAssets);
   return host;
 }
@@ -48,13 +63,17 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
       requestTimeout: 30 * SECOND,
       trustProxy: settings.trustProxy,
       logger: { level: settings.logLevel },
-      logController: new LogController({ disableRequestLogging: true }),
+      logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+      genReqId: newRequestId,
+      clientErrorHandler(this: FastifyInstance, error, socket) {
+        refuseUnreadable(settings, error, socket, this.log);
+      },
       forceCloseConnections: 'idle',
       return503OnClosing: false,
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
       // What cannot even be routed meets no hook.
       frameworkErrors: (error, request, reply) => {
-        guard(reply as FastifyReply, publicUrl);
+        guard(request as FastifyRequest, reply as FastifyReply, publicUrl);
         refuse(settings, error, request as FastifyRequest, reply as FastifyReply);
       },
     });
@@ -63,7 +82,9 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
   }
 }
 
-function guard(reply: FastifyReply, publicUrl: string): void {
+/** What every answer carries. The request's id also stands in every line that is logged about it. */
+function guard(request: FastifyRequest, reply: FastifyReply, publicUrl: string): void {
+  reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   if (publicUrl.startsWith('https:')) {
     reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');
@@ -119,9 +140,9 @@ function findRepeated(text: string, body: unknown): Error | null {
   const entries = Object.entries(body ?? {});
   const quoted = text.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
   const isPlain = entries.every(([, value]) => typeof value === 'string');
-  return isPlain && quoted > 2 * entries.length
-    ? new ApiError(400, 'invalid_request', 'A field was sent twice.')
-    : null;
+  if (!isPlain || quoted <= 2 * entries.length) return null;
+  const description = 'A field was sent twice.';
+  return new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });
 }
 
 /** The edge: every refusal that reaches it goes to a program or to a person, each in its own way. */
@@ -133,30 +154,63 @@ function refuse(settings: Settings, error: unknown, request: FastifyRequest, rep
   }
   if (isForPrograms(request) && !(error instanceof UntrustedRequest)) {
     const { status, headers, body } = answerError(error, baseUrl);
+    reply.reason = body.reason;
     if (status >= 500) request.log.error(error);
     return reply.code(status).headers(headers).send(body);
   }
-  const { status, headers, page } = errorPage(error, platformName);
+  const { status, headers, page } = errorPage(error, { platformName, requestId: request.id });
   if (status >= 500) request.log.error(error);
   return sendPage(reply.headers(headers), page, { status });
 }
 
+/** What is not even HTTP meets no route and no hook: it is answered by hand, like anything else. */
+function refuseUnreadable(
+  { baseUrl }: Settings,
+  { code }: { code: string },
+  socket: Socket,
+  log: FastifyBaseLogger,
+): void {
+  if (code === 'ECONNRESET' || socket.destroyed) return;
+  const [requestId, statusCode] = [newRequestId(), UNREADABLE[code] ?? 400];
+  const { status, headers, body } = answerError({ statusCode }, baseUrl);
+  const text = JSON.stringify(body);
+  const lines = {
+    ...headers,
+    'x-request-id': requestId,
+    'x-content-type-options': 'nosniff',
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(text),
+    connection: 'close',
+  };
+  log.info({ requestId, route: 'none', status });
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  if (socket.writable) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${text}`);
+  socket.destroy();
+}
+
+function newRequestId(): string {
+  return newId(systemClock());
+}
+
 /** A known address asked in the wrong way says which ways it has. */
-function missing(routes: Routes, request: FastifyRequest, reply: FastifyReply): Error {
+function missing(request: FastifyRequest, reply: FastifyReply): Error {
   const path = pathOf(request);
   const isApi = isForPrograms(request);
-  const methods = [...(routes.get(path) ?? [])];
+  const methods = [...(request.server.routes.get(path) ?? [])];
   // To most people the platform's pages do not exist, whatever the method.
   if (methods.length === 0 || path.startsWith('/platform/')) {
-    return isApi ? new ApiError(404, 'not_found', 'There is nothing at this address.') : notFound();
+    const description = 'There is nothing at this address.';
+    return isApi ? new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description }) : notFound();
   }
   reply.header('allow', methods.join(', '));
-  const sentence = `Use ${methods.join(' or ')} here.`;
-  return isApi ? new ApiError(405, 'invalid_request', sentence) : new PageRefused(405, 'Not possible', sentence);
+  const description = `Use ${methods.join(' or ')} here.`;
+  return isApi
+    ? new ApiError({ status: 405, code: 'invalid_request', reason: 'method_not_allowed', description })
+    : new PageRefused(405, 'Not possible', description);
 }
 
 /** Which methods each fixed address has. */
-type Routes = Map<string, Set<string>>;
+export type Routes = Map<string, Set<string>>;
 
 function listRoutes(host: FastifyInstance): Routes {
   const routes: Routes = new Map();
@@ -169,7 +223,7 @@ function listRoutes(host: FastifyInstance): Routes {
 }
 
 function isForPrograms(request: FastifyRequest): boolean {
-  return /^\/(api|\.well-known|healthz|readyz)(\/|$)/.test(pathOf(request));
+  return /^\/(api|\.well-known|healthz|readyz|openapi\.json)(\/|$)/.test(pathOf(request));
 }
 
 /** A request may name its target with scheme and host (RFC 9112 §3.2.2); only the path is looked at. */

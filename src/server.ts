@@ -3,20 +3,26 @@ import type { FastifyInstance } from 'fastify';
 import { mountAccounting } from './accounting/routes.ts';
 import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
-import { drain, finish, listen, newHost, readForms, readJsonAndForms } from './host.ts';
+import { drain, finish, listen, newHost, type Routes, readForms, readJsonAndForms } from './host.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { openKeyring } from './lib/keyring.ts';
 import { newRateLimit } from './lib/rate-limit.ts';
+import { BROKEN } from './oauth/refusal-schemas.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { openStorage } from './storage/database.ts';
 import { StorageUnavailable } from './storage/errors.ts';
 import { prepare } from './storage/migrate.ts';
 import type { Storage } from './storage/storage.ts';
-import { mountApiHome, mountErrorDocs } from './web/api-pages.ts';
+import { mountApiHome } from './web/api-home.ts';
+import { mountErrorPages } from './web/reference/error-pages.ts';
+import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
+import { mountReference } from './web/reference/page.ts';
 import { mountWeb } from './web/routes.ts';
 
 export interface RunningServer {
   storage: Storage;
+  /** What each host answers to; where both are one, the two lists are one. */
+  routes: { api: Routes; web: Routes };
   /** Finishes what has begun. With patience, in milliseconds, it also lets clients that keep connections go in peace. */
   close(patience?: number): Promise<void>;
 }
@@ -45,7 +51,7 @@ export async function startServer(settings: Settings, clock: Clock = systemClock
     await close();
     throw error;
   }
-  return { storage, close };
+  return { storage, routes: { api: api.routes, web: web.routes }, close };
 }
 
 async function openPrepared(url: string): Promise<Storage> {
@@ -90,13 +96,16 @@ function assemble(settings: Settings, storage: Storage, clock: Clock) {
 /** It never reads a cookie. */
 async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
   readJsonAndForms(host);
+  await describeRoutes(host, parts);
   mountOAuth(host, parts);
   mountAccounting(host, parts);
-  mountErrorDocs(host, parts);
   // Where both hosts are one, its front page is the people's.
   if (parts.issuer !== parts.consentUrl) mountApiHome(host, parts);
-  host.get('/healthz', async () => ({ status: 'ok' }));
-  host.get('/readyz', async () => {
+  mountOpenApi(host);
+  mountReference(host, parts);
+  mountErrorPages(host, parts);
+  host.get('/healthz', describeCheck('healthz', 'Is the process alive?'), async () => ({ status: 'ok' }));
+  host.get('/readyz', describeCheck('readyz', 'Can it serve?', BROKEN), async () => {
     if (host.draining) throw new StorageUnavailable('This node is about to stop.');
     await parts.storage.check();
     return { status: 'ok' };

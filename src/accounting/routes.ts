@@ -1,25 +1,29 @@
 import type { FastifyInstance } from 'fastify';
 import { findBusiness } from '../accounts/businesses.ts';
-import { ApiError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
-import { accessOf, type BearerParts } from '../oauth/routes.ts';
+import { ApiError } from '../oauth/errors.ts';
+import { accessOf, type BearerParts, describedBy, openToBrowsers, shareWithAnyOrigin } from '../oauth/routes.ts';
 import { listInvoices, STATUSES } from './invoices.ts';
+import { businessesOperation, invoicesOperation, NAMED_SCHEMAS } from './operations.ts';
+import { type InvoiceQuery, MOST, USUAL } from './schemas.ts';
 
-const PATH = '/api/v1/accounting/invoices';
-const MOST = 200;
-const USUAL = 50;
+const BUSINESSES = '/api/v1/businesses';
+const INVOICES = '/api/v1/accounting/invoices';
 
 /** The business API: what an access token is for. */
 export function mountAccounting(host: FastifyInstance, parts: BearerParts & { issuer: string }): void {
+  for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
+  const described = (schema: object) => ({ ...describedBy(schema), onRequest: shareWithAnyOrigin });
+
   // How an app learns the id that every other call has to name.
-  host.get('/api/v1/businesses', async (request, reply) => {
+  host.get(BUSINESSES, described(businessesOperation), async (request, reply) => {
     const access = await accessOf(parts, request, reply);
     const business = await findBusiness(parts.storage.durable, access.businessId);
     return business ? [{ id: business.id, name: business.name }] : [];
   });
 
-  host.get<{ Querystring: Record<string, unknown> }>(PATH, async (request, reply) => {
+  host.get<{ Querystring: Sent }>(INVOICES, described(invoicesOperation), async (request, reply) => {
     const access = await accessOf(parts, request, reply);
     requireScope(access, 'read:invoices');
     const businessId = requireBusiness(access, headerOf(request.headers['x-business-id']));
@@ -31,7 +35,12 @@ export function mountAccounting(host: FastifyInstance, parts: BearerParts & { is
     if (last && invoices.length > shown.length) reply.header('link', linkToNext(parts.issuer, page, last.id));
     return shown;
   });
+
+  for (const path of [BUSINESSES, INVOICES]) openToBrowsers(host, path);
 }
+
+/** What came, under the names that are documented: of any type until it has been looked at. */
+type Sent = { [name in keyof InvoiceQuery]?: unknown };
 
 interface Page {
   status?: string;
@@ -40,7 +49,7 @@ interface Page {
 }
 
 /** Empty counts as absent; a parameter that comes twice arrives as a list, and is refused. */
-function readPage(query: Record<string, unknown>): Page {
+function readPage(query: Sent): Page {
   const { status, cursor, limit } = { ...query };
   const page: Page = { limit: USUAL };
   if (isSent(status)) {
@@ -65,13 +74,14 @@ function isSent(value: unknown): boolean {
 }
 
 function refuse(name: string, values: string): ApiError {
-  return new ApiError(400, 'invalid_request', `Send ${name} at most once: ${values}.`);
+  const description = `Send ${name} at most once: ${values}.`;
+  return new ApiError({ status: 400, code: 'invalid_request', reason: 'value_not_allowed', description });
 }
 
 /** RFC 8288. */
 function linkToNext(issuer: string, { status, limit }: Page, cursor: string): string {
   const query = new URLSearchParams({ ...(status && { status }), limit: String(limit), cursor });
-  return `<${issuer}${PATH}?${query}>; rel="next"`;
+  return `<${issuer}${INVOICES}?${query}>; rel="next"`;
 }
 
 /** Node joins a repeated header with a comma, which no UUID has. */

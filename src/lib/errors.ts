@@ -1,18 +1,3 @@
-/** A refusal to someone who calls the business API (RFC 6750 §3). */
-export class ApiError extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly challenge: Record<string, string> | undefined;
-
-  /** `challenge` becomes the parameters of `WWW-Authenticate: Bearer`; without it the header is left out. */
-  constructor(status: number, code: string, description: string, challenge?: Record<string, string>) {
-    super(description);
-    this.status = status;
-    this.code = code;
-    this.challenge = challenge;
-  }
-}
-
 /** A refusal to a person: which field is wrong, and what to do about it. */
 export class FormError extends Error {
   readonly field: string;

@@ -43,6 +43,7 @@ async function authenticateApp(
   if (app && (await verifySecret(db, app.id, clientSecret, now))) return app;
   await failures.count(guesser);
   throw new AppNotAuthenticated(
+    'credentials_wrong',
     "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",
     { usedBasic },
   );
@@ -56,15 +57,21 @@ function readCredentials({ authorization, clientId, clientSecret }: PresentedCre
   if (authorization !== undefined) {
     const basic = readBasic(authorization);
     if (clientSecret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {
-      throw new OAuthError('invalid_request', 'Send the credentials in the body or by HTTP Basic, not both ways.');
+      throw new OAuthError(
+        'invalid_request',
+        'credentials_sent_twice',
+        'Send the credentials in the body or by HTTP Basic, not both ways.',
+      );
     }
     return basic;
   }
   if (clientId === undefined || clientSecret === undefined) {
     const missing = clientId === undefined ? 'client_id' : 'client_secret';
-    throw new AppNotAuthenticated(`${missing} is missing. Send client_id and client_secret in the body.`, {
-      usedBasic: false,
-    });
+    throw new AppNotAuthenticated(
+      'credentials_missing',
+      `${missing} is missing. Send client_id and client_secret in the body.`,
+      { usedBasic: false },
+    );
   }
   return { clientId, clientSecret, usedBasic: false };
 }
@@ -74,9 +81,11 @@ function readBasic(authorization: string): Credentials {
   const [, encoded] = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization) ?? [];
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? [];
   if (id === undefined || secret === undefined) {
-    throw new AppNotAuthenticated('The Authorization header is not HTTP Basic with client_id and client_secret.', {
-      usedBasic: true,
-    });
+    throw new AppNotAuthenticated(
+      'credentials_malformed',
+      'The Authorization header is not HTTP Basic with client_id and client_secret.',
+      { usedBasic: true },
+    );
   }
   return { clientId: formDecode(id), clientSecret: formDecode(secret), usedBasic: true };
 }

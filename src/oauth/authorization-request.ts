@@ -1,8 +1,9 @@
 import { type App, findApp } from '../apps/apps.ts';
 import { isRegistered } from '../apps/redirect-uris.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Callback, CallbackError, UntrustedRequest } from './errors.ts';
+import { type Callback, CallbackError, OAuthError, UntrustedRequest } from './errors.ts';
 import { isChallenge } from './pkce.ts';
+import type { AuthorizeQuery } from './schemas.ts';
 import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
 
 /** An authorize request (RFC 6749 §4.1.1) in which everything has been checked that can be without knowing the user. */
@@ -26,16 +27,21 @@ export async function readAuthorizationRequest(db: Database, query: string): Pro
   const redirectUri = readRedirectUri(app, parameters);
   const states = parameters.get('state') ?? [];
   const callback = { redirectUri, state: states.length === 1 ? states[0]?.raw : undefined };
-  const read = readerOf(parameters, callback);
-
-  if (!read('state')) {
-    throw new CallbackError(callback, 'invalid_request', 'Send a state: it is how your app knows its own request.');
+  try {
+    return { app, callback, ...readQuestion(app, parameters) };
+  } catch (error) {
+    throw error instanceof OAuthError ? new CallbackError(callback, error) : error;
   }
-  readResponseType(read('response_type'), callback);
-  const scopes = readRequestedScopes(app, read('scope'), callback);
-  const prompt = readPrompt(read('prompt'), callback);
-  const codeChallenge = readChallenge(app, read('code_challenge'), read('code_challenge_method'), callback);
-  return { app, callback, sentRedirectUri: read('redirect_uri') ?? null, scopes, prompt, codeChallenge };
+}
+
+function readQuestion(app: App, parameters: Parameters): Omit<AuthorizationRequest, 'app' | 'callback'> {
+  const read = (name: keyof AuthorizeQuery) => readOnce(parameters, name);
+  if (!read('state')) throw missing('Send a state: it is how your app knows its own request.');
+  readResponseType(read('response_type'));
+  const scopes = readRequestedScopes(app, read('scope'));
+  const prompt = readPrompt(read('prompt'));
+  const codeChallenge = readChallenge(app, read('code_challenge'), read('code_challenge_method'));
+  return { sentRedirectUri: read('redirect_uri') ?? null, scopes, prompt, codeChallenge };
 }
 
 interface Value {
@@ -95,66 +101,64 @@ function readRedirectUri(app: App, parameters: Parameters): string {
 }
 
 /** RFC 6749 §3.1: a parameter must not be sent more than once. */
-function readerOf(parameters: Parameters, callback: Callback) {
-  return (name: string): string | undefined => {
-    const [value, ...more] = parameters.get(name) ?? [];
-    if (more.length > 0) throw new CallbackError(callback, 'invalid_request', `${name} was sent more than once.`);
-    return value?.text;
-  };
+function readOnce(parameters: Parameters, name: string): string | undefined {
+  const [value, ...more] = parameters.get(name) ?? [];
+  if (more.length > 0) {
+    throw new OAuthError('invalid_request', 'field_repeated', `${name} was sent more than once.`);
+  }
+  return value?.text;
 }
 
-function readResponseType(type: string | undefined, callback: Callback): void {
+function missing(description: string): OAuthError {
+  return new OAuthError('invalid_request', 'field_missing', description);
+}
+
+function readResponseType(type: string | undefined): void {
   if (type === 'code') return;
-  if (type === undefined) throw new CallbackError(callback, 'invalid_request', 'Send response_type=code.');
-  throw new CallbackError(
-    callback,
+  if (type === undefined) throw missing('Send response_type=code.');
+  throw new OAuthError(
+    'unsupported_response_type',
     'unsupported_response_type',
     'Only response_type=code is supported: the authorization code flow.',
   );
 }
 
-function readRequestedScopes(app: App, text: string | undefined, callback: Callback): ScopeMask {
+function readRequestedScopes(app: App, text: string | undefined): ScopeMask {
   const names = splitScopes(text ?? '');
-  if (names.length === 0) {
-    throw new CallbackError(callback, 'invalid_request', 'Send scope: the names of what the app needs, with spaces.');
-  }
+  if (names.length === 0) throw missing('Send scope: the names of what the app needs, with spaces.');
   const { scopes, unknown } = readScopes(names);
   if (unknown.length > 0) {
     const list = unknown.join(' ').slice(0, 200);
     const hint = list.includes(',') ? ' Separate scopes with spaces.' : '';
-    throw new CallbackError(callback, 'invalid_scope', `No such scope: ${list}.${hint}`);
+    throw new OAuthError('invalid_scope', 'scope_unknown', `No such scope: ${list}.${hint}`);
   }
   const beyond = scopesBeyond(scopes, app.allowedScopes);
   if (beyond !== 0) {
-    throw new CallbackError(
-      callback,
+    throw new OAuthError(
       'invalid_scope',
+      'scope_not_registered',
       `The app is not registered for: ${formatScopes(beyond)}. Add it to the app's allowed scopes, or leave it out.`,
     );
   }
   return scopes;
 }
 
-function readPrompt(prompt: string | undefined, callback: Callback): 'none' | 'login' | null {
+function readPrompt(prompt: string | undefined): 'none' | 'login' | null {
   if (prompt === undefined) return null;
   if (prompt === 'none' || prompt === 'login') return prompt;
-  throw new CallbackError(callback, 'invalid_request', 'prompt is none or login, or left out.');
+  throw new OAuthError('invalid_request', 'value_not_allowed', 'prompt is none or login, or left out.');
 }
 
 /** RFC 7636 §4.3. A challenge without a method would mean `plain`, which protects nothing. */
-function readChallenge(
-  app: App,
-  challenge: string | undefined,
-  method: string | undefined,
-  callback: Callback,
-): string | null {
-  const refuse = (description: string) => new CallbackError(callback, 'invalid_request', description);
+function readChallenge(app: App, challenge: string | undefined, method: string | undefined): string | null {
+  const malformed = (description: string) => new OAuthError('invalid_request', 'pkce_malformed', description);
   if (challenge === undefined) {
-    if (method !== undefined) throw refuse('code_challenge_method came without a code_challenge.');
-    if (app.requiresPkce) throw refuse('This app requires PKCE: send code_challenge and code_challenge_method=S256.');
-    return null;
+    if (method !== undefined) throw malformed('code_challenge_method came without a code_challenge.');
+    if (!app.requiresPkce) return null;
+    const description = 'This app requires PKCE: send code_challenge and code_challenge_method=S256.';
+    throw new OAuthError('invalid_request', 'pkce_required', description);
   }
-  if (method !== 'S256') throw refuse('Send code_challenge_method=S256: no other method is supported.');
-  if (!isChallenge(challenge)) throw refuse('code_challenge is the base64url of a SHA-256: 43 characters.');
+  if (method !== 'S256') throw malformed('Send code_challenge_method=S256: no other method is supported.');
+  if (!isChallenge(challenge)) throw malformed('code_challenge is the base64url of a SHA-256: 43 characters.');
   return challenge;
 }

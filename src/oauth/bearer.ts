@@ -1,8 +1,9 @@
-import { ApiError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
+import { ApiError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
+import type { ReasonOf } from './reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
 import { describeUnproven, proveToken } from './token-proof.ts';
 
@@ -20,51 +21,68 @@ export async function readAccess(
   now: number,
 ): Promise<Access> {
   // RFC 6750 §3.1: whoever tries another way to authenticate is told how, and nothing more.
-  if (authorization === undefined || !/^Bearer( |$)/i.test(authorization)) {
-    throw new ApiError(401, 'unauthorized', 'Send the access token: Authorization: Bearer <access token>.', {});
-  }
-  if (inQuery) {
-    throw refuse(400, 'invalid_request', 'Send the access token in the Authorization header only, not in the address.');
-  }
+  if (authorization === undefined || !/^Bearer( |$)/i.test(authorization)) throw nothingPresented();
+  if (inQuery) throw presentedTwice();
   const [, text] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
-  if (text === undefined) throw refuse(401, 'invalid_token', 'The header reads: Authorization: Bearer <access token>.');
+  if (text === undefined) throw refuse('token_malformed', 'The header reads: Authorization: Bearer <access token>.');
   const proven = await proveToken(db, keys, 'access', text);
-  if (!proven) throw refuse(401, 'invalid_token', describeUnproven('access', text));
-  const { token, grant } = proven;
-  if (grant.deadBecause) throw refuse(401, 'invalid_token', explain(grant.deadBecause));
-  if (now >= token.expiresAt) {
-    throw refuse(401, 'invalid_token', 'This access token has expired: it lasts one hour. Use the refresh token.');
+  if (!proven) {
+    const { reason, description } = describeUnproven('access', text);
+    throw refuse(reason, description);
   }
-  if (grant.accessTokenRevoked) throw refuse(401, 'invalid_token', explain('revoked_by_app'));
+  const { token, grant } = proven;
+  if (grant.deadBecause) throw refuse(grant.deadBecause, explain(grant.deadBecause));
+  if (now >= token.expiresAt) {
+    throw refuse('access_token_expired', 'This access token has expired: it lasts one hour. Use the refresh token.');
+  }
+  if (grant.accessTokenRevoked) throw refuse('revoked_by_app', explain('revoked_by_app'));
   return { grantId: grant.id, businessId: grant.businessId, scopes: token.scopes & grant.scopes };
+}
+
+function nothingPresented(): ApiError {
+  const description = 'Send the access token: Authorization: Bearer <access token>.';
+  return new ApiError({ status: 401, code: 'unauthorized', reason: 'token_missing', description, challenge: {} });
+}
+
+function presentedTwice(): ApiError {
+  const code = 'invalid_request';
+  const description = 'Send the access token in the Authorization header only, not in the address.';
+  const challenge = { error: code, error_description: description };
+  return new ApiError({ status: 400, code, reason: 'token_in_address', description, challenge });
+}
+
+function refuse(reason: ReasonOf<'invalid_token'>, description: string): ApiError {
+  const code = 'invalid_token';
+  const challenge = { error: code, error_description: description };
+  return new ApiError({ status: 401, code, reason, description, challenge });
 }
 
 export function requireScope(access: Access, scope: string): void {
   if (access.scopes & readScopes([scope]).scopes) return;
+  const code = 'insufficient_scope';
   const description = `This needs the scope ${scope}, which the user has not allowed for this token.`;
-  throw new ApiError(403, 'insufficient_scope', description, {
-    error: 'insufficient_scope',
-    error_description: description,
-    scope,
-  });
+  const challenge = { error: code, error_description: description, scope };
+  throw new ApiError({ status: 403, code, reason: code, description, challenge });
 }
 
 /** The header selects; it never grants. The answer is the same whether or not the other business exists. */
 export function requireBusiness(access: Access, header: string | undefined): string {
   const selected = header?.toLowerCase();
   if (selected === undefined || !isId(selected)) {
-    throw new ApiError(400, 'invalid_request', 'Send the header x-business-id once, with the UUID of the business.');
+    throw new ApiError({
+      status: 400,
+      code: 'invalid_request',
+      reason: 'business_id_malformed',
+      description: 'Send the header x-business-id once, with the UUID of the business.',
+    });
   }
   if (selected !== access.businessId) {
-    throw new ApiError(
-      403,
-      'business_mismatch',
-      'This token does not act in that business. GET /api/v1/businesses says which one it acts in.',
-    );
+    throw new ApiError({
+      status: 403,
+      code: 'business_mismatch',
+      reason: 'business_mismatch',
+      description: 'This token does not act in that business. GET /api/v1/businesses says which one it acts in.',
+    });
   }
   return access.businessId;
-}
-
-function refuse(status: number, code: string, description: string): ApiError {
-  return new ApiError(status, code, description, { error: code, error_description: description });
 }

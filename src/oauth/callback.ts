@@ -1,15 +1,17 @@
 import { type Callback, type CallbackError, inErrorCharacters } from './errors.ts';
+import { errorUri } from './reasons.ts';
 
 /** The answer to an authorize request: the registered address, its own query kept (RFC 6749 §3.1.2), and ours behind. */
 export function codeLocation(callback: Callback, code: string, issuer: string): string {
   return locationOf(callback, new URLSearchParams({ code }), issuer);
 }
 
-export function errorLocation({ callback, code, message }: CallbackError, issuer: string): string {
+export function errorLocation({ callback, refusal }: CallbackError, issuer: string): string {
+  const { code, reason, message } = refusal;
   const answer = new URLSearchParams({
     error: code,
     error_description: inErrorCharacters(message),
-    error_uri: `${issuer}/docs/errors/${code}`,
+    error_uri: errorUri(issuer, code, reason),
   });
   return locationOf(callback, answer, issuer);
 }

@@ -6,7 +6,7 @@ import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { type Grant, markExchanged, revokeGrant } from './grants.ts';
 import { answersChallenge } from './pkce.ts';
-import { describeUnproven, proveToken } from './token-proof.ts';
+import { proveToken, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 
 export interface CodeExchange {
@@ -23,11 +23,13 @@ export async function exchangeCode(
   now: number,
 ): Promise<TokenResponse> {
   const proven = await proveToken(storage.durable, keys, 'code', exchange.code);
-  if (!proven) throw new OAuthError('invalid_grant', describeUnproven('code', exchange.code));
+  if (!proven) throw refuseUnproven('code', exchange.code);
   const { grant } = proven;
-  if (grant.appId !== app.id) throw new OAuthError('invalid_grant', 'This code was issued to another app.');
+  if (grant.appId !== app.id) {
+    throw new OAuthError('invalid_grant', 'token_of_another_app', 'This code was issued to another app.');
+  }
   if (grant.exchangedAt !== null) await refuseReuse(storage, grant, now);
-  if (grant.deadBecause) throw new OAuthError('invalid_grant', explain(grant.deadBecause));
+  if (grant.deadBecause) throw new OAuthError('invalid_grant', grant.deadBecause, explain(grant.deadBecause));
   refuseExpired(grant, now);
   refuseOtherRedirectUri(grant, app, exchange.redirectUri);
   await refuseWrongVerifier(storage, grant, exchange.codeVerifier, now);
@@ -41,13 +43,15 @@ export async function exchangeCode(
 /** RFC 6749 §4.1.2: a code that comes twice may have been stolen, so what it first gave is revoked too. */
 async function refuseReuse(storage: Storage, grant: Grant, now: number): Promise<never> {
   await revokeGrant(storage, grant.id, 'code_reused', now);
-  throw new OAuthError('invalid_grant', explain(grant.deadBecause ?? 'code_reused'));
+  const reason = grant.deadBecause ?? 'code_reused';
+  throw new OAuthError('invalid_grant', reason, explain(reason));
 }
 
 function refuseExpired(grant: Grant, now: number): void {
   if (now < grant.codeExpiresAt) return;
   throw new OAuthError(
     'invalid_grant',
+    'code_expired',
     'This code has expired: codes last 10 minutes. Start again at the authorize endpoint.',
   );
 }
@@ -58,7 +62,11 @@ function refuseOtherRedirectUri(grant: Grant, app: App, sent: string | undefined
       ? sent === undefined || isRegistered(app.redirectUris, sent)
       : sent === grant.redirectUri;
   if (fits) return;
-  throw new OAuthError('invalid_grant', 'Send the same redirect_uri as in the authorize request, to the letter.');
+  throw new OAuthError(
+    'invalid_grant',
+    'redirect_uri_different',
+    'Send the same redirect_uri as in the authorize request, to the letter.',
+  );
 }
 
 /** A wrong verifier spends the code: there is no second guess. */
@@ -66,13 +74,18 @@ async function refuseWrongVerifier(storage: Storage, grant: Grant, verifier: str
   if (grant.codeChallenge === null && verifier === undefined) return;
   if (grant.codeChallenge !== null && verifier !== undefined && answersChallenge(verifier, grant.codeChallenge)) return;
   await revokeGrant(storage, grant.id, 'code_verifier_wrong', now);
-  throw new OAuthError('invalid_grant', describeWrongVerifier(grant, verifier));
+  throw wrongVerifier(grant, verifier);
 }
 
-function describeWrongVerifier(grant: Grant, verifier: string | undefined): string {
-  if (grant.codeChallenge === null)
-    return 'A code_verifier came, but the authorize request had no code_challenge. That used the code up.';
-  if (verifier === undefined)
-    return 'The code_verifier is missing: the authorize request had a code_challenge. That used the code up.';
-  return explain('code_verifier_wrong');
+function wrongVerifier(grant: Grant, verifier: string | undefined): OAuthError {
+  if (grant.codeChallenge === null) {
+    const description = 'A code_verifier came, but the authorize request had no code_challenge. That used the code up.';
+    return new OAuthError('invalid_grant', 'code_verifier_unexpected', description);
+  }
+  if (verifier === undefined) {
+    const description =
+      'The code_verifier is missing: the authorize request had a code_challenge. That used the code up.';
+    return new OAuthError('invalid_grant', 'code_verifier_missing', description);
+  }
+  return new OAuthError('invalid_grant', 'code_verifier_wrong', explain('code_verifier_wrong'));
 }

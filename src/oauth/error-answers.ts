@@ -1,77 +1,100 @@
-import { ApiError, TooManyRequests } from '../lib/errors.ts';
+import { TooManyRequests } from '../lib/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
-import { AppNotAuthenticated, inErrorCharacters, OAuthError } from './errors.ts';
+import { ApiError, AppNotAuthenticated, inErrorCharacters, OAuthError } from './errors.ts';
+import { type ErrorCode, errorUri, type ReasonOf } from './reasons.ts';
 
 /** What goes back to a program that was refused. */
 export interface ErrorAnswer {
   status: number;
   headers: Record<string, string>;
-  body: { error: string; error_description: string; error_uri: string };
+  body: { error: string; error_description: string; error_uri: string; reason: string };
 }
 
 /** How a refusal reads to a program. Anything that is not a refusal is a bug, and says nothing. */
 export function answerError(error: unknown, issuer: string): ErrorAnswer {
-  const { status, code, description, headers = {} } = describe(error);
+  const { status, code, reason, description, headers = {} } = describe(error);
   return {
     status,
     headers: { 'cache-control': 'no-store', pragma: 'no-cache', ...headers },
     body: {
       error: code,
       error_description: inErrorCharacters(description),
-      error_uri: `${issuer}/docs/errors/${code}`,
+      error_uri: errorUri(issuer, code, reason),
+      reason,
     },
   };
 }
 
 interface Description {
   status: number;
-  code: string;
+  code: ErrorCode;
+  reason: ReasonOf<ErrorCode>;
   description: string;
   headers?: Record<string, string>;
 }
 
 function describe(error: unknown): Description {
-  if (error instanceof AppNotAuthenticated) {
-    const answer = { status: 401, code: error.code, description: error.message };
-    return error.usedBasic ? { ...answer, headers: { 'www-authenticate': 'Basic realm="Gatehouse"' } } : answer;
+  if (error instanceof OAuthError) {
+    const { code, reason, message: description } = error;
+    if (!(error instanceof AppNotAuthenticated)) return { status: 400, code, reason, description };
+    const headers = error.usedBasic ? { 'www-authenticate': 'Basic realm="Gatehouse"' } : undefined;
+    return { status: 401, code, reason, description, headers };
   }
-  if (error instanceof OAuthError) return { status: 400, code: error.code, description: error.message };
   if (error instanceof ApiError) {
-    const answer = { status: error.status, code: error.code, description: error.message };
-    return error.challenge ? { ...answer, headers: { 'www-authenticate': bearerChallenge(error.challenge) } } : answer;
+    const { challenge, ...answer } = error.refusal;
+    return challenge ? { ...answer, headers: { 'www-authenticate': bearerChallenge(challenge) } } : answer;
   }
   if (error instanceof TooManyRequests) {
+    const code = 'too_many_requests';
     const headers = { 'retry-after': String(error.retryAfter) };
-    return { status: 429, code: 'too_many_requests', description: error.message, headers };
+    return { status: 429, code, reason: code, description: error.message, headers };
   }
   if (error instanceof StorageUnavailable) {
+    const code = 'temporarily_unavailable';
     const description = 'The database is not available. Try again in a moment.';
-    return { status: 503, code: 'temporarily_unavailable', description, headers: { 'retry-after': '1' } };
+    return { status: 503, code, reason: code, description, headers: { 'retry-after': '1' } };
   }
   return describeUnreadable(error);
 }
 
+/** What the schema of a body did not accept. */
+interface Violation {
+  instancePath: string;
+  keyword?: string;
+  params?: { missingProperty?: string };
+}
+
 /** What the HTTP layer refuses before any of our code sees it. */
 function describeUnreadable(error: unknown): Description {
-  const { statusCode = 500, validation } = error as { statusCode?: number; validation?: { instancePath: string }[] };
-  if (validation) {
-    const field = validation[0]?.instancePath.slice(1).replaceAll('/', '.');
-    const description = field
-      ? `${field.slice(0, 64)} must be text, sent once.`
-      : 'Send the fields, as one JSON object or as a form.';
-    return { status: 400, code: 'invalid_request', description };
+  const { statusCode = 500, validation } = error as { statusCode?: number; validation?: Violation[] };
+  if (statusCode >= 500 && !validation && !(error instanceof SyntaxError)) {
+    const description = 'Something went wrong here. It has been logged; x-request-id names it.';
+    return { status: 500, code: 'server_error', reason: 'server_error', description };
   }
-  if (statusCode === 413) return { status: 413, code: 'invalid_request', description: 'The body is over 64 KiB.' };
-  if (statusCode === 415) {
+  return { code: 'invalid_request', ...describeUnreadableRequest(error, statusCode, validation) };
+}
+
+function describeUnreadableRequest(error: unknown, status: number, validation?: Violation[]) {
+  if (validation) {
+    const { keyword, params } = validation[0] ?? {};
+    if (keyword === 'required') {
+      return { status: 400, reason: 'field_missing', description: `${params?.missingProperty} is missing.` } as const;
+    }
+    const field = validation[0]?.instancePath.slice(1).replaceAll('/', '.').slice(0, 64);
+    if (field)
+      return { status: 400, reason: 'field_not_text', description: `${field} must be text, sent once.` } as const;
+    const description = 'Send the fields, as one JSON object or as a form.';
+    return { status: 400, reason: 'body_malformed', description } as const;
+  }
+  if (status === 413) return { status, reason: 'body_too_large', description: 'The body is over 64 KiB.' } as const;
+  if (status === 415) {
     const description = 'Send application/json or application/x-www-form-urlencoded.';
-    return { status: 415, code: 'invalid_request', description };
+    return { status, reason: 'content_type_unsupported', description } as const;
   }
   if (error instanceof SyntaxError) {
-    return { status: 400, code: 'invalid_request', description: 'The body is not valid JSON.' };
+    return { status: 400, reason: 'body_malformed', description: 'The body is not valid JSON.' } as const;
   }
-  if (statusCode < 500)
-    return { status: statusCode, code: 'invalid_request', description: 'The request cannot be read.' };
-  return { status: 500, code: 'server_error', description: 'Something went wrong here. It has been logged.' };
+  return { status, reason: 'request_unreadable', description: 'The request cannot be read.' } as const;
 }
 
 /** RFC 6750 §3. With no parameters it is bare: nothing was presented, so nothing was wrong with it. */

@@ -1,14 +1,12 @@
 import { OAuthError } from './errors.ts';
 
-/** The fields of a request body, by their names on the wire. An empty field counts as absent. */
-export type Fields = Partial<Record<string, string>>;
-
-export function withoutEmpty(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''));
+/** An empty field counts as absent. */
+export function withoutEmpty<Fields extends object>(fields: Fields): Partial<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')) as Partial<Fields>;
 }
 
-export function requireField(fields: Fields, name: string): string {
+export function requireField<Name extends string>(fields: { [key in Name]?: string }, name: Name): string {
   const value = fields[name];
-  if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`);
+  if (value === undefined) throw new OAuthError('invalid_request', 'field_missing', `${name} is missing.`);
   return value;
 }

@@ -1,5 +1,5 @@
 /** Every dead grant knows why, and tells the app that holds it. */
-export type Reason =
+export type GrantReason =
   | 'revoked_by_app'
   | 'disconnected_by_user'
   | 'code_reused'
@@ -11,7 +11,7 @@ export type Reason =
   | 'user_disabled'
   | 'member_removed';
 
-const SENTENCES: Record<Reason, string> = {
+const SENTENCES: Record<GrantReason, string> = {
   revoked_by_app: 'The app revoked this grant itself.',
   disconnected_by_user: 'The user disconnected the app.',
   code_reused: 'The code of this grant was sent twice, so everything it gave was revoked: a code works once.',
@@ -27,7 +27,7 @@ const SENTENCES: Record<Reason, string> = {
 };
 
 /** A reason in words, followed by its name, which a program can look for. */
-export function explain(reason: Reason): string {
+export function explain(reason: GrantReason): string {
   return `${SENTENCES[reason]} (${reason})`;
 }
 
@@ -44,8 +44,8 @@ interface Standing {
 }
 
 /** A membership younger than the grant is another one: what a removed member allowed does not come back with them. */
-export function deathOf(standing: Standing): Reason | null {
-  if (standing.revoked_reason !== null) return standing.revoked_reason as Reason;
+export function deathOf(standing: Standing): GrantReason | null {
+  if (standing.revoked_reason !== null) return standing.revoked_reason as GrantReason;
   if (standing.app_deleted_at !== null) return 'app_deleted';
   if (standing.app_disabled_at !== null) return 'app_disabled';
   if (isClosed(standing)) return 'app_closed';

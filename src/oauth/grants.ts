@@ -2,7 +2,7 @@ import { recordEvent } from '../events/events.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newSalt } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { deathOf, type Reason } from './grant-reasons.ts';
+import { deathOf, type GrantReason } from './grant-reasons.ts';
 import { type ScopeMask, scopeNames } from './scopes.ts';
 
 /**
@@ -26,7 +26,7 @@ export interface Grant {
   rotation: number;
   rotatedAt: number | null;
   /** Why it is dead, or null while it lives. */
-  deadBecause: Reason | null;
+  deadBecause: GrantReason | null;
   /** Whether the access token of the rotation that was asked about has been revoked by itself. */
   accessTokenRevoked: boolean;
 }
@@ -131,7 +131,7 @@ export async function listLiveGrants(db: Database, userId: string, now: number) 
 }
 
 /** Ends every token of the grant. A grant that is dead already keeps its first reason. */
-export async function revokeGrant(storage: Storage, grantId: string, reason: Reason, now: number): Promise<void> {
+export async function revokeGrant(storage: Storage, grantId: string, reason: GrantReason, now: number): Promise<void> {
   await storage.atomically((db) => endGrants(db, selectLive(db).where('id', '=', grantId), reason, now));
 }
 
@@ -139,7 +139,7 @@ export async function revokeGrant(storage: Storage, grantId: string, reason: Rea
 export async function revokeGrantsBetween(
   db: Database,
   { userId, appId, businessId }: Pick<Grant, 'userId' | 'appId' | 'businessId'>,
-  reason: Reason,
+  reason: GrantReason,
   now: number,
 ): Promise<void> {
   const between = selectLive(db)
@@ -153,7 +153,7 @@ function selectLive(db: Database) {
   return db.selectFrom('grants').select('id').where('revoked_at', 'is', null);
 }
 
-async function endGrants(db: Database, grants: ReturnType<typeof selectLive>, reason: Reason, now: number) {
+async function endGrants(db: Database, grants: ReturnType<typeof selectLive>, reason: GrantReason, now: number) {
   const ended = await db
     .updateTable('grants')
     .set({ revoked_at: now, revoked_reason: reason })

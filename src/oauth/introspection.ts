@@ -1,7 +1,8 @@
 import { SECOND } from '../lib/clock.ts';
 import { identifyApp, type PresentedCredentials } from './app-authentication.ts';
-import { type Fields, requireField } from './fields.ts';
+import { requireField } from './fields.ts';
 import { REFRESH_LIFETIME } from './grants.ts';
+import type { IntrospectionRequest } from './schemas.ts';
 import { formatScopes } from './scopes.ts';
 import type { TokenParts } from './token-endpoint.ts';
 import { type ProvenToken, proveEitherToken } from './token-proof.ts';
@@ -25,7 +26,7 @@ export type Introspection =
 /** POST /api/v1/oauth/introspect: an app learns of its own tokens only; any other text is simply not active. */
 export async function answerIntrospection(
   parts: TokenParts,
-  fields: Fields,
+  fields: Partial<IntrospectionRequest>,
   credentials: PresentedCredentials,
   now: number,
 ): Promise<Introspection> {

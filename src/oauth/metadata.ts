@@ -10,6 +10,7 @@ export function serverMetadata(issuer: string) {
     token_endpoint: `${issuer}/api/v1/oauth/token`,
     revocation_endpoint: `${issuer}/api/v1/oauth/revoke`,
     introspection_endpoint: `${issuer}/api/v1/oauth/introspect`,
+    service_documentation: `${issuer}/docs`,
     scopes_supported: SCOPES.map(({ name }) => name),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],

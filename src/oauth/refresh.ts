@@ -5,7 +5,7 @@ import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { type Grant, revokeGrant, rotate } from './grants.ts';
 import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
-import { describeUnproven, proveToken } from './token-proof.ts';
+import { proveToken, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 
 export interface Refresh {
@@ -24,16 +24,18 @@ export interface RefreshParts {
 export async function refresh(parts: RefreshParts, app: App, request: Refresh, now: number): Promise<TokenResponse> {
   const { storage, keys } = parts;
   const proven = await proveToken(storage.durable, keys, 'refresh', request.refreshToken);
-  if (!proven) throw new OAuthError('invalid_grant', describeUnproven('refresh', request.refreshToken));
+  if (!proven) throw refuseUnproven('refresh', request.refreshToken);
   const { grant, token } = proven;
-  if (grant.appId !== app.id) throw new OAuthError('invalid_grant', 'This refresh token was issued to another app.');
-  if (grant.deadBecause) throw new OAuthError('invalid_grant', explain(grant.deadBecause));
+  if (grant.appId !== app.id) {
+    throw new OAuthError('invalid_grant', 'token_of_another_app', 'This refresh token was issued to another app.');
+  }
+  if (grant.deadBecause) throw new OAuthError('invalid_grant', grant.deadBecause, explain(grant.deadBecause));
   refuseExpired(token.expiresAt, now);
   const isCurrent = token.rotation >= grant.rotation;
   const isRetry = token.rotation === grant.rotation - 1 && isWithin(parts.retryWindow, grant.rotatedAt, now);
   if (!isCurrent && !isRetry) {
     await revokeGrant(storage, grant.id, 'refresh_token_reused', now);
-    throw new OAuthError('invalid_grant', explain('refresh_token_reused'));
+    throw new OAuthError('invalid_grant', 'refresh_token_reused', explain('refresh_token_reused'));
   }
   const scopes = readNarrowedScopes(grant, request.scope);
 
@@ -53,6 +55,7 @@ function refuseExpired(expiresAt: number, now: number): void {
   if (now < expiresAt) return;
   throw new OAuthError(
     'invalid_grant',
+    'refresh_token_expired',
     'This refresh token has expired: it lasts 30 days from its issue. Send the user to the authorize endpoint again.',
   );
 }
@@ -65,6 +68,7 @@ function readNarrowedScopes(grant: Grant, scope: string | undefined): ScopeMask 
   if (unknown.length === 0 && beyond === 0 && scopes !== 0) return scopes;
   throw new OAuthError(
     'invalid_scope',
+    'scope_not_allowed',
     `A refresh can ask for these scopes or fewer: ${formatScopes(grant.scopes) || 'none are left'}.`,
   );
 }

@@ -1,15 +1,16 @@
 import type { App } from '../apps/apps.ts';
 import { identifyApp, type PresentedCredentials, presentsCredentials } from './app-authentication.ts';
-import { type Fields, requireField } from './fields.ts';
+import { requireField } from './fields.ts';
 import { revokeGrant } from './grants.ts';
 import { revokeAccessToken } from './revoked-access-tokens.ts';
+import type { RevocationRequest } from './schemas.ts';
 import type { TokenParts } from './token-endpoint.ts';
 import { type ProvenToken, proveEitherToken } from './token-proof.ts';
 
 /** POST /api/v1/oauth/revoke */
 export async function answerRevocation(
   parts: TokenParts,
-  fields: Fields,
+  fields: Partial<RevocationRequest>,
   credentials: PresentedCredentials,
   now: number,
 ): Promise<Record<string, never>> {

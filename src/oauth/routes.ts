@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
@@ -8,9 +7,17 @@ import type { Storage } from '../storage/storage.ts';
 import type { PresentedCredentials } from './app-authentication.ts';
 import { readAuthorizationRequest } from './authorization-request.ts';
 import { type Access, readAccess } from './bearer.ts';
-import { type Fields, withoutEmpty } from './fields.ts';
+import { withoutEmpty } from './fields.ts';
 import { answerIntrospection } from './introspection.ts';
 import { serverMetadata } from './metadata.ts';
+import {
+  authorizeOperation,
+  introspectOperation,
+  metadataOperation,
+  NAMED_SCHEMAS,
+  revokeOperation,
+  tokenOperation,
+} from './operations.ts';
 import { answerRevocation } from './revocation.ts';
 import { stamp } from './stamps.ts';
 import { answerTokenRequest, type TokenParts } from './token-endpoint.ts';
@@ -28,31 +35,71 @@ export interface BearerParts {
   limits: { perGrant: RateLimit };
 }
 
-/** Every field is text, sent once: a list, a number or null is refused before anything looks at it. */
-const FIELDS = Type.Record(Type.String(), Type.String());
-
 /** Everything that RFC 6749, 7009, 7662 and 8414 put on the API host. */
 export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
   const { storage, keys, issuer, clock } = parts;
-  const endpoints = { token: answerTokenRequest, revoke: answerRevocation, introspect: answerIntrospection };
-
-  for (const [name, answer] of Object.entries(endpoints)) {
-    host.post<{ Body: Fields }>(`/api/v1/oauth/${name}`, { schema: { body: FIELDS } }, async (request, reply) => {
-      // RFC 6749 §5.1: neither tokens nor what is said about them may be kept by a cache.
-      reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
-      const fields = withoutEmpty(request.body);
-      return answer(parts, fields, credentialsOf(request, fields), clock());
-    });
-  }
+  for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
+  mountEndpoint(host, parts, { path: 'token', schema: tokenOperation, answer: answerTokenRequest });
+  mountEndpoint(host, parts, { path: 'revoke', schema: revokeOperation, answer: answerRevocation });
+  mountEndpoint(host, parts, { path: 'introspect', schema: introspectOperation, answer: answerIntrospection });
 
   // The browser's first stop. It is only checked here and sent on: this host knows no cookies, so it knows no user.
-  host.get('/api/v1/oauth/authorize', async (request, reply) => {
+  host.get('/api/v1/oauth/authorize', describedBy(authorizeOperation), async (request, reply) => {
     const query = rawQuery(request.url);
     await readAuthorizationRequest(storage.durable, query);
     return reply.redirect(`${parts.consentUrl}/consent?${stamp(keys, query, clock())}`, 303);
   });
 
-  host.get('/.well-known/oauth-authorization-server', async () => serverMetadata(issuer));
+  const metadata = '/.well-known/oauth-authorization-server';
+  host.get(metadata, { schema: metadataOperation, onRequest: shareWithAnyOrigin }, async () => serverMetadata(issuer));
+  openToBrowsers(host, metadata);
+}
+
+interface Endpoint<Fields> {
+  path: string;
+  schema: object;
+  answer(parts: TokenParts, fields: Fields, credentials: PresentedCredentials, now: number): Promise<object>;
+}
+
+type Credentials = Partial<Record<'client_id' | 'client_secret', string>>;
+
+function mountEndpoint<Fields extends Credentials>(
+  host: FastifyInstance,
+  parts: OAuthParts,
+  { path, schema, answer }: Endpoint<Fields>,
+): void {
+  host.post<{ Body: Fields }>(`/api/v1/oauth/${path}`, { schema }, async (request, reply) => {
+    // RFC 6749 §5.1: neither tokens nor what is said about them may be kept by a cache.
+    reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
+    const fields = withoutEmpty(request.body as Fields) as Fields;
+    return answer(parts, fields, credentialsOf(request, fields), parts.clock());
+  });
+}
+
+/** For addresses: the schema says what to send, and our own checks refuse the rest, in words that help. */
+export function describedBy(schema: object) {
+  return { schema, validatorCompiler: () => () => true };
+}
+
+/**
+ * A page of any origin may call what takes a bearer token or nothing: this host knows no cookie that such a page could
+ * ride on. Nothing that takes a client secret is shared, since a secret has no place in a page.
+ */
+export function openToBrowsers(host: FastifyInstance, path: string): void {
+  host.options(path, { schema: { hide: true }, onRequest: shareWithAnyOrigin }, async (_, reply) =>
+    reply
+      .code(204)
+      .header('access-control-allow-methods', 'GET')
+      .header('access-control-allow-headers', 'authorization, x-business-id')
+      .header('access-control-max-age', '7200')
+      .send(),
+  );
+}
+
+export async function shareWithAnyOrigin(_: FastifyRequest, reply: FastifyReply): Promise<void> {
+  reply
+    .header('access-control-allow-origin', '*')
+    .header('access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id');
 }
 
 /** Who calls the business API, and what they may do. */
@@ -69,7 +116,7 @@ export async function accessOf(
   return access;
 }
 
-function credentialsOf(request: FastifyRequest, fields: Fields): PresentedCredentials {
+function credentialsOf(request: FastifyRequest, fields: Credentials): PresentedCredentials {
   return {
     authorization: request.headers.authorization,
     clientId: fields.client_id,

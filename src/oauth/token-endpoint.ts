@@ -4,8 +4,9 @@ import type { Storage } from '../storage/storage.ts';
 import { identifyApp, type PresentedCredentials } from './app-authentication.ts';
 import { exchangeCode } from './code-exchange.ts';
 import { OAuthError } from './errors.ts';
-import { type Fields, requireField } from './fields.ts';
+import { requireField } from './fields.ts';
 import { refresh } from './refresh.ts';
+import type { TokenRequest } from './schemas.ts';
 import type { TokenResponse } from './token-response.ts';
 
 /** What the token, revoke and introspect endpoints are built on. */
@@ -20,7 +21,7 @@ export interface TokenParts {
 /** POST /api/v1/oauth/token */
 export async function answerTokenRequest(
   parts: TokenParts,
-  fields: Fields,
+  fields: Partial<TokenRequest>,
   credentials: PresentedCredentials,
   now: number,
 ): Promise<TokenResponse> {
@@ -33,5 +34,9 @@ export async function answerTokenRequest(
   if (type === 'refresh_token') {
     return refresh(parts, app, { refreshToken: requireField(fields, 'refresh_token'), scope: fields.scope }, now);
   }
-  throw new OAuthError('unsupported_grant_type', 'grant_type is authorization_code or refresh_token.');
+  throw new OAuthError(
+    'unsupported_grant_type',
+    'unsupported_grant_type',
+    'grant_type is authorization_code or refresh_token.',
+  );
 }

@@ -1,5 +1,6 @@
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
+import { OAuthError } from './errors.ts';
 import { findGrant, type Grant } from './grants.ts';
 import { isGenuine, kindOf, type OpenedToken, openToken, type TokenKind } from './tokens.ts';
 
@@ -33,8 +34,17 @@ const NAMES: Record<TokenKind, string> = {
 };
 
 /** What to tell someone whose token could not be proven. */
-export function describeUnproven(kind: TokenKind, text: string): string {
+export function describeUnproven(kind: TokenKind, text: string) {
   const actual = kindOf(text);
-  if (actual && actual !== kind) return `This is ${NAMES[actual]}; send ${NAMES[kind]} here.`;
-  return `This is not ${NAMES[kind]} of this server, or it ended so long ago that nothing is known of it any more.`;
+  if (actual && actual !== kind) {
+    const description = `This is ${NAMES[actual]}; send ${NAMES[kind]} here.`;
+    return { reason: 'token_of_another_kind', description } as const;
+  }
+  const description = `This is not ${NAMES[kind]} of this server, or it ended so long ago that nothing is known of it any more.`;
+  return { reason: 'token_unknown', description } as const;
+}
+
+export function refuseUnproven(kind: TokenKind, text: string): OAuthError {
+  const { reason, description } = describeUnproven(kind, text);
+  return new OAuthError('invalid_grant', reason, description);
 }

@@ -12,7 +12,7 @@ import { allow, allowSilently } from '../oauth/allow.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorization-request.ts';
 import { codeLocation } from '../oauth/callback.ts';
 import { scopesToAsk } from '../oauth/consents.ts';
-import { CallbackError } from '../oauth/errors.ts';
+import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { readStamp } from '../oauth/stamps.ts';
 import { boundBusiness, findActingMembership, mayActIn } from '../oauth/tenancy.ts';
 import { consentScreen } from './consent-screen.ts';
@@ -55,7 +55,7 @@ async function askConsent(parts: WebParts, request: FastifyRequest, reply: Fasti
   }
   if (asked.prompt === 'none') {
     const description = 'The user has yet to allow this; ask without prompt=none.';
-    throw new CallbackError(asked.callback, 'consent_required', description);
+    throw new CallbackError(asked.callback, new OAuthError('consent_required', 'consent_required', description));
   }
   return showConsent(parts, reply, { request, asked, session, membership, query, toAsk });
 }
@@ -77,7 +77,8 @@ async function answerConsent(
   const mayChoose = boundBusiness(asked.app) === null;
   if (mayChoose && (await hasSwitched(parts, session, question, request.body))) return startOver(parts, reply, query);
   if (text(request.body, 'answer') !== 'allow') {
-    throw new CallbackError(asked.callback, 'access_denied', 'The user did not allow it.');
+    const refusal = new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.');
+    throw new CallbackError(asked.callback, refusal);
   }
   const isStale = clock() - shownAt >= ANSWER_WITHIN;
   if (isStale || !(await mayActIn(storage.durable, asked.app, session.user, businessId))) {
@@ -110,7 +111,8 @@ function answered(): PageRefused {
 function requireSignIn(request: FastifyRequest, asked: AuthorizationRequest, askedAt: number): Session {
   const { session } = request.visit;
   if (!session && asked.prompt === 'none') {
-    throw new CallbackError(asked.callback, 'login_required', 'Nobody is signed in; ask without prompt=none.');
+    const description = 'Nobody is signed in; ask without prompt=none.';
+    throw new CallbackError(asked.callback, new OAuthError('login_required', 'login_required', description));
   }
   if (!session || (asked.prompt === 'login' && session.signedInAt < askedAt)) throw new SignInNeeded(request.url);
   return session;
@@ -123,11 +125,8 @@ async function requireMembership(
 ): Promise<Membership> {
   const membership = await findActingMembership(storage.durable, asked.app, session.user);
   if (membership) return membership;
-  throw new CallbackError(
-    asked.callback,
-    'access_denied',
-    'The signed-in user is not a member of a business that this app may act in.',
-  );
+  const description = 'The signed-in user is not a member of a business that this app may act in.';
+  throw new CallbackError(asked.callback, new OAuthError('access_denied', 'not_a_member', description));
 }
 
 interface Showing {

@@ -1,6 +1,6 @@
-import { ApiError, FormError, TooManyRequests } from '../lib/errors.ts';
+import { FormError, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
-import { OAuthError, UntrustedRequest } from '../oauth/errors.ts';
+import { ApiError, OAuthError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
 import type { Page } from './layout.ts';
 import { notFound, PageRefused } from './refusals.ts';
@@ -12,12 +12,20 @@ export interface ErrorPage {
 }
 
 /** How a refusal reads to a person. Anything that is not a refusal is a bug, and says nothing. */
-export function errorPage(error: unknown, platformName: string): ErrorPage {
+export function errorPage(
+  error: unknown,
+  { platformName, requestId }: { platformName: string; requestId: string },
+): ErrorPage {
   const { status, title, body, headers = {} } = describe(error);
   return {
     status,
     headers,
-    page: { title, platformName, width: 'narrow', body: html`<div class="card"><h1>${title}</h1>${body}</div>` },
+    page: {
+      title,
+      platformName,
+      width: 'narrow',
+      body: html`<div class="card"><h1>${title}</h1>${body}<p class="muted small">If you ask for help, quote <code>${requestId}</code>.</p></div>`,
+    },
   };
 }
 
@@ -39,7 +47,7 @@ function describe(error: unknown): Description {
     return { status: error.status, title: error.title, body: html`<p>${error.message}</p>` };
   }
   if (error instanceof ApiError)
-    return { status: error.status, title: 'Not done', body: html`<p>${error.message}</p>` };
+    return { status: error.refusal.status, title: 'Not done', body: html`<p>${error.message}</p>` };
   if (error instanceof OAuthError) return { status: 400, title: 'Not done', body: html`<p>${error.message}</p>` };
   if (error instanceof FormError) return { status: 400, title: 'Not done', body: html`<p>${error.message}</p>` };
   if (error instanceof TooManyRequests) {

@@ -9,8 +9,8 @@ export interface Page {
   title: string;
   platformName: string;
   body: Html;
-  /** Narrow pages ask for one thing; wide ones are for work. */
-  width: 'narrow' | 'wide';
+  /** Narrow pages ask for one thing, wide ones are for work, and some are for reading. */
+  width: 'narrow' | 'reading' | 'wide';
   /** Who is at work here; absent on pages that anyone may see. */
   at?: Place;
 }

@@ -142,6 +142,6 @@ test('another method is a 405 that names the right one, and an unknown address a
   const missing = await world.get('/api/v1/accounting/secrets');
 
   assert.equal(wrong.status, 405);
-  assert.equal(wrong.headers.get('allow'), 'GET, HEAD');
+  assert.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS');
   assert.deepEqual([missing.status, missing.body.error], [404, 'not_found']);
 });

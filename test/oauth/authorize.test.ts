@@ -22,49 +22,77 @@ test('a sound request is sent on to the consent host by a 303, with its query un
   assert.ok(location?.startsWith(`${world.web}/consent${sent}&asked=`), location ?? '');
 });
 
-const FAULTS: [fault: string, changes: Record<string, string | undefined>, error: string][] = [
-  ['a missing response_type [A10]', { response_type: undefined }, 'invalid_request'],
-  ['response_type=token [A10]', { response_type: 'token' }, 'unsupported_response_type'],
-  ['response_type=id_token [A10]', { response_type: 'id_token' }, 'unsupported_response_type'],
-  ['response_type=code token [A10]', { response_type: 'code token' }, 'unsupported_response_type'],
-  ['response_type=CODE', { response_type: 'CODE' }, 'unsupported_response_type'],
-  ['a missing scope', { scope: undefined }, 'invalid_request'],
-  ['a scope of spaces only', { scope: '  ' }, 'invalid_request'],
-  ['a scope that does not exist [A17]', { scope: 'read:invoices read:minds' }, 'invalid_scope'],
-  ['a scope that the app is not registered for [A17]', { scope: 'read:employees' }, 'invalid_scope'],
-  ['a scope in other letters', { scope: 'READ:INVOICES' }, 'invalid_scope'],
-  ['an unknown prompt [A18]', { prompt: 'consent' }, 'invalid_request'],
-  ['two prompts at once [A18]', { prompt: 'none login' }, 'invalid_request'],
-  ['a challenge without a method [A13]', { code_challenge: CHALLENGE }, 'invalid_request'],
-  ['the plain method [A13]', { code_challenge: CHALLENGE, code_challenge_method: 'plain' }, 'invalid_request'],
-  ['an unknown method [A13]', { code_challenge: CHALLENGE, code_challenge_method: 's256' }, 'invalid_request'],
+const FAULTS: [fault: string, changes: Record<string, string | undefined>, error: string, reason: string][] = [
+  ['a missing response_type [A10]', { response_type: undefined }, 'invalid_request', 'field_missing'],
+  ['response_type=token [A10]', { response_type: 'token' }, 'unsupported_response_type', 'unsupported_response_type'],
+  [
+    'response_type=id_token [A10]',
+    { response_type: 'id_token' },
+    'unsupported_response_type',
+    'unsupported_response_type',
+  ],
+  [
+    'response_type=code token [A10]',
+    { response_type: 'code token' },
+    'unsupported_response_type',
+    'unsupported_response_type',
+  ],
+  ['response_type=CODE', { response_type: 'CODE' }, 'unsupported_response_type', 'unsupported_response_type'],
+  ['a missing scope', { scope: undefined }, 'invalid_request', 'field_missing'],
+  ['a scope of spaces only', { scope: '  ' }, 'invalid_request', 'field_missing'],
+  ['a scope that does not exist [A17]', { scope: 'read:invoices read:minds' }, 'invalid_scope', 'scope_unknown'],
+  [
+    'a scope that the app is not registered for [A17]',
+    { scope: 'read:employees' },
+    'invalid_scope',
+    'scope_not_registered',
+  ],
+  ['a scope in other letters', { scope: 'READ:INVOICES' }, 'invalid_scope', 'scope_unknown'],
+  ['an unknown prompt [A18]', { prompt: 'consent' }, 'invalid_request', 'value_not_allowed'],
+  ['two prompts at once [A18]', { prompt: 'none login' }, 'invalid_request', 'value_not_allowed'],
+  ['a challenge without a method [A13]', { code_challenge: CHALLENGE }, 'invalid_request', 'pkce_malformed'],
+  [
+    'the plain method [A13]',
+    { code_challenge: CHALLENGE, code_challenge_method: 'plain' },
+    'invalid_request',
+    'pkce_malformed',
+  ],
+  [
+    'an unknown method [A13]',
+    { code_challenge: CHALLENGE, code_challenge_method: 's256' },
+    'invalid_request',
+    'pkce_malformed',
+  ],
   [
     'a challenge that is too short [A13]',
     { code_challenge: CHALLENGE.slice(1), code_challenge_method: 'S256' },
     'invalid_request',
+    'pkce_malformed',
   ],
   [
     'a challenge that is too long [A13]',
     { code_challenge: `${CHALLENGE}A`, code_challenge_method: 'S256' },
     'invalid_request',
+    'pkce_malformed',
   ],
   [
     'a challenge in plain base64 [A13]',
     { code_challenge: `${CHALLENGE.slice(1)}+`, code_challenge_method: 'S256' },
     'invalid_request',
+    'pkce_malformed',
   ],
-  ['a method without a challenge', { code_challenge_method: 'S256' }, 'invalid_request'],
-  ['no challenge from an app that requires PKCE [A12]', { client_id: careful.id }, 'invalid_request'],
+  ['a method without a challenge', { code_challenge_method: 'S256' }, 'invalid_request', 'pkce_malformed'],
+  ['no challenge from an app that requires PKCE [A12]', { client_id: careful.id }, 'invalid_request', 'pkce_required'],
 ];
 
-for (const [fault, changes, error] of FAULTS) {
+for (const [fault, changes, error, reason] of FAULTS) {
   test(`the app hears ${error} for ${fault}`, async () => {
     const { status, location } = await authorize(changes);
 
     assert.equal(status, 303);
     const { error_description, error_uri, ...rest } = told(location);
     assert.deepEqual(rest, { error, state: 'state-1', iss: world.api });
-    assert.equal(error_uri, `${world.api}/docs/errors/${error}`);
+    assert.equal(error_uri, `${world.api}/docs/errors/${error}#${reason}`);
     assert.match(error_description ?? '', /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
     assert.ok(location?.startsWith('https://ledger.example/callback?error='));
   });

@@ -19,6 +19,7 @@ test('the metadata describe this server as it is [X1][X2]', async () => {
     token_endpoint: `${world.api}/api/v1/oauth/token`,
     revocation_endpoint: `${world.api}/api/v1/oauth/revoke`,
     introspection_endpoint: `${world.api}/api/v1/oauth/introspect`,
+    service_documentation: `${world.api}/docs`,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],
@@ -90,13 +91,34 @@ test('a public issuer is an https origin with no path, query or fragment, or the
   assert.equal(readSettings({ ...keys, BASE_URL: 'https://auth.example.com/' }).baseUrl, 'https://auth.example.com');
 });
 
-test('the API answers no preflight and shares nothing across origins [P12]', async () => {
-  const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
-  for (const path of [PATH, '/api/v1/oauth/token', '/api/v1/accounting/invoices', '/api/v1/businesses']) {
-    for (const method of ['GET', 'OPTIONS']) {
-      const response = await fetch(world.api + path, { method, headers });
-      const cors = [...response.headers.keys()].filter((name) => name.startsWith('access-control-'));
-      assert.deepEqual(cors, [], `${method} ${path}`);
+const CROSS_ORIGIN = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
+const corsOf = (headers: Headers) => [...headers].filter(([name]) => name.startsWith('access-control-'));
+
+test('what takes a client secret, or a browser on its way, is shared with no other origin [A20][P12]', async () => {
+  for (const endpoint of ['authorize', 'token', 'revoke', 'introspect']) {
+    for (const method of ['GET', 'OPTIONS', 'POST']) {
+      const { headers } = await fetch(`${world.api}/api/v1/oauth/${endpoint}`, { method, headers: CROSS_ORIGIN });
+      assert.deepEqual(corsOf(headers), [], `${method} ${endpoint}`);
     }
+  }
+});
+
+test('a page of any origin may call the business API with a token, and never with credentials of the browser [P12]', async () => {
+  for (const path of [PATH, '/api/v1/accounting/invoices', '/api/v1/businesses', '/openapi.json']) {
+    const preflight = await fetch(world.api + path, { method: 'OPTIONS', headers: CROSS_ORIGIN });
+    const answer = await fetch(world.api + path, { headers: CROSS_ORIGIN });
+
+    assert.equal(preflight.status, 204);
+    assert.deepEqual(corsOf(preflight.headers), [
+      ['access-control-allow-headers', 'authorization, x-business-id'],
+      ['access-control-allow-methods', 'GET'],
+      ['access-control-allow-origin', '*'],
+      ['access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id'],
+      ['access-control-max-age', '7200'],
+    ]);
+    assert.deepEqual(corsOf(answer.headers), [
+      ['access-control-allow-origin', '*'],
+      ['access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id'],
+    ]);
   }
 });

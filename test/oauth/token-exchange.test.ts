@@ -36,7 +36,8 @@ test('a code works until 10 minutes have passed, and then says that it has expir
   assert.equal(bad.status, 400);
   assert.equal(bad.body.error, 'invalid_grant');
   assert.match(bad.body.error_description, /expired: codes last 10 minutes/);
-  assert.equal(bad.body.error_uri, `${world.api}/docs/errors/invalid_grant`);
+  assert.equal(bad.body.reason, 'code_expired');
+  assert.equal(bad.body.error_uri, `${world.api}/docs/errors/invalid_grant#code_expired`);
 });
 
 test('a code used twice revokes everything that it first gave [T13]', async () => {

@@ -49,6 +49,7 @@ export async function newWorld(env: Record<string, string> = {}) {
     api: settings.baseUrl,
     web: settings.consentUrl,
     storage: () => server.storage,
+    routes: server.routes,
     wind(milliseconds: number) {
       now += milliseconds;
     },

@@ -98,7 +98,7 @@ test('what is not there is a page to a person and JSON to a program', async () =
 const WRONG_WAYS: [method: string, origin: string, path: string, allow: string][] = [
   ['GET', world.api, '/api/v1/oauth/token', 'POST'],
   ['DELETE', world.api, '/api/v1/oauth/revoke', 'POST'],
-  ['POST', world.api, '/api/v1/accounting/invoices', 'GET, HEAD'],
+  ['POST', world.api, '/api/v1/accounting/invoices', 'GET, HEAD, OPTIONS'],
   ['DELETE', world.web, '/sign-in', 'GET, HEAD, POST'],
   ['PUT', world.web, '/settings/account', 'GET, HEAD'],
   ['GET', world.web, '/settings/current-business', 'POST'],

@@ -1,0 +1,47 @@
+import { type Static, Type } from 'typebox';
+import { STATUSES } from './invoices.ts';
+
+export const MOST = 200;
+export const USUAL = 50;
+
+const STATUS = Type.Enum(STATUSES, { description: 'How far the invoice has come.' });
+
+export const INVOICE = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'The invoice.' }),
+    number: Type.String({ description: 'What people call it.', examples: ['INV-2001'] }),
+    status: STATUS,
+    total: Type.String({
+      pattern: '^-?\\d+\\.\\d{2}$',
+      description: 'The amount, exact at any size, with two decimals.',
+      examples: ['1234.50'],
+    }),
+    currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'ISO 4217.', examples: ['GBP'] }),
+    customerId: Type.String({ description: 'A CRM contact.', examples: ['contact-1'] }),
+  },
+  { $id: 'Invoice', description: 'One invoice of the business.' },
+);
+
+export const BUSINESS = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'Goes into `x-business-id`.' }),
+    name: Type.String({ description: 'What people call it.', examples: ['Harbour Coffee'] }),
+  },
+  { $id: 'Business', description: 'A business that a token acts in.' },
+);
+
+export const INVOICE_QUERY = Type.Object({
+  status: Type.Optional(Type.Enum(STATUSES, { description: 'Only invoices that have come this far.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST, default: USUAL, description: 'How many to a page.' })),
+  cursor: Type.Optional(
+    Type.String({ format: 'uuid', description: 'Where the next page starts: from the `Link` header of this one.' }),
+  ),
+});
+export type InvoiceQuery = Static<typeof INVOICE_QUERY>;
+
+export const BUSINESS_HEADER = Type.Object({
+  'x-business-id': Type.String({
+    format: 'uuid',
+    description: 'The business that the token acts in. It selects; it never grants.',
+  }),
+});

@@ -1,0 +1,165 @@
+import { Type } from 'typebox';
+import { REASONS } from './reasons.ts';
+import { ANYWHERE_WITH_A_BODY, BROKEN, describeRefusals, REQUEST_ID, UNREADABLE_BODY } from './refusal-schemas.ts';
+import {
+  AUTHORIZE_QUERY,
+  INTROSPECTION,
+  INTROSPECTION_REQUEST,
+  METADATA,
+  NOTHING,
+  REVOCATION_REQUEST,
+  TOKEN_REQUEST,
+  TOKENS,
+} from './schemas.ts';
+
+const TAGS = ['Authorization'];
+const BODIES = ['application/json', 'application/x-www-form-urlencoded'];
+
+/** Headers of an answer that no cache may keep (RFC 6749 §5.1). */
+const UNCACHED = {
+  'x-request-id': REQUEST_ID,
+  'cache-control': Type.Literal('no-store'),
+  pragma: Type.Literal('no-cache'),
+};
+
+const BY_THE_APP = [{ basic: [] }, {}];
+const REFUSED_APP = describeRefusals(
+  { invalid_client: REASONS.invalid_client },
+  { 'www-authenticate': Type.String({ description: 'Sent where HTTP Basic was used.' }) },
+);
+const POSSIBLY_TWICE = [...UNREADABLE_BODY, 'credentials_sent_twice'] as const;
+
+export const authorizeOperation = {
+  operationId: 'authorize',
+  tags: TAGS,
+  summary: 'Send a user to sign in and decide',
+  description:
+    'Redirect the user’s browser here; it is no address for a program to fetch. A sound request goes on to the sign-in and ' +
+    'consent pages, whose host may move at any time, and ends at the `redirect_uri` with `code`, `state` and `iss`, or with ' +
+    '`error`, `error_description`, `error_uri`, `state` and `iss`. A parameter that is sent twice is an error, an empty ' +
+    'one counts as absent, an unknown one is ignored.',
+  security: [],
+  querystring: AUTHORIZE_QUERY,
+  response: {
+    303: {
+      type: 'null',
+      description: 'On to the consent pages; or, if something is wrong with the request, back to the app with `error`.',
+      headers: { 'x-request-id': REQUEST_ID, location: Type.String({ format: 'uri', description: 'Where to go.' }) },
+    },
+    400: {
+      description: 'A page for people: the app is unknown or disabled, or the address is not one of its own.',
+      headers: { 'x-request-id': REQUEST_ID },
+      content: { 'text/html': { schema: Type.String() } },
+    },
+    ...BROKEN,
+  },
+  'x-callback-errors': [
+    'invalid_request',
+    'unsupported_response_type',
+    'invalid_scope',
+    'access_denied',
+    'login_required',
+    'consent_required',
+  ],
+};
+
+export const tokenOperation = {
+  operationId: 'token',
+  tags: TAGS,
+  summary: 'Exchange a code, or refresh',
+  description:
+    'Both grant types answer with the same five fields. A code that comes twice revokes what it first gave, so never repeat ' +
+    'an exchange whose answer was lost. A refresh may be repeated: for 30 seconds a used refresh token gets the same pair ' +
+    'again, byte for byte. After that it is taken for stolen, and the grant ends.',
+  security: BY_THE_APP,
+  consumes: BODIES,
+  body: TOKEN_REQUEST,
+  response: {
+    200: describeAnswer('The tokens.', 'Tokens', {
+      access_token: 'gat_…',
+      token_type: 'bearer',
+      expires_in: 3600,
+      refresh_token: 'grt_…',
+      scope: 'read:invoices',
+    }),
+    400: describeRefusals({
+      invalid_grant: REASONS.invalid_grant,
+      invalid_request: POSSIBLY_TWICE,
+      unsupported_grant_type: REASONS.unsupported_grant_type,
+      invalid_scope: ['scope_not_allowed'],
+    }),
+    401: REFUSED_APP,
+    ...ANYWHERE_WITH_A_BODY,
+  },
+};
+
+export const revokeOperation = {
+  operationId: 'revoke',
+  tags: TAGS,
+  summary: 'End a token',
+  description:
+    'The token alone is enough (RFC 7009). Credentials may be added: they must then be right, and another app’s token is ' +
+    'left as it is. The answer is the same for a token that was already ended, has expired or never was.',
+  security: BY_THE_APP,
+  consumes: BODIES,
+  body: REVOCATION_REQUEST,
+  response: {
+    200: {
+      description: 'The token does not work, or not any more.',
+      headers: UNCACHED,
+      content: { 'application/json': { schema: NOTHING, example: {} } },
+    },
+    400: describeRefusals({ invalid_request: POSSIBLY_TWICE }),
+    401: REFUSED_APP,
+    ...ANYWHERE_WITH_A_BODY,
+  },
+};
+
+export const introspectOperation = {
+  operationId: 'introspect',
+  tags: TAGS,
+  summary: 'Ask what a token is worth',
+  description: 'An app learns of its own tokens only (RFC 7662). Whatever else is sent answers `{"active":false}`.',
+  security: BY_THE_APP,
+  consumes: BODIES,
+  body: INTROSPECTION_REQUEST,
+  response: {
+    200: describeAnswer('What the token is worth at this moment.', 'Introspection', {
+      active: true,
+      scope: 'read:invoices',
+      client_id: '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10',
+      token_type: 'bearer',
+      exp: 1893459600,
+      iat: 1893456000,
+      sub: '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60',
+      iss: 'https://api.example.com',
+      business_id: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f',
+    }),
+    400: describeRefusals({ invalid_request: POSSIBLY_TWICE }),
+    401: REFUSED_APP,
+    ...ANYWHERE_WITH_A_BODY,
+  },
+};
+
+export const metadataOperation = {
+  operationId: 'metadata',
+  tags: TAGS,
+  summary: 'Configure a client',
+  description: 'What any OAuth 2.0 client needs to know of this server (RFC 8414).',
+  security: [],
+  response: {
+    200: {
+      description: 'The server’s metadata.',
+      headers: { 'x-request-id': REQUEST_ID },
+      content: { 'application/json': { schema: { $ref: 'Metadata#' } } },
+    },
+  },
+};
+
+/** The shapes that have a name of their own in the reference. */
+export const NAMED_SCHEMAS = [TOKENS, INTROSPECTION, METADATA];
+
+function describeAnswer(description: string, name: string, example: object) {
+  const schema = { $ref: `${name}#` };
+  return { description, headers: UNCACHED, content: { 'application/json': { schema, example } } };
+}

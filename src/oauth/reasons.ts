@@ -1,0 +1,72 @@
+import type { GrantReason } from './grant-reasons.ts';
+
+/** Why a grant is dead. The token endpoint says it as `invalid_grant`, the business API as `invalid_token`. */
+const DEAD_GRANT = [
+  'revoked_by_app',
+  'disconnected_by_user',
+  'code_reused',
+  'code_verifier_wrong',
+  'refresh_token_reused',
+  'app_deleted',
+  'app_disabled',
+  'app_closed',
+  'user_disabled',
+  'member_removed',
+] as const satisfies GrantReason[];
+
+/**
+ * Every error that a program can be told, and under each the reasons there are for it. An error says what kind of thing
+ * went wrong, in the words of the standards; its reason says which thing. Both are promises: add, never rename.
+ */
+export const REASONS = {
+  invalid_request: [
+    'field_missing',
+    'field_repeated',
+    'field_not_text',
+    'value_not_allowed',
+    'body_malformed',
+    'body_too_large',
+    'content_type_unsupported',
+    'method_not_allowed',
+    'request_unreadable',
+    'credentials_sent_twice',
+    'token_in_address',
+    'business_id_malformed',
+    'pkce_required',
+    'pkce_malformed',
+  ],
+  invalid_client: ['credentials_missing', 'credentials_malformed', 'credentials_wrong'],
+  invalid_grant: [
+    'token_unknown',
+    'token_of_another_kind',
+    'token_of_another_app',
+    'code_expired',
+    'code_verifier_missing',
+    'code_verifier_unexpected',
+    'redirect_uri_different',
+    'refresh_token_expired',
+    ...DEAD_GRANT,
+  ],
+  unsupported_grant_type: ['unsupported_grant_type'],
+  unsupported_response_type: ['unsupported_response_type'],
+  invalid_scope: ['scope_unknown', 'scope_not_registered', 'scope_not_allowed'],
+  access_denied: ['denied_by_user', 'not_a_member'],
+  login_required: ['login_required'],
+  consent_required: ['consent_required'],
+  unauthorized: ['token_missing'],
+  invalid_token: ['token_malformed', 'token_unknown', 'token_of_another_kind', 'access_token_expired', ...DEAD_GRANT],
+  insufficient_scope: ['insufficient_scope'],
+  business_mismatch: ['business_mismatch'],
+  not_found: ['not_found'],
+  too_many_requests: ['too_many_requests'],
+  temporarily_unavailable: ['temporarily_unavailable'],
+  server_error: ['server_error'],
+} as const;
+
+export type ErrorCode = keyof typeof REASONS;
+export type ReasonOf<Code extends ErrorCode> = (typeof REASONS)[Code][number];
+
+/** Where a person reads about it. */
+export function errorUri(issuer: string, code: string, reason: string): string {
+  return `${issuer}/docs/errors/${code}#${reason}`;
+}

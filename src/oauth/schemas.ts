@@ -1,0 +1,162 @@
+import { type Static, Type } from 'typebox';
+import { SCOPES } from './scopes.ts';
+
+/**
+ * What goes over the wire. The same schema refuses a field of the wrong type, is the only source of the names that the
+ * endpoints can read, decides which fields leave the server, and becomes the API reference.
+ */
+const text = (description: string, example?: string) =>
+  Type.String({ description, ...(example !== undefined && { examples: [example] }) });
+const optional = (description: string, example?: string) => Type.Optional(text(description, example));
+
+/** Every field is text, sent once: a list, a number or null is refused before anything looks at it. Unknown names pass. */
+const fields = { additionalProperties: Type.String() };
+
+const EXAMPLE_APP = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
+
+const CREDENTIALS = {
+  client_id: optional('The app. Left out where HTTP Basic carries it.', EXAMPLE_APP),
+  client_secret: optional('One of the app’s secrets. Left out where HTTP Basic carries it.', 'gcs_…'),
+};
+
+export const TOKEN_REQUEST = Type.Object(
+  {
+    grant_type: text('`authorization_code` to exchange a code, `refresh_token` to refresh.', 'authorization_code'),
+    ...CREDENTIALS,
+    code: optional('To exchange: the code from the callback. It lives 10 minutes and works once.', 'gac_…'),
+    redirect_uri: optional(
+      'To exchange: exactly as in the authorize request. Left out only if it was left out there.',
+      'https://app.example/callback',
+    ),
+    code_verifier: optional('To exchange: required if, and only if, the authorize request had a `code_challenge`.'),
+    refresh_token: optional('To refresh: the newest refresh token.', 'grt_…'),
+    scope: optional('To refresh: fewer scopes for this one access token, never more.', 'read:invoices'),
+  },
+  {
+    ...fields,
+    examples: [
+      {
+        grant_type: 'authorization_code',
+        code: 'gac_…',
+        redirect_uri: 'https://app.example/callback',
+        code_verifier: 'aVerifierOfYourOwnThatHasAtLeast43Characters',
+        client_id: EXAMPLE_APP,
+        client_secret: 'gcs_…',
+      },
+      {
+        grant_type: 'refresh_token',
+        refresh_token: 'grt_…',
+        client_id: EXAMPLE_APP,
+        client_secret: 'gcs_…',
+      },
+    ],
+  },
+);
+export type TokenRequest = Static<typeof TOKEN_REQUEST>;
+
+export const TOKENS = Type.Object(
+  {
+    access_token: text('Goes into `Authorization: Bearer …`. Lives 1 hour.', 'gat_…'),
+    token_type: Type.Literal('bearer'),
+    expires_in: Type.Integer({ description: 'Seconds until the access token expires.', examples: [3600] }),
+    refresh_token: text('Lives 30 days, and is replaced whenever it is used.', 'grt_…'),
+    scope: text('The scopes that were granted, separated by single spaces.', 'read:invoices'),
+  },
+  { $id: 'Tokens', description: 'The pair of an access token and a refresh token, for both grant types.' },
+);
+
+const TOKEN_TYPE_HINT = optional('Accepted and not needed: a token says what it is.', 'refresh_token');
+
+export const REVOCATION_REQUEST = Type.Object(
+  {
+    token: text('An access token, which ends alone, or a refresh token, which ends the whole grant.', 'grt_…'),
+    token_type_hint: TOKEN_TYPE_HINT,
+    ...CREDENTIALS,
+  },
+  { ...fields, examples: [{ token: 'grt_…' }] },
+);
+export type RevocationRequest = Static<typeof REVOCATION_REQUEST>;
+
+export const NOTHING = Type.Object({}, { description: 'An empty object.' });
+
+export const INTROSPECTION_REQUEST = Type.Object(
+  { token: text('An access or a refresh token.', 'gat_…'), token_type_hint: TOKEN_TYPE_HINT, ...CREDENTIALS },
+  {
+    ...fields,
+    examples: [{ token: 'gat_…', client_id: EXAMPLE_APP, client_secret: 'gcs_…' }],
+  },
+);
+export type IntrospectionRequest = Static<typeof INTROSPECTION_REQUEST>;
+
+const seconds = (description: string) => Type.Optional(Type.Integer({ description, examples: [1893459600] }));
+const id = (description: string) => Type.Optional(Type.String({ format: 'uuid', description }));
+
+export const INTROSPECTION = Type.Object(
+  {
+    active: Type.Boolean({ description: 'Whether the token works at this moment. If not, nothing else is said.' }),
+    scope: optional('The scopes, separated by single spaces.', 'read:invoices'),
+    client_id: id('The app that holds the token.'),
+    token_type: Type.Optional(Type.Enum(['bearer', 'refresh_token'], { description: 'Which of the two it is.' })),
+    exp: seconds('When it expires, in seconds since 1970.'),
+    iat: seconds('When it was issued, in seconds since 1970.'),
+    sub: id('The user who allowed it.'),
+    iss: optional('Who issued it: `BASE_URL`.', 'https://api.example.com'),
+    business_id: id('The one business that it acts in.'),
+  },
+  { $id: 'Introspection', description: 'RFC 7662 §2.2.' },
+);
+
+const list = (description: string) => Type.Array(Type.String(), { description });
+const address = (description: string) => Type.String({ format: 'uri', description });
+
+export const METADATA = Type.Object(
+  {
+    issuer: address('Equal to `iss` in every callback.'),
+    authorization_endpoint: address('Where the user’s browser starts.'),
+    token_endpoint: address('Where codes are exchanged and tokens refreshed.'),
+    revocation_endpoint: address('Where tokens are ended.'),
+    introspection_endpoint: address('Where an app asks about its tokens.'),
+    service_documentation: address('The reference that you are reading.'),
+    scopes_supported: list('Every scope there is.'),
+    response_types_supported: list('`code` alone.'),
+    response_modes_supported: list('`query` alone.'),
+    grant_types_supported: list('`authorization_code` and `refresh_token`.'),
+    token_endpoint_auth_methods_supported: list('Credentials in the body, or HTTP Basic.'),
+    revocation_endpoint_auth_methods_supported: list('The same, or none at all: holding the token is proof.'),
+    introspection_endpoint_auth_methods_supported: list('Credentials in the body, or HTTP Basic.'),
+    code_challenge_methods_supported: list('`S256` alone.'),
+    authorization_response_iss_parameter_supported: Type.Boolean({ description: 'True (RFC 9207).' }),
+  },
+  { $id: 'Metadata', description: 'RFC 8414 §2.' },
+);
+
+export const AUTHORIZE_QUERY = Type.Object({
+  response_type: Type.Literal('code', { description: 'The authorization code flow is the only one.' }),
+  client_id: text('The app.', EXAMPLE_APP),
+  redirect_uri: Type.Optional(
+    Type.String({
+      format: 'uri',
+      description:
+        'Where the user comes back to: a registered address, to the letter. Required unless the app has exactly one.',
+      examples: ['https://app.example/callback'],
+    }),
+  ),
+  scope: text(
+    `Names separated by spaces, all of them allowed for the app: ${SCOPES.map(({ name }) => `\`${name}\``).join(', ')}.`,
+    'read:invoices',
+  ),
+  state: text('A value that your app cannot guess twice. It comes back byte for byte.', 'aP3kW9…'),
+  prompt: Type.Optional(
+    Type.Enum(['none', 'login'], {
+      description: '`none` never shows a page; `login` asks for the password even if there is a session.',
+    }),
+  ),
+  code_challenge: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]{43}$',
+      description: 'PKCE: the base64url SHA-256 of the verifier. Required if the app requires PKCE.',
+    }),
+  ),
+  code_challenge_method: Type.Optional(Type.Literal('S256', { description: 'Required beside a `code_challenge`.' })),
+});
+export type AuthorizeQuery = Static<typeof AUTHORIZE_QUERY>;

@@ -1,0 +1,85 @@
+/** As much of an OpenAPI document as the reference shows. */
+export interface Document {
+  info: { title: string; description?: string };
+  servers: { url: string }[];
+  tags: { name: string; description?: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: {
+    schemas: Record<string, Schema>;
+    securitySchemes: { oauth2: { flows: { authorizationCode: { scopes: Record<string, string> } } } };
+  };
+}
+
+export interface Operation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, Answer>;
+  security?: Record<string, string[]>[];
+  'x-callback-errors'?: string[];
+}
+
+export interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema: Schema;
+  example?: unknown;
+}
+
+export interface Answer {
+  description: string;
+  headers?: Record<string, { description?: string; schema: Schema }>;
+  content?: Record<string, Media>;
+}
+
+export interface Media {
+  schema: Schema;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+
+export interface Schema {
+  $ref?: string;
+  type?: string;
+  format?: string;
+  const?: unknown;
+  enum?: string[];
+  items?: Schema;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  minimum?: number;
+  maximum?: number;
+  default?: unknown;
+}
+
+/** One operation, with the address and the method that lead to it. */
+export interface Described extends Operation {
+  path: string;
+  method: string;
+}
+
+export function listOperations(document: Document): Described[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
+  );
+}
+
+/** What a field holds, in a word or two. */
+export function typeOf(schema: Schema): string {
+  if (schema.$ref) return nameOf(schema.$ref);
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  if (schema.items) return `list of ${typeOf(schema.items)}`;
+  const range = schema.minimum === undefined ? '' : `, ${schema.minimum} to ${schema.maximum}`;
+  return `${schema.format ?? schema.type ?? 'any'}${range}`;
+}
+
+export function nameOf(reference: string): string {
+  return reference.split('/').at(-1) ?? '';
+}

@@ -1,0 +1,89 @@
+import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { REQUEST_ID } from '../../oauth/refusal-schemas.ts';
+import { describedBy, openToBrowsers, shareWithAnyOrigin } from '../../oauth/routes.ts';
+import { SCOPES } from '../../oauth/scopes.ts';
+
+const PATH = '/openapi.json';
+
+interface Parts {
+  platformName: string;
+  issuer: string;
+}
+
+/** Listens for every route that is mounted after it, and makes the OpenAPI document of their schemas. */
+export async function describeRoutes(host: FastifyInstance, { platformName, issuer }: Parts): Promise<void> {
+  await host.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: `The API of ${platformName}`,
+        version: 'v1',
+        description:
+          'Apps connect with the authorization code flow of OAuth 2.0, and call the business API with the access token. ' +
+          'Within `/api/v1` changes only ever add; a removal is announced at least 180 days ahead with `Deprecation` and ' +
+          '`Sunset` headers.',
+      },
+      servers: [{ url: issuer }],
+      tags: [
+        { name: 'Authorization', description: 'How an app gets tokens, renews them and ends them.' },
+        { name: 'Business API', description: 'What an access token is for. Pages of any origin may call it.' },
+        { name: 'Operations', description: 'What a load balancer or a tool asks.' },
+      ],
+      components: { securitySchemes: securitySchemes(issuer) },
+    },
+    refResolver: { buildLocalReference: ({ $id }, _, __, i) => (typeof $id === 'string' ? $id : `def-${i}`) },
+  });
+}
+
+function securitySchemes(issuer: string) {
+  return {
+    oauth2: {
+      type: 'oauth2',
+      description: 'An access token, as `Authorization: Bearer …`.',
+      flows: {
+        authorizationCode: {
+          authorizationUrl: `${issuer}/api/v1/oauth/authorize`,
+          tokenUrl: `${issuer}/api/v1/oauth/token`,
+          refreshUrl: `${issuer}/api/v1/oauth/token`,
+          scopes: Object.fromEntries(SCOPES.map(({ name, meaning }) => [name, meaning])),
+        },
+      },
+    },
+    basic: {
+      type: 'http',
+      scheme: 'basic',
+      description: 'The app’s `client_id` and `client_secret`, each form-encoded. They may go into the body instead.',
+    },
+  } as const;
+}
+
+export function mountOpenApi(host: FastifyInstance): void {
+  const schema = {
+    operationId: 'openapi',
+    tags: ['Operations'],
+    summary: 'Generate a client',
+    description: 'This reference as an OpenAPI 3.1 document.',
+    security: [],
+    response: {
+      200: {
+        description: 'The document.',
+        headers: { 'x-request-id': REQUEST_ID },
+        content: { 'application/json': { schema: Type.Unsafe({ type: 'object', additionalProperties: true }) } },
+      },
+    },
+  };
+  host.get(PATH, { ...describedBy(schema), onRequest: shareWithAnyOrigin }, async () => host.swagger());
+  openToBrowsers(host, PATH);
+}
+
+const OK = Type.Object({ status: Type.Literal('ok') });
+
+/** Asked by whatever watches over the process. */
+export function describeCheck(operationId: string, summary: string, refusals: Record<number, object> = {}) {
+  const headers = { 'x-request-id': REQUEST_ID };
+  const content = { 'application/json': { schema: OK, example: { status: 'ok' } } };
+  const response = { 200: { description: 'Yes.', headers, content }, ...refusals };
+  return { schema: { operationId, tags: ['Operations'], summary, security: [], response } };
+}

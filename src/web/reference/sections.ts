@@ -1,0 +1,90 @@
+import { type Html, html } from '../../lib/html.ts';
+import { curlOf } from './curl.ts';
+import { type Answer, type Described, type Document, type Media, nameOf, type Schema, typeOf } from './document.ts';
+import { explainError } from './error-guide.ts';
+import { prose } from './prose.ts';
+
+export function operationSection(document: Document, operation: Described): Html {
+  const { operationId, summary, method, path, description = '', parameters = [], requestBody, responses } = operation;
+  const body = requestBody?.content['application/json'];
+  const fields = parameters.map(({ name, in: place, required, description: meaning, schema }) => ({
+    name,
+    note: [place, typeOf(schema), required && 'required'].filter(Boolean).join(', '),
+    meaning: meaning ?? '',
+  }));
+  return html`<section class="card" id="${operationId}">
+<h3>${summary}</h3>
+<p class="address"><span class="method">${method}</span> <code>${path}</code></p>
+<p>${prose(description)}</p>
+${fields.length > 0 && html`<h4>Parameters</h4>${fieldList(fields)}`}
+${body && html`<h4>Body</h4><p class="muted small">${Object.keys(requestBody?.content ?? {}).join(' or ')}</p>${schemaFields(body.schema)}`}
+${curlOf(document, operation).map((curl) => sample(`curl for ${summary}`, curl))}
+<h4>Answers</h4>
+${Object.entries(responses).map(([status, answer]) => answerDetails(status, answer))}
+${callbackErrors(operation['x-callback-errors'])}
+</section>`;
+}
+
+export function schemaSection(name: string, schema: Schema): Html {
+  return html`<section class="card" id="shape-${name}"><h3>${name}</h3><p>${prose(schema.description ?? '')}</p>${schemaFields(schema)}</section>`;
+}
+
+/** Those that arrive at the app's own address, by way of the browser. */
+function callbackErrors(codes: string[] | undefined): Html | undefined {
+  if (!codes) return undefined;
+  const links = codes.map((code) => html`<li><a href="/docs/errors/${code}"><code>${code}</code></a></li>`);
+  return html`<h4>Errors at the callback</h4><ul class="reasons">${links}</ul>`;
+}
+
+function answerDetails(status: string, { description, headers = {}, content = {} }: Answer): Html {
+  const [[type, media] = []] = Object.entries(content);
+  return html`<details ${status === '200' && html`open`}><summary><span class="status">${status}</span> ${prose(description)}</summary>
+${fieldList(Object.entries(headers).map(([name, { schema, description: meaning = '' }]) => ({ name, note: `header, ${typeOf(schema)}`, meaning })))}
+${media && mediaDetails(type ?? '', media)}
+</details>`;
+}
+
+function mediaDetails(type: string, { schema, example }: Media): Html {
+  const codes = schema.properties?.error?.enum;
+  const shape = schema.$ref ?? schema.items?.$ref;
+  return html`${codes ? reasons(codes, schema.properties?.reason?.enum ?? []) : schemaFields(schema)}
+${shape && html`<p>${schema.items ? 'A list of ' : 'A '}<a href="#shape-${nameOf(shape)}">${nameOf(shape)}</a>.</p>`}
+${example !== undefined && sample(type, JSON.stringify(example, null, 2))}`;
+}
+
+function reasons(codes: string[], names: string[]): Html {
+  const items = names.map((name) => {
+    const code = codes.find((one) => explainError(one)?.reasons[name]) ?? '';
+    return html`<li><a href="/docs/errors/${code}#${name}"><code>${name}</code></a></li>`;
+  });
+  return html`<p class="muted small">For these reasons:</p><ul class="reasons">${items}</ul>`;
+}
+
+function schemaFields({ properties = {}, required = [] }: Schema): Html {
+  return fieldList(
+    Object.entries(properties).map(([name, schema]) => ({
+      name,
+      note: [typeOf(schema), required.includes(name) && 'required'].filter(Boolean).join(', '),
+      meaning: schema.description ?? '',
+    })),
+  );
+}
+
+interface Field {
+  name: string;
+  note: string;
+  meaning: string;
+}
+
+function fieldList(fields: Field[]): Html {
+  const rows = fields.map(
+    ({ name, note, meaning }) =>
+      html`<div><dt><code>${name}</code> <span class="muted small">${note}</span></dt><dd>${prose(meaning)}</dd></div>`,
+  );
+  return html`${rows.length > 0 && html`<dl class="fields">${rows}</dl>`}`;
+}
+
+/** It scrolls by itself, so the keyboard must be able to reach it. */
+function sample(label: string, text: string): Html {
+  return html`<pre class="sample" tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>`;
+}
