@@ -39,6 +39,8 @@ const PAGES = {
   app: `${settings.consentUrl}/settings/developer/${thirdParty.clientId}`,
   'connected-apps': `${settings.consentUrl}/settings/connected-apps`,
   account: `${settings.consentUrl}/settings/account`,
+  reference: `${settings.baseUrl}/docs`,
+  error: `${settings.baseUrl}/docs/errors/invalid_grant#refresh_token_reused`,
 };
 
 const SETTINGS = [
@@ -59,7 +61,7 @@ async function takePictures(page: Page, suffix: string): Promise<void> {
   for (const [name, url] of Object.entries(PAGES)) {
     await page.goto(url);
     if (name !== 'sign-in') await signIn(page, name === 'consent' ? DEMO_USERS.member.email : DEMO_USERS.admin.email);
-    await page.screenshot({ path: `docs/pictures/${name}-${suffix}.png`, fullPage: true });
+    await page.screenshot({ path: `docs/pictures/${name}-${suffix}.png`, fullPage: name !== 'reference' });
     if (name === 'consent') await page.context().clearCookies();
   }
 }

@@ -4,7 +4,11 @@ import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
-const HTTP_SUITE = findTests(['test/accounting', 'test/accounts', 'test/oauth', 'test/web']);
+const HTTP_SUITE = findTests(['test/accounting', 'test/accounts', 'test/clients', 'test/oauth', 'test/web']);
+/** What speaks to the token and revoke endpoints runs once more with forms, which must make no difference. */
+const BODIES_SUITE = ['token-exchange', 'refresh', 'revoke', 'pkce', 'app-authentication', 'dead-grants'].map(
+  (name) => `test/oauth/${name}.test.ts`,
+);
 const places = process.argv.slice(2);
 const { TEST_DATABASE_URL: given, ...env } = process.env;
 
@@ -18,6 +22,7 @@ async function runAll() {
   const failures = [
     run('What needs only one database, or several servers:', others, env),
     run('What speaks HTTP, on SQLite:', HTTP_SUITE, env),
+    run('The token and revoke endpoints, with forms:', BODIES_SUITE, { ...env, TEST_BODIES: 'form' }),
     await runOnPostgres(),
   ];
   return failures.some((status) => status !== 0) ? 1 : 0;

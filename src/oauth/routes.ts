@@ -39,9 +39,6 @@ export interface BearerParts {
 export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
   const { storage, keys, issuer, clock } = parts;
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
-  mountEndpoint(host, parts, { path: 'token', schema: tokenOperation, answer: answerTokenRequest });
-  mountEndpoint(host, parts, { path: 'revoke', schema: revokeOperation, answer: answerRevocation });
-  mountEndpoint(host, parts, { path: 'introspect', schema: introspectOperation, answer: answerIntrospection });
 
   // The browser's first stop. It is only checked here and sent on: this host knows no cookies, so it knows no user.
   host.get('/api/v1/oauth/authorize', describedBy(authorizeOperation), async (request, reply) => {
@@ -49,6 +46,10 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
     await readAuthorizationRequest(storage.durable, query);
     return reply.redirect(`${parts.consentUrl}/consent?${stamp(keys, query, clock())}`, 303);
   });
+
+  mountEndpoint(host, parts, { path: 'token', schema: tokenOperation, answer: answerTokenRequest });
+  mountEndpoint(host, parts, { path: 'revoke', schema: revokeOperation, answer: answerRevocation });
+  mountEndpoint(host, parts, { path: 'introspect', schema: introspectOperation, answer: answerIntrospection });
 
   const metadata = '/.well-known/oauth-authorization-server';
   host.get(metadata, { schema: metadataOperation, onRequest: shareWithAnyOrigin }, async () => serverMetadata(issuer));

@@ -40,7 +40,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const { page } = await chromium.newPage({ colorScheme, viewport });
       for (const path of PUBLIC) await visit(page, `${world.web}${path}`);
       await visit(page, `${world.api}/api/v1/oauth/authorize?client_id=unknown`);
-      await visit(page, `${world.api}/docs/errors/invalid_grant`);
+      for (const path of ['/', '/docs', '/docs/errors', '/docs/errors/invalid_grant']) {
+        await visit(page, `${world.api}${path}`);
+      }
       await page.goto(`${world.web}/sign-in`);
       await signIn(page, admin.email, PASSWORD);
       for (const path of PRIVATE) await visit(page, `${world.web}${path}`);

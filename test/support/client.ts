@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Business } from '../../src/accounts/businesses.ts';
 import type { User } from '../../src/accounts/users.ts';
+import type { Document } from '../../src/web/reference/document.ts';
 import type { Browser, Visited } from './browser.ts';
+import { type Asked, newReading } from './described.ts';
 import { PASSWORD, REDIRECT_URI, type RegisteredApp } from './people.ts';
 
 /** An answer of the API, read whole. `body` is whatever JSON it was. */
@@ -29,6 +31,9 @@ interface Setting {
   app: RegisteredApp;
   business: Business;
 }
+
+/** The suites of the token and revoke endpoints also run with forms in place of JSON. */
+const SENDS_FORMS = process.env.TEST_BODIES === 'form';
 
 export type Client = ReturnType<typeof newClient>;
 
@@ -70,13 +75,24 @@ export function newClient({ api, browse, user, app, business }: Setting) {
     return code;
   }
 
+  /** Every answer that a test asks for is also held against the server's own reference. */
+  const reading = once(async () => newReading((await (await fetch(`${api}/openapi.json`)).json()) as Document));
+  async function read(asked: Asked, response: Response): Promise<Answer> {
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    const answer = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    (await reading())(asked, answer);
+    return answer;
+  }
+
   const post = async (path: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> => {
-    const response = await fetch(`${api}/api/v1/oauth/${path}`, {
+    const address = `/api/v1/oauth/${path}`;
+    const response = await fetch(api + address, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(fields),
+      headers: { ...encode(fields).headers, ...headers },
+      body: encode(fields).body,
     });
-    return read(response);
+    return read({ method: 'POST', path: address }, response);
   };
 
   const exchange = (code: string, changes: Fields = {}) =>
@@ -92,7 +108,7 @@ export function newClient({ api, browse, user, app, business }: Setting) {
   }
 
   const get = async (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
-    read(await fetch(`${api}${path}`, { headers }));
+    read({ method: 'GET', path }, await fetch(`${api}${path}`, { headers }));
 
   return {
     credentials,
@@ -116,8 +132,18 @@ export function newClient({ api, browse, user, app, business }: Setting) {
   };
 }
 
-async function read(response: Response): Promise<Answer> {
-  const text = await response.text();
-  const isJson = response.headers.get('content-type')?.includes('json');
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+/** As JSON; or as a form, where that can say the same. */
+function encode(fields: Fields): { headers: Record<string, string>; body: string | URLSearchParams } {
+  const sent = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const isOfTexts = sent.every((entry): entry is [string, string] => typeof entry[1] === 'string');
+  if (SENDS_FORMS && isOfTexts) return { headers: {}, body: new URLSearchParams(sent) };
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(fields) };
+}
+
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }

@@ -18,7 +18,7 @@ export function operationSection(document: Document, operation: Described): Html
 <p>${prose(description)}</p>
 ${fields.length > 0 && html`<h4>Parameters</h4>${fieldList(fields)}`}
 ${body && html`<h4>Body</h4><p class="muted small">${Object.keys(requestBody?.content ?? {}).join(' or ')}</p>${schemaFields(body.schema)}`}
-${curlOf(document, operation).map((curl) => sample(`curl for ${summary}`, curl))}
+${curlOf(document, operation).map((curl) => sample(curl))}
 <h4>Answers</h4>
 ${Object.entries(responses).map(([status, answer]) => answerDetails(status, answer))}
 ${callbackErrors(operation['x-callback-errors'])}
@@ -37,19 +37,19 @@ function callbackErrors(codes: string[] | undefined): Html | undefined {
 }
 
 function answerDetails(status: string, { description, headers = {}, content = {} }: Answer): Html {
-  const [[type, media] = []] = Object.entries(content);
+  const [media] = Object.values(content);
   return html`<details ${status === '200' && html`open`}><summary><span class="status">${status}</span> ${prose(description)}</summary>
 ${fieldList(Object.entries(headers).map(([name, { schema, description: meaning = '' }]) => ({ name, note: `header, ${typeOf(schema)}`, meaning })))}
-${media && mediaDetails(type ?? '', media)}
+${media && mediaDetails(media)}
 </details>`;
 }
 
-function mediaDetails(type: string, { schema, example }: Media): Html {
+function mediaDetails({ schema, example }: Media): Html {
   const codes = schema.properties?.error?.enum;
   const shape = schema.$ref ?? schema.items?.$ref;
   return html`${codes ? reasons(codes, schema.properties?.reason?.enum ?? []) : schemaFields(schema)}
 ${shape && html`<p>${schema.items ? 'A list of ' : 'A '}<a href="#shape-${nameOf(shape)}">${nameOf(shape)}</a>.</p>`}
-${example !== undefined && sample(type, JSON.stringify(example, null, 2))}`;
+${example !== undefined && sample(JSON.stringify(example, null, 2))}`;
 }
 
 function reasons(codes: string[], names: string[]): Html {
@@ -84,7 +84,6 @@ function fieldList(fields: Field[]): Html {
   return html`${rows.length > 0 && html`<dl class="fields">${rows}</dl>`}`;
 }
 
-/** It scrolls by itself, so the keyboard must be able to reach it. */
-function sample(label: string, text: string): Html {
-  return html`<pre class="sample" tabindex="0" role="region" aria-label="${label}"><code>${text}</code></pre>`;
+function sample(text: string): Html {
+  return html`<pre class="sample"><code>${text}</code></pre>`;
 }

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { Document } from '../../src/web/reference/document.ts';
+import type { Answer } from './client.ts';
+
+export interface Asked {
+  method: string;
+  path: string;
+}
+
+/** Said about any answer, whatever was asked; every other header has to be in the reference. */
+const USUAL_HEADERS = [
+  'access-control-allow-origin',
+  'access-control-expose-headers',
+  'cache-control',
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'pragma',
+  'transfer-encoding',
+  'x-content-type-options',
+];
+
+/** Holds what the server answers against what its own reference says it can. */
+export function newReading(document: Document) {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'reference', ...document });
+  const validators = new Map<string, ValidateFunction>();
+
+  function validatorAt(place: string[]): ValidateFunction {
+    const pointer = place.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+    const known = validators.get(pointer) ?? ajv.compile({ $ref: `reference#/${encodeURI(pointer)}` });
+    validators.set(pointer, known);
+    return known;
+  }
+
+  return function assertDescribed({ method, path }: Asked, { status, headers, body }: Answer): void {
+    const [name = ''] = path.split('?');
+    const operation = document.paths[name]?.[method.toLowerCase()];
+    if (!operation) {
+      assert.ok([404, 405].includes(status), `${method} ${name} is not in the reference`);
+      return;
+    }
+    const asked = `${method} ${name} → ${status} ${JSON.stringify(body)}`;
+    const described = operation.responses[status];
+    assert.ok(described, `the reference does not know ${asked}`);
+    const unknown = [...headers.keys()].filter(
+      (header) => !USUAL_HEADERS.includes(header) && described.headers?.[header] === undefined,
+    );
+    assert.deepEqual(unknown, [], `headers that the reference does not know: ${asked}`);
+    const [type] = Object.keys(described.content ?? {});
+    assert.equal(headers.get('content-type')?.split(';')[0], type, asked);
+    if (type !== 'application/json') return;
+    const validate = validatorAt([
+      'paths',
+      name,
+      method.toLowerCase(),
+      'responses',
+      `${status}`,
+      'content',
+      type,
+      'schema',
+    ]);
+    assert.ok(validate(body), `${ajv.errorsText(validate.errors)}: ${asked}`);
+  };
+}
