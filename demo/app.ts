@@ -2,112 +2,123 @@ import { randomBytes } from 'node:crypto';
 import cookies from '@fastify/cookie';
 import forms from '@fastify/formbody';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { type Html, toText } from '../src/lib/html.ts';
 import {
-  type Connection,
-  type Departure,
-  departTo,
-  exchangeCode,
-  Refused,
-  readInvoices,
-  refreshTokens,
-  revokeTokens,
+  type Api,
+  type App,
+  type AppOptions,
+  createApp,
+  GatehouseError,
+  type PendingAuthorization,
   type Tokens,
-} from './gatehouse.ts';
+} from '../sdk/typescript/src/index.ts';
+import { type Html, toText } from '../src/lib/html.ts';
 import { connectedPage, type Look, troublePage, welcomePage } from './pages.ts';
 
 /** A small app of its own, which speaks to Gatehouse by its public address and with its own credentials. */
 export interface DemoApp {
   look: Look;
-  connection: Connection;
+  connection: AppOptions;
   scope: string;
   port: number;
 }
 
 /** What the app remembers of one browser. */
 interface Visitor {
-  departure?: Departure;
+  pending?: PendingAuthorization;
   tokens?: Tokens;
+  api?: Api;
   refreshes: number;
 }
 
 export async function startDemoApp({ look, connection, scope, port }: DemoApp): Promise<{ close(): Promise<void> }> {
-  const app = fastify({ forceCloseConnections: true });
-  await app.register(cookies);
-  await app.register(forms);
-  const parts = { look, connection, scope, visitorOf: rememberVisitors(look.id) };
-  mountHome(app, parts);
-  mountConnect(app, parts);
-  mountTokens(app, parts);
-  app.setErrorHandler((error, request, reply) => {
-    const isRefused = error instanceof Refused;
+  const server = fastify({ forceCloseConnections: true });
+  await server.register(cookies);
+  await server.register(forms);
+  const parts = { look, app: createApp(connection), scope, visitorOf: rememberVisitors(look.id) };
+  mountHome(server, parts);
+  mountConnect(server, parts);
+  mountTokens(server, parts);
+  server.setErrorHandler((error, request, reply) => {
+    const isRefused = error instanceof GatehouseError && error.status !== undefined && error.status < 500;
     // Tokens that Gatehouse will not take any more are of no use; after any other failure they still are.
-    if (isRefused) delete parts.visitorOf(request, reply).tokens;
-    const message = isRefused ? error.message : 'The app could not reach Gatehouse. Try again.';
+    if (isRefused) forget(parts.visitorOf(request, reply));
+    const message = error instanceof GatehouseError ? error.message : 'Something went wrong in the app. Try again.';
     return show(reply.code(502), troublePage(look, message));
   });
-  await app.listen({ host: '127.0.0.1', port });
-  return app;
+  await server.listen({ host: '127.0.0.1', port });
+  return server;
 }
 
-interface Parts extends Omit<DemoApp, 'port'> {
+interface Parts {
+  look: Look;
+  app: App;
+  scope: string;
   visitorOf(request: FastifyRequest, reply: FastifyReply): Visitor;
 }
 
-function mountHome(app: FastifyInstance, { look, connection, visitorOf }: Parts): void {
-  app.get('/', async (request, reply) => {
+function mountHome(server: FastifyInstance, { look, visitorOf }: Parts): void {
+  server.get('/', async (request, reply) => {
     const visitor = visitorOf(request, reply);
-    if (!visitor.tokens) return show(reply, welcomePage(look));
-    const found = await readInvoices(connection, visitor.tokens).catch(async (error) => {
-      if (!(error instanceof Refused) || error.code !== 'invalid_token') throw error;
-      return readInvoices(connection, await renew(connection, visitor));
-    });
-    return show(reply, connectedPage(look, { ...found, tokens: visitor.tokens, refreshes: visitor.refreshes }));
+    const { api } = visitor;
+    const [business] = (await api?.businesses()) ?? [];
+    if (!api || !business || !visitor.tokens) return show(reply, welcomePage(look));
+    const { invoices } = await api.invoicePage(business.id, { limit: 12 });
+    const { tokens, refreshes } = visitor;
+    return show(reply, connectedPage(look, { business, invoices, tokens, refreshes }));
   });
 }
 
-function mountConnect(app: FastifyInstance, { look, connection, scope, visitorOf }: Parts): void {
-  app.get('/connect', async (request, reply) => {
-    const departure = departTo(connection, scope);
-    visitorOf(request, reply).departure = departure;
-    return reply.redirect(departure.url, 303);
+function mountConnect(server: FastifyInstance, { look, app, scope, visitorOf }: Parts): void {
+  server.get('/connect', async (request, reply) => {
+    const { url, ...pending } = await app.beginAuthorization({ scopes: [scope] });
+    visitorOf(request, reply).pending = pending;
+    return reply.redirect(url, 303);
   });
 
-  app.get<{ Querystring: Record<string, string> }>('/callback', async (request, reply) => {
+  server.get('/callback', async (request, reply) => {
     const visitor = visitorOf(request, reply);
-    const { departure } = visitor;
-    const { code, state, iss, error, error_description: description } = request.query;
-    delete visitor.departure;
-    if (!departure || state !== departure.state || iss !== connection.baseUrl) {
-      throw new Refused('foreign_answer', 'This answer does not belong to a request of this browser.');
+    const { pending } = visitor;
+    delete visitor.pending;
+    if (!pending) return show(reply.code(400), troublePage(look, 'This browser has not asked to connect. Start here.'));
+    try {
+      keep(app, visitor, await app.finishAuthorization(request.url, pending));
+    } catch (error) {
+      if (!(error instanceof GatehouseError) || error.code !== 'access_denied') throw error;
+      return show(reply, troublePage(look, `Nothing was shared. ${error.description}`));
     }
-    if (error === 'access_denied') return show(reply, troublePage(look, `Nothing was shared. ${description ?? ''}`));
-    if (error || !code) throw new Refused(error ?? 'no_code', description ?? '');
-    visitor.tokens = await exchangeCode(connection, code, departure.verifier);
-    visitor.refreshes = 0;
     return reply.redirect('/', 303);
   });
 }
 
-function mountTokens(app: FastifyInstance, { connection, visitorOf }: Parts): void {
-  app.post('/refresh', async (request, reply) => {
-    await renew(connection, visitorOf(request, reply));
-    return reply.redirect('/', 303);
-  });
-
-  app.post('/disconnect', async (request, reply) => {
+function mountTokens(server: FastifyInstance, { app, visitorOf }: Parts): void {
+  // The library refreshes by itself in time; this button is here to see it happen.
+  server.post('/refresh', async (request, reply) => {
     const visitor = visitorOf(request, reply);
-    if (visitor.tokens) await revokeTokens(connection, visitor.tokens);
-    delete visitor.tokens;
+    const refreshes = visitor.refreshes + 1;
+    if (visitor.tokens) keep(app, visitor, await app.refresh(visitor.tokens.refreshToken), refreshes);
+    return reply.redirect('/', 303);
+  });
+
+  server.post('/disconnect', async (request, reply) => {
+    const visitor = visitorOf(request, reply);
+    if (visitor.tokens) await app.revoke(visitor.tokens.refreshToken);
+    forget(visitor);
     return reply.redirect('/', 303);
   });
 }
 
-async function renew(connection: Connection, visitor: Visitor): Promise<Tokens> {
-  if (!visitor.tokens) throw new Refused('not_connected', 'Connect first.');
-  visitor.tokens = await refreshTokens(connection, visitor.tokens);
-  visitor.refreshes += 1;
-  return visitor.tokens;
+/** One api for each visitor, so that however many requests they send, their tokens are refreshed once. */
+function keep(app: App, visitor: Visitor, tokens: Tokens, refreshes = 0): void {
+  const save = (newer: Tokens) => {
+    visitor.tokens = newer;
+    visitor.refreshes += 1;
+  };
+  Object.assign(visitor, { tokens, refreshes, api: app.api({ tokens, save }) });
+}
+
+function forget(visitor: Visitor): void {
+  delete visitor.tokens;
+  delete visitor.api;
 }
 
 /** In memory: a demo app forgets everyone when it stops. */

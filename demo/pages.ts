@@ -1,5 +1,5 @@
+import type { Business, Invoice, Tokens } from '../sdk/typescript/src/index.ts';
 import { type Html, html } from '../src/lib/html.ts';
-import type { Invoice, Tokens } from './gatehouse.ts';
 
 /** How one demo app differs from the other. */
 export interface Look {
@@ -24,7 +24,7 @@ export function troublePage(look: Look, message: string): Html {
 }
 
 interface Connected {
-  business: { id: string; name: string };
+  business: Business;
   invoices: Invoice[];
   tokens: Tokens;
   refreshes: number;
@@ -37,9 +37,9 @@ export function connectedPage(look: Look, { business, invoices, tokens, refreshe
 <div class="scroll"><table><thead><tr><th>Number</th><th>Status</th><th class="amount">Total</th></tr></thead><tbody>
 ${invoices.map(({ number, status, total, currency }) => html`<tr><td>${number}</td><td>${status}</td><td class="amount">${total} ${currency}</td></tr>`)}
 </tbody></table></div>
-<dl><dt>Access token</dt><dd>gat_…${tokens.access_token.slice(-4)}, for ${Math.round(tokens.expires_in / 60)} minutes</dd>
-<dt>Refresh token</dt><dd>grt_…${tokens.refresh_token.slice(-4)}, replaced ${refreshes} ${refreshes === 1 ? 'time' : 'times'}</dd>
-<dt>Scopes</dt><dd>${tokens.scope}</dd></dl>
+<dl><dt>Access token</dt><dd>gat_…${tokens.accessToken.slice(-4)}, until ${new Date(tokens.expiresAt).toISOString().slice(11, 16)} UTC</dd>
+<dt>Refresh token</dt><dd>grt_…${tokens.refreshToken.slice(-4)}, replaced ${refreshes} ${refreshes === 1 ? 'time' : 'times'}</dd>
+<dt>Scopes</dt><dd>${tokens.scopes.join(' ')}</dd></dl>
 <div class="row"><form method="post" action="/refresh"><button>Refresh the tokens</button></form>
 <form method="post" action="/disconnect"><button>Disconnect</button></form></div>`,
   );

@@ -1,0 +1,83 @@
+import { optionalCount, optionalText, requireObject, requireToken, requireUuid } from './arguments.ts';
+import { type ConnectionOptions, readConnection } from './connection.ts';
+import {
+  askForPage,
+  type Invoice,
+  type InvoicePage,
+  type InvoicePageOptions,
+  type InvoicesOptions,
+  readPage,
+  walkPages,
+} from './invoices.ts';
+import { type Answer, type Connection, fieldsOf, type Request, unreadable } from './requests.ts';
+import { FREELY, send } from './retries.ts';
+
+/** A business that a token acts in. */
+export interface Business {
+  id: string;
+  name: string;
+}
+
+/** The business API, as one grant sees it. */
+export interface Api {
+  /** The businesses that the token acts in: exactly one, today. Its id is what the other calls ask for. */
+  businesses(): Promise<Business[]>;
+  /** One page of a business's invoices, the newest first. */
+  invoicePage(businessId: string, options?: InvoicePageOptions): Promise<InvoicePage>;
+  /** Every invoice of a business, the newest first; pages are read as they are needed. */
+  invoices(businessId: string, options?: InvoicesOptions): AsyncGenerator<Invoice, void, undefined>;
+}
+
+/** Where Gatehouse is, and an access token for it. */
+export interface ApiOptions extends ConnectionOptions {
+  accessToken: string;
+}
+
+/**
+ * The business API with an access token alone, also in a browser. Nothing is refreshed: once the token has expired,
+ * calls fail with `invalid_token`.
+ */
+export function createApi(options: ApiOptions): Api {
+  const given = requireObject(options, 'The argument of createApi');
+  const connection = readConnection(given);
+  const accessToken = requireToken(given.accessToken, 'accessToken');
+  return newApi(connection, (call) => call(accessToken));
+}
+
+/** Calls with a token that is good at that moment. */
+export type WithToken = (call: (accessToken: string) => Promise<Answer>) => Promise<Answer>;
+
+export function newApi(connection: Connection, withToken: WithToken): Api {
+  const ask = (request: Request) =>
+    withToken((accessToken) => {
+      const headers = { ...request.headers, authorization: `Bearer ${accessToken}` };
+      return send(connection, { ...request, headers }, FREELY);
+    });
+
+  const invoicePage = async (businessId: string, options: InvoicePageOptions = {}) =>
+    readPage(await ask(askForPage(businessId, options)));
+
+  return {
+    businesses: async () => readBusinesses(await ask({ path: '/api/v1/businesses' })),
+    invoicePage,
+    invoices(businessId, options = {}) {
+      // Here and not in the generator, which would not look at them before the first invoice is asked for.
+      requireUuid(businessId, 'businessId');
+      const { status, pageSize } = requireObject(options, 'The second argument of invoices');
+      optionalText(status, 'status');
+      optionalCount(pageSize, 'pageSize');
+      return walkPages({ status, pageSize }, (page) => invoicePage(businessId, page));
+    },
+  };
+}
+
+function readBusinesses(answer: Answer): Business[] {
+  const { json } = answer;
+  if (!Array.isArray(json) || !json.every(isBusiness)) throw unreadable(answer);
+  return json;
+}
+
+function isBusiness(value: unknown): value is Business {
+  const { id, name } = fieldsOf(value);
+  return typeof id === 'string' && typeof name === 'string';
+}

@@ -1,0 +1,106 @@
+import { type Api, newApi, type WithToken } from './api.ts';
+import {
+  requireFunction,
+  requireObject,
+  requireScopes,
+  requireText,
+  requireToken,
+  requireTokens,
+} from './arguments.ts';
+import {
+  type Authorization,
+  type AuthorizationOptions,
+  beginAuthorization,
+  finishAuthorization,
+  type PendingAuthorization,
+} from './authorization.ts';
+import { type ConnectionOptions, readConnection } from './connection.ts';
+import type { Credentials } from './credentials.ts';
+import { GatehouseError } from './errors.ts';
+import { type Introspection, introspectToken } from './introspection.ts';
+import { FREELY, send } from './retries.ts';
+import { type KeptTokens, keepTokens, type TokenKeeper } from './token-keeper.ts';
+import { refreshTokens, type Tokens } from './tokens.ts';
+
+/** Where Gatehouse is, and what the app was registered with. */
+export interface AppOptions extends ConnectionOptions {
+  /** Public; from the app's registration. */
+  clientId: string;
+  /** For the app's own server only: never send it to a browser. */
+  clientSecret: string;
+  /** Where visitors come back to, exactly as it was registered. */
+  redirectUri: string;
+}
+
+/** An app with its credentials, on the app's own server. */
+export interface App {
+  /** Begins to connect a visitor: keep `state` and `codeVerifier` with their browser, and send them to `url`. */
+  beginAuthorization(options: AuthorizationOptions): Promise<Authorization>;
+  /** Checks what the visitor came back with (the whole address, or its query), and exchanges the code in it for tokens. */
+  finishAuthorization(callbackUrl: string | URL, pending: PendingAuthorization): Promise<Tokens>;
+  /** Trades a refresh token for a new pair, of fewer scopes if you name them. `api` does this by itself. */
+  refresh(refreshToken: string, options?: { scopes?: readonly string[] | undefined }): Promise<Tokens>;
+  /** Ends a token of either kind. A refresh token ends all that the user allowed with it. */
+  revoke(token: string): Promise<void>;
+  /** Says what one of the app's own tokens is worth now. */
+  introspect(token: string): Promise<Introspection>;
+  /** The business API, with tokens that are refreshed by themselves and stored before they are used. */
+  api(kept: KeptTokens): Api;
+}
+
+/** An app, from the address of Gatehouse and the app's own registration. Nothing is sent yet. */
+export function createApp(options: AppOptions): App {
+  const app = readApp(options);
+  return {
+    beginAuthorization: async (wanted) => beginAuthorization(app, wanted),
+    finishAuthorization: async (callbackUrl, pending) => finishAuthorization(app, callbackUrl, pending),
+    async refresh(refreshToken, wanted = {}) {
+      const { scopes } = requireObject(wanted, 'The second argument of refresh');
+      const narrowed = scopes === undefined ? undefined : requireScopes(scopes, 'scopes');
+      return refreshTokens(app, requireToken(refreshToken, 'refreshToken'), narrowed);
+    },
+    async revoke(token) {
+      const body = { token: requireToken(token, 'token'), ...app.fields };
+      await send(app.connection, { path: '/api/v1/oauth/revoke', body }, FREELY);
+    },
+    introspect: async (token) => introspectToken(app, requireToken(token, 'token')),
+    api(kept) {
+      const keeper = keepTokens(readKept(kept), (refreshToken) => refreshTokens(app, refreshToken));
+      return newApi(app.connection, renewing(keeper));
+    },
+  };
+}
+
+function readApp(options: AppOptions): Credentials {
+  const given = requireObject(options, 'The argument of createApp');
+  const clientId = requireText(given.clientId, 'clientId');
+  return {
+    connection: readConnection(given),
+    clientId,
+    redirectUri: requireText(given.redirectUri, 'redirectUri'),
+    fields: { client_id: clientId, client_secret: requireText(given.clientSecret, 'clientSecret') },
+  };
+}
+
+function readKept(kept: KeptTokens): KeptTokens {
+  const { tokens, save, load } = requireObject(kept, 'The argument of api');
+  return {
+    tokens: requireTokens(tokens, 'tokens'),
+    save: requireFunction(save, 'save'),
+    load: load === undefined ? undefined : requireFunction(load, 'load'),
+  };
+}
+
+/** A token may also end before its time. It is then refreshed, and the call repeated, once. */
+function renewing(keeper: TokenKeeper): WithToken {
+  return async (call) => {
+    const accessToken = await keeper.accessToken();
+    try {
+      return await call(accessToken);
+    } catch (error) {
+      const isRefused = error instanceof GatehouseError && error.status === 401 && error.code === 'invalid_token';
+      if (!isRefused) throw error;
+      return call(await keeper.accessToken(accessToken));
+    }
+  };
+}

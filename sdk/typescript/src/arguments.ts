@@ -1,0 +1,114 @@
+import type { Tokens } from './tokens.ts';
+
+/** What must hold before anything is sent. Values are never repeated in a message: they may be secrets. */
+const WITHOUT_SPACES = /^[^\s\p{Cc}]+$/u;
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+/** RFC 6749 §3.3. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const ORIGIN = /^https?:\/\/[^\s/\\?#@]+\/?$/i;
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+const LONGEST_TIMEOUT = 600_000;
+const LONGEST_PAGE = 200;
+
+export function requireObject<Given extends object>(value: Given, name: string): Given {
+  if (typeof value !== 'object' || value === null) refuse(name, 'an object');
+  return value;
+}
+
+export function requireText(value: unknown, name: string): string {
+  return matching(value, WITHOUT_SPACES, name, 'text without spaces or control characters, and not empty');
+}
+
+export function requireToken(value: unknown, name: string): string {
+  return matching(value, VISIBLE_ASCII, name, 'a token as Gatehouse gave it, in visible ASCII characters');
+}
+
+export function requireUuid(value: unknown, name: string): string {
+  return matching(value, UUID, name, 'a UUID');
+}
+
+/** The origin alone, as the `iss` of an answer has it. */
+export function requireBaseUrl(value: unknown): string {
+  const rule = 'an https origin such as https://api.example.com (or http on localhost), without path or query';
+  const text = matching(value, ORIGIN, 'baseUrl', rule);
+  const url = parseUrl(text);
+  if (!url || (url.protocol !== 'https:' && !LOOPBACK.includes(url.hostname))) refuse('baseUrl', rule);
+  return url.origin;
+}
+
+export function requireScopes(value: unknown, name: string): string[] {
+  const isSound = Array.isArray(value) && value.length > 0 && value.every((each) => matches(each, SCOPE));
+  if (!isSound) refuse(name, 'a list of one or more scope names, such as ["read:invoices"]');
+  return [...value];
+}
+
+export function requirePrompt(value: unknown): 'none' | 'login' | undefined {
+  if (value !== undefined && value !== 'none' && value !== 'login')
+    refuse('prompt', "'none' or 'login' if it is given");
+  return value;
+}
+
+export function requireTimeout(value: unknown): number {
+  const isSound = typeof value === 'number' && value > 0 && value <= LONGEST_TIMEOUT;
+  if (!isSound) refuse('timeout', `a number of milliseconds, over 0 and at most ${LONGEST_TIMEOUT}`);
+  return value;
+}
+
+export function requireFunction<Given>(value: Given, name: string): Given {
+  if (typeof value !== 'function') refuse(name, 'a function');
+  return value;
+}
+
+export function optionalText(value: unknown, name: string): string | undefined {
+  const isSound = value === undefined || (typeof value === 'string' && value !== '');
+  if (!isSound) refuse(name, 'text that is not empty, if it is given');
+  return value;
+}
+
+export function optionalCount(value: unknown, name: string): number | undefined {
+  const isSound = value === undefined || (isWhole(value) && value >= 1 && value <= LONGEST_PAGE);
+  if (!isSound) refuse(name, `a whole number from 1 to ${LONGEST_PAGE}, if it is given`);
+  return value;
+}
+
+/** A copy, so that nothing the app does to its own object later is noticed here. */
+export function requireTokens(value: Tokens, name: string): Tokens {
+  const { accessToken, refreshToken, expiresAt, scopes } = requireObject(value, name);
+  if (!Number.isFinite(expiresAt)) refuse(`${name}.expiresAt`, 'a number: milliseconds since 1970');
+  // Empty where the app may ask for nothing any more: such a pair is still a pair.
+  const isList = Array.isArray(scopes) && scopes.every((each) => matches(each, SCOPE));
+  if (!isList) refuse(`${name}.scopes`, 'a list of scope names');
+  return {
+    accessToken: requireToken(accessToken, `${name}.accessToken`),
+    refreshToken: requireToken(refreshToken, `${name}.refreshToken`),
+    expiresAt,
+    scopes: [...scopes],
+  };
+}
+
+export function refuse(name: string, rule: string): never {
+  throw new TypeError(`${name} must be ${rule}.`);
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function matching(value: unknown, pattern: RegExp, name: string, rule: string): string {
+  if (!matches(value, pattern)) refuse(name, rule);
+  return value;
+}
+
+function matches(value: unknown, pattern: RegExp): value is string {
+  return typeof value === 'string' && pattern.test(value);
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isInteger(value);
+}

@@ -1,0 +1,115 @@
+import { refuse, requireObject, requirePrompt, requireScopes, requireText } from './arguments.ts';
+import type { Credentials } from './credentials.ts';
+import { GatehouseError } from './errors.ts';
+import { exchangeCode, type Tokens } from './tokens.ts';
+
+/** What an app asks a user for. */
+export interface AuthorizationOptions {
+  /** What the app wants to do, such as `read:invoices`. */
+  scopes: readonly string[];
+  /** `none` never shows a page; `login` asks for the password even if the user is signed in. */
+  prompt?: 'none' | 'login' | undefined;
+}
+
+/** What to keep with the visitor's browser until it comes back; both values are secret. */
+export interface PendingAuthorization {
+  state: string;
+  codeVerifier: string;
+}
+
+/** Where to send the visitor, and what to keep until they come back. */
+export interface Authorization extends PendingAuthorization {
+  url: string;
+}
+
+export async function beginAuthorization(app: Credentials, options: AuthorizationOptions): Promise<Authorization> {
+  const given = requireObject(options, 'The argument of beginAuthorization');
+  const scopes = requireScopes(given.scopes, 'scopes');
+  const prompt = requirePrompt(given.prompt);
+  const state = randomText();
+  const codeVerifier = randomText();
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: app.clientId,
+    redirect_uri: app.redirectUri,
+    scope: scopes.join(' '),
+    state,
+    code_challenge: await challengeOf(codeVerifier),
+    code_challenge_method: 'S256',
+    ...(prompt && { prompt }),
+  });
+  return { url: `${app.connection.baseUrl}/api/v1/oauth/authorize?${query}`, state, codeVerifier };
+}
+
+export async function finishAuthorization(
+  app: Credentials,
+  callbackUrl: string | URL,
+  pending: PendingAuthorization,
+): Promise<Tokens> {
+  const query = queryOf(callbackUrl);
+  const given = requireObject(pending, 'The second argument of finishAuthorization');
+  const state = requireText(given.state, 'state');
+  const codeVerifier = requireText(given.codeVerifier, 'codeVerifier');
+  return exchangeCode(app, readCode(query, state, app.connection.baseUrl), codeVerifier);
+}
+
+/** In this order: whatever another browser, or another server, has to say is not even looked at. */
+function readCode(query: URLSearchParams, state: string, issuer: string): string {
+  if (only(query, 'state') !== state) {
+    throw failed('state_mismatch', 'This answer does not belong to a request of this browser. Begin again.');
+  }
+  // RFC 9207 §2.4: without it, another server's answer could be taken for one of Gatehouse.
+  if (only(query, 'iss') !== issuer) {
+    throw failed('issuer_mismatch', 'This answer does not come from the Gatehouse at baseUrl.');
+  }
+  const error = query.get('error');
+  if (error) {
+    throw new GatehouseError({
+      code: error,
+      description: query.get('error_description') ?? '',
+      reason: query.get('reason') ?? undefined,
+      uri: query.get('error_uri') ?? undefined,
+    });
+  }
+  const code = only(query, 'code');
+  if (!code) throw failed('unreadable_answer', 'The visitor came back with neither a code nor an error.');
+  return code;
+}
+
+/** RFC 6749 §3.1: no parameter comes twice. */
+function only(query: URLSearchParams, name: string): string | undefined {
+  const values = query.getAll(name);
+  return values.length === 1 ? values[0] : undefined;
+}
+
+function failed(code: string, description: string): GatehouseError {
+  return new GatehouseError({ code, description });
+}
+
+/** A whole address, a path as servers show it, or the query alone. */
+function queryOf(callbackUrl: unknown): URLSearchParams {
+  if (callbackUrl instanceof URL) return callbackUrl.searchParams;
+  if (typeof callbackUrl !== 'string' || callbackUrl === '') {
+    refuse('callbackUrl', 'the address that the visitor came back to, or its query: text or a URL');
+  }
+  const [beforeFragment = ''] = callbackUrl.split('#', 1);
+  const isQuery = !/^([a-z][a-z\d+.-]*:)?\//i.test(beforeFragment);
+  return new URLSearchParams(isQuery ? beforeFragment : beforeFragment.replace(/^[^?]*/, ''));
+}
+
+/** 256 bits, of which 128 would do. */
+function randomText(): string {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** RFC 7636 §4.2. */
+async function challengeOf(verifier: string): Promise<string> {
+  return toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))));
+}
+
+function toBase64Url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+}

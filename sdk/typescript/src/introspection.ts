@@ -1,0 +1,44 @@
+import type { Credentials } from './credentials.ts';
+import { type Answer, fieldsOf, unreadable } from './requests.ts';
+import { FREELY, send } from './retries.ts';
+import { splitScopes } from './tokens.ts';
+
+/** What a token is worth now. A dead, unknown or foreign one is simply not active. */
+export type Introspection =
+  | { active: false }
+  | {
+      active: true;
+      /** `bearer` for an access token, `refresh_token` for a refresh token. */
+      tokenType: string;
+      scopes: string[];
+      clientId: string;
+      userId: string;
+      businessId: string;
+      /** In milliseconds since 1970. */
+      issuedAt: number;
+      /** In milliseconds since 1970. */
+      expiresAt: number;
+    };
+
+export async function introspectToken(app: Credentials, token: string): Promise<Introspection> {
+  const body = { token, ...app.fields };
+  return readIntrospection(await send(app.connection, { path: '/api/v1/oauth/introspect', body }, FREELY));
+}
+
+function readIntrospection(answer: Answer): Introspection {
+  const { active, token_type, scope, client_id, sub, business_id, iat, exp } = fieldsOf(answer.json);
+  if (active === false) return { active };
+  const texts = [token_type, scope, client_id, sub, business_id];
+  const isSound = texts.every((each) => typeof each === 'string') && [iat, exp].every(Number.isFinite);
+  if (active !== true || !isSound) throw unreadable(answer);
+  return {
+    active,
+    tokenType: String(token_type),
+    scopes: splitScopes(String(scope)),
+    clientId: String(client_id),
+    userId: String(sub),
+    businessId: String(business_id),
+    issuedAt: Number(iat) * 1000,
+    expiresAt: Number(exp) * 1000,
+  };
+}

@@ -1,0 +1,156 @@
+import { GatehouseError } from './errors.ts';
+
+/** Where Gatehouse is, and how it is asked. */
+export interface Connection {
+  /** An origin, without a slash at its end. */
+  baseUrl: string;
+  /** How long one attempt may take, in milliseconds, its answer read to the end. */
+  timeout: number;
+  fetch: typeof fetch;
+}
+
+export interface Request {
+  path: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON by POST; a request without a body is a GET. */
+  body?: Record<string, string | undefined>;
+}
+
+/** A good answer. What is in it is yet to be looked at. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  json: unknown;
+}
+
+const LARGEST_ANSWER = 4 * 1024 * 1024;
+
+/** One attempt. Whatever is not a good answer is thrown. */
+export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request: Request): Promise<Answer> {
+  const signal = AbortSignal.timeout(Math.ceil(timeout));
+  try {
+    const response = await fetch(`${baseUrl}${request.path}`, { ...toInit(request), signal });
+    return toAnswer(response, await readText(response, signal));
+  } catch (error) {
+    if (error instanceof GatehouseError) throw error;
+    if (signal.aborted) throw tookTooLong(timeout, error);
+    throw new GatehouseError({
+      code: 'network_error',
+      description: `There was no answer from ${baseUrl} (${nameOf(error)}).`,
+      cause: error,
+    });
+  }
+}
+
+function toInit({ headers = {}, body }: Request): RequestInit {
+  const common = { accept: 'application/json', ...headers };
+  // Secrets go to baseUrl and nowhere else. Not 'error', which Cloudflare Workers refuse, and which hides the status.
+  if (!body) return { method: 'GET', redirect: 'manual', headers: common };
+  return {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { ...common, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+}
+
+async function readText(response: Response, signal: AbortSignal): Promise<string> {
+  if (!response.body) return '';
+  const reader = response.body.getReader();
+  // Not every fetch ends the body with the signal; this does.
+  const stop = () => void reader.cancel().catch(() => {});
+  signal.addEventListener('abort', stop);
+  try {
+    const decoder = new TextDecoder();
+    let text = '';
+    for (let size = 0; ; ) {
+      const { done, value } = await reader.read();
+      signal.throwIfAborted();
+      if (done) return text + decoder.decode();
+      size += value.byteLength;
+      if (size > LARGEST_ANSWER) throw tooLarge(response);
+      text += decoder.decode(value, { stream: true });
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
+  }
+}
+
+function toAnswer(response: Response, text: string): Answer {
+  const { status, headers, ok } = response;
+  const json = parse(text);
+  if (ok && json !== undefined) return { status, headers, json };
+  throw toError(response, json);
+}
+
+function toError(response: Response, json: unknown): GatehouseError {
+  const { error, error_description, error_uri, reason } = fieldsOf(json);
+  if (response.ok || !textOf(error)) return unreadable(response);
+  return new GatehouseError({
+    ...traceOf(response),
+    code: textOf(error) ?? '',
+    description: textOf(error_description) ?? '',
+    uri: textOf(error_uri),
+    reason: textOf(reason),
+  });
+}
+
+/** For an answer that is none of Gatehouse's: a proxy's page, a redirect, or JSON of another shape. */
+export function unreadable(answer: Pick<Response, 'status' | 'headers'>): GatehouseError {
+  // Browsers keep the status of a redirect to themselves, and show 0.
+  const isRedirect = answer.status === 0 || (answer.status >= 300 && answer.status < 400);
+  const description = isRedirect
+    ? 'The answer was a redirect, and redirects are never followed. Is baseUrl right?'
+    : `The answer, of status ${answer.status}, is not one that Gatehouse gives. Is baseUrl right?`;
+  return new GatehouseError({ ...traceOf(answer), code: 'unreadable_answer', description });
+}
+
+function tooLarge(response: Response): GatehouseError {
+  const description = 'The answer is over 4 MiB, and was not read to its end.';
+  return new GatehouseError({ ...traceOf(response), code: 'answer_too_large', description });
+}
+
+function tookTooLong(timeout: number, cause: unknown): GatehouseError {
+  const description = `There was no whole answer within ${timeout / 1000} s.`;
+  return new GatehouseError({ code: 'timeout', description, cause });
+}
+
+function traceOf({ status, headers }: Pick<Response, 'status' | 'headers'>) {
+  return {
+    status: status || undefined,
+    requestId: headers.get('x-request-id') ?? undefined,
+    retryAfter: readRetryAfter(headers.get('retry-after') ?? ''),
+  };
+}
+
+/** Seconds, or a date (RFC 9110 §10.2.3). */
+function readRetryAfter(header: string): number | undefined {
+  if (/^\d+$/.test(header)) return Number(header);
+  const date = header.endsWith('GMT') ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000));
+}
+
+/** What lies beneath says more than "fetch failed". */
+function nameOf(error: unknown): string {
+  const { cause = error } = fieldsOf(error);
+  const { code, message } = fieldsOf(cause);
+  return textOf(code) ?? textOf(message) ?? 'for no known reason';
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The fields of anything; of what has none, none. */
+export function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

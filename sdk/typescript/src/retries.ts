@@ -1,0 +1,59 @@
+import { GatehouseError } from './errors.ts';
+import { type Answer, type Connection, type Request, sendOnce } from './requests.ts';
+
+/** When a request may be sent again. */
+interface Repeating {
+  isSafeAfter(error: GatehouseError): boolean;
+  /** The longest that one attempt may take. */
+  attempt: number;
+  /** How long after the first attempt another may still begin. */
+  within: number;
+}
+
+/** For what changes nothing, or nothing more when it comes twice. */
+export const FREELY: Repeating = {
+  isSafeAfter: isPassing,
+  attempt: Number.POSITIVE_INFINITY,
+  within: Number.POSITIVE_INFINITY,
+};
+
+/** A refresh that comes again within 30 s gets the same pair; later it would be taken for theft, and end the grant. */
+export const SOON: Repeating = { isSafeAfter: isPassing, attempt: 8_000, within: 20_000 };
+
+/** A code that arrives twice revokes what it gave. A 429 says that it was not looked at. */
+export const IF_UNSEEN: Repeating = { ...FREELY, isSafeAfter: ({ status }) => status === 429 };
+
+const MOST_ATTEMPTS = 3;
+const FIRST_PAUSE = 250;
+const LONGEST_PAUSE = 30_000;
+
+/** Sends a request, and again after what is likely to pass. */
+export async function send(connection: Connection, request: Request, repeating: Repeating): Promise<Answer> {
+  const patient = { ...connection, timeout: Math.min(connection.timeout, repeating.attempt) };
+  const begun = Date.now();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await sendOnce(patient, request);
+    } catch (error) {
+      const mayRepeat = error instanceof GatehouseError && repeating.isSafeAfter(error) && attempt < MOST_ATTEMPTS;
+      if (!mayRepeat) throw error;
+      const pause = pauseAfter(error, attempt);
+      const latest = begun + repeating.within - pause;
+      if (pause > LONGEST_PAUSE || Date.now() > latest) throw error;
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      // A machine that was asleep meanwhile wakes up much later than it meant to.
+      if (Date.now() > begun + repeating.within) throw error;
+    }
+  }
+}
+
+function isPassing({ status, code }: GatehouseError): boolean {
+  if (status === undefined) return code === 'network_error' || code === 'timeout';
+  return [429, 502, 503, 504].includes(status);
+}
+
+/** Jitter keeps those who failed together from coming back together. */
+function pauseAfter({ retryAfter }: GatehouseError, attempt: number): number {
+  if (retryAfter !== undefined) return retryAfter * 1000;
+  return FIRST_PAUSE * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
+}

@@ -1,0 +1,101 @@
+import { requireTokens } from './arguments.ts';
+import { GatehouseError } from './errors.ts';
+import type { Tokens } from './tokens.ts';
+
+/** Tokens that are refreshed by themselves, and the store that outlives the program. */
+export interface KeptTokens {
+  /** The pair to begin with. */
+  tokens: Tokens;
+  /** Stores a new pair in place of the old one. It is awaited before the new pair is used. */
+  save: (tokens: Tokens) => unknown;
+  /** Reads the stored pair, where several workers share one. Asked before each refresh. */
+  load?: (() => Tokens | undefined | Promise<Tokens | undefined>) | undefined;
+}
+
+export interface TokenKeeper {
+  /** One that can be used now. Another one than `refused`, which Gatehouse would not take. */
+  accessToken(refused?: string): Promise<string>;
+}
+
+/** What a keeper knows, and where it asks. */
+interface Keeping extends Omit<KeptTokens, 'tokens'> {
+  refresh: (refreshToken: string) => Promise<Tokens>;
+  held: Tokens;
+  /** A newer pair, which may not be used before it is saved. */
+  unsaved?: Tokens | undefined;
+  /** Why the refresh token that is held is of no use any more. */
+  refusal?: GatehouseError | undefined;
+  /** The refresh token that was traded in last. */
+  spent?: string;
+}
+
+const EARLY = 60_000;
+
+export function keepTokens({ tokens, save, load }: KeptTokens, refresh: Keeping['refresh']): TokenKeeper {
+  const keeping: Keeping = { save, load, refresh, held: tokens };
+  let renewal: Promise<void> | undefined;
+  return {
+    async accessToken(refused) {
+      if (keeping.unsaved || keeping.refusal || isDue(keeping, refused)) {
+        // One for all who wait, who also share how it ends.
+        renewal ??= renew(keeping, refused).finally(() => {
+          renewal = undefined;
+        });
+        await renewal;
+      }
+      return keeping.held.accessToken;
+    },
+  };
+}
+
+function isDue({ held }: Keeping, refused: string | undefined): boolean {
+  return held.accessToken === refused || held.expiresAt - Date.now() <= EARLY;
+}
+
+async function renew(keeping: Keeping, refused: string | undefined): Promise<void> {
+  if (!keeping.unsaved) {
+    await takeOver(keeping);
+    if (keeping.refusal) throw keeping.refusal;
+    if (!isDue(keeping, refused)) return;
+    await trade(keeping);
+  }
+  await store(keeping);
+}
+
+/** What another worker has stored meanwhile. A store that lags behind may still show what was traded in here. */
+async function takeOver(keeping: Keeping): Promise<void> {
+  const stored = await keeping.load?.();
+  if (stored === undefined || stored === null) return;
+  const found = requireTokens(stored, 'What load gives');
+  if (found.refreshToken === keeping.held.refreshToken || found.refreshToken === keeping.spent) return;
+  keeping.held = found;
+  keeping.refusal = undefined;
+}
+
+async function trade(keeping: Keeping): Promise<void> {
+  const { refreshToken } = keeping.held;
+  try {
+    keeping.unsaved = await keeping.refresh(refreshToken);
+    keeping.spent = refreshToken;
+  } catch (error) {
+    if (isFinal(error)) keeping.refusal = error;
+    throw error;
+  }
+}
+
+async function store(keeping: Keeping): Promise<void> {
+  const newer = keeping.unsaved;
+  if (!newer) return;
+  await keeping.save({ ...newer });
+  keeping.held = newer;
+  keeping.unsaved = undefined;
+}
+
+/** The refresh token is dead: to ask again would only be refused again. */
+function isFinal(error: unknown): error is GatehouseError {
+  if (!(error instanceof GatehouseError) || error.code === 'unreadable_answer') return false;
+  return error.status === 400 && !UNDOABLE.includes(error.reason);
+}
+
+/** Whoever stopped the app or the user can undo it, and then the same refresh token works again. */
+const UNDOABLE = ['app_disabled', 'app_closed', 'user_disabled'];

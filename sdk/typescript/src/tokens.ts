@@ -1,0 +1,60 @@
+import type { Credentials } from './credentials.ts';
+import { type Answer, fieldsOf, unreadable } from './requests.ts';
+import { IF_UNSEEN, SOON, send } from './retries.ts';
+
+/** A pair of tokens: plain data that survives JSON. Store it like a password. */
+export interface Tokens {
+  accessToken: string;
+  refreshToken: string;
+  /** When the access token expires, in milliseconds since 1970. */
+  expiresAt: number;
+  /** What the access token may do. */
+  scopes: string[];
+}
+
+const PATH = '/api/v1/oauth/token';
+
+export async function exchangeCode(app: Credentials, code: string, codeVerifier: string): Promise<Tokens> {
+  const body = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: app.redirectUri,
+    code_verifier: codeVerifier,
+    ...app.fields,
+  };
+  const sentAt = Date.now();
+  return readTokens(await send(app.connection, { path: PATH, body }, IF_UNSEEN), sentAt);
+}
+
+export async function refreshTokens(app: Credentials, refreshToken: string, scopes?: string[]): Promise<Tokens> {
+  const body = {
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
+    scope: scopes?.join(' '),
+    ...app.fields,
+  };
+  const sentAt = Date.now();
+  return readTokens(await send(app.connection, { path: PATH, body }, SOON), sentAt);
+}
+
+/** Counted from when it was asked for: rather a little early than a little late. */
+function readTokens(answer: Answer, sentAt: number): Tokens {
+  const { access_token, refresh_token, expires_in, scope } = fieldsOf(answer.json);
+  const isSound =
+    isToken(access_token) && isToken(refresh_token) && Number.isFinite(expires_in) && typeof scope === 'string';
+  if (!isSound) throw unreadable(answer);
+  return {
+    accessToken: access_token,
+    refreshToken: refresh_token,
+    expiresAt: sentAt + Number(expires_in) * 1000,
+    scopes: splitScopes(scope),
+  };
+}
+
+export function splitScopes(scope: string): string[] {
+  return scope.split(' ').filter((name) => name !== '');
+}
+
+function isToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { newDesk, openGuide } from '../support/guides.ts';
+import { missingPython } from '../support/python.ts';
+import { newWorld } from '../support/world.ts';
+
+const guide = openGuide('refresh-without-losing-anyone');
+const world = await newWorld();
+const desk = newDesk();
+const { client_id, client_secret } = world.credentials;
+const env = { BASE_URL: world.api, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, GATEHOUSE: desk.checkout };
+const browser = await world.signedIn();
+
+before(async () => {
+  await desk.bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env }).ends();
+});
+
+test('the TypeScript of the guide refreshes, stores before it uses, and says why it ended', async () => {
+  desk.save('refresh.ts', guide.take('In TypeScript', 'ts'));
+  const tokens = await world.connect({}, browser);
+  const file = 'typescript.json';
+  const stored = { accessToken: tokens.access_token, refreshToken: tokens.refresh_token, expiresAt: 0, scopes: [] };
+  desk.save(file, JSON.stringify(stored));
+
+  await assertRefreshes(['node', 'refresh.ts'], file, ({ refreshToken }) => refreshToken);
+});
+
+test('the Python of the guide does the same', { skip: missingPython() }, async () => {
+  desk.save('refresh.py', guide.take('In Python', 'python'));
+  const tokens = await world.connect({}, browser);
+  const file = 'python.json';
+  const stored = {
+    access_token: tokens.access_token,
+    refresh_token: tokens.refresh_token,
+    expires_at: 0,
+    scopes: ['x'],
+  };
+  desk.save(file, JSON.stringify(stored));
+
+  await assertRefreshes(['python3', 'refresh.py'], file, ({ refresh_token }) => refresh_token);
+});
+
+async function assertRefreshes(
+  [name = '', program = '']: string[],
+  file: string,
+  refreshTokenOf: (stored: Record<string, string>) => string | undefined,
+) {
+  const command = [name === 'node' ? process.execPath : name, program];
+  const given = { ...env, TOKENS: file, PYTHONPATH: join(desk.checkout, 'sdk/python/src') };
+  const kept = () => refreshTokenOf(JSON.parse(readFileSync(join(desk.folder, file), 'utf8'))) ?? '';
+  const first = kept();
+
+  const refreshed = await desk.run(command, { env: given }).ends();
+  const second = kept();
+  await world.revoke(second);
+  world.wind(3_600_000);
+  const ended = await desk.run(command, { env: given }).ends();
+
+  assert.match(refreshed, /^Connected to Acme\.$/m);
+  assert.notEqual(second, first);
+  assert.match(ended, /^Connect again: revoked_by_app\.$/m);
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createApi } from '../../../sdk/typescript/src/index.ts';
+import { freePort } from '../../support/ports.ts';
+import { BUSINESS, type Misbehaviour, newStandIn, saysNothing, send, sendBusinesses, sendPage } from './stand-in.ts';
+
+const MEBIBYTE = 1024 * 1024;
+
+const pad =
+  (mebibytes: number): Misbehaviour =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    for (let i = 0; i < mebibytes * 4; i += 1) response.write(' '.repeat(MEBIBYTE / 4));
+    response.end('[]');
+  };
+
+/** Each byte comes soon after the last, and the end never does. */
+const drip: Misbehaviour = (response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const dripping = setInterval(() => response.write(' '), 5);
+  response.on('close', () => clearInterval(dripping));
+};
+
+test('an error has everything that the answer said of it', async () => {
+  const body = {
+    error: 'invalid_grant',
+    error_description: 'The user disconnected the app.',
+    error_uri: 'https://api.example.com/docs/errors/invalid_grant',
+    reason: 'disconnected_by_user',
+  };
+  const standIn = await newStandIn(send(400, body, { 'x-request-id': 'req-7', 'retry-after': '3' }));
+
+  await assert.rejects(standIn.app().refresh('grt_1'), {
+    name: 'GatehouseError',
+    message: 'invalid_grant: The user disconnected the app. (request req-7)',
+    status: 400,
+    code: 'invalid_grant',
+    reason: 'disconnected_by_user',
+    description: 'The user disconnected the app.',
+    uri: 'https://api.example.com/docs/errors/invalid_grant',
+    requestId: 'req-7',
+    retryAfter: 3,
+  });
+});
+
+test('an error with nothing but a code is an error with that code', async () => {
+  const standIn = await newStandIn(send(403, { error: 'forbidden', error_description: 7, reason: null }));
+
+  await assert.rejects(standIn.api().businesses(), {
+    message: 'forbidden',
+    status: 403,
+    code: 'forbidden',
+    reason: 'forbidden',
+    description: '',
+    uri: undefined,
+    requestId: undefined,
+    retryAfter: undefined,
+  });
+});
+
+test('a message stays on one line, whatever the answer holds', async () => {
+  const standIn = await newStandIn(send(400, { error: 'odd', error_description: 'one\r\ntwo\u0000three' }));
+
+  await assert.rejects(standIn.api().businesses(), { message: 'odd: one two three' });
+});
+
+test('an answer that is not our JSON is unreadable, with its status', async () => {
+  const answers: [number, Misbehaviour][] = [
+    [200, sendPage(200, '<h1>Sign in to the network</h1>')],
+    [403, sendPage(403, '<h1>Forbidden</h1>')],
+    [404, send(404, { message: 'no such route' })],
+    [400, send(400, 'invalid_grant')],
+    [400, send(400, null)],
+    [500, sendPage(500, '')],
+    [200, sendPage(200, '')],
+    [200, send(200, { error: 'invalid_grant' })],
+    [200, send(200, [{ id: BUSINESS }])],
+    [200, send(200, [null])],
+    [200, send(200, null)],
+  ];
+  for (const [status, misbehaviour] of answers) {
+    const standIn = await newStandIn(misbehaviour);
+    await assert.rejects(standIn.api().businesses(), {
+      code: 'unreadable_answer',
+      reason: 'unreadable_answer',
+      status,
+    });
+    assert.equal(standIn.requests.length, 1);
+  }
+});
+
+test('a page of a proxy that passes is unreadable only if it stays', async () => {
+  const standIn = await newStandIn(sendPage(502, '<h1>Bad gateway</h1>', { 'retry-after': '0' }));
+  await assert.rejects(standIn.api().businesses(), { code: 'unreadable_answer', status: 502 });
+  assert.equal(standIn.requests.length, 3);
+});
+
+test('tokens, introspections and invoices of another shape are unreadable', async () => {
+  const tokens = { access_token: 'gat_2', token_type: 'bearer', expires_in: 3600, refresh_token: 'grt_2', scope: 'a' };
+  const wrongs = [{ access_token: 7 }, { refresh_token: 'with space' }, { expires_in: '3600' }, { scope: undefined }];
+  for (const wrong of wrongs) {
+    const standIn = await newStandIn(send(200, { ...tokens, ...wrong }));
+    await assert.rejects(standIn.app().refresh('grt_1'), { code: 'unreadable_answer', status: 200 });
+  }
+  for (const wrong of [{}, { active: 'yes' }, { active: true, exp: 1 }]) {
+    const standIn = await newStandIn(send(200, wrong));
+    await assert.rejects(standIn.app().introspect('gat_1'), { code: 'unreadable_answer', status: 200 });
+  }
+  const rounded = { id: '1', number: 'INV-1', status: 'SENT', total: 1234.5, currency: 'GBP', customerId: 'c' };
+  const standIn = await newStandIn(send(200, [rounded]));
+  await assert.rejects(standIn.api().invoicePage(BUSINESS), { code: 'unreadable_answer', status: 200 });
+});
+
+test('a redirect is never followed, and an error that says so', async () => {
+  const elsewhere = await newStandIn(sendBusinesses);
+  for (const status of [301, 302, 303, 307, 308]) {
+    const standIn = await newStandIn(sendPage(status, '', { location: `${elsewhere.url}/` }));
+    const refused = { code: 'unreadable_answer', status, description: /redirects are never followed/ };
+    await assert.rejects(standIn.api().businesses(), refused);
+    await assert.rejects(standIn.app().refresh('grt_1'), refused);
+    assert.equal(standIn.requests.length, 2);
+  }
+  assert.equal(elsewhere.requests.length, 0);
+});
+
+test('an answer of 4 MiB is read, and a larger one is left', async () => {
+  const large = await newStandIn(pad(3.75));
+  assert.deepEqual(await large.api().businesses(), []);
+
+  const larger = await newStandIn(pad(16));
+  await assert.rejects(larger.api().businesses(), { code: 'answer_too_large', status: 200 });
+  assert.equal(larger.requests.length, 1);
+});
+
+test('a server that says nothing, or never comes to an end, is left after the timeout', async () => {
+  for (const misbehaviour of [saysNothing, drip]) {
+    const standIn = await newStandIn(misbehaviour);
+    const refused = {
+      code: 'timeout',
+      status: undefined,
+      message: 'timeout: There was no whole answer within 0.06 s.',
+    };
+    await assert.rejects(standIn.exchange({ timeout: 60 }), refused);
+    await assert.rejects(standIn.api({ timeout: 60 }).businesses(), refused);
+  }
+});
+
+test('a body that does not heed the signal ends with the timeout all the same', async () => {
+  let isLeft = false;
+  const cancel = () => {
+    isLeft = true;
+  };
+  const fetch = async () => new Response(new ReadableStream({ cancel }));
+
+  const api = createApi({ baseUrl: 'https://api.example.com', accessToken: 'gat_1', timeout: 20, fetch });
+  await assert.rejects(api.businesses(), { code: 'timeout' });
+  assert.equal(isLeft, true);
+});
+
+test('a server that is not there is a network error, with its cause', async () => {
+  const baseUrl = `http://127.0.0.1:${await freePort()}`;
+
+  await assert.rejects(createApi({ baseUrl, accessToken: 'gat_1' }).businesses(), (error: Error & { code: string }) => {
+    assert.equal(error.code, 'network_error');
+    assert.equal(error.message, `network_error: There was no answer from ${baseUrl} (ECONNREFUSED).`);
+    assert.ok(error.cause instanceof TypeError);
+    return true;
+  });
+});

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createApi, createApp } from '../../../sdk/typescript/src/index.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: what a program without types may pass.
+type Anything = any;
+
+const BUSINESS = '0190a4c2-0000-7000-8000-000000000001';
+const asked: unknown[] = [];
+const fetch: Anything = async (url: unknown) => {
+  asked.push(url);
+  return Response.json([]);
+};
+
+const registration = {
+  baseUrl: 'https://api.example.com',
+  clientId: 'app-1',
+  clientSecret: 'gcs_1',
+  redirectUri: 'https://ledger.example/callback',
+};
+const tokens = { accessToken: 'gat_1', refreshToken: 'grt_1', expiresAt: 1, scopes: ['read:invoices'] };
+const pending = { state: 'state-1', codeVerifier: 'verifier-1' };
+const callback = '?code=gac_1&state=state-1&iss=https%3A%2F%2Fapi.example.com';
+
+const newApp = (changes: Anything = {}) => createApp({ ...registration, fetch, ...changes });
+const newApi = (changes: Anything = {}) => createApi({ ...registration, accessToken: 'gat_1', fetch, ...changes });
+const withTokens = (changes: Anything) => newApp().api({ tokens: { ...tokens, ...changes }, save: () => {} });
+const app = newApp();
+const api = newApi();
+
+/** Missing, of another type, empty, or with what no such text has. */
+const NO_TEXT = [undefined, null, '', 7, {}, ['x'], 'with space', 'line\nbreak', 'nul\u0000', ' leading', 'tab\t'];
+const NO_TOKEN = [...NO_TEXT, 'gat_ü', 'gat_\u007f', '“quoted”'];
+const NO_SCOPES = [undefined, null, '', 'read:invoices', [], [''], ['two words'], ['"quoted"'], ['back\\slash'], [7]];
+const NO_COUNT = [null, 0, -1, 201, 1.5, '50', Number.NaN, Number.POSITIVE_INFINITY, 10n];
+const NO_OPTIONAL_TEXT = [null, '', 7, {}];
+const NO_OBJECT = [null, 'text', 7];
+const NO_FUNCTION = [null, {}, 'save', 7];
+const NO_URL = [
+  undefined,
+  null,
+  '',
+  7,
+  new URL('https://api.example.com'),
+  'api.example.com',
+  'ftp://api.example.com',
+  'http://api.example.com',
+  'http://localhost.example.com',
+  'http://127.0.0.2',
+  'https://',
+  'https://api.example.com/v1',
+  'https://api.example.com//',
+  'https://api.example.com?x=1',
+  'https://api.example.com#x',
+  'https://user:pass@api.example.com',
+  'https://user@api.example.com',
+  'https:\\\\api.example.com',
+  'https:api.example.com',
+  ' https://api.example.com',
+  'https://api.example.com\n',
+  'https://api.example.com:99999',
+  'https://[::1',
+];
+
+/** The name that the sentence has to give, what uses the argument, and values that it has to refuse. */
+const TABLE: [name: string, use: (value: Anything) => unknown, values: unknown[]][] = [
+  ['createApp', (value) => createApp(value), [...NO_OBJECT, undefined]],
+  ['createApi', (value) => createApi(value), [...NO_OBJECT, undefined]],
+  ['baseUrl', (baseUrl) => newApp({ baseUrl }), NO_URL],
+  ['baseUrl', (baseUrl) => newApi({ baseUrl }), NO_URL],
+  ['clientId', (clientId) => newApp({ clientId }), NO_TEXT],
+  ['clientSecret', (clientSecret) => newApp({ clientSecret }), NO_TEXT],
+  ['redirectUri', (redirectUri) => newApp({ redirectUri }), NO_TEXT],
+  ['timeout', (timeout) => newApp({ timeout }), [null, 0, -1, '30', Number.NaN, 600_001, Number.POSITIVE_INFINITY]],
+  ['fetch', (given) => newApi({ fetch: given }), NO_FUNCTION],
+  ['accessToken', (accessToken) => newApi({ accessToken }), NO_TOKEN],
+  ['beginAuthorization', (value) => app.beginAuthorization(value), [...NO_OBJECT, undefined]],
+  ['scopes', (scopes) => app.beginAuthorization({ scopes }), NO_SCOPES],
+  ['prompt', (prompt) => app.beginAuthorization({ scopes: ['a'], prompt }), [null, '', 'consent', 7]],
+  ['callbackUrl', (value) => app.finishAuthorization(value, pending), [undefined, null, '', 7, {}]],
+  ['finishAuthorization', (value) => app.finishAuthorization(callback, value), [...NO_OBJECT, undefined]],
+  ['state', (state) => app.finishAuthorization(callback, { ...pending, state }), NO_TEXT],
+  ['codeVerifier', (codeVerifier) => app.finishAuthorization(callback, { ...pending, codeVerifier }), NO_TEXT],
+  ['refreshToken', (value) => app.refresh(value), NO_TOKEN],
+  ['refresh', (value) => app.refresh('grt_1', value), NO_OBJECT],
+  ['scopes', (scopes) => app.refresh('grt_1', { scopes }), NO_SCOPES.slice(1)],
+  ['token', (value) => app.revoke(value), NO_TOKEN],
+  ['token', (value) => app.introspect(value), NO_TOKEN],
+  ['api', (value) => app.api(value), [...NO_OBJECT, undefined]],
+  ['tokens', (value) => app.api({ tokens: value, save: () => {} }), [...NO_OBJECT, undefined]],
+  ['tokens.accessToken', (accessToken) => withTokens({ accessToken }), NO_TOKEN],
+  ['tokens.refreshToken', (refreshToken) => withTokens({ refreshToken }), NO_TOKEN],
+  ['tokens.expiresAt', (expiresAt) => withTokens({ expiresAt }), [undefined, null, '1', Number.NaN, new Date()]],
+  ['tokens.scopes', (scopes) => withTokens({ scopes }), [undefined, null, 'read:invoices', ['two words'], [7]]],
+  ['save', (save) => app.api({ tokens, save }), [...NO_FUNCTION, undefined]],
+  ['load', (load) => app.api({ tokens, save: () => {}, load }), NO_FUNCTION],
+  ['businessId', (value) => api.invoicePage(value), [...NO_TEXT, 'acme', `${BUSINESS}0`, ` ${BUSINESS}`]],
+  ['businessId', (value) => api.invoices(value), [...NO_TEXT, 'acme', `${BUSINESS}0`, ` ${BUSINESS}`]],
+  ['invoicePage', (value) => api.invoicePage(BUSINESS, value), NO_OBJECT],
+  ['invoices', (value) => api.invoices(BUSINESS, value), NO_OBJECT],
+  ['limit', (limit) => api.invoicePage(BUSINESS, { limit }), NO_COUNT],
+  ['pageSize', (pageSize) => api.invoices(BUSINESS, { pageSize }), NO_COUNT],
+  ['status', (status) => api.invoicePage(BUSINESS, { status }), NO_OPTIONAL_TEXT],
+  ['status', (status) => api.invoices(BUSINESS, { status }), NO_OPTIONAL_TEXT],
+  ['cursor', (cursor) => api.invoicePage(BUSINESS, { cursor }), NO_OPTIONAL_TEXT],
+];
+
+for (const [name, use, values] of TABLE) {
+  test(`a malformed argument is refused before any request, by its name: ${name} in ${use}`, async () => {
+    for (const value of values) {
+      const refused = await refusalOf(() => use(value));
+      assert.ok(refused instanceof TypeError, `${String(value)}: ${refused}`);
+      assert.match(refused.message, new RegExp(`(^|\\W)${name} must be .+\\.$`));
+      assert.ok(refused.cause === undefined);
+    }
+    assert.deepEqual(asked, []);
+  });
+}
+
+test('a malformed secret is not repeated in what is said about it', async () => {
+  const secret = 'hush hush';
+  const uses = [
+    () => newApp({ clientSecret: secret }),
+    () => newApi({ accessToken: secret }),
+    () => app.refresh(secret),
+    () => app.revoke(secret),
+    () => app.finishAuthorization(callback, { ...pending, codeVerifier: secret }),
+    () => app.finishAuthorization(callback, { ...pending, state: secret }),
+    () => withTokens({ refreshToken: secret }),
+  ];
+  for (const use of uses) {
+    const error = await refusalOf(use);
+    assert.ok(error instanceof TypeError);
+    assert.ok(!`${error.stack}`.includes('hush'));
+  }
+});
+
+test('what is sound is taken', () => {
+  const urls = ['http://localhost', 'http://localhost:4000/', 'http://127.0.0.1:4000', 'http://[::1]:4000'];
+  for (const baseUrl of [...urls, 'https://api.example.com/', 'https://API.example.com:8443']) newApp({ baseUrl });
+  for (const timeout of [1, 0.5, 600_000, undefined]) newApp({ timeout });
+  newApp({ fetch: undefined });
+  withTokens({ scopes: [], expiresAt: -1 });
+  app.api({ tokens, save: () => {}, load: undefined });
+  api.invoices(BUSINESS.toUpperCase(), { pageSize: undefined, status: undefined });
+  assert.deepEqual(asked, []);
+});
+
+/** Thrown or rejected: either way before anything was sent. */
+async function refusalOf(use: () => unknown): Promise<unknown> {
+  try {
+    await use();
+  } catch (error) {
+    return error;
+  }
+  return assert.fail('it is refused');
+}

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+export const LIBRARY = join(ROOT, 'sdk/typescript');
+export const TSC = join(ROOT, 'node_modules/.bin/tsc');
+
+/** What a program prints. This one goes on meanwhile: the server that it asks may be here. */
+export async function run(program: string, args: string[], cwd: string): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(program, args, { cwd, env: plainEnvironment() }).catch(
+    (error) => {
+      throw new Error(`${program} ${args.join(' ')}:\n${error.stdout}${error.stderr}`);
+    },
+  );
+  return stdout + stderr;
+}
+
+/** Without what `npm test` adds: it would tell an npm in another folder that it is still in this one. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_TEST/i.test(name)));
+}
+
+export function newFolder(): string {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gatehouse-client-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The library as it is published, in a folder of its own. */
+export async function buildLibrary(): Promise<string> {
+  const folder = newFolder();
+  await run(TSC, ['--outDir', folder], LIBRARY);
+  return folder;
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { type App, type AppOptions, createApp, type Tokens } from '../../../sdk/typescript/src/index.ts';
+import type { Browser } from '../../support/browser.ts';
+import { REDIRECT_URI } from '../../support/people.ts';
+import type { World } from '../../support/world.ts';
+
+/** The world's own app, as its developers would write it. */
+export function newApp(world: World, changes: Partial<AppOptions> = {}): App {
+  const { id: clientId, secret: clientSecret } = world.ledger;
+  return createApp({ baseUrl: world.api, clientId, clientSecret, redirectUri: REDIRECT_URI, ...changes });
+}
+
+/** What the visitor's browser does with the address it is sent to; where it comes back to. */
+export async function visit(world: World, url: string, answer: 'allow' | 'deny' = 'allow', browser?: Browser) {
+  const used = browser ?? (await world.signedIn());
+  const page = await used.open(url);
+  const { leftTo } = page.status === 200 ? await used.submit(page, '/consent', { answer }) : page;
+  assert.ok(leftTo, `the visitor comes back to the app, not ${page.status} ${page.text}`);
+  return leftTo;
+}
+
+export async function connect(world: World, app: App = newApp(world)): Promise<Tokens> {
+  const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
+  return app.finishAuthorization(await visit(world, url), pending);
+}
+
+/** As they are an hour later. */
+export function expired(tokens: Tokens): Tokens {
+  return { ...tokens, expiresAt: Date.now() - 1 };
+}
+
+/** What was asked for, in order; a refresh and an exchange go to one address, so the grant type is added. */
+export function watchFetch(meanwhile: (asked: string, send: () => Promise<Response>) => Promise<Response>) {
+  const asked: string[] = [];
+  const watched: typeof fetch = (url, init) => {
+    const { grant_type = '' } = typeof init?.body === 'string' ? JSON.parse(init.body) : {};
+    const name = `${new URL(String(url)).pathname.split('/').at(-1)} ${grant_type}`.trim();
+    asked.push(name);
+    return meanwhile(name, () => fetch(url, init));
+  };
+  return { asked, fetch: watched };
+}
+
+export const untouched = (_: string, send: () => Promise<Response>) => send();

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { createApi, GatehouseError } from '../../../sdk/typescript/src/index.ts';
+import { PASSWORD, REDIRECT_URI } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+import { connect, newApp, untouched, visit, watchFetch } from './connected.ts';
+
+const world = await newWorld();
+const app = newApp(world);
+const invoice = await world.addInvoice(world.acme, { number: 'INV-7', total: '1234.50', customerId: 'contact-9' });
+
+test('an app connects a visitor, who signs in and allows it, and reads the invoices', async () => {
+  const eve = await world.addUser('Eve', [[world.acme, 'member']]);
+  const { url, state, codeVerifier } = await app.beginAuthorization({ scopes: ['read:invoices'] });
+
+  const browser = world.browse();
+  const signIn = await browser.open(url);
+  assert.match(signIn.url, /\/sign-in\?/);
+  const consent = await browser.signIn(eve.email, PASSWORD, signIn);
+  const { leftTo } = await browser.submit(consent, '/consent', { answer: 'allow' });
+  const tokens = await app.finishAuthorization(leftTo?.href ?? '', { state, codeVerifier });
+
+  const api = app.api({ tokens, save: () => assert.fail('there is nothing to save yet') });
+  const [business] = await api.businesses();
+  assert.deepEqual(business, { id: world.acme.id, name: 'Acme' });
+  const { invoices, nextCursor } = await api.invoicePage(world.acme.id);
+  assert.deepEqual(invoices, [
+    { id: invoice.id, number: 'INV-7', status: 'SENT', total: '1234.50', currency: 'GBP', customerId: 'contact-9' },
+  ]);
+  assert.equal(nextCursor, undefined);
+});
+
+test('tokens are plain data that survives JSON', async () => {
+  const before = Date.now();
+  const tokens = await connect(world);
+
+  assert.match(tokens.accessToken, /^gat_/);
+  assert.match(tokens.refreshToken, /^grt_/);
+  assert.deepEqual(tokens.scopes, ['read:invoices']);
+  assert.ok(tokens.expiresAt >= before + 3600_000 && tokens.expiresAt <= Date.now() + 3600_000);
+  assert.deepEqual(JSON.parse(JSON.stringify(tokens)), tokens);
+});
+
+test('each authorization has its own state and its own PKCE challenge, and asks for what it should', async () => {
+  const first = await app.beginAuthorization({ scopes: ['read:invoices', 'read:contacts'], prompt: 'login' });
+  const second = await app.beginAuthorization({ scopes: ['read:invoices'] });
+
+  assert.ok(first.url.startsWith(`${world.api}/api/v1/oauth/authorize?`));
+  assert.deepEqual(Object.fromEntries(new URL(first.url).searchParams), {
+    response_type: 'code',
+    client_id: world.ledger.id,
+    redirect_uri: REDIRECT_URI,
+    scope: 'read:invoices read:contacts',
+    state: first.state,
+    code_challenge: createHash('sha256').update(first.codeVerifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    prompt: 'login',
+  });
+  assert.equal(new URL(second.url).searchParams.get('prompt'), null);
+  const secrets = [first.state, first.codeVerifier, second.state, second.codeVerifier];
+  assert.equal(new Set(secrets).size, 4);
+  for (const secret of secrets) assert.match(secret, /^[\w-]{43}$/);
+});
+
+test('an answer is understood as a whole address, as a URL, as a path and as a query', async () => {
+  const forms = [
+    (url: URL) => url,
+    (url: URL) => url.href,
+    (url: URL) => `${url.href}#fragment`,
+    (url: URL) => url.pathname + url.search,
+    (url: URL) => url.search,
+    (url: URL) => url.search.slice(1),
+  ];
+  for (const form of forms) {
+    const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
+    const tokens = await app.finishAuthorization(form(await visit(world, url)), pending);
+    assert.match(tokens.accessToken, /^gat_/);
+  }
+});
+
+test('a visitor who denies is an error that says so', async () => {
+  const mallory = await world.addUser('Mallory', [[world.acme, 'member']]);
+  const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
+  const callback = await visit(world, url, 'deny', await world.signedIn(mallory));
+
+  const error = await refusalOf(app.finishAuthorization(callback, pending));
+
+  assert.equal(error.code, 'access_denied');
+  assert.equal(error.status, undefined);
+  assert.notEqual(error.description, '');
+  assert.equal(error.message, `access_denied: ${error.description}`);
+});
+
+test('with prompt none, nobody signed in is login_required', async () => {
+  const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'], prompt: 'none' });
+  const callback = await visit(world, url, 'allow', world.browse());
+
+  assert.equal((await refusalOf(app.finishAuthorization(callback, pending))).code, 'login_required');
+});
+
+test('an answer with another state, issuer or shape is refused before anything is sent, state first', async () => {
+  const { asked, fetch } = watchFetch(untouched);
+  const careful = newApp(world, { fetch });
+  const pending = { state: 'state-1', codeVerifier: 'verifier-1' };
+  const iss = world.api;
+  const table: [code: string, query: Record<string, string>][] = [
+    ['state_mismatch', {}],
+    ['state_mismatch', { state: 'state-2', iss, code: 'gac_1' }],
+    ['state_mismatch', { state: 'state-2', iss, error: 'access_denied' }],
+    ['issuer_mismatch', { state: 'state-1', code: 'gac_1' }],
+    ['issuer_mismatch', { state: 'state-1', iss: 'https://evil.example', error: 'access_denied' }],
+    ['issuer_mismatch', { state: 'state-1', iss: `${iss}/`, code: 'gac_1' }],
+    ['access_denied', { state: 'state-1', iss, error: 'access_denied', code: 'gac_1' }],
+    ['unreadable_answer', { state: 'state-1', iss }],
+    ['unreadable_answer', { state: 'state-1', iss, code: '' }],
+  ];
+  for (const [code, query] of table) {
+    const error = await refusalOf(careful.finishAuthorization(`?${new URLSearchParams(query)}`, pending));
+    assert.deepEqual([error.code, error.status], [code, undefined], JSON.stringify(query));
+  }
+  const twice = `?state=state-2&state=state-1&iss=${iss}&code=gac_1`;
+  assert.equal((await refusalOf(careful.finishAuthorization(twice, pending))).code, 'state_mismatch');
+  assert.deepEqual(asked, []);
+});
+
+test('a wrong secret is invalid_client, with what to do and where to read on', async () => {
+  const wrong = newApp(world, { clientSecret: 'gcs_wrong' });
+  const { url, ...pending } = await wrong.beginAuthorization({ scopes: ['read:invoices'] });
+
+  const error = await refusalOf(wrong.finishAuthorization(await visit(world, url), pending));
+
+  assert.deepEqual([error.status, error.code], [401, 'invalid_client']);
+  assert.match(error.description, /client_secret/);
+  assert.match(error.uri ?? '', /\/docs\/errors\//);
+});
+
+test('one refresh gives a new pair, of fewer scopes if they are named', async () => {
+  const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices', 'read:contacts'] });
+  const tokens = await app.finishAuthorization(await visit(world, url), pending);
+  assert.deepEqual(tokens.scopes, ['read:invoices', 'read:contacts']);
+
+  const narrower = await app.refresh(tokens.refreshToken, { scopes: ['read:contacts'] });
+  assert.deepEqual(narrower.scopes, ['read:contacts']);
+  assert.notEqual(narrower.refreshToken, tokens.refreshToken);
+
+  const error = await refusalOf(createApi({ baseUrl: world.api, ...narrower }).invoicePage(world.acme.id));
+  assert.deepEqual([error.status, error.code], [403, 'insufficient_scope']);
+});
+
+test('introspection tells a live token from a dead one, and revoking a refresh token ends both', async () => {
+  const tokens = await connect(world);
+
+  const seen = await app.introspect(tokens.accessToken);
+  assert.ok(seen.active);
+  assert.deepEqual(
+    [seen.tokenType, seen.scopes, seen.clientId, seen.userId, seen.businessId],
+    ['bearer', ['read:invoices'], world.ledger.id, world.ada.id, world.acme.id],
+  );
+  assert.equal(seen.expiresAt - seen.issuedAt, 3600_000);
+  const seenRefresh = await app.introspect(tokens.refreshToken);
+  assert.ok(seenRefresh.active && seenRefresh.tokenType === 'refresh_token');
+
+  assert.equal(await app.revoke(tokens.refreshToken), undefined);
+  assert.deepEqual(await app.introspect(tokens.accessToken), { active: false });
+  assert.deepEqual(await app.introspect(tokens.refreshToken), { active: false });
+});
+
+test('revoking an access token ends that one alone, and a token that is none is no error', async () => {
+  const tokens = await connect(world);
+  await app.revoke(tokens.accessToken);
+  await app.revoke('gat_unknown');
+
+  assert.deepEqual(await app.introspect(tokens.accessToken), { active: false });
+  assert.equal((await app.introspect(tokens.refreshToken)).active, true);
+});
+
+test('baseUrl may end with a slash', async () => {
+  const tokens = await connect(world, newApp(world, { baseUrl: `${world.api}/` }));
+
+  assert.equal((await createApi({ baseUrl: `${world.api}/`, ...tokens }).businesses()).length, 1);
+});
+
+async function refusalOf(promise: Promise<unknown>): Promise<GatehouseError> {
+  const error = await promise.then(
+    () => assert.fail('it is refused'),
+    (error) => error,
+  );
+  assert.ok(error instanceof GatehouseError, String(error));
+  return error;
+}

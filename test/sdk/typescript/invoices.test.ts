@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createApi, GatehouseError, type Invoice } from '../../../sdk/typescript/src/index.ts';
+import { newWorld } from '../../support/world.ts';
+import { connect, untouched, watchFetch } from './connected.ts';
+import { BUSINESS, newStandIn, send } from './stand-in.ts';
+
+const world = await newWorld();
+for (let i = 1; i <= 120; i += 1) {
+  world.wind(1);
+  await world.addInvoice(world.acme, { number: `INV-${i}`, status: i % 4 === 0 ? 'PAID' : 'SENT' });
+}
+const { accessToken } = await connect(world);
+
+function newApi() {
+  const { asked, fetch } = watchFetch(untouched);
+  return { asked, api: createApi({ baseUrl: world.api, accessToken, fetch }) };
+}
+
+const newestFirst = Array.from({ length: 120 }, (_, i) => `INV-${120 - i}`);
+const numbers = (invoices: Invoice[]) => invoices.map(({ number }) => number);
+
+test('pages follow one another by their cursors, and the last has none', async () => {
+  const { api, asked } = newApi();
+  const first = await api.invoicePage(world.acme.id);
+  const second = await api.invoicePage(world.acme.id, { cursor: first.nextCursor });
+  const third = await api.invoicePage(world.acme.id, { cursor: second.nextCursor, limit: 200 });
+
+  assert.deepEqual(
+    [first, second, third].map(({ invoices }) => invoices.length),
+    [50, 50, 20],
+  );
+  assert.deepEqual(numbers([first, second, third].flatMap(({ invoices }) => invoices)), newestFirst);
+  assert.equal(third.nextCursor, undefined);
+  assert.equal(asked.length, 3);
+});
+
+test('the iterator reads every invoice once, across pages of any size', async () => {
+  for (const [pageSize, requests] of [
+    [undefined, 3],
+    [7, 18],
+    [60, 2],
+    [120, 1],
+    [200, 1],
+  ] as const) {
+    const { api, asked } = newApi();
+    const read = await Array.fromAsync(api.invoices(world.acme.id, { pageSize }));
+    assert.deepEqual(numbers(read), newestFirst);
+    assert.equal(asked.length, requests);
+  }
+});
+
+test('the iterator reads a page only when someone gets that far', async () => {
+  const { api, asked } = newApi();
+  const invoices = api.invoices(world.acme.id, { pageSize: 10 });
+  assert.equal(asked.length, 0);
+
+  let seen = 0;
+  for await (const _ of invoices) {
+    seen += 1;
+    if (seen === 11) break;
+  }
+
+  assert.equal(asked.length, 2);
+});
+
+test('a status filters pages and iterator alike', async () => {
+  const { api } = newApi();
+  const page = await api.invoicePage(world.acme.id, { status: 'PAID', limit: 12 });
+  const all = await Array.fromAsync(api.invoices(world.acme.id, { status: 'PAID', pageSize: 12 }));
+
+  assert.equal(page.invoices.length, 12);
+  assert.equal(all.length, 30);
+  assert.ok(all.every(({ status }) => status === 'PAID'));
+});
+
+test('what Gatehouse refuses is an error with its code and its status', async () => {
+  const { api } = newApi();
+  const refusals = [
+    [() => api.invoicePage(BUSINESS), 403, 'business_mismatch'],
+    [() => api.invoicePage(world.acme.id, { status: 'LOST' }), 400, 'invalid_request'],
+    [() => api.invoicePage(world.acme.id, { cursor: 'nonsense' }), 400, 'invalid_request'],
+    [() => createApi({ baseUrl: world.api, accessToken: 'gat_none' }).businesses(), 401, 'invalid_token'],
+  ] as const;
+  for (const [call, status, code] of refusals) {
+    await assert.rejects(call, (error) => {
+      assert.ok(error instanceof GatehouseError);
+      assert.deepEqual([error.status, error.code], [status, code]);
+      return true;
+    });
+  }
+});
+
+const INVOICE = { id: '1', number: 'INV-1', status: 'SENT', total: '1.00', currency: 'GBP', customerId: 'c' };
+
+test('of a next address only the cursor is taken: the token goes nowhere else', async () => {
+  const elsewhere = await newStandIn(send(200, []));
+  const link = `<${elsewhere.url}/api/v1/accounting/invoices?limit=1&cursor=next%2B1>; rel="next"`;
+  const standIn = await newStandIn(send(200, [INVOICE], { link }), send(200, [INVOICE]));
+
+  const read = await Array.fromAsync(standIn.api().invoices(BUSINESS, { pageSize: 1 }));
+
+  assert.equal(read.length, 2);
+  assert.equal(elsewhere.requests.length, 0);
+  assert.deepEqual(
+    standIn.requests.map(({ path }) => path),
+    ['/api/v1/accounting/invoices?limit=1', '/api/v1/accounting/invoices?limit=1&cursor=next%2B1'],
+  );
+});
+
+test('the next page is found among other links, however they are written', async () => {
+  const links: [link: string, cursor: string | undefined][] = [
+    ['</x?cursor=a>; rel="next"', 'a'],
+    ['</x?cursor=a>; rel=next', 'a'],
+    ['</x?cursor=a>; title="more"; rel="next"', 'a'],
+    ['</x?cursor=b>; rel="prev", </x?cursor=a>; rel="next"', 'a'],
+    ['</x?cursor=a>; rel="next", </x?cursor=b>; rel="prev"', 'a'],
+    ['</x?cursor=a>; rel="last next"', 'a'],
+    ['</x?cursor=b>; rel="prev"', undefined],
+    ['</x?cursor=b>; rel="next-archive"', undefined],
+    ['</x?page=2>; rel="next"', undefined],
+    ['nonsense', undefined],
+  ];
+  for (const [link, cursor] of links) {
+    const standIn = await newStandIn(send(200, [], { link }));
+    assert.equal((await standIn.api().invoicePage(BUSINESS)).nextCursor, cursor, link);
+  }
+});
+
+test('a page that names itself as the next ends the walk with an error, and not never', async () => {
+  const standIn = await newStandIn(send(200, [INVOICE], { link: '</x?cursor=a>; rel="next"' }));
+
+  await assert.rejects(Array.fromAsync(standIn.api().invoices(BUSINESS)), { code: 'unreadable_answer' });
+});
+
+test('fields that the API may add one day are kept, and no error', async () => {
+  const more = { ...INVOICE, dueDate: '2030-01-01', lines: [] };
+  const standIn = await newStandIn(send(200, [more]));
+
+  assert.deepEqual((await standIn.api().invoicePage(BUSINESS)).invoices, [more]);
+});

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { test } from 'node:test';
+import { newWorld } from '../../support/world.ts';
+import { LIBRARY, newFolder, ROOT, run, TSC } from './build.ts';
+import { connect, expired } from './connected.ts';
+
+const world = await newWorld();
+await world.addInvoice(world.acme, { number: 'INV-7', total: '1234.50' });
+const consumer = await installPackage();
+const nodes = await findNodes();
+
+/** Packed as it is published, and installed somewhere else from the tarball alone. */
+async function installPackage(): Promise<string> {
+  const [packed, folder] = [newFolder(), newFolder()];
+  const offline = ['--offline', '--no-audit', '--no-fund', '--loglevel=error', '--cache', newFolder()];
+  await run('npm', ['pack', '--pack-destination', packed, ...offline], LIBRARY);
+  const [tarball = ''] = readdirSync(packed);
+  assert.equal(tarball, 'gatehouse-client-0.1.0.tgz');
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }));
+  await run('npm', ['install', join(packed, tarball), ...offline], folder);
+  return folder;
+}
+
+/** The Node that runs the tests, and every other version that this machine has on PATH. */
+async function findNodes(): Promise<Map<string, string>> {
+  const found = new Map([[process.version, process.execPath]]);
+  for (const place of (process.env.PATH ?? '').split(delimiter)) {
+    const node = join(place, 'node');
+    if (!statSync(node, { throwIfNoEntry: false })?.isFile()) continue;
+    const version = (await run(node, ['--version'], consumer)).trim();
+    if (Number.parseInt(version.slice(1), 10) >= 20 && !found.has(version)) found.set(version, node);
+  }
+  return found;
+}
+
+test('the package holds the built library, its types, README and licence, and nothing else', () => {
+  const folder = join(consumer, 'node_modules/@gatehouse/client');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+  const built = readdirSync(join(LIBRARY, 'src')).flatMap((name) =>
+    ['.d.ts', '.js'].map((ending) => join('dist', name.replace(/\.ts$/, ending))),
+  );
+
+  assert.deepEqual(files, ['LICENSE', 'README.md', 'dist', 'package.json', ...built].sort());
+  const { dependencies, devDependencies, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  assert.deepEqual([dependencies, devDependencies, license], [undefined, undefined, 'MIT']);
+  assert.equal(readFileSync(join(folder, 'LICENSE'), 'utf8'), readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
+});
+
+const PROGRAM = `
+import { createApi, createApp, GatehouseError } from '@gatehouse/client';
+
+const { registration, tokens } = JSON.parse(process.argv[2]);
+const saved = [];
+const api = createApp(registration).api({ tokens, save: async (newer) => saved.push(newer) });
+const [business] = await api.businesses();
+const totals = [];
+for await (const { number, total } of api.invoices(business.id)) totals.push([number, total]);
+const bare = createApi({ baseUrl: registration.baseUrl, accessToken: saved[0].accessToken });
+const { invoices } = await bare.invoicePage(business.id);
+const refused = await bare.invoicePage(business.id, { status: 'LOST' }).catch((error) => error);
+const isOurs = refused instanceof GatehouseError;
+console.log(JSON.stringify({ business, totals, count: invoices.length, saved: saved.length, isOurs, status: refused.status }));
+`;
+
+for (const [version, node] of nodes) {
+  test(`the installed package works on Node ${version}, and prints nothing of its own`, async () => {
+    const { id: clientId, secret: clientSecret } = world.ledger;
+    const redirectUri = 'https://ledger.example/callback';
+    const registration = { baseUrl: world.api, clientId, clientSecret, redirectUri };
+    writeFileSync(join(consumer, 'main.js'), PROGRAM);
+    const facts = JSON.stringify({ registration, tokens: expired(await connect(world)) });
+
+    const printed = await run(node, ['main.js', facts], consumer);
+
+    assert.deepEqual(JSON.parse(printed), {
+      business: { id: world.acme.id, name: 'Acme' },
+      totals: [['INV-7', '1234.50']],
+      count: 1,
+      saved: 1,
+      isOurs: true,
+      status: 400,
+    });
+  });
+}
+
+const TYPED = `
+import { type Api, createApi, GatehouseError, type Tokens } from '@gatehouse/client';
+
+const api: Api = createApi({ baseUrl: 'https://api.example.com', accessToken: 'gat_1', fetch });
+export async function sum(id: string): Promise<string[]> {
+  const totals: string[] = [];
+  for await (const invoice of api.invoices(id, { status: 'PAID' })) totals.push(invoice.total);
+  // @ts-expect-error: a total is text, and never a float.
+  const total: number = (await api.invoicePage(id)).invoices[0]?.total ?? 0;
+  return [...totals, String(total)];
+}
+export const reasonOf = (error: unknown) => (error instanceof GatehouseError ? error.reason : undefined);
+export const expiry = ({ expiresAt }: Tokens) => new Date(expiresAt);
+`;
+
+const CONSUMERS: [name: string, options: Record<string, unknown>][] = [
+  ['module nodenext', { module: 'nodenext', types: [] }],
+  ['moduleResolution bundler', { module: 'esnext', moduleResolution: 'bundler', types: [] }],
+  [
+    'the types of Node, and none of the browser',
+    { module: 'nodenext', lib: ['es2023'], types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] },
+  ],
+];
+
+for (const [name, options] of CONSUMERS) {
+  test(`a program in TypeScript gets its types: ${name}`, async () => {
+    const compilerOptions = {
+      strict: true,
+      noEmit: true,
+      exactOptionalPropertyTypes: true,
+      target: 'es2022',
+      ...options,
+    };
+    writeFileSync(join(consumer, 'typed.ts'), TYPED);
+    writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['typed.ts'] }));
+
+    await run(TSC, [], consumer);
+  });
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Tokens } from '../../../sdk/typescript/src/index.ts';
+import { MINUTE } from '../../../src/lib/clock.ts';
+import { newWorld } from '../../support/world.ts';
+import { connect, expired, newApp, untouched, watchFetch } from './connected.ts';
+
+const world = await newWorld();
+const REFRESH = 'token refresh_token';
+
+/** A new grant, and an app whose requests are written down. */
+async function newConnection() {
+  const tokens = await connect(world);
+  const { asked, fetch } = watchFetch(untouched);
+  return { tokens, asked, app: newApp(world, { fetch }) };
+}
+
+const refreshesIn = (asked: string[]) => asked.filter((name) => name === REFRESH).length;
+
+/** Where an app keeps its tokens, shared by its workers. */
+function newStore(tokens?: Tokens) {
+  const saved: Tokens[] = tokens ? [tokens] : [];
+  return { saved, save: async (newer: Tokens) => void saved.push(newer), load: async () => saved.at(-1) };
+}
+
+test('a token that is good for more than a minute is used as it is', async () => {
+  const { app, tokens, asked } = await newConnection();
+  const { saved, save } = newStore();
+
+  await app.api({ tokens: { ...tokens, expiresAt: Date.now() + 65_000 }, save }).businesses();
+
+  assert.deepEqual([asked, saved], [['businesses'], []]);
+});
+
+test('a token that is within a minute of its end is refreshed before it is used', async () => {
+  const { app, tokens, asked } = await newConnection();
+  const { saved, save } = newStore();
+  const api = app.api({ tokens: { ...tokens, expiresAt: Date.now() + 59_000 }, save });
+
+  await api.businesses();
+  await api.businesses();
+
+  assert.deepEqual(asked, [REFRESH, 'businesses', 'businesses']);
+  assert.equal(saved.length, 1);
+  assert.notEqual(saved[0]?.refreshToken, tokens.refreshToken);
+});
+
+test('100 callers with an expired token cause one refresh, and all of them are answered', async () => {
+  const { app, tokens, asked } = await newConnection();
+  const { saved, save } = newStore();
+  const api = app.api({ tokens: expired(tokens), save });
+
+  const answers = await Promise.all(Array.from({ length: 100 }, () => api.businesses()));
+
+  assert.ok(answers.every(([business]) => business?.id === world.acme.id));
+  assert.equal(refreshesIn(asked), 1);
+  assert.equal(saved.length, 1);
+});
+
+test('100 callers whose token was revoked cause one refresh, and each call is repeated once', async () => {
+  const { app, tokens, asked } = await newConnection();
+  await app.revoke(tokens.accessToken);
+  const api = app.api({ tokens, save: newStore().save });
+  asked.length = 0;
+
+  await Promise.all(Array.from({ length: 100 }, () => api.businesses()));
+
+  assert.equal(refreshesIn(asked), 1);
+  assert.equal(asked.length, 201);
+});
+
+test('a caller whose token was replaced while it was refused just repeats the call with the newer one', async () => {
+  const { tokens } = await newConnection();
+  await newApp(world).revoke(tokens.accessToken);
+  const late = Promise.withResolvers<void>();
+  let calls = 0;
+  const { asked, fetch } = watchFetch(async (name, send) => {
+    const answer = await send();
+    calls += name === 'businesses' ? 1 : 0;
+    if (name === 'businesses' && calls === 1) await late.promise;
+    return answer;
+  });
+  const api = newApp(world, { fetch }).api({ tokens, save: newStore().save });
+
+  const slow = api.businesses();
+  await api.businesses();
+  late.resolve();
+
+  assert.equal((await slow).length, 1);
+  assert.deepEqual(asked.filter((name) => name === REFRESH).length, 1);
+});
+
+test('a token that is refused again after a refresh is an error, and no second refresh', async () => {
+  const { tokens } = await newConnection();
+  const { asked, fetch } = watchFetch(async (name, send) =>
+    name === 'businesses' ? Response.json({ error: 'invalid_token' }, { status: 401 }) : send(),
+  );
+  const api = newApp(world, { fetch }).api({ tokens, save: newStore().save });
+
+  await assert.rejects(api.businesses(), { status: 401, code: 'invalid_token' });
+  assert.deepEqual(asked, ['businesses', REFRESH, 'businesses']);
+});
+
+test('a new pair is saved before it is used', async () => {
+  const { tokens } = await newConnection();
+  const order: string[] = [];
+  const { fetch } = watchFetch((name, send) => {
+    order.push(name);
+    return send();
+  });
+  const save = async () => {
+    order.push('save begins');
+    await new Promise((resolve) => setImmediate(resolve));
+    order.push('save ends');
+  };
+
+  await newApp(world, { fetch })
+    .api({ tokens: expired(tokens), save })
+    .businesses();
+
+  assert.deepEqual(order, [REFRESH, 'save begins', 'save ends', 'businesses']);
+});
+
+test('a save that fails is told to everyone, and the same pair is saved by the next call without another refresh', async () => {
+  const { app, tokens, asked } = await newConnection();
+  const broken = new Error('The disk is full.');
+  const offered: Tokens[] = [];
+  const save = async (newer: Tokens) => {
+    offered.push(newer);
+    if (offered.length === 1) throw broken;
+  };
+  const api = app.api({ tokens: expired(tokens), save });
+
+  const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => api.businesses()));
+  assert.ok(outcomes.every((outcome) => outcome.status === 'rejected' && outcome.reason === broken));
+  assert.deepEqual(asked, [REFRESH]);
+
+  await api.businesses();
+  assert.equal(offered.length, 2);
+  assert.deepEqual(offered[1], offered[0]);
+  assert.deepEqual(asked, [REFRESH, 'businesses']);
+});
+
+test('after a save that failed, the next call uses the new pair and not the token that was refused', async () => {
+  const { app, tokens, asked } = await newConnection();
+  await app.revoke(tokens.accessToken);
+  let saves = 0;
+  const save = () => {
+    saves += 1;
+    if (saves === 1) throw new Error('The disk is full.');
+  };
+  const api = app.api({ tokens, save });
+  await assert.rejects(api.businesses(), { message: 'The disk is full.' });
+  asked.length = 0;
+
+  await api.businesses();
+
+  assert.deepEqual([asked, saves], [['businesses'], 2]);
+});
+
+test('a second worker takes over what the first has stored, and does not refresh', async () => {
+  const { app, tokens, asked } = await newConnection();
+  const store = newStore(tokens);
+  const first = app.api({ tokens: expired(tokens), ...store });
+  const second = app.api({ tokens: expired(tokens), ...store });
+
+  await first.businesses();
+  // By now the refresh token that the second worker holds would be taken for a stolen one.
+  world.wind(MINUTE);
+  await second.businesses();
+
+  assert.equal(refreshesIn(asked), 1);
+  assert.equal(store.saved.length, 2);
+});
+
+test('a stored pair that is due as well is refreshed in its turn', async () => {
+  const { app, tokens, asked } = await newConnection();
+  const newer = await app.refresh(tokens.refreshToken);
+  world.wind(MINUTE);
+  asked.length = 0;
+  const store = newStore(expired(newer));
+
+  await app.api({ tokens: expired(tokens), ...store }).businesses();
+
+  assert.deepEqual(asked, [REFRESH, 'businesses']);
+  assert.equal(store.saved.length, 2);
+});
+
+test('a worker whose access token was refused takes over a newer pair, but not the same access token', async () => {
+  const { app, tokens, asked } = await newConnection();
+  const newer = await app.refresh(tokens.refreshToken);
+  await app.revoke(tokens.accessToken);
+  asked.length = 0;
+
+  await app.api({ tokens, ...newStore(newer) }).businesses();
+  assert.deepEqual(asked, ['businesses', 'businesses']);
+
+  asked.length = 0;
+  const sameAccess = { ...newer, accessToken: tokens.accessToken };
+  await app.api({ tokens, ...newStore(sameAccess) }).businesses();
+  assert.deepEqual(asked, ['businesses', REFRESH, 'businesses']);
+});
+
+test('a store that lags behind does not bring back a refresh token that was already traded in', async () => {
+  const { app, tokens, asked } = await newConnection();
+  const { saved, save } = newStore();
+  const api = app.api({ tokens: expired(tokens), save, load: async () => tokens });
+  await api.businesses();
+  world.wind(MINUTE);
+  await world.revoke(saved[0]?.accessToken);
+
+  await api.businesses();
+
+  assert.equal(refreshesIn(asked), 2);
+  assert.equal(saved.length, 2);
+});
+
+test('a load that fails or gives nonsense is told to the caller, and nothing is refreshed', async () => {
+  const { app, tokens, asked } = await newConnection();
+  const broken = new Error('The store is down.');
+  const load = () => Promise.reject(broken);
+  await assert.rejects(app.api({ tokens: expired(tokens), save: () => {}, load }).businesses(), broken);
+
+  const nonsense = async () => ({ ...tokens, refreshToken: 'not a token' });
+  const api = app.api({ tokens: expired(tokens), save: () => {}, load: nonsense });
+  await assert.rejects(api.businesses(), { name: 'TypeError', message: /load/ });
+
+  const empty = app.api({ tokens: expired(tokens), save: () => {}, load: async () => undefined });
+  assert.equal((await empty.businesses()).length, 1);
+  assert.equal(refreshesIn(asked), 1);
+});

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { GatehouseError, type Tokens } from '../../../sdk/typescript/src/index.ts';
+import { disableApp, enableApp } from '../../../src/apps/apps.ts';
+import { MINUTE } from '../../../src/lib/clock.ts';
+import { disconnect } from '../../../src/oauth/connections.ts';
+import { newWorld } from '../../support/world.ts';
+import { connect, expired, newApp, untouched, watchFetch } from './connected.ts';
+
+const world = await newWorld();
+const REFRESH = 'token refresh_token';
+
+const disconnectLedger = () => {
+  const parties = { userId: world.ada.id, appId: world.ledger.id, businessId: world.acme.id };
+  return disconnect(world.storage(), parties, world.clock());
+};
+
+async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {
+  const error = await promise.then(
+    () => assert.fail('it is refused'),
+    (reason) => reason,
+  );
+  assert.ok(error instanceof GatehouseError, String(error));
+  return error;
+}
+
+test('a refused refresh tells every caller why, saves nothing, and is not asked for again', async () => {
+  const { asked, fetch } = watchFetch(untouched);
+  const app = newApp(world, { fetch });
+  const tokens = await connect(world, app);
+  const saved: Tokens[] = [];
+  const api = app.api({ tokens, save: (newer) => saved.push(newer) });
+  await disconnectLedger();
+  asked.length = 0;
+
+  const [first, ...others] = await Promise.all(Array.from({ length: 10 }, () => errorOf(api.businesses())));
+  assert.deepEqual([first?.status, first?.code, first?.reason], [400, 'invalid_grant', 'disconnected_by_user']);
+  assert.match(first?.description ?? '', /disconnected the app/);
+  assert.ok(others.every((error) => error === first));
+  assert.equal(asked.filter((name) => name === REFRESH).length, 1);
+
+  asked.length = 0;
+  assert.equal(await errorOf(api.businesses()), first);
+  assert.deepEqual([asked, saved], [[], []]);
+});
+
+test('an app that was disabled goes on with the same tokens once it is enabled', async () => {
+  const tokens = await connect(world);
+  const api = newApp(world).api({ tokens: expired(tokens), save: () => {} });
+  await disableApp(world.storage().durable, world.ledger.id, world.clock());
+  assert.equal((await errorOf(api.businesses())).reason, 'app_disabled');
+
+  await enableApp(world.storage().durable, world.ledger.id);
+
+  assert.equal((await api.businesses()).length, 1);
+});
+
+test('after a refused refresh, another pair from the store is taken up', async () => {
+  const app = newApp(world);
+  const tokens = await connect(world, app);
+  let stored = tokens;
+  const api = app.api({ tokens: expired(tokens), save: () => assert.fail('nothing is saved'), load: () => stored });
+  await disconnectLedger();
+  assert.equal((await errorOf(api.businesses())).reason, 'disconnected_by_user');
+
+  stored = await connect(world, app);
+
+  assert.equal((await api.businesses()).length, 1);
+});
+
+test('a refresh token that comes back too late is refused by its own name', async () => {
+  const app = newApp(world);
+  const tokens = await connect(world, app);
+  await app.refresh(tokens.refreshToken);
+  world.wind(MINUTE);
+
+  const error = await errorOf(app.refresh(tokens.refreshToken));
+
+  assert.deepEqual([error.status, error.code, error.reason], [400, 'invalid_grant', 'refresh_token_reused']);
+});
+
+test('a refresh that got no answer is told to the callers, and the next call asks again', async () => {
+  let isDown = true;
+  const { asked, fetch } = watchFetch(async (name, send) => {
+    if (name === REFRESH && isDown) throw new TypeError('fetch failed');
+    return send();
+  });
+  const tokens = await connect(world);
+  const api = newApp(world, { fetch }).api({ tokens: expired(tokens), save: () => {} });
+
+  assert.equal((await errorOf(api.businesses())).code, 'network_error');
+  assert.equal(asked.length, 3);
+  isDown = false;
+  assert.equal((await api.businesses()).length, 1);
+});
+
+test('a refresh whose answer was lost is repeated, and gives the very pair that was lost', async () => {
+  const lost: string[] = [];
+  const { asked, fetch } = watchFetch(async (name, send) => {
+    const answer = await send();
+    if (name !== REFRESH || lost.length > 0) return answer;
+    lost.push(((await answer.json()) as { refresh_token: string }).refresh_token);
+    throw new TypeError('fetch failed');
+  });
+  const tokens = await connect(world);
+  const saved: Tokens[] = [];
+  const api = newApp(world, { fetch }).api({ tokens: expired(tokens), save: (newer) => saved.push(newer) });
+
+  await api.businesses();
+
+  assert.deepEqual(asked, [REFRESH, REFRESH, 'businesses']);
+  assert.deepEqual(
+    saved.map(({ refreshToken }) => refreshToken),
+    lost,
+  );
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inspect } from 'node:util';
+import { createApi, createApp } from '../../../sdk/typescript/src/index.ts';
+import { freePort } from '../../support/ports.ts';
+import { hangUp, type Misbehaviour, newStandIn, saysNothing, send, sendPage } from './stand-in.ts';
+
+const CLIENT_SECRET = 'gcs_hush-client';
+const ACCESS_TOKEN = 'gat_hush-access';
+const REFRESH_TOKEN = 'grt_hush-refresh';
+const VERIFIER = 'hush-verifier';
+const tokens = { accessToken: ACCESS_TOKEN, refreshToken: REFRESH_TOKEN, expiresAt: 0, scopes: ['read:invoices'] };
+
+function newClients(baseUrl: string) {
+  const redirectUri = 'https://ledger.example/callback';
+  const app = createApp({ baseUrl, clientId: 'app-1', clientSecret: CLIENT_SECRET, redirectUri, timeout: 300 });
+  return {
+    app,
+    api: app.api({ tokens, save: () => {} }),
+    bare: createApi({ baseUrl, accessToken: ACCESS_TOKEN, timeout: 300 }),
+  };
+}
+
+function assertSilent(thing: unknown): void {
+  const shown = [
+    String(thing),
+    JSON.stringify(thing) ?? '',
+    inspect(thing),
+    inspect(thing, { showHidden: true, depth: Number.POSITIVE_INFINITY, getters: true }),
+    thing instanceof Error ? String(thing.stack) : '',
+  ];
+  for (const text of shown) assert.ok(!text.includes('hush'), text);
+}
+
+test('an app and an API show no secret, however they are looked at', () => {
+  const { app, api, bare } = newClients('https://api.example.com');
+
+  for (const thing of [app, api, bare, api.invoices('0190a4c2-0000-7000-8000-000000000001')]) assertSilent(thing);
+});
+
+const MISBEHAVIOURS: [name: string, misbehaviour: Misbehaviour][] = [
+  ['a refusal', send(400, { error: 'invalid_grant', error_description: 'No.' })],
+  ['a page', sendPage(500, '<h1>Oh</h1>')],
+  ['a redirect', sendPage(302, '', { location: 'https://evil.example' })],
+  ['no answer', hangUp],
+  ['silence', saysNothing],
+];
+
+for (const [name, misbehaviour] of MISBEHAVIOURS) {
+  test(`no error holds a secret, nor does its cause: ${name}`, async () => {
+    const { url } = await newStandIn(misbehaviour);
+    await assertErrorsSilent(url);
+  });
+}
+
+test('no error holds a secret, nor does its cause: a server that is not there', async () => {
+  await assertErrorsSilent(`http://127.0.0.1:${await freePort()}`);
+});
+
+async function assertErrorsSilent(url: string): Promise<void> {
+  const { app, api, bare } = newClients(url);
+  const callback = new URLSearchParams({ code: 'gac_hush-code', state: 'state-1', iss: url });
+  const calls = [
+    app.finishAuthorization(`?${callback}`, { state: 'state-1', codeVerifier: VERIFIER }),
+    app.finishAuthorization(`?${callback}`, { state: 'hush-state', codeVerifier: VERIFIER }),
+    app.refresh(REFRESH_TOKEN),
+    app.revoke(ACCESS_TOKEN),
+    app.introspect(REFRESH_TOKEN),
+    api.businesses(),
+    bare.businesses(),
+  ];
+  for (const outcome of await Promise.allSettled(calls)) {
+    assert.equal(outcome.status, 'rejected');
+    assertSilent(outcome.reason);
+  }
+}

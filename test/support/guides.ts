@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+interface Block {
+  section: string;
+  language: string;
+  text: string;
+  isRun: boolean;
+}
+
+/** A guide, whose every block of code has to be run by the tests of the file that opens it. */
+export function openGuide(name: string) {
+  const blocks = readBlocks(readFileSync(join(ROOT, 'docs/guides', `${name}.md`), 'utf8'));
+  after(() => {
+    const left = blocks.filter(({ isRun }) => !isRun).map(({ section, text }) => `${section}: ${text}`);
+    assert.deepEqual(left, [], `every block of ${name}.md is run`);
+  });
+  return {
+    /** The blocks of a section, in their order, as one program. */
+    take(section: string, language: string): string {
+      const taken = blocks.filter((block) => block.section === section && block.language === language);
+      assert.ok(taken.length > 0, `${name}.md has ${language} under ${section}`);
+      for (const block of taken) block.isRun = true;
+      return taken.map(({ text }) => text).join('\n');
+    },
+  };
+}
+
+function readBlocks(guide: string): Block[] {
+  const parts = guide.matchAll(/^## (?<heading>[^\n]+)$|^```(?<language>\w*)\n(?<text>.*?)^```$/gms);
+  const blocks: Block[] = [];
+  let section = '';
+  for (const { groups = {} } of parts) {
+    if (groups.heading !== undefined) section = groups.heading;
+    else blocks.push({ section, language: groups.language ?? '', text: groups.text ?? '', isRun: false });
+  }
+  return blocks;
+}
+
+/** A reader's own folder, and a checkout of this repository that nothing else works in. */
+export function newDesk() {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gatehouse-guide-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const checkout = join(folder, 'checkout');
+  const own = join(folder, 'own');
+  mkdirSync(checkout);
+  mkdirSync(own);
+  cpSync(join(ROOT, 'sdk'), join(checkout, 'sdk'), { recursive: true });
+  for (const name of ['node_modules', 'src', 'scripts', 'package.json', 'package-lock.json', 'demo']) {
+    symlinkSync(join(ROOT, name), join(checkout, name));
+  }
+  writeFileSync(join(own, 'package.json'), JSON.stringify({ name: 'own', private: true, type: 'module' }));
+  return {
+    folder: own,
+    checkout,
+    /** What the reader saves under a name, as the guide says. */
+    save: (name: string, text: string) => writeFileSync(join(own, name), text),
+    /** A package that the reader has installed from the registry; here, the copy that the tests have. */
+    borrow(name: string) {
+      mkdirSync(join(own, 'node_modules'), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules', name), join(own, 'node_modules', name));
+    },
+    run: (command: string[], { cwd = own, env = {} }: Setting = {}) => startProgram(command, { cwd, env }),
+    bash: (script: string, { cwd = own, env = {} }: Setting = {}) =>
+      startProgram(['bash', '-euo', 'pipefail', '-c', script], { cwd, env }),
+  };
+}
+
+interface Setting {
+  cwd?: string;
+  env?: Record<string, string>;
+}
+
+export type Program = ReturnType<typeof startProgram>;
+
+function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Setting>) {
+  const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(name, args, {
+    cwd,
+    env: { ...plainEnvironment(), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // A group of its own, so that what it starts ends with it.
+    detached: true,
+  });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    said.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    said.stderr += chunk;
+  });
+  const closed = once(child, 'close');
+  const stop = () => {
+    try {
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  };
+  after(stop);
+  return {
+    say: (line: string) => child.stdin.write(`${line}\n`),
+    /** Waits until the program prints something. */
+    async prints(pattern: RegExp): Promise<string> {
+      for (;;) {
+        const found = pattern.exec(said.stdout);
+        if (found) return found[1] ?? found[0];
+        if (child.exitCode !== null) throw new Error(`It ended without ${pattern}:\n${said.stdout}${said.stderr}`);
+        await Promise.race([once(child.stdout, 'data'), closed]);
+      }
+    },
+    /** What it printed in the end; it must have gone well. */
+    async ends(): Promise<string> {
+      child.stdin.end();
+      await closed;
+      assert.equal(child.exitCode, 0, said.stdout + said.stderr);
+      return said.stdout;
+    },
+    stop,
+  };
+}
+
+/** Without what `npm test` adds, which would tell an npm in another folder that it is still in this one. */
+function plainEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_TEST/i.test(name));
+  return { ...Object.fromEntries(kept), npm_config_offline: 'true', PIP_NO_INDEX: '1' };
+}
