@@ -1,0 +1,142 @@
+"""Answers of the server, and reading them without trusting them."""
+
+import json
+import re
+import time
+from dataclasses import dataclass, field
+from datetime import timezone
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from typing import NoReturn, cast
+
+from gatehouse_client.errors import GatehouseError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer, read whole. Only its status shows: the rest may hold tokens."""
+
+    status: int
+    headers: "Message[str, str]" = field(repr=False)
+    body: bytes = field(repr=False)
+
+    def fields(self) -> "Fields":
+        values = _parse_object(self.body)
+        if values is None:
+            raise self.unreadable("The answer is not a JSON object.")
+        return Fields(self, values)
+
+    def items(self) -> list["Fields"]:
+        items = _parse_objects(self.body)
+        if items is None:
+            raise self.unreadable("The answer is not a JSON list of objects.")
+        return [Fields(self, values) for values in items]
+
+    def refusal(self) -> GatehouseError:
+        """What an answer that is no success says; or, where a stranger gave it, that it says nothing."""
+        try:
+            fields = self.fields()
+            code = fields.text("error")
+        except GatehouseError as unreadable:
+            return unreadable
+        return GatehouseError(
+            code,
+            description=fields.text_if_any("error_description"),
+            status=self.status,
+            reason=fields.text_if_any("reason"),
+            uri=fields.text_if_any("error_uri"),
+            request_id=self.headers.get("x-request-id"),
+            retry_after=read_retry_after(self.headers.get("retry-after")),
+        )
+
+    def unreadable(self, description: str) -> GatehouseError:
+        return GatehouseError(
+            "unreadable_answer",
+            description=f"{self._describe_status()}{description}",
+            status=self.status,
+            request_id=self.headers.get("x-request-id"),
+            retry_after=read_retry_after(self.headers.get("retry-after")),
+        )
+
+    def _describe_status(self) -> str:
+        if 200 <= self.status < 300:
+            return ""
+        if 300 <= self.status < 400:
+            return f"Status {self.status} is a redirect, which is never followed: is base_url right? "
+        return f"Status {self.status}. "
+
+
+class Fields:
+    """A JSON object of an answer. Fields nobody asks for are ignored: the API may add some at any time."""
+
+    __slots__ = ("_answer", "_values")
+
+    def __init__(self, answer: Answer, values: dict[str, object]) -> None:
+        self._answer = answer
+        self._values = values
+
+    def text(self, name: str) -> str:
+        return self.string(name) or self._refuse(name)
+
+    def string(self, name: str) -> str:
+        """Text that may be empty."""
+        return cast(str, self._values[name]) if self._is(name, str) else self._refuse(name)
+
+    def text_if_any(self, name: str) -> str | None:
+        return (self.string(name) or None) if self._is(name, str) else None
+
+    def number(self, name: str) -> float:
+        value = cast(float, self._values[name]) if self._is(name, int, float) else self._refuse(name)
+        # What is too large to be exact is no time of ours.
+        return float(value) if abs(value) < 2**53 else self._refuse(name)
+
+    def flag(self, name: str) -> bool:
+        return cast(bool, self._values[name]) if self._is(name, bool) else self._refuse(name)
+
+    def unreadable(self, name: str) -> GatehouseError:
+        return self._answer.unreadable(f"The answer's {name} is missing, or not what it should be.")
+
+    def _is(self, name: str, *types: type) -> bool:
+        """Of exactly this type: to `isinstance`, true is a number."""
+        return type(self._values.get(name)) in types
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise self.unreadable(name)
+
+
+def read_retry_after(header: str | None) -> float | None:
+    """RFC 9110 §10.2.3: seconds, or a date. What is neither counts as not sent."""
+    if header is None:
+        return None
+    if re.fullmatch(r"\s*[0-9]{1,9}\s*", header):
+        return float(header)
+    try:
+        when = parsedate_to_datetime(header)
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, when.replace(tzinfo=when.tzinfo or timezone.utc).timestamp() - time.time())
+
+
+def _parse_object(body: bytes) -> dict[str, object] | None:
+    value = _parse(body)
+    return cast("dict[str, object]", value) if isinstance(value, dict) else None
+
+
+def _parse_objects(body: bytes) -> list[dict[str, object]] | None:
+    value = _parse(body)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in cast("list[object]", value)):
+        return None
+    return cast("list[dict[str, object]]", value)
+
+
+def _parse(body: bytes) -> object:
+    """None for what is not JSON: the parser's own error holds the whole body, and with it perhaps tokens."""
+    try:
+        return json.loads(body.decode(), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    """Python would read NaN and Infinity, which JSON does not have."""
+    raise ValueError(name)

@@ -1,0 +1,111 @@
+"""Connections that end in time.
+
+The standard library's timeout begins anew with every byte that comes, so a server that drips could hold a caller for
+ever. Here one deadline holds for the whole attempt, up to the last byte of the body. Only looking up the host's name is
+the operating system's, and takes as long as that lets it.
+"""
+
+import socket
+import ssl
+from functools import partial
+from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
+from io import BufferedReader, RawIOBase
+from time import monotonic
+from typing import TYPE_CHECKING, Any, cast
+from urllib.request import AbstractHTTPHandler, OpenerDirector, ProxyHandler, Request
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+
+def new_opener(*, tls: bool, through_proxies: bool) -> OpenerDirector:
+    """Without the parts that follow redirects, open files or raise for a status: an answer comes back as it is."""
+    opener = OpenerDirector()
+    opener.add_handler(ProxyHandler(None if through_proxies else {}))
+    opener.add_handler(_TimedTlsHandler() if tls else _TimedHandler())
+    return opener
+
+
+class _TimedHandler(AbstractHTTPHandler):
+    """The names of its methods are what urllib looks for."""
+
+    def http_request(self, req: Request) -> Request:
+        return self.do_request_(req)
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(_TimedConnection, req)
+
+
+class _TimedTlsHandler(AbstractHTTPHandler):
+    def __init__(self) -> None:
+        super().__init__()
+        self._tls = ssl.create_default_context()
+
+    def https_request(self, req: Request) -> Request:
+        return self.do_request_(req)
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        return self.do_open(_TimedTlsConnection, req, context=self._tls)
+
+
+class _Deadline:
+    def __init__(self, seconds: float) -> None:
+        self._end = monotonic() + seconds
+
+    def remaining(self) -> float:
+        left = self._end - monotonic()
+        if left <= 0:
+            raise TimeoutError("The time for this attempt is over.")
+        return left
+
+
+class _TimedReader(RawIOBase):
+    def __init__(self, raw: RawIOBase, sock: socket.socket, deadline: _Deadline) -> None:
+        self._raw = raw
+        self._sock = sock
+        self._deadline = deadline
+        self.in_head = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
+        self._sock.settimeout(self._deadline.remaining())
+        count = cast("int | None", cast(Any, self._raw).readinto(buffer))
+        if count == 0 and self.in_head:
+            raise ConnectionResetError("The connection was closed before an answer had begun.")
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _TimedResponse(HTTPResponse):
+    def __init__(self, deadline: _Deadline, sock: socket.socket, *options: Any, **named: Any) -> None:
+        super().__init__(sock, *options, **named)
+        self._reader = _TimedReader(self.fp.detach(), sock, deadline)
+        self.fp = BufferedReader(self._reader)
+
+    def begin(self) -> None:
+        # The standard library takes headers that break off for ones that end, and a lost answer for an empty one.
+        self._reader.in_head = True
+        super().begin()
+        self._reader.in_head = False
+
+
+class _TimedConnection(HTTPConnection):
+    def __init__(self, host: str, *, timeout: float = 30.0, **options: Any) -> None:
+        super().__init__(host, timeout=timeout, **options)
+        self._deadline = _Deadline(timeout)
+        self.response_class = cast("type[HTTPResponse]", partial(_TimedResponse, self._deadline))
+
+    def connect(self) -> None:
+        super().connect()
+        # A host with several addresses has the timeout for each. What would be sent too late is not sent at all: a
+        # refresh that arrives late would be taken for theft.
+        self.sock.settimeout(self._deadline.remaining())
+
+
+class _TimedTlsConnection(_TimedConnection, HTTPSConnection):
+    """The order of the bases lets `connect` set the deadline after the handshake too."""

@@ -1,0 +1,58 @@
+"""Which requests are sent again, and when."""
+
+import random
+import time
+from dataclasses import dataclass
+
+from gatehouse_client._answers import Answer
+from gatehouse_client._transport import Request, Transport
+from gatehouse_client.errors import GatehouseError
+
+_ATTEMPTS = 3
+_FIRST_PAUSE = 0.25
+_LONGEST_WAIT = 30.0
+_NO_ANSWER = ("timeout", "network_error")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`statuses`: the answers after which to try again. `unanswered`: whether to, where no answer came."""
+
+    statuses: tuple[int, ...]
+    unanswered: bool
+    longest_attempt: float = float("inf")
+    start_within: float = float("inf")
+
+
+REPEATABLE = Policy(statuses=(429, 502, 503, 504), unanswered=True)
+
+# The server answers a repeated refresh with the same pair for 30 seconds, and takes a later one for theft. So the last
+# attempt has ended before that, however long each took.
+REFRESH = Policy(statuses=(429, 502, 503, 504), unanswered=True, longest_attempt=8.0, start_within=20.0)
+
+# A code that arrives twice ends what it gave, and only 429 says for certain that it was not looked at.
+EXCHANGE = Policy(statuses=(429,), unanswered=False)
+
+
+def ask(transport: Transport, request: Request, policy: Policy) -> Answer:
+    timeout = min(transport.timeout, policy.longest_attempt)
+    began = time.monotonic()
+    attempts = 1
+    while isinstance(outcome := transport.attempt(request, timeout), GatehouseError):
+        pause = _pause_after(outcome, attempts, policy)
+        if pause is None or time.monotonic() - began + pause > policy.start_within:
+            raise outcome
+        time.sleep(pause)
+        attempts += 1
+    return outcome
+
+
+def _pause_after(error: GatehouseError, attempts: int, policy: Policy) -> float | None:
+    """None: not again."""
+    may_help = error.status in policy.statuses or (policy.unanswered and error.code in _NO_ANSWER)
+    if not may_help or attempts >= _ATTEMPTS:
+        return None
+    if error.retry_after is not None:
+        return error.retry_after if error.retry_after <= _LONGEST_WAIT else None
+    # Spread out, so that many callers who failed together do not come back together.
+    return _FIRST_PAUSE * 2 ** (attempts - 1) * random.uniform(0.5, 1.0)

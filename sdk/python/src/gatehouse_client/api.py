@@ -1,0 +1,97 @@
+"""Calls of the business API."""
+
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+from gatehouse_client import _arguments as arguments
+from gatehouse_client._answers import Answer
+from gatehouse_client._keeper import Bearer, GivenToken, TokenSource
+from gatehouse_client._retries import REPEATABLE, ask
+from gatehouse_client._transport import Request, Transport
+from gatehouse_client.errors import GatehouseError
+from gatehouse_client.invoices import Business, Invoice, InvoicePage, read_businesses, read_invoice_page
+
+
+class Api:
+    """The business API with an access token. Threads may share it.
+
+    From `app.api(...)` it refreshes its tokens by itself; made with an access token alone, it works until that ends.
+    """
+
+    __slots__ = ("_tokens", "_transport")
+
+    _tokens: TokenSource
+    _transport: Transport
+
+    def __init__(self, *, base_url: str, access_token: str, timeout: float = 30.0) -> None:
+        self._transport = Transport(base_url, timeout)
+        self._tokens = GivenToken(arguments.read_token("access_token", access_token))
+
+    def __repr__(self) -> str:
+        return f"Api(base_url={self._transport.base_url!r})"
+
+    def businesses(self) -> list[Business]:
+        """The business that the token acts in; a list, since there may be more some day."""
+        return read_businesses(self._get("/api/v1/businesses"))
+
+    def invoice_page(
+        self, business_id: str, *, status: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> InvoicePage:
+        """One page of invoices, newest first: `limit` of them (1 to 200; 50 if left out), after `cursor`."""
+        return self._invoice_page(business_id, _read_query(status, "limit", limit, cursor))
+
+    def invoices(
+        self, business_id: str, *, status: str | None = None, page_size: int | None = None
+    ) -> Iterator[Invoice]:
+        """All invoices, newest first. The next page is asked for only when the one before is used up."""
+        query = _read_query(status, "page_size", page_size, None)
+        return self._each_invoice(arguments.read_business_id(business_id), query)
+
+    def _each_invoice(self, business_id: str, query: dict[str, str]) -> Iterator[Invoice]:
+        page = self._invoice_page(business_id, query)
+        yield from page.invoices
+        while page.next_cursor is not None:
+            page = self._invoice_page(business_id, query | {"cursor": page.next_cursor})
+            yield from page.invoices
+
+    def _invoice_page(self, business_id: str, query: dict[str, str]) -> InvoicePage:
+        headers = {"x-business-id": arguments.read_business_id(business_id)}
+        path = "/api/v1/accounting/invoices" + (f"?{urlencode(query)}" if query else "")
+        return read_invoice_page(self._get(path, headers))
+
+    def _get(self, path: str, headers: dict[str, str] | None = None) -> Answer:
+        bearer = self._tokens.current()
+        try:
+            return self._ask(path, headers or {}, bearer)
+        except GatehouseError as error:
+            if error.status != 401 or error.code != "invalid_token":
+                raise
+            refusal = error
+        replacement = self._tokens.replace(bearer)
+        if replacement is None:
+            raise refusal
+        return self._ask(path, headers or {}, replacement)
+
+    def _ask(self, path: str, headers: dict[str, str], bearer: Bearer) -> Answer:
+        return ask(self._transport, Request("GET", path, bearer.to_headers() | headers), REPEATABLE)
+
+
+class RefreshingApi(Api):
+    """What `app.api(...)` gives."""
+
+    __slots__ = ()
+
+    def __init__(self, transport: Transport, tokens: TokenSource) -> None:
+        self._transport = transport
+        self._tokens = tokens
+
+
+def _read_query(status: object, size_name: str, size: object, cursor: object) -> dict[str, str]:
+    query: dict[str, str] = {}
+    if status is not None:
+        query["status"] = arguments.read_words("status", status)
+    if size is not None:
+        query["limit"] = str(arguments.read_page_size(size_name, size))
+    if cursor is not None:
+        query["cursor"] = arguments.read_words("cursor", cursor)
+    return query

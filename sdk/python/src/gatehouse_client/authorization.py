@@ -1,0 +1,67 @@
+"""Sending a visitor to Gatehouse, and reading what they come back with."""
+
+import base64
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, urlencode
+
+from gatehouse_client.errors import GatehouseError
+
+# Anything but a bare query: an address, a path, or a query with its question mark.
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|[/?]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorization:
+    """Send the visitor to `url`; keep `state` and `code_verifier` in their session until they come back."""
+
+    url: str
+    state: str
+    code_verifier: str = field(repr=False)
+
+
+def begin(endpoint: str, parameters: dict[str, str]) -> Authorization:
+    """With a fresh state, and PKCE (RFC 7636)."""
+    state = secrets.token_urlsafe(32)
+    code_verifier = secrets.token_urlsafe(32)
+    digest = hashlib.sha256(code_verifier.encode()).digest()
+    query = parameters | {
+        "response_type": "code",
+        "state": state,
+        "code_challenge": base64.urlsafe_b64encode(digest).rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+    }
+    return Authorization(url=f"{endpoint}?{urlencode(query)}", state=state, code_verifier=code_verifier)
+
+
+def read_code(callback_url: str, state: str, issuer: str) -> str:
+    """Nothing else of an answer is believed until it is known to be for this visitor, and from this server."""
+    answer = _Callback(callback_url)
+    if answer.only("state") != state:
+        raise GatehouseError("state_mismatch", "The visitor came back with another state than they left with.")
+    # RFC 9207 §2.4: so that another server's code is not handed to this one.
+    if answer.only("iss") != issuer:
+        raise GatehouseError("issuer_mismatch", "The answer does not come from base_url, or does not say so.")
+    error = answer.only("error")
+    if error:
+        raise GatehouseError(error, answer.only("error_description"), uri=answer.only("error_uri"))
+    code = answer.only("code")
+    if not code:
+        raise GatehouseError("unreadable_answer", "The visitor came back with neither a code nor an error.")
+    return code
+
+
+class _Callback:
+    __slots__ = ("_parameters",)
+
+    def __init__(self, callback_url: str) -> None:
+        address = callback_url.partition("#")[0]
+        query = address.partition("?")[2] if _ADDRESS.match(address) else address
+        self._parameters = parse_qsl(query, keep_blank_values=True)
+
+    def only(self, name: str) -> str | None:
+        """RFC 6749 §3.1: nothing is sent twice, and which of two is meant is not for us to guess."""
+        values = [value for key, value in self._parameters if key == name]
+        return values[0] if len(values) == 1 else None

@@ -1,0 +1,46 @@
+"""What Gatehouse says that a token is worth."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gatehouse_client._answers import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InactiveToken:
+    """Revoked, expired, unknown or another app's: it is not said which."""
+
+    active: Literal[False] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActiveToken:
+    """A live token of this app. Times are seconds since the epoch, by the server's clock."""
+
+    active: Literal[True] = True
+    token_type: str
+    scopes: tuple[str, ...]
+    client_id: str
+    user_id: str
+    business_id: str
+    issued_at: float
+    expires_at: float
+
+
+Introspection = ActiveToken | InactiveToken
+"""Tell the two apart by `isinstance`, or by `active is True`: type checkers follow either."""
+
+
+def read_introspection(answer: Answer) -> Introspection:
+    fields = answer.fields()
+    if not fields.flag("active"):
+        return InactiveToken()
+    return ActiveToken(
+        token_type=fields.text("token_type"),
+        scopes=tuple(fields.string("scope").split()),
+        client_id=fields.text("client_id"),
+        user_id=fields.text("sub"),
+        business_id=fields.text("business_id"),
+        issued_at=fields.number("iat"),
+        expires_at=fields.number("exp"),
+    )

@@ -1,0 +1,43 @@
+"""Runs every test, and writes what became of each as a line of JSON: `python3 -m tests`."""
+
+import json
+import sys
+import unittest
+from pathlib import Path
+
+
+class Lines(unittest.TestResult):
+    def stopTest(self, test: unittest.TestCase) -> None:
+        troubles = [text for failed, text in [*self.failures, *self.errors] if _belongs(failed, test)]
+        skips = [why for skipped, why in self.skipped if _belongs(skipped, test)]
+        print(
+            json.dumps(
+                {
+                    "sentence": _sentence(test),
+                    "trouble": "\n".join(troubles) or None,
+                    "skipped": "; ".join(skips) or None,
+                }
+            ),
+            flush=True,
+        )
+        super().stopTest(test)
+
+
+def _belongs(one: object, test: unittest.TestCase) -> bool:
+    """A part of a test, as `subTest` makes them, belongs to the whole."""
+    return one is test or getattr(one, "test_case", None) is test
+
+
+def _sentence(test: unittest.TestCase) -> str:
+    return test.id().rpartition(".test_")[2].replace("_", " ")
+
+
+if __name__ == "__main__":
+    root = Path(__file__).resolve().parent
+    result = Lines()
+    unittest.defaultTestLoader.discover(str(root), top_level_dir=str(root.parent)).run(result)
+    # What fails outside of any test, such as setting up a class, would otherwise leave no trace.
+    for failed, text in result.errors:
+        if type(failed).__name__ == "_ErrorHolder":
+            print(text, file=sys.stderr)
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,33 @@
+"""Tests that look at how tokens are kept: an app that speaks to the real server through a relay."""
+
+import dataclasses
+import unittest
+from collections.abc import Callable
+
+from gatehouse_client import Api, GatehouseError, Tokens
+from tests.relay import Relay
+from tests.world import get_world
+
+BUSINESSES = "/api/v1/businesses"
+
+
+class ConnectedCase(unittest.TestCase):
+    def setUp(self) -> None:
+        self.world = get_world()
+        self.saved: list[Tokens] = []
+        self.relay = Relay(self.world.base_url)
+        self.relay.__enter__()
+        self.addCleanup(self.relay.__exit__)
+        self.app = self.world.app(self.relay.base_url)
+
+    def api(self, tokens: Tokens) -> Api:
+        return self.app.api(tokens=tokens, save=self.saved.append)
+
+    def failure_of(self, call: Callable[[], object]) -> GatehouseError:
+        with self.assertRaises(GatehouseError) as caught:
+            call()
+        return caught.exception
+
+
+def ended(tokens: Tokens) -> Tokens:
+    return dataclasses.replace(tokens, expires_at=0)

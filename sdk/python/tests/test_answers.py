@@ -1,0 +1,123 @@
+import unittest
+
+from gatehouse_client import Api, App, GatehouseError
+from tests.misbehaving import Answer, Misbehaving, drip, flood, hang_up, reply, stay_silent
+from tests.waiting import wound_clock
+
+HEAD = b"HTTP/1.1 200 OK\r\nconnection: close\r\n"
+LARGE = 4 * 1024 * 1024
+
+
+class Answers(unittest.TestCase):
+    def failure(self, *answers: Answer, timeout: float = 10.0) -> GatehouseError:
+        with Misbehaving(*answers) as server, wound_clock(), self.assertRaises(GatehouseError) as caught:
+            Api(base_url=server.base_url, access_token="gat_1", timeout=timeout).businesses()
+        return caught.exception
+
+    def test_an_answer_that_does_not_come_is_a_timeout(self) -> None:
+        error = self.failure(stay_silent, timeout=0.1)
+
+        self.assertEqual((error.code, error.reason, error.status), ("timeout", "timeout", None))
+        self.assertIsInstance(error.__cause__, TimeoutError)
+
+    def test_an_answer_that_drips_is_a_timeout_wherever_it_drips(self) -> None:
+        """Without a deadline these would never end."""
+        drips = {
+            "status line": drip(b"HTTP/1.1 200 ", b"O"),
+            "headers": drip(HEAD, b"x: y\r\n"),
+            "one header": drip(HEAD + b"x: ", b"y"),
+            "continue": drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+            "body": drip(HEAD + b"content-length: 100000\r\n\r\n", b" "),
+            "body without a length": drip(HEAD + b"\r\n", b" "),
+            "chunks": drip(HEAD + b"transfer-encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+            "trailers": drip(HEAD + b"transfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n", b"x: y\r\n"),
+        }
+        for place, answer in drips.items():
+            with self.subTest(place=place):
+                self.assertEqual(self.failure(answer, timeout=0.1).code, "timeout")
+
+    def test_nobody_there_or_hanging_up_is_a_network_error_with_its_cause(self) -> None:
+        with Misbehaving(hang_up) as server:
+            gone = server.base_url
+        with wound_clock(), self.assertRaises(GatehouseError) as caught:
+            Api(base_url=gone, access_token="gat_1").businesses()
+
+        self.assertEqual((caught.exception.code, caught.exception.status), ("network_error", None))
+        self.assertIsInstance(caught.exception.__cause__, ConnectionRefusedError)
+        self.assertEqual(self.failure(hang_up).code, "network_error")
+
+    def test_an_answer_that_breaks_off_is_a_network_error_and_so_is_asked_for_again(self) -> None:
+        whole = reply(200, [{"id": "b1", "name": "Acme"}])
+        chunked = HEAD + b"transfer-encoding: chunked\r\n\r\nff\r\n[{"
+        for broken in (whole[:-5], HEAD + b"content-length: 9\r\n\r\n", chunked, HEAD[:30], b"SSH-2.0-OpenSSH_9\r\n"):
+            with self.subTest(broken=broken):
+                self.assertEqual(self.failure(broken).code, "network_error")
+                with Misbehaving(broken, whole) as server, wound_clock():
+                    Api(base_url=server.base_url, access_token="gat_1").businesses()
+                    self.assertEqual(len(server.requests), 2)
+
+    def test_an_answer_over_four_mebibytes_is_not_read_further(self) -> None:
+        announced = HEAD + f"content-length: {LARGE + 1}\r\nx-request-id: r1\r\n\r\n".encode()
+        for answer in (announced, flood):
+            with self.subTest(answer=answer):
+                error = self.failure(answer)
+                self.assertEqual((error.code, error.status), ("answer_too_large", 200))
+
+    def test_an_answer_of_just_four_mebibytes_is_read(self) -> None:
+        with Misbehaving(reply(200, b"[]" + b" " * (LARGE - 2))) as server:
+            self.assertEqual(Api(base_url=server.base_url, access_token="gat_1").businesses(), [])
+
+    def test_what_is_not_our_json_is_unreadable_and_keeps_its_status(self) -> None:
+        pages = (b"<html>Bad gateway</html>", b"", b"\xff\xfe", b"[" * 200_000, b"NaN", b"1" * 5000, b"[1]", b"null")
+        for body in pages:
+            for status in (200, 418):
+                with self.subTest(body=body[:9], status=status):
+                    error = self.failure(reply(status, body, X_Request_Id="r-7"))
+                    self.assertEqual((error.code, error.status), ("unreadable_answer", status))
+                    self.assertEqual((error.reason, error.request_id), ("unreadable_answer", "r-7"))
+
+    def test_an_error_without_details_has_its_code_for_a_reason(self) -> None:
+        error = self.failure(reply(403, {"error": "insufficient_scope", "error_description": 7, "reason": None}))
+
+        self.assertEqual((error.code, error.reason), ("insufficient_scope", "insufficient_scope"))
+        self.assertEqual((str(error), error.description, error.uri), ("insufficient_scope", None, None))
+
+    def test_a_redirect_is_never_followed(self) -> None:
+        with Misbehaving(reply(200, [])) as elsewhere:
+            for status in (301, 302, 303, 307, 308):
+                with self.subTest(status=status):
+                    error = self.failure(reply(status, b"", Location=f"{elsewhere.base_url}/steal"))
+                    self.assertEqual((error.code, error.status), ("unreadable_answer", status))
+                    self.assertIn("redirect", str(error))
+            self.assertEqual(elsewhere.requests, [])
+
+    def test_tokens_that_are_no_tokens_are_unreadable(self) -> None:
+        good = {"access_token": "a", "token_type": "bearer", "expires_in": 3600, "refresh_token": "r", "scope": ""}
+        for changes in (
+            {"access_token": ""},
+            {"access_token": "with space"},
+            {"refresh_token": None},
+            {"refresh_token": "naïve"},
+            {"expires_in": "3600"},
+            {"expires_in": True},
+            {"expires_in": 10**400},
+            {"scope": ["a"]},
+        ):
+            with self.subTest(changes=changes), Misbehaving(reply(200, good | changes)) as server:
+                app = App(base_url=server.base_url, client_id="c", client_secret="s", redirect_uri="http://127.0.0.1/")
+                with self.assertRaises(GatehouseError) as caught:
+                    app.refresh("grt_1")
+                self.assertEqual((caught.exception.code, caught.exception.status), ("unreadable_answer", 200))
+
+    def test_a_request_is_json_with_the_credentials_in_its_body_and_names_the_library(self) -> None:
+        with Misbehaving(reply(200, {"active": False})) as server:
+            app = App(base_url=server.base_url, client_id="c", client_secret="s", redirect_uri="http://127.0.0.1/")
+            app.introspect("gat_1")
+            head, _, body = server.requests[0].partition(b"\r\n\r\n")
+
+        lines = head.lower().split(b"\r\n")
+        self.assertEqual(lines[0], b"post /api/v1/oauth/introspect http/1.1")
+        self.assertIn(b"content-type: application/json", lines)
+        self.assertTrue(any(line.startswith(b"user-agent: gatehouse-client-python/") for line in lines))
+        self.assertFalse(any(line.startswith((b"authorization:", b"cookie:")) for line in lines))
+        self.assertEqual(body, b'{"token": "gat_1", "client_id": "c", "client_secret": "s"}')

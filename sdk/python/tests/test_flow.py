@@ -1,0 +1,147 @@
+import base64
+import hashlib
+import time
+import unittest
+from urllib.parse import parse_qs, urlsplit
+
+from gatehouse_client import ActiveToken, Api, GatehouseError, InactiveToken
+from tests.world import get_world
+
+
+class Flow(unittest.TestCase):
+    def setUp(self) -> None:
+        self.world = get_world()
+        self.app = self.world.app()
+
+    def test_a_visitor_who_allows_the_app_gives_it_tokens_that_list_invoices(self) -> None:
+        began = self.app.begin_authorization(scopes=["read:invoices"])
+        callback = self.world.allow(began.url)
+        before = time.time()
+
+        tokens = self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
+
+        self.assertEqual(tokens.scopes, ("read:invoices",))
+        self.assertTrue(before + 3600 <= tokens.expires_at <= time.time() + 3600)
+        api = Api(base_url=self.world.base_url, access_token=tokens.access_token)
+        [business] = api.businesses()
+        self.assertEqual((business.id, business.name), (self.world.business_id, "Acme"))
+        self.assertEqual(len(api.invoice_page(business.id).invoices), 50)
+
+    def test_the_query_alone_of_the_callback_is_as_good_as_its_address(self) -> None:
+        for shape in ("{query}", "?{query}", "/callback?{query}", "https://elsewhere.example/?{query}#top"):
+            began = self.app.begin_authorization(scopes=["read:invoices"])
+            callback = shape.format(query=urlsplit(self.world.allow(began.url)).query)
+
+            tokens = self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
+
+            self.assertIsInstance(self.app.introspect(tokens.access_token), ActiveToken)
+
+    def test_each_visitor_leaves_with_a_state_and_a_verifier_of_their_own(self) -> None:
+        one, two = (self.app.begin_authorization(scopes=("read:invoices", "read:contacts")) for _ in range(2))
+        query = parse_qs(urlsplit(one.url).query)
+
+        self.assertEqual(len({one.state, two.state, one.code_verifier, two.code_verifier}), 4)
+        self.assertTrue(all(len(secret) >= 43 for secret in (one.state, one.code_verifier)))
+        digest = hashlib.sha256(one.code_verifier.encode()).digest()
+        self.assertEqual(query["code_challenge"], [base64.urlsafe_b64encode(digest).decode().rstrip("=")])
+        self.assertEqual(query["code_challenge_method"], ["S256"])
+        self.assertEqual(query["scope"], ["read:invoices read:contacts"])
+        self.assertEqual(query["state"], [one.state])
+        self.assertNotIn("prompt", query)
+        self.assertNotIn(one.code_verifier, one.url)
+
+    def test_a_visitor_who_says_no_is_an_error_that_says_so(self) -> None:
+        began = self.app.begin_authorization(scopes=["read:contacts"])
+        callback = self.world.deny(began.url)
+
+        with self.assertRaises(GatehouseError) as caught:
+            self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
+
+        self.assertEqual((caught.exception.code, caught.exception.status), ("access_denied", None))
+        self.assertTrue(caught.exception.description)
+        self.assertIn("/docs/errors/access_denied", caught.exception.uri or "")
+
+    def test_prompt_none_shows_nothing_to_a_visitor_who_is_not_signed_in(self) -> None:
+        began = self.app.begin_authorization(scopes=["read:invoices"], prompt="none")
+        callback = self.world.visit_signed_out(began.url)
+
+        with self.assertRaises(GatehouseError) as caught:
+            self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
+
+        self.assertEqual(caught.exception.code, "login_required")
+
+    def test_prompt_login_asks_for_the_password_and_then_goes_on(self) -> None:
+        self.world.wind(1)
+        began = self.app.begin_authorization(scopes=["read:invoices"], prompt="login")
+        self.world.wind(1)
+        callback = self.world.allow(began.url)
+
+        self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
+
+    def test_a_wrong_verifier_is_refused_with_its_reason(self) -> None:
+        began = self.app.begin_authorization(scopes=["read:invoices"])
+        other = self.app.begin_authorization(scopes=["read:invoices"])
+
+        with self.assertRaises(GatehouseError) as caught:
+            self.app.finish_authorization(
+                self.world.allow(began.url), state=began.state, code_verifier=other.code_verifier
+            )
+
+        self.assertEqual(
+            (caught.exception.status, caught.exception.code, caught.exception.reason),
+            (400, "invalid_grant", "code_verifier_wrong"),
+        )
+
+    def test_a_refresh_gives_a_new_pair_and_may_narrow_the_scopes(self) -> None:
+        first = self.world.connect(["read:invoices", "write:invoices"])
+
+        second = self.app.refresh(first.refresh_token)
+        third = self.app.refresh(second.refresh_token, scopes=["read:invoices"])
+
+        self.assertEqual(len({first.refresh_token, second.refresh_token, third.refresh_token}), 3)
+        self.assertEqual(set(second.scopes), {"read:invoices", "write:invoices"})
+        self.assertEqual(third.scopes, ("read:invoices",))
+
+    def test_a_token_is_what_introspection_says_until_it_is_revoked(self) -> None:
+        tokens = self.world.connect()
+        seen = self.app.introspect(tokens.access_token)
+        # A type checker follows this, too.
+        assert seen.active is True
+        self.assertEqual(seen.scopes, ("read:invoices",))
+        self.assertEqual((seen.client_id, seen.business_id), (self.world.client_id, self.world.business_id))
+        self.assertEqual(seen.token_type, "bearer")
+        # Both are whole seconds, and an hour lies between them.
+        self.assertIn(seen.expires_at - seen.issued_at, (3600, 3601))
+        self.assertTrue(seen.user_id)
+
+        self.app.revoke(tokens.access_token)
+        self.assertEqual(self.app.introspect(tokens.access_token), InactiveToken())
+        self.assertTrue(self.app.introspect(tokens.refresh_token).active)
+
+        self.app.revoke(tokens.refresh_token)
+        self.assertFalse(self.app.introspect(tokens.refresh_token).active)
+        self.app.revoke(tokens.refresh_token)
+
+    def test_an_error_answer_keeps_everything_that_it_said(self) -> None:
+        tokens = self.world.connect()
+        self.app.revoke(tokens.refresh_token)
+
+        with self.assertRaises(GatehouseError) as caught:
+            self.app.refresh(tokens.refresh_token)
+
+        error = caught.exception
+        self.assertEqual((error.status, error.code, error.reason), (400, "invalid_grant", "revoked_by_app"))
+        self.assertTrue(error.request_id)
+        self.assertEqual(error.uri, f"{self.world.base_url}/docs/errors/invalid_grant#revoked_by_app")
+        self.assertEqual(str(error), f"invalid_grant: {error.description} (request {error.request_id})")
+        self.assertIsNone(error.retry_after)
+
+    def test_a_refresh_token_that_comes_back_late_ends_the_grant_and_says_so(self) -> None:
+        tokens = self.world.connect()
+        self.app.refresh(tokens.refresh_token)
+        self.world.wind(31)
+
+        with self.assertRaises(GatehouseError) as caught:
+            self.app.refresh(tokens.refresh_token)
+
+        self.assertEqual(caught.exception.reason, "refresh_token_reused")

@@ -1,0 +1,145 @@
+import unittest
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+from unittest.mock import patch
+from urllib.request import OpenerDirector
+
+from gatehouse_client import Api, App, GatehouseError, Tokens
+from tests.misbehaving import Answer, Misbehaving, hang_up, reply, stay_silent
+from tests.waiting import Clock, wound_clock
+from tests.world import get_world
+
+OPEN = "urllib.request.OpenerDirector.open"
+ANSWER = {"access_token": "gat_2", "token_type": "bearer", "expires_in": 3600, "refresh_token": "grt_2", "scope": "a"}
+BUSY = {"error": "too_many_requests", "error_description": "Later."}
+GOOD = reply(200, [{"id": "b1", "name": "Acme"}])
+
+
+class Retries(unittest.TestCase):
+    def app(self, server: Misbehaving, timeout: float = 30.0) -> App:
+        return App(
+            base_url=server.base_url,
+            client_id="c1",
+            client_secret="gcs_1",
+            redirect_uri="http://127.0.0.1/callback",
+            timeout=timeout,
+        )
+
+    def list_businesses(self, *answers: Answer) -> tuple[list[float], int]:
+        """How long it waited, and how often it asked."""
+        with Misbehaving(*answers) as server, wound_clock() as clock:
+            businesses = Api(base_url=server.base_url, access_token="gat_1").businesses()
+            self.assertEqual(businesses[0].name, "Acme")
+            return clock.waits, len(server.requests)
+
+    def test_reading_is_tried_up_to_three_times_where_no_answer_or_a_passing_trouble_came(self) -> None:
+        for trouble in (hang_up, *(reply(status, b"<html>") for status in (429, 502, 503, 504))):
+            with self.subTest(trouble=trouble):
+                waits, asked = self.list_businesses(trouble, trouble, GOOD)
+
+                self.assertEqual(asked, 3)
+                self.assertTrue(0.125 <= waits[0] <= 0.25 and 0.25 <= waits[1] <= 0.5, waits)
+
+    def test_after_three_attempts_the_last_trouble_is_the_error(self) -> None:
+        with Misbehaving(reply(503, BUSY)) as server, wound_clock() as clock:
+            with self.assertRaises(GatehouseError) as caught:
+                Api(base_url=server.base_url, access_token="gat_1").businesses()
+            self.assertEqual((len(server.requests), len(clock.waits)), (3, 2))
+        self.assertEqual((caught.exception.status, caught.exception.code), (503, "too_many_requests"))
+
+    def test_what_will_not_pass_is_not_tried_again(self) -> None:
+        for status in (400, 401, 403, 404, 500, 302):
+            with self.subTest(status=status), Misbehaving(reply(status, BUSY)) as server, wound_clock() as clock:
+                with self.assertRaises(GatehouseError):
+                    Api(base_url=server.base_url, access_token="gat_1").businesses()
+                self.assertEqual((len(server.requests), clock.waits), (1, []))
+
+    def test_retry_after_says_how_long_to_wait_in_seconds_or_as_a_date(self) -> None:
+        self.assertEqual(self.list_businesses(reply(429, BUSY, Retry_After="7"), GOOD), ([7.0], 2))
+        self.assertEqual(self.list_businesses(reply(503, BUSY, Retry_After="0"), GOOD), ([0.0], 2))
+
+        soon = datetime.now(timezone.utc) + timedelta(seconds=20)
+        waits, _ = self.list_businesses(reply(429, BUSY, Retry_After=format_datetime(soon, usegmt=True)), GOOD)
+        self.assertTrue(10 < waits[0] <= 20, waits)
+
+        past = "Wed, 21 Oct 2015 07:28:00 GMT"
+        self.assertEqual(self.list_businesses(reply(429, BUSY, Retry_After=past), GOOD), ([0.0], 2))
+        self.assertTrue(self.list_businesses(reply(429, BUSY, Retry_After="soon"), GOOD)[0][0] <= 0.25)
+
+    def test_a_wait_of_more_than_half_a_minute_is_left_to_the_caller(self) -> None:
+        with Misbehaving(reply(429, BUSY, Retry_After="31")) as server, wound_clock() as clock:
+            with self.assertRaises(GatehouseError) as caught:
+                Api(base_url=server.base_url, access_token="gat_1").businesses()
+            self.assertEqual((len(server.requests), clock.waits), (1, []))
+        self.assertEqual((caught.exception.status, caught.exception.retry_after), (429, 31.0))
+
+    def test_the_servers_own_limit_is_an_error_that_says_when_it_ends(self) -> None:
+        world = get_world("limited")
+        api = Api(base_url=world.base_url, access_token=world.connect().access_token)
+        api.businesses()
+        api.businesses()
+
+        with wound_clock(), self.assertRaises(GatehouseError) as caught:
+            api.businesses()
+
+        error = caught.exception
+        self.assertEqual((error.status, error.code), (429, "too_many_requests"))
+        self.assertTrue(error.retry_after is not None and 0 < error.retry_after <= 60)
+
+    def test_a_code_is_never_sent_twice_unless_it_was_surely_not_looked_at(self) -> None:
+        silence: tuple[Answer, ...] = (hang_up, stay_silent, reply(502, b"<html>"), reply(503, BUSY), reply(504, BUSY))
+        for trouble in silence:
+            with self.subTest(trouble=trouble), Misbehaving(trouble) as server, wound_clock():
+                with self.assertRaises(GatehouseError):
+                    self.finish(server, timeout=0.3)
+                self.assertEqual(len(server.requests), 1)
+
+        with Misbehaving(reply(429, BUSY, Retry_After="1"), reply(200, ANSWER)) as server, wound_clock() as clock:
+            self.assertEqual(self.finish(server, timeout=30).access_token, "gat_2")
+            self.assertEqual((len(server.requests), clock.waits), (2, [1.0]))
+
+    def finish(self, server: Misbehaving, timeout: float) -> Tokens:
+        callback = f"http://127.0.0.1/callback?code=gac_1&state=s1&iss={server.base_url}"
+        return self.app(server, timeout).finish_authorization(callback, state="s1", code_verifier="v" * 43)
+
+    def test_refresh_revoke_and_introspect_are_tried_again(self) -> None:
+        calls: list[tuple[Callable[[App], object], object]] = [
+            (lambda app: app.refresh("grt_1"), ANSWER),
+            (lambda app: app.revoke("grt_1"), {}),
+            (lambda app: app.introspect("grt_1"), {"active": False}),
+        ]
+        for call, answer in calls:
+            with Misbehaving(hang_up, reply(503, b""), reply(200, answer)) as server, wound_clock():
+                call(self.app(server))
+                self.assertEqual(len(server.requests), 3)
+                self.assertEqual(len(set(server.requests)), 1)
+
+    def test_an_attempt_to_refresh_has_eight_seconds_or_less_and_any_other_the_whole_timeout(self) -> None:
+        spy = patch(OPEN, autospec=True, side_effect=OpenerDirector.open)
+        with Misbehaving(reply(200, ANSWER)) as server, spy as opened:
+            for timeout in (30.0, 5.0):
+                self.app(server, timeout).refresh("grt_1")
+                self.finish(server, timeout)
+        timeouts = [call.kwargs["timeout"] for call in opened.call_args_list]
+        self.assertEqual(timeouts, [8.0, 30.0, 5.0, 5.0])
+
+    def test_no_attempt_to_refresh_begins_later_than_twenty_seconds_after_the_first(self) -> None:
+        clock = Clock()
+
+        def take(seconds: float) -> Answer:
+            def answer(*_: object) -> None:
+                clock.wind(seconds)
+
+            return answer
+
+        for taken, asked in ((8.0, 3), (19.0, 2), (20.0, 1)):
+            with self.subTest(taken=taken), Misbehaving(take(taken)) as server, wound_clock(clock):
+                with self.assertRaises(GatehouseError):
+                    self.app(server).refresh("grt_1")
+                self.assertEqual(len(server.requests), asked)
+
+        with Misbehaving(reply(503, BUSY, Retry_After="21")) as server, wound_clock(clock):
+            with self.assertRaises(GatehouseError) as caught:
+                self.app(server).refresh("grt_1")
+            self.assertEqual((len(server.requests), caught.exception.retry_after), (1, 21.0))

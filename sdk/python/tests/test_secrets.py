@@ -1,0 +1,132 @@
+"""What may be written to a log holds no secret: not what is printed, nor what an error reporter finds in an error."""
+
+import dataclasses
+import json
+import pickle
+import pprint
+import unittest
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+from gatehouse_client import Api, App, GatehouseError, Tokens
+from tests.misbehaving import Answer, Misbehaving, drip, hang_up, reply
+from tests.waiting import wound_clock
+
+SECRETS = ("gcs_secret", "gat_held", "grt_held", "gat_new", "grt_new", "gac_code", "verifier-" + "v" * 43)
+TOKENS = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=0, scopes=("read:invoices",))
+ANSWER = {"access_token": "gat_new", "refresh_token": "grt_new", "expires_in": 3600, "scope": "read:invoices"}
+CUT = reply(200, ANSWER)[:-3]
+
+# Most of them repeat something secret, as a broken server, or one in between, might.
+TROUBLES: tuple[Answer, ...] = (
+    CUT,
+    b"gat_new grt_new\r\n\r\n",
+    reply(200, json.dumps(ANSWER).encode()[:-1]),
+    reply(200, ANSWER | {"access_token": "gat_new gat_new"}),
+    reply(200, ANSWER | {"scope": None}),
+    reply(200, ANSWER | {"refresh_token": ["grt_new"]}),
+    reply(200, [["gat_new"]]),
+    reply(500, b"<p>grt_held gcs_secret gat_held</p>"),
+    drip(CUT, b""),
+    hang_up,
+    reply(400, {"error": "invalid_grant", "error_description": "No."}),
+)
+
+
+class Secrets(unittest.TestCase):
+    def assert_bare(self, *texts: str) -> None:
+        for text in texts:
+            for secret in SECRETS:
+                self.assertNotIn(secret, text)
+
+    def app(self, base_url: str) -> App:
+        return App(
+            base_url=base_url,
+            client_id="c1",
+            client_secret="gcs_secret",
+            redirect_uri="http://127.0.0.1/callback",
+            timeout=0.1,
+        )
+
+    def test_nothing_that_can_be_printed_shows_a_secret(self) -> None:
+        app = self.app("http://127.0.0.1:1")
+        for thing in (
+            app,
+            app.api(tokens=TOKENS, save=print),
+            Api(base_url="http://127.0.0.1:1", access_token="gat_held"),
+            TOKENS,
+            dataclasses.replace(app.begin_authorization(scopes=["a"]), code_verifier=SECRETS[-1]),
+        ):
+            self.assert_bare(repr(thing), str(thing), f"{thing}", pprint.pformat(thing))
+        self.assertEqual(repr(app), "App(base_url='http://127.0.0.1:1', client_id='c1')")
+        self.assertEqual(repr(TOKENS), "Tokens(expires_at=0.0, scopes=('read:invoices',))")
+
+    def test_whatever_goes_wrong_the_error_and_all_that_hangs_on_it_hold_no_secret(self) -> None:
+        calls: dict[str, Callable[[App], object]] = {
+            "refreshing": lambda app: app.api(tokens=TOKENS, save=print).businesses(),
+            "exchange": lambda app: app.finish_authorization(
+                f"code=gac_code&state=s&iss={app_origin(app)}", state="s", code_verifier=SECRETS[-1]
+            ),
+            "refresh": lambda app: app.refresh("grt_held"),
+            "revoke": lambda app: app.revoke("grt_held"),
+            "introspect": lambda app: app.introspect("gat_held"),
+            "api": lambda app: Api(base_url=app_origin(app), access_token="gat_held", timeout=0.1).businesses(),
+        }
+        for name, call in calls.items():
+            for number, trouble in enumerate(TROUBLES):
+                with self.subTest(call=name, trouble=number):
+                    self.look_for_secrets(call, trouble, arguments_count=name in ("refreshing", "api"))
+
+    def look_for_secrets(self, call: Callable[[App], object], trouble: Answer, arguments_count: bool) -> None:
+        with Misbehaving(trouble) as server, wound_clock():
+            try:
+                call(self.app(server.base_url))
+            except GatehouseError as caught:
+                for error in chain(caught):
+                    self.assert_bare(str(error), repr(error), repr(error.args), repr(vars(error)))
+                    for frame in library_frames(error):
+                        seen = dict(frame.f_locals)
+                        # What a caller hands over stands in the caller's own frame too; all else is ours to hide.
+                        if not arguments_count:
+                            for argument in ("refresh_token", "token", "callback_url", "code_verifier"):
+                                seen.pop(argument, None)
+                        self.assert_bare(repr(seen))
+
+    def test_an_error_survives_its_way_to_another_process(self) -> None:
+        error = GatehouseError("a", "b", status=400, reason="c", uri="d", request_id="e", retry_after=1.0)
+
+        again = pickle.loads(pickle.dumps(error))
+
+        self.assertEqual((str(again), vars(again)), (str(error), vars(error)))
+        self.assertEqual(str(again), "a: b (request e)")
+
+    def test_tokens_survive_json_and_pickle(self) -> None:
+        tokens = dataclasses.replace(TOKENS, expires_at=1893456000.123456)
+
+        self.assertEqual(Tokens.from_dict(json.loads(json.dumps(tokens.to_dict()))), tokens)
+        self.assertEqual(Tokens.from_dict(tokens.to_dict() | {"added_later": 1}), tokens)
+        self.assertEqual(pickle.loads(pickle.dumps(tokens)), tokens)
+
+    def test_tokens_cannot_be_changed_by_accident(self) -> None:
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            TOKENS.access_token = "x"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def app_origin(app: App) -> str:
+    return repr(app).split("'")[1]
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    if error is not None:
+        yield error
+        yield from chain(error.__cause__)
+        yield from chain(error.__context__)
+
+
+def library_frames(error: BaseException) -> Iterator[FrameType]:
+    """All but those of this file, which knows every secret."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename != __file__:
+            yield trace.tb_frame
+        trace = trace.tb_next

@@ -1,0 +1,86 @@
+"""Several workers that share a store."""
+
+from gatehouse_client import Api, Tokens
+from tests.connected import BUSINESSES, ConnectedCase, ended
+from tests.relay import TOKEN
+
+
+class Workers(ConnectedCase):
+    def setUp(self) -> None:
+        super().setUp()
+        self.stored = ended(self.world.connect())
+
+    def worker(self) -> Api:
+        def save(tokens: Tokens) -> None:
+            self.stored = tokens
+
+        return self.app.api(tokens=self.stored, save=save, load=lambda: self.stored)
+
+    def test_a_second_worker_takes_over_what_the_first_has_stored(self) -> None:
+        first, second = self.worker(), self.worker()
+        first.businesses()
+
+        second.businesses()
+
+        self.assertEqual(self.relay.count(TOKEN), 1)
+        self.assertEqual(self.relay.bearers[-1], self.stored.access_token)
+
+    def test_a_token_that_was_refused_is_taken_over_before_it_is_refreshed(self) -> None:
+        first, second = self.worker(), self.worker()
+        first.businesses()
+        second.businesses()
+        self.world.wind(3601)
+        first.businesses()
+
+        second.businesses()
+
+        self.assertEqual(self.relay.count(TOKEN), 2)
+        self.assertEqual(self.relay.bearers[-1], self.stored.access_token)
+
+    def test_stored_tokens_that_have_ended_as_well_are_refreshed(self) -> None:
+        second = self.worker()
+        self.worker().businesses()
+        self.stored = ended(self.stored)
+
+        second.businesses()
+
+        self.assertEqual(self.relay.count(TOKEN), 2)
+        self.assertTrue(self.stored.expires_at > 0)
+
+    def test_an_empty_store_changes_nothing(self) -> None:
+        api = self.app.api(tokens=self.stored, save=lambda tokens: None, load=lambda: None)
+
+        api.businesses()
+
+        self.assertEqual(self.relay.count(TOKEN), 1)
+
+    def test_a_worker_with_a_dead_grant_recovers_when_the_user_has_connected_again(self) -> None:
+        api = self.worker()
+        self.world.app().revoke(self.stored.refresh_token)
+        for _ in range(2):
+            self.assertEqual(self.failure_of(api.businesses).reason, "revoked_by_app")
+
+        self.stored = self.world.connect()
+        api.businesses()
+
+        self.assertEqual(self.relay.paths, [TOKEN, BUSINESSES])
+
+    def test_a_load_that_fails_is_the_callers_error_and_nothing_is_refreshed(self) -> None:
+        def load() -> Tokens:
+            raise LookupError("the store is away")
+
+        api = self.app.api(tokens=self.stored, save=lambda tokens: None, load=load)
+        with self.assertRaisesRegex(LookupError, "the store is away"):
+            api.businesses()
+
+        self.assertEqual(self.relay.paths, [])
+
+    def test_a_load_that_gives_something_else_than_tokens_is_refused(self) -> None:
+        load: object = lambda: {"access_token": "x"}  # noqa: E731
+        api = self.app.api(
+            tokens=self.stored,
+            save=lambda tokens: None,
+            load=load,  # pyright: ignore[reportArgumentType]
+        )
+        with self.assertRaisesRegex(TypeError, "load must return Tokens or None, not dict"):
+            api.businesses()

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { errorUri, REASONS } from '../../src/oauth/reasons.ts';
+import { newWorld } from '../support/world.ts';
+import { assertNone } from './document.ts';
+
+const world = await newWorld();
+const REASONS_OF: Record<string, readonly string[]> = REASONS;
+
+interface Page {
+  status: number;
+  type: string;
+  text: string;
+}
+
+async function open(url: string): Promise<Page> {
+  const response = await fetch(url);
+  return { status: response.status, type: response.headers.get('content-type') ?? '', text: await response.text() };
+}
+
+function idsOf({ text }: Page): string[] {
+  return [...text.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id);
+}
+
+for (const [code, reasons] of Object.entries(REASONS_OF)) {
+  test(`the error_uri of ${code} opens a page that has a place for each of its reasons, and a word about it`, async () => {
+    const [page] = await Promise.all(reasons.map((reason) => open(errorUri(world.api, code, reason))));
+    assert.ok(page);
+    const remedies = [...page.text.matchAll(/<div id="([^"]+)"><dt>.*?<\/dt><dd>(.*?)<\/dd>/gs)];
+
+    assert.equal(page.status, 200);
+    assert.match(page.type, /^text\/html/);
+    assert.match(page.text, new RegExp(`<h1><code>${code}</code></h1>`));
+    assert.deepEqual(
+      remedies.map(([, reason]) => reason),
+      [...reasons],
+    );
+    for (const [, reason, remedy = ''] of remedies) assert.match(remedy, /\S{3}/, `${reason}`);
+    assert.equal(new Set(idsOf(page)).size, idsOf(page).length, 'no id stands twice');
+  });
+}
+
+test('the list of errors leads to the page of each', async () => {
+  const { status, text } = await open(`${world.api}/docs/errors`);
+  const listed = [...text.matchAll(/<dt><a href="\/docs\/errors\/([^"#]+)">/g)].map(([, code]) => code);
+
+  assert.equal(status, 200);
+  assert.deepEqual(listed.sort(), Object.keys(REASONS_OF).sort());
+});
+
+test('an error that there is not has a page that says so, whatever its name means to JavaScript', async () => {
+  for (const code of ['unauthorized_client', 'INVALID_GRANT', '__proto__', 'constructor', 'toString', '%00', '<b>']) {
+    const page = await open(`${world.api}/docs/errors/${encodeURI(code)}`);
+
+    assert.equal(page.status, 404, code);
+    assert.match(page.type, /^text\/html/);
+    assert.match(page.text, /<h1>Page not found<\/h1>/);
+  }
+});
+
+const guide = readFileSync(new URL('../../docs/reference/errors.md', import.meta.url), 'utf8');
+
+/** The rows of a table in Markdown, each as its cells. */
+function rowsOf(text: string): string[][] {
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('|') && !line.startsWith('|-'))
+    .slice(1)
+    .map((line) => line.split('|').slice(1, -1));
+}
+
+const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+
+test('the guide to errors names every error and under each every reason, and none that there is not', () => {
+  const [overview = '', ...sections] = guide.split(/^### /m);
+  const named = sections.map((section) => [
+    namesIn(section.split('\n')[0]).join(),
+    rowsOf(section).flatMap(([reason]) => namesIn(reason)),
+  ]);
+
+  assert.deepEqual(Object.fromEntries(named), REASONS_OF);
+  assert.deepEqual(
+    rowsOf(overview)
+      .flatMap(([error]) => namesIn(error))
+      .sort(),
+    Object.keys(REASONS_OF).sort(),
+  );
+});
+
+test('the guide to errors says of each reason what its page says', async () => {
+  const [, ...sections] = guide.split(/^### /m);
+  const pages = await Promise.all(Object.keys(REASONS_OF).map((code) => open(`${world.api}/docs/errors/${code}`)));
+  const onPages = pages.flatMap(({ text }) => [...text.matchAll(/<dt>.*?<\/dt><dd>(.*?)<\/dd>/gs)].map(wordsOf));
+  const inGuide = sections.flatMap(rowsOf).map(([, remedy = '']) => remedy.replaceAll('`', '').trim());
+
+  assertNone(
+    inGuide.filter((remedy) => !onPages.includes(remedy)),
+    'These are told otherwise on the pages',
+  );
+});
+
+function wordsOf([, markup = '']: RegExpExecArray): string {
+  const entities: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
+  return markup.replace(/<\/?code>/g, '').replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => entities[entity] ?? '');
+}

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openStorage } from '../../src/storage/database.ts';
+import { prepare } from '../../src/storage/migrate.ts';
+import { newBrowser } from '../support/browser.ts';
+import { newClient } from '../support/client.ts';
+import { settle } from '../support/people.ts';
+import { freePort } from '../support/ports.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+export interface Line {
+  requestId?: string;
+  status?: number;
+  route?: string;
+  method?: string;
+  reason?: string;
+}
+
+export type LoggedServer = Awaited<ReturnType<typeof startLoggedServer>>;
+
+/** The real `serve`, as an operator runs it: what it writes to standard output is its log. */
+export async function startLoggedServer() {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+  const storage = openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
+  await prepare(storage);
+  const people = await settle(() => storage, Date.now);
+  const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
+  const env = {
+    BASE_URL: api,
+    CONSENT_URL: web,
+    DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`,
+    SECRET_KEYS: 'the-key-that-this-one-server-signs-with',
+    LOG_LEVEL: 'info',
+  };
+  const child = spawn(process.execPath, [MAIN, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const log = keepLog(child, api);
+  after(async () => {
+    if (child.kill('SIGKILL')) await once(child, 'close');
+    await storage.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await untilServing(child);
+  const browse = () => newBrowser(web, [api, web]);
+  const client = newClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
+  return { ...people, ...client, ...log, api, web, browse, storage };
+}
+
+function keepLog(child: ChildProcess, api: string) {
+  const texts: string[] = [];
+  const reader = createInterface({ input: child.stdout as NonNullable<ChildProcess['stdout']> });
+  reader.on('line', (text) => texts.push(text));
+  const linesOf = (requestId: string) =>
+    texts.map((text): Line => JSON.parse(text)).filter((line) => line.requestId === requestId);
+
+  /** A line is written after its answer. Once that of a later request is there, every earlier one is. */
+  async function catchUp(): Promise<void> {
+    const answer = await fetch(`${api}/healthz`);
+    await answer.text();
+    const later = answer.headers.get('x-request-id') ?? '';
+    while (linesOf(later).length === 0) await once(reader, 'line', { signal: AbortSignal.timeout(5000) });
+  }
+
+  return {
+    /** Everything that has been logged until now, as it stands. */
+    async readLog(): Promise<string[]> {
+      await catchUp();
+      return texts;
+    },
+    async linesAbout(requestId: string): Promise<Line[]> {
+      if (linesOf(requestId).length === 0) await catchUp();
+      return linesOf(requestId);
+    },
+  };
+}
+
+async function untilServing(child: ChildProcess): Promise<void> {
+  let said = '';
+  child.stderr?.on('data', (chunk) => {
+    said += chunk;
+  });
+  while (!said.includes('serves')) {
+    await Promise.race([once(child.stderr as NonNullable<ChildProcess['stderr']>, 'data'), once(child, 'close')]);
+    if (child.exitCode !== null) throw new Error(`serve ended: ${said}`);
+  }
+}

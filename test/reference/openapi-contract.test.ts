@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listOperations, type Schema } from '../../src/web/reference/document.ts';
+import { told } from '../support/wire.ts';
+import { newWorld } from '../support/world.ts';
+import { fetchDocument } from './document.ts';
+
+const world = await newWorld();
+const document = await fetchDocument(world.api);
+const operations = new Map(listOperations(document).map((operation) => [operation.operationId, operation]));
+
+function operation(name: string) {
+  const found = operations.get(name);
+  assert.ok(found, name);
+  return found;
+}
+
+/** Field, type, and whether it has to be there. */
+type Fields = [name: string, type: string, isRequired: boolean][];
+
+function assertFields({ properties = {}, required = [] }: Schema, fields: Fields): void {
+  const actual = fields.map(([name]) => [name, properties[name]?.type, required.includes(name)]);
+
+  assert.deepEqual(actual, fields);
+}
+
+function bodyOf(name: string): Schema {
+  const schema = operation(name).requestBody?.content['application/json']?.schema;
+  assert.ok(schema);
+  return schema;
+}
+
+function shape(name: string): Schema {
+  const schema = document.components.schemas[name];
+  assert.ok(schema);
+  return schema;
+}
+
+const SCOPES = [
+  'read:invoices',
+  'write:invoices',
+  'read:contacts',
+  'write:contacts',
+  'read:deals',
+  'write:deals',
+  'read:expenses',
+  'read:reports',
+  'read:employees',
+  'read:orders',
+];
+
+test('the four calls of the contract stand at its addresses', () => {
+  const addresses = ['authorize', 'token', 'revoke', 'listInvoices'].map((name) => {
+    const { method, path } = operation(name);
+    return `${method} ${path}`;
+  });
+
+  assert.deepEqual(addresses, [
+    'GET /api/v1/oauth/authorize',
+    'POST /api/v1/oauth/token',
+    'POST /api/v1/oauth/revoke',
+    'GET /api/v1/accounting/invoices',
+  ]);
+});
+
+const AUTHORIZE: Fields = [
+  ['response_type', 'string', true],
+  ['client_id', 'string', true],
+  ['redirect_uri', 'string', false],
+  ['scope', 'string', true],
+  ['state', 'string', true],
+  ['prompt', 'string', false],
+];
+
+test('authorize takes the parameters of the contract in the address, and answers with a 303', () => {
+  const { parameters = [], responses } = operation('authorize');
+
+  const actual = AUTHORIZE.map(([name]) => {
+    const found = parameters.find((each) => each.name === name && each.in === 'query');
+    return [name, found?.schema.type, found?.required === true];
+  });
+
+  assert.deepEqual(actual, AUTHORIZE);
+  assert.equal(responses['303']?.headers?.location?.schema.type, 'string');
+  assert.deepEqual(parameters.find(({ name }) => name === 'prompt')?.schema.enum, ['none', 'login']);
+  assert.deepEqual(parameters.find(({ name }) => name === 'response_type')?.schema.enum, ['code']);
+  assert.equal(parameters.find(({ name }) => name === 'redirect_uri')?.schema.format, 'uri');
+});
+
+test('a parameter of authorize is required exactly where the document says so', async () => {
+  for (const [name, , isRequired] of AUTHORIZE) {
+    const { status, headers } = await fetch(world.authorizeUrl({ [name]: undefined }), { redirect: 'manual' });
+    const isRefused = status !== 303 || told(headers.get('location')).error !== undefined;
+
+    assert.equal(isRefused, isRequired, name);
+  }
+});
+
+test('the token endpoint takes the fields of both grant types', () => {
+  assertFields(bodyOf('token'), [
+    ['grant_type', 'string', true],
+    ['code', 'string', false],
+    ['client_id', 'string', false],
+    ['client_secret', 'string', false],
+    ['redirect_uri', 'string', false],
+    ['refresh_token', 'string', false],
+  ]);
+});
+
+test('the token endpoint gives exactly the five fields of the contract, each time', async () => {
+  const fields: Fields = [
+    ['access_token', 'string', true],
+    ['token_type', 'string', true],
+    ['expires_in', 'integer', true],
+    ['refresh_token', 'string', true],
+    ['scope', 'string', true],
+  ];
+  const { content } = operation('token').responses['200'] ?? {};
+  const issued = await world.connect();
+
+  assert.equal(content?.['application/json']?.schema.$ref, '#/components/schemas/Tokens');
+  assertFields(shape('Tokens'), fields);
+  assert.deepEqual(
+    Object.keys(shape('Tokens').properties ?? {}),
+    fields.map(([name]) => name),
+  );
+  assert.deepEqual(shape('Tokens').properties?.token_type?.enum, ['bearer']);
+  assert.deepEqual(Object.keys(issued).sort(), fields.map(([name]) => name).sort());
+});
+
+test('revoke takes a token', () => {
+  assertFields(bodyOf('revoke'), [['token', 'string', true]]);
+});
+
+test('the invoice list takes a bearer token and x-business-id, and gives a list of invoices', () => {
+  const { parameters = [], responses, security } = operation('listInvoices');
+  const business = parameters.find(({ name }) => name === 'x-business-id');
+  const list = responses['200']?.content?.['application/json']?.schema;
+
+  assert.deepEqual(
+    [business?.in, business?.required, business?.schema.type, business?.schema.format],
+    ['header', true, 'string', 'uuid'],
+  );
+  assert.deepEqual(security, [{ oauth2: ['read:invoices'] }]);
+  assert.deepEqual([list?.type, list?.items?.$ref], ['array', '#/components/schemas/Invoice']);
+});
+
+test('an invoice has the six fields of the contract, all of them text', () => {
+  assertFields(shape('Invoice'), [
+    ['id', 'string', true],
+    ['number', 'string', true],
+    ['status', 'string', true],
+    ['total', 'string', true],
+    ['currency', 'string', true],
+    ['customerId', 'string', true],
+  ]);
+  assert.ok(shape('Invoice').properties?.status?.enum?.includes('SENT'));
+});
+
+test('there are the ten scopes of the contract and no other, wherever they are listed', async () => {
+  const { scopes, ...addresses } = document.components.securitySchemes.oauth2.flows.authorizationCode;
+  const { description = '' } = operation('authorize').parameters?.find(({ name }) => name === 'scope') ?? {};
+  const metadata = await world.get('/.well-known/oauth-authorization-server');
+
+  assert.deepEqual(Object.keys(scopes), SCOPES);
+  assert.deepEqual(
+    [...description.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+    SCOPES,
+  );
+  assert.deepEqual(metadata.body.scopes_supported, SCOPES);
+  assert.deepEqual(addresses, {
+    authorizationUrl: metadata.body.authorization_endpoint,
+    tokenUrl: metadata.body.token_endpoint,
+    refreshUrl: metadata.body.token_endpoint,
+  });
+});

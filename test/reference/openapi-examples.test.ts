@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { REASONS } from '../../src/oauth/reasons.ts';
+import { listOperations } from '../../src/web/reference/document.ts';
+import { newWorld } from '../support/world.ts';
+import { assertNone, fetchDocument, listPlaces, nameOf } from './document.ts';
+
+const world = await newWorld();
+const document = await fetchDocument(world.api);
+const REASONS_OF: Record<string, readonly string[]> = REASONS;
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+ajv.addFormat('uri', (text: string) => URL.canParse(text));
+ajv.addSchema({ $id: 'reference', ...document });
+
+interface Shown {
+  /** Where the schema stands that the example is one of. */
+  schema: string[];
+  example: unknown;
+}
+
+function listExamples(): Shown[] {
+  return listPlaces(document).flatMap(({ path, value }) => {
+    const { example, examples, schema } = value as Record<string, object | undefined>;
+    if (Array.isArray(examples)) return examples.map((each) => ({ schema: path, example: each }));
+    if (schema === undefined) return [];
+    const named = Object.values(examples ?? {}).map((each) => ({ schema: [...path, 'schema'], example: each.value }));
+    return example === undefined ? named : [...named, { schema: [...path, 'schema'], example }];
+  });
+}
+
+function violationsOf({ schema, example }: Shown): string | undefined {
+  const pointer = schema.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+  const validate = ajv.compile({ $ref: `reference#/${encodeURI(pointer)}` });
+  return validate(example) ? undefined : `${nameOf(schema)}: ${ajv.errorsText(validate.errors)}`;
+}
+
+test('every example is an example of its own schema', () => {
+  const examples = listExamples();
+
+  assert.ok(examples.length > 60, `${examples.length}`);
+  assertNone(
+    examples.map(violationsOf).filter((violation) => violation !== undefined),
+    'These examples are wrong',
+  );
+});
+
+const refusals = listOperations(document).flatMap(({ operationId, requestBody, responses }) =>
+  Object.entries(responses).flatMap(([status, { content }]) => {
+    const { schema, example } = content?.['application/json'] ?? {};
+    if (!schema?.properties?.error) return [];
+    const fields = Object.keys(requestBody?.content['application/json']?.schema.properties ?? {});
+    return [{ name: `${operationId} ${status}`, fields, example: example as Record<string, string> }];
+  }),
+);
+
+test('an example of a refusal has a reason that its error can have, a sentence, and an address that opens at it', () => {
+  assert.ok(refusals.length > 30);
+  for (const { name, example } of refusals) {
+    const { error = '', reason = '', error_description: sentence = '', error_uri: address = '' } = example;
+    assert.ok(REASONS_OF[error]?.includes(reason), `${name}: ${error} ${reason}`);
+    assert.match(sentence, /^[A-Z\w].*\.$/, name);
+    assert.ok(address.endsWith(`/docs/errors/${error}#${reason}`), `${name}: ${address}`);
+  }
+});
+
+test('an example of a missing field names a field of its own operation', () => {
+  const foreign = refusals.flatMap(({ name, fields, example }) => {
+    const [, field] = /^(\w+) is missing/.exec(example.error_description ?? '') ?? [];
+    return field === undefined || fields.includes(field) ? [] : [`${name}: ${field}`];
+  });
+
+  assertNone(foreign, 'These fields are of other operations');
+});
+
+test('the document names no host but its own and those that are made for examples', () => {
+  const hosts = [...JSON.stringify(document).matchAll(/https?:\/\/([^/"'`<>\s\\]+)/g)].map(([, host = '']) => host);
+  const own = new URL(world.api).host;
+
+  assert.ok(hosts.includes(own));
+  assertNone(
+    hosts.filter((host) => host !== own && !/^(?:(?:\w+\.)?example\.com|app\.example)$/.test(host)),
+    'These hosts are neither ours nor examples',
+  );
+});

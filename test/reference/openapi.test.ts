@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { listOperations, type Media } from '../../src/web/reference/document.ts';
+import { freePort } from '../support/ports.ts';
+import { newWorld } from '../support/world.ts';
+import { assertNone, fetchDocument, listPlaces, nameOf } from './document.ts';
+
+const world = await newWorld();
+const document = await fetchDocument(world.api);
+const operations = listOperations(document);
+const places = listPlaces(document);
+
+/** Addresses of the API host that are for people to look at, or for their browsers. */
+const PAGES = ['/', '/docs', '/docs/errors', '/docs/errors/:code', '/assets/*'];
+/** What HTTP answers by itself wherever there is a GET, and what browsers ask before they call. */
+const IMPLIED = ['HEAD', 'OPTIONS'];
+
+test('the document is sound OpenAPI 3.1', async () => {
+  const validator = new Validator();
+
+  const { valid, errors } = await validator.validate(structuredClone({ ...document }));
+
+  assert.equal(valid, true, JSON.stringify(errors, null, 2));
+  assert.equal(validator.version, '3.1');
+});
+
+test('every address and method of the API host is in the document, but for pages for people, and nothing else is', () => {
+  const mounted = [...world.routes.api]
+    .filter(([path]) => !PAGES.includes(path))
+    .flatMap(([path, methods]) => [...methods].map((method) => ({ path, method })))
+    .filter(({ method }) => !IMPLIED.includes(method))
+    .map(({ path, method }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+
+  const described = operations.map(({ method, path }) => `${method} ${path}`);
+
+  assert.deepEqual(described.sort(), mounted.sort());
+});
+
+test('each page for people is there, so that the list of what the document leaves out has no idle entry', () => {
+  assert.deepEqual([...world.routes.api.keys()].filter((path) => PAGES.includes(path)).sort(), PAGES.toSorted());
+});
+
+test('where both hosts are one, the document describes the API alone', async () => {
+  const origin = `http://localhost:${await freePort()}`;
+  const single = await newWorld({ BASE_URL: origin, CONSENT_URL: origin });
+
+  const { paths, components, servers } = await fetchDocument(single.api);
+
+  assert.deepEqual(servers, [{ url: origin }]);
+  assert.deepEqual(paths, document.paths);
+  assert.deepEqual(components.schemas, document.components.schemas);
+});
+
+test('every operation has a name of its own, a summary and a tag that is described', () => {
+  const names = operations.map(({ operationId }) => operationId);
+  const tags = document.tags.map(({ name }) => name);
+
+  assert.equal(new Set(names).size, names.length, names.join(' '));
+  for (const { operationId, summary, tags: own, path } of operations) {
+    assert.match(operationId ?? '', /^[a-z]\w*$/, path);
+    assert.match(summary ?? '', /\S/, path);
+    assert.equal(own.length, 1, path);
+  }
+  assert.deepEqual([...new Set(operations.flatMap((operation) => operation.tags))].sort(), tags.toSorted());
+  assertNone(
+    document.tags.filter(({ description }) => !description).map(({ name }) => name),
+    'These tags say nothing',
+  );
+});
+
+test('every operation says more about itself than its summary, or its summary is a question', () => {
+  assertNone(
+    operations
+      .filter(({ description, summary }) => !description && !summary.endsWith('?'))
+      .map(({ operationId }) => operationId),
+    'These operations have no description',
+  );
+});
+
+test('every answer says what it means', () => {
+  const silent = operations.flatMap(({ operationId, responses }) =>
+    Object.entries(responses)
+      .filter(([, { description }]) => !description || description === 'Default Response')
+      .map(([status]) => `${operationId} ${status}`),
+  );
+
+  assertNone(silent, 'These answers have no description');
+});
+
+const isShown = ({ example, examples }: Media) => example !== undefined || Object.keys(examples ?? {}).length > 0;
+
+test('every answer in JSON has an example', () => {
+  const unshown = operations.flatMap(({ operationId, responses }) =>
+    Object.entries(responses)
+      .filter(([, { content }]) => content?.['application/json'] && !isShown(content['application/json']))
+      .map(([status]) => `${operationId} ${status}`),
+  );
+
+  assertNone(unshown, 'These answers have no example');
+});
+
+test('every body can be sent as JSON and as a form, and each has an example', () => {
+  const bodies = operations.flatMap(({ operationId, requestBody }) =>
+    requestBody ? [{ operationId, requestBody }] : [],
+  );
+
+  assert.deepEqual(bodies.map(({ operationId }) => operationId).sort(), ['introspect', 'revoke', 'token']);
+  for (const { operationId, requestBody } of bodies) {
+    assert.deepEqual(Object.keys(requestBody.content), ['application/json', 'application/x-www-form-urlencoded']);
+    for (const media of Object.values(requestBody.content)) assert.ok(isShown(media), operationId);
+  }
+});
+
+for (const [what, container] of [
+  ['field', 'properties'],
+  ['parameter', 'parameters'],
+  ['header', 'headers'],
+] as const) {
+  test(`every ${what} is described`, () => {
+    const all = places.filter(({ path }) => path.at(-2) === container);
+
+    assert.ok(all.length > 0);
+    assertNone(
+      all
+        .filter(({ value }) => !value.description)
+        .map(({ path, value }) => nameOf([...path, String(value.name ?? '')])),
+      `Each ${what} here has no description`,
+    );
+  });
+}
+
+test('every shape that has a name is described', () => {
+  assertNone(
+    Object.entries(document.components.schemas)
+      .filter(([, { description }]) => !description)
+      .map(([name]) => name),
+    'These shapes have no description',
+  );
+});
+
+test('whatever is one of several words says that it is text, for those who generate clients', () => {
+  const words = places.filter(({ value }) => Array.isArray(value.enum) || typeof value.const === 'string');
+
+  assert.ok(words.length > 0);
+  assertNone(
+    [...new Set(words.filter(({ value }) => value.type !== 'string').map(({ path }) => path.slice(-2).join(' › ')))],
+    'These have no type',
+  );
+});
+
+test('every answer of every operation carries x-request-id', () => {
+  const without = operations.flatMap(({ operationId, responses }) =>
+    Object.entries(responses)
+      .filter(([, { headers }]) => headers?.['x-request-id'] === undefined)
+      .map(([status]) => `${operationId} ${status}`),
+  );
+
+  assertNone(without, 'These answers have no x-request-id');
+});
+
+test('every way to authenticate that an operation names is declared, with its scopes, and every operation says which', () => {
+  const schemes: Record<string, unknown> = document.components.securitySchemes;
+  const { scopes } = document.components.securitySchemes.oauth2.flows.authorizationCode;
+
+  for (const { operationId, security } of operations) {
+    assert.ok(security, `${operationId} does not say whether it needs a token`);
+    for (const [scheme, needed] of security.flatMap((each) => Object.entries(each))) {
+      assert.ok(Object.hasOwn(schemes, scheme), `${operationId} ${scheme}`);
+      for (const scope of needed) assert.ok(Object.hasOwn(scopes, scope), `${operationId} ${scope}`);
+    }
+  }
+});

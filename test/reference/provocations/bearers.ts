@@ -1,0 +1,106 @@
+import { HOUR, SECOND } from '../../../src/lib/clock.ts';
+import type { Connected, Connections } from './dead-grants.ts';
+import { once, type Provocation, provocationsOf } from './provocation.ts';
+
+const CALLS = [
+  { name: 'listBusinesses', path: '/api/v1/businesses' },
+  { name: 'listInvoices', path: '/api/v1/accounting/invoices' },
+];
+
+/** What the business API refuses. */
+export function bearerProvocations(
+  connections: Connections,
+  dead: Record<string, () => Promise<Connected>>,
+): Provocation[] {
+  const living = once(() => connections.connect());
+  return [
+    ...CALLS.flatMap((call) => unfitTokens(connections, call, living)),
+    ...CALLS.flatMap((call) => endedTokens(connections, call, dead)),
+    ...revokedAlone(connections),
+    ...invoiceProvocations(connections, living),
+  ];
+}
+
+type Call = (typeof CALLS)[number];
+
+function unfitTokens({ world }: Connections, { name, path }: Call, living: () => Promise<Connected>): Provocation[] {
+  const ask = (authorization: string, query = '') => world.get(path + query, { authorization });
+  const refresh = async () => `Bearer ${(await living()).tokens.refresh_token}`;
+  const access = async () => `Bearer ${(await living()).tokens.access_token}`;
+  return provocationsOf(name, [
+    [401, 'token_missing', 'a call without a token', () => world.get(path)],
+    [401, 'token_missing', 'another way to authenticate', () => ask('Basic eDp5')],
+    [401, 'token_malformed', 'a header without a token', () => ask('Bearer')],
+    [401, 'token_malformed', 'a header with two tokens', () => ask('Bearer one two')],
+    [401, 'token_unknown', 'a token that nobody issued', () => ask(`Bearer gat_${'A'.repeat(96)}`)],
+    [401, 'token_of_another_kind', 'a refresh token', async () => ask(await refresh())],
+    [400, 'token_in_address', 'a token in header and address', async () => ask(await access(), '?access_token=x')],
+  ]);
+}
+
+function endedTokens(
+  { world }: Connections,
+  { name, path }: Call,
+  dead: Record<string, () => Promise<Connected>>,
+): Provocation[] {
+  return Object.entries(dead).map(([reason, end]) => ({
+    operation: name,
+    status: 401,
+    reason,
+    to: 'a token of a grant that ended so',
+    provoke: async () => world.get(path, { authorization: `Bearer ${(await end()).tokens.access_token}` }),
+  }));
+}
+
+/** An access token can end by itself, while its grant lives on. */
+function revokedAlone({ world, connect }: Connections): Provocation[] {
+  const revoked = once(async () => {
+    const { tokens } = await connect();
+    await world.revoke(tokens.access_token);
+    return `Bearer ${tokens.access_token}`;
+  });
+  return CALLS.flatMap(({ name, path }) =>
+    provocationsOf(name, [
+      [
+        401,
+        'revoked_by_app',
+        'a token that was revoked alone',
+        async () => world.get(path, { authorization: await revoked() }),
+      ],
+    ]),
+  );
+}
+
+function invoiceProvocations({ world, allow }: Connections, living: () => Promise<Connected>): Provocation[] {
+  const list = async (headers: Record<string, string>, query = '') =>
+    world.listInvoices((await living()).tokens.access_token, headers, query);
+  const elsewhere = '0190a6c6-0000-7000-8000-000000000000';
+  const contacts = async () => (await world.exchange(await allow({ scope: 'read:contacts' }))).body.access_token;
+  return provocationsOf('listInvoices', [
+    [400, 'business_id_malformed', 'a business id that is none', () => list({ 'x-business-id': 'acme' })],
+    [400, 'value_not_allowed', 'a status that there is not', () => list({}, '?status=LOST')],
+    [400, 'value_not_allowed', 'a limit of nothing', () => list({}, '?limit=0')],
+    [400, 'value_not_allowed', 'a cursor that is none', () => list({}, '?cursor=x')],
+    [403, 'business_mismatch', 'another business', () => list({ 'x-business-id': elsewhere })],
+    [403, 'insufficient_scope', 'a token for contacts', async () => world.listInvoices(await contacts())],
+  ]);
+}
+
+/** These wind the clock. */
+export function expiredBearerProvocations({ world, connect }: Connections): Provocation[] {
+  const expired = once(async () => {
+    const { tokens } = await connect();
+    world.wind(HOUR + SECOND);
+    return `Bearer ${tokens.access_token}`;
+  });
+  return CALLS.flatMap(({ name, path }) =>
+    provocationsOf(name, [
+      [
+        401,
+        'access_token_expired',
+        'a token after an hour',
+        async () => world.get(path, { authorization: await expired() }),
+      ],
+    ]),
+  );
+}

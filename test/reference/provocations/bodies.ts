@@ -1,0 +1,52 @@
+import type { World } from '../../support/world.ts';
+import { type Provocation, provocationsOf, send } from './provocation.ts';
+
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+/** A field that the endpoint cannot do without, and the rest of a request that gets as far as the credentials. */
+const ENDPOINTS = [
+  { name: 'token', field: 'grant_type', rest: { grant_type: 'refresh_token', refresh_token: 'x' } },
+  { name: 'revoke', field: 'token', rest: { token: 'x' } },
+  { name: 'introspect', field: 'token', rest: { token: 'x' } },
+];
+
+/** What the three endpoints that take a body refuse alike: the body itself, and the app that sends it. */
+export function bodyProvocations(world: World): Provocation[] {
+  return ENDPOINTS.flatMap((endpoint) => [...unreadable(world, endpoint), ...unauthenticated(world, endpoint)]);
+}
+
+type Endpoint = (typeof ENDPOINTS)[number];
+
+function unreadable(world: World, { name, field }: Endpoint): Provocation[] {
+  const raw = (body: string, type = JSON_TYPE) =>
+    send(`${world.api}/api/v1/oauth/${name}`, { method: 'POST', headers: { 'content-type': type }, body });
+  return provocationsOf(name, [
+    [400, 'field_missing', 'a body without the field it needs', () => world.post(name, world.credentials)],
+    [400, 'field_missing', 'a field that is empty', () => world.post(name, { ...world.credentials, [field]: '' })],
+    [400, 'field_repeated', 'a field that comes twice in JSON', () => raw(`{"${field}":"x","${field}":"y"}`)],
+    [400, 'field_repeated', 'a field that comes twice in a form', () => raw(`${field}=x&${field}=y`, FORM_TYPE)],
+    [400, 'field_not_text', 'a field that is a number', () => raw(JSON.stringify({ [field]: 1 }))],
+    [400, 'field_not_text', 'a field that is a list', () => raw(JSON.stringify({ [field]: ['x', 'y'] }))],
+    [400, 'body_malformed', 'a list in place of an object', () => raw('[]')],
+    [400, 'body_malformed', 'JSON that ends too early', () => raw('{')],
+    [400, 'body_malformed', 'an empty body of JSON', () => raw('')],
+    [400, 'body_malformed', 'JSON with a name of JavaScript’s own', () => raw('{"__proto__":{"token":"x"}}')],
+    [413, 'body_too_large', 'a body of over 64 KiB', () => raw(JSON.stringify({ [field]: 'x'.repeat(65_536) }))],
+    [415, 'content_type_unsupported', 'plain text', () => raw('x', 'text/plain')],
+  ]);
+}
+
+function unauthenticated(world: World, { name, rest }: Endpoint): Provocation[] {
+  const { client_id, client_secret } = world.credentials;
+  const basic = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`;
+  const ask = (credentials: object, authorization?: string) =>
+    world.post(name, { ...rest, ...credentials }, authorization === undefined ? {} : { authorization });
+  return provocationsOf(name, [
+    [400, 'credentials_sent_twice', 'credentials in body and header', () => ask({ client_secret }, basic)],
+    [401, 'credentials_missing', 'a client_id without its secret', () => ask({ client_id })],
+    [401, 'credentials_malformed', 'a header that is not Basic', () => ask({}, 'Bearer x')],
+    [401, 'credentials_wrong', 'a wrong secret', () => ask({ client_id, client_secret: 'gcs_wrong' })],
+    [401, 'credentials_wrong', 'a wrong secret in the header', () => ask({}, `Basic ${btoa(`${client_id}:wrong`)}`)],
+  ]);
+}

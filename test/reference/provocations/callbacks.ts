@@ -1,0 +1,74 @@
+import type { World } from '../../support/world.ts';
+import { PKCE } from './dead-grants.ts';
+import { once } from './provocation.ts';
+
+/** What an app is told by way of the browser: the error, its reason, and how to come by it. */
+export type CallbackProvocation = [error: string, reason: string, to: string, provoke: () => Promise<URL | undefined>];
+
+export function callbackProvocations(world: World): CallbackProvocation[] {
+  const member = once(() => world.signedIn());
+  const leave = async (changes: Record<string, string | undefined>, more = '') =>
+    (await (await member()).open(world.authorizeUrl(changes) + more)).leftTo;
+  const newApp = async (changes = {}) => (await world.addApp({ ownerBusinessId: world.acme.id, ...changes })).id;
+  const { code_challenge } = PKCE;
+  return [
+    ['invalid_request', 'field_missing', 'a request without state', () => leave({ state: undefined })],
+    ['invalid_request', 'field_missing', 'a request without scope', () => leave({ scope: ' ' })],
+    ['invalid_request', 'field_repeated', 'a scope that comes twice', () => leave({}, '&scope=read:contacts')],
+    ['invalid_request', 'value_not_allowed', 'a prompt that there is not', () => leave({ prompt: 'create' })],
+    ['invalid_request', 'pkce_malformed', 'a challenge without its method', () => leave({ code_challenge })],
+    [
+      'invalid_request',
+      'pkce_required',
+      'an app that needs a challenge',
+      async () => leave({ client_id: await newApp({ requiresPkce: true }) }),
+    ],
+    ['unsupported_response_type', 'unsupported_response_type', 'another flow', () => leave({ response_type: 'token' })],
+    ['invalid_scope', 'scope_unknown', 'a scope that there is not', () => leave({ scope: 'read:minds' })],
+    ['invalid_scope', 'scope_not_registered', 'a scope too many', () => leave({ scope: 'read:deals' })],
+    ...refusedAtTheScreen(world, member, newApp),
+  ];
+}
+
+function refusedAtTheScreen(
+  world: World,
+  member: () => ReturnType<World['signedIn']>,
+  newApp: () => Promise<string>,
+): CallbackProvocation[] {
+  return [
+    [
+      'access_denied',
+      'denied_by_user',
+      'a user who chose Deny',
+      async () => {
+        const browser = await member();
+        const page = await browser.open(world.authorizeUrl({ client_id: await newApp() }));
+        return (await browser.submit(page, '/consent', { answer: 'deny' })).leftTo;
+      },
+    ],
+    [
+      'access_denied',
+      'not_a_member',
+      'a user of another business',
+      async () => {
+        const stranger = await world.addUser('Kurt', [[await world.addBusiness('Elsewhere'), 'owner']]);
+        return (await (await world.signedIn(stranger)).open(world.authorizeUrl())).leftTo;
+      },
+    ],
+    [
+      'login_required',
+      'login_required',
+      'prompt=none when nobody is signed in',
+      async () => (await world.browse().open(world.authorizeUrl({ prompt: 'none' }))).leftTo,
+    ],
+    [
+      'consent_required',
+      'consent_required',
+      'prompt=none before anything was allowed',
+      async () => {
+        const url = world.authorizeUrl({ client_id: await newApp(), prompt: 'none' });
+        return (await (await member()).open(url)).leftTo;
+      },
+    ],
+  ];
+}

@@ -1,0 +1,148 @@
+import { deleteApp } from '../../../src/apps/apps.ts';
+import { DAY, MINUTE } from '../../../src/lib/clock.ts';
+import type { Answer } from '../../support/client.ts';
+import { type Connected, type Connections, PKCE, VERIFIER } from './dead-grants.ts';
+import { type Provocation, provocationsOf } from './provocation.ts';
+import { takeTurns, untilFound } from './turns.ts';
+
+type Dead = Record<string, () => Promise<Connected>>;
+
+/** What the token endpoint refuses once it knows the app. */
+export function tokenProvocations(connections: Connections, dead: Dead): Provocation[] {
+  return [
+    ...provocationsOf('token', [...unfitting(connections), ...unproven(connections), ...verifiers(connections)]),
+    ...ended(connections, dead),
+  ];
+}
+
+type Table = Parameters<typeof provocationsOf>[1];
+
+function unfitting({ world, connect, allow }: Connections): Table {
+  const redirect_uri = 'https://ledger.example/other';
+  return [
+    [
+      400,
+      'unsupported_grant_type',
+      'a password grant',
+      () => world.post('token', { grant_type: 'password', ...world.credentials }),
+    ],
+    [
+      400,
+      'scope_not_allowed',
+      'a refresh that asks for more',
+      async () => {
+        const { tokens, credentials } = await connect();
+        return world.refresh(tokens.refresh_token, { ...credentials, scope: 'read:invoices write:invoices' });
+      },
+    ],
+    [
+      400,
+      'redirect_uri_different',
+      'an exchange that names another address',
+      async () => world.exchange(await allow({}), { redirect_uri }),
+    ],
+  ];
+}
+
+function unproven({ world, connect, allow }: Connections): Table {
+  return [
+    [400, 'token_unknown', 'a code that nobody issued', () => world.exchange(`gac_${'A'.repeat(96)}`)],
+    [400, 'token_unknown', 'a refresh token that nobody issued', () => world.refresh('x')],
+    [
+      400,
+      'token_of_another_kind',
+      'an access token in place of a refresh token',
+      async () => world.refresh((await connect()).tokens.access_token),
+    ],
+    [
+      400,
+      'token_of_another_kind',
+      'a refresh token in place of a code',
+      async () => world.exchange((await connect()).tokens.refresh_token),
+    ],
+    [
+      400,
+      'token_of_another_app',
+      'another app’s refresh token',
+      async () => world.refresh((await connect()).tokens.refresh_token),
+    ],
+    [
+      400,
+      'token_of_another_app',
+      'another app’s code',
+      async () => world.exchange(await allow({}), (await connect()).credentials),
+    ],
+  ];
+}
+
+function verifiers({ world, allow }: Connections): Table {
+  return [
+    [400, 'code_verifier_missing', 'a challenge without its verifier', async () => world.exchange(await allow(PKCE))],
+    [
+      400,
+      'code_verifier_wrong',
+      'a verifier of another challenge',
+      async () => world.exchange(await allow(PKCE), { code_verifier: `${VERIFIER}-not` }),
+    ],
+    [
+      400,
+      'code_verifier_unexpected',
+      'a verifier without a challenge',
+      async () => world.exchange(await allow({}), { code_verifier: VERIFIER }),
+    ],
+  ];
+}
+
+function ended(connections: Connections, dead: Dead): Provocation[] {
+  const { world } = connections;
+  const refreshOf = async ({ tokens, credentials }: Connected) => world.refresh(tokens.refresh_token, credentials);
+  return Object.entries(dead).map(([reason, end]) => ({
+    operation: 'token',
+    status: 400,
+    reason,
+    to: 'a refresh of a grant that ended so',
+    provoke: reason === 'app_deleted' ? () => refreshWhileDeleted(connections) : async () => refreshOf(await end()),
+  }));
+}
+
+/** A deleted app cannot even authenticate: it has to be deleted between that and the look at its grant. */
+async function refreshWhileDeleted({ world, connect }: Connections): Promise<Answer> {
+  return untilFound(async () => {
+    const { app, tokens, credentials } = await connect();
+    const [answer] = await takeTurns<Answer | undefined>(
+      world,
+      () => world.refresh(tokens.refresh_token, credentials),
+      async () => {
+        await deleteApp(world.storage().durable, app.id, world.clock());
+        return undefined;
+      },
+    );
+    return answer?.status === 400 ? answer : undefined;
+  });
+}
+
+/** These wind the clock, by a month in the end. */
+export function expiredTokenProvocations({ world, connect, allow }: Connections): Provocation[] {
+  return provocationsOf('token', [
+    [
+      400,
+      'code_expired',
+      'a code after ten minutes',
+      async () => {
+        const code = await allow({});
+        world.wind(10 * MINUTE);
+        return world.exchange(code);
+      },
+    ],
+    [
+      400,
+      'refresh_token_expired',
+      'a refresh token after thirty days',
+      async () => {
+        const { tokens, credentials } = await connect();
+        world.wind(30 * DAY + MINUTE);
+        return world.refresh(tokens.refresh_token, credentials);
+      },
+    ],
+  ]);
+}

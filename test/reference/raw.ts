@@ -1,0 +1,30 @@
+import { connect } from 'node:net';
+
+/** An answer to something that is not sound HTTP, read until the connection ends. */
+export interface RawAnswer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** Writes bytes to a host as they stand. What asks for no end of the connection has to do so itself. */
+export function write(origin: string, bytes: string): Promise<RawAnswer> {
+  const { hostname, port } = new URL(origin);
+  return new Promise((resolve, reject) => {
+    let received = '';
+    const socket = connect(Number(port), hostname, () => socket.write(bytes));
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.setTimeout(5000, () => socket.destroy(new Error('the host neither answers nor ends')));
+    socket.on('error', (error) => (received === '' ? reject(error) : undefined));
+    socket.on('close', () => resolve(read(received)));
+  });
+}
+
+function read(received: string): RawAnswer {
+  const [head = '', ...rest] = received.split('\r\n\r\n');
+  const [first = '', ...lines] = head.split('\r\n');
+  const headers = lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]);
+  return { status: Number(first.split(' ')[1] ?? 0), headers: new Headers(headers), text: rest.join('\r\n\r\n') };
+}

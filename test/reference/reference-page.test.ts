@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listOperations } from '../../src/web/reference/document.ts';
+import { newWorld } from '../support/world.ts';
+import { assertNone, fetchDocument } from './document.ts';
+
+const world = await newWorld();
+const document = await fetchDocument(world.api);
+const page = await fetch(`${world.api}/docs`);
+const text = await page.text();
+
+const all = (pattern: RegExp, within = text) => [...within.matchAll(pattern)].map(([, found = '']) => found);
+
+/** What the page shows of one operation, or of one shape. */
+function sectionOf(id: string): string {
+  const [, section] = new RegExp(`<section class="card" id="${id}">(.*?)</section>`, 's').exec(text) ?? [];
+  assert.ok(section, id);
+  return section;
+}
+
+test('the reference is a page', () => {
+  assert.equal(page.status, 200);
+  assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
+});
+
+for (const { operationId, method, path, summary, parameters = [], responses } of listOperations(document)) {
+  test(`the reference shows ${operationId}: its address, what it takes and every answer`, () => {
+    const section = sectionOf(operationId);
+
+    assert.ok(section.includes(`<h3>${summary}</h3>`));
+    assert.ok(section.includes(`<span class="method">${method}</span> <code>${path}</code>`));
+    assert.deepEqual(all(/<span class="status">(\d+)<\/span>/g, section), Object.keys(responses));
+    for (const { name } of parameters) assert.ok(section.includes(`<code>${name}</code>`), name);
+    assert.ok(text.includes(`<a href="#${operationId}">`), 'the contents lead to it');
+  });
+
+  test(`the reference shows every reason for which ${operationId} can refuse`, () => {
+    const section = sectionOf(operationId);
+    for (const [status, { content }] of Object.entries(responses)) {
+      for (const reason of content?.['application/json']?.schema.properties?.reason?.enum ?? []) {
+        assert.match(section, new RegExp(`href="/docs/errors/\\w+#${reason}"`), `${status} ${reason}`);
+      }
+    }
+  });
+}
+
+test('the reference shows every field of every body and of every shape', () => {
+  for (const { operationId, requestBody } of listOperations(document)) {
+    const { properties = {} } = requestBody?.content['application/json']?.schema ?? {};
+    for (const name of Object.keys(properties))
+      assert.ok(sectionOf(operationId).includes(`<code>${name}</code>`), name);
+  }
+  for (const [shape, { properties = {} }] of Object.entries(document.components.schemas)) {
+    for (const name of Object.keys(properties)) {
+      assert.ok(sectionOf(`shape-${shape}`).includes(`<code>${name}</code>`), `${shape} ${name}`);
+    }
+  }
+});
+
+test('the reference runs nothing and loads nothing from elsewhere', () => {
+  assert.doesNotMatch(text, /<script|<iframe|<style|<object|<embed|<base|<form|\son\w+=|javascript:|@import|url\(/i);
+  assertNone(
+    all(/(?:src|href|action|srcset|poster)="([^"]*)"/g).filter((address) => !/^(?:#|\/(?!\/))/.test(address)),
+    'These addresses lead elsewhere',
+  );
+  assert.match(
+    page.headers.get('content-security-policy') ?? '',
+    /^default-src 'none'; style-src 'self'; img-src 'self'/,
+  );
+});
+
+test('no address in its samples is that of a real host but the server’s own', () => {
+  const hosts = all(/https?:\/\/([^/"'`<>\s&]+)/g);
+  const own = new URL(world.api).host;
+
+  assert.ok(hosts.includes(own));
+  assertNone(
+    hosts.filter((host) => host !== own && !/^(?:(?:\w+\.)?example\.com|app\.example)$/.test(host)),
+    'These hosts are neither ours nor examples',
+  );
+});
+
+test('every link of the reference leads somewhere, and to a place that is there', async () => {
+  const pages = new Map([['', text]]);
+  for (const link of new Set(all(/<a [^>]*href="([^"]+)"/g))) {
+    const [path = '', place] = link.split('#');
+    if (!pages.has(path)) {
+      const answer = await fetch(world.api + path);
+      assert.equal(answer.status, 200, link);
+      pages.set(path, await answer.text());
+    }
+    if (place !== undefined) assert.match(pages.get(path) ?? '', new RegExp(` id="${place}"`), link);
+  }
+});
+
+test('no place of the reference has the name of another', () => {
+  const ids = all(/ id="([^"]+)"/g);
+
+  assert.equal(new Set(ids).size, ids.length);
+});

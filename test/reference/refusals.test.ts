@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { REASONS } from '../../src/oauth/reasons.ts';
+import { type Answer as DescribedAnswer, listOperations } from '../../src/web/reference/document.ts';
+import type { Answer } from '../support/client.ts';
+import { newReading } from '../support/described.ts';
+import { newWorld } from '../support/world.ts';
+import { fetchDocument } from './document.ts';
+import { bearerProvocations, expiredBearerProvocations } from './provocations/bearers.ts';
+import { bodyProvocations } from './provocations/bodies.ts';
+import { callbackProvocations } from './provocations/callbacks.ts';
+import { newConnections, newDeadGrants } from './provocations/dead-grants.ts';
+import { drainingProvocations, outageProvocations, SCARCE } from './provocations/outages.ts';
+import { type Provocation, provocationsOf, reasonOf, send } from './provocations/provocation.ts';
+import { expiredTokenProvocations, tokenProvocations } from './provocations/tokens.ts';
+
+const world = await newWorld();
+const document = await fetchDocument(world.api);
+const operations = listOperations(document);
+const assertDescribed = newReading(document);
+const connections = newConnections(world);
+const dead = newDeadGrants(connections);
+
+/** Every answer that has been given so far, as operation, status and reason, and as operation, status and error. */
+const given = { reasons: new Set<string>(), errors: new Set<string>() };
+/** Every error that has been told to a program so far, with its reason. */
+const told = new Set<string>();
+
+function answersWithoutRefusal(): Provocation[] {
+  const get = (path: string) => () => world.get(path);
+  const right = 'a request that is right';
+  const of = (operation: string, status: number, provoke: () => Promise<Answer>) =>
+    provocationsOf(operation, [[status, 'none', right, provoke]]);
+  const access = async () => (await connections.connect()).tokens.access_token;
+  return [
+    ...of('authorize', 303, () => send(world.authorizeUrl())),
+    ...provocationsOf('authorize', [
+      [400, 'page', 'an app that there is not', () => send(world.authorizeUrl({ client_id: 'x' }))],
+    ]),
+    ...of('token', 200, async () => world.exchange(await connections.allow({}))),
+    ...of('revoke', 200, async () => world.revoke(await access())),
+    ...of('introspect', 200, async () => world.introspect(await access())),
+    ...of('listInvoices', 200, async () => world.listInvoices(await access())),
+    ...of('listBusinesses', 200, async () =>
+      world.get('/api/v1/businesses', { authorization: `Bearer ${await access()}` }),
+    ),
+    ...of('metadata', 200, get('/.well-known/oauth-authorization-server')),
+    ...of('openapi', 200, get('/openapi.json')),
+    ...of('healthz', 200, get('/healthz')),
+    ...of('readyz', 200, get('/readyz')),
+  ];
+}
+
+/** Those that wind the clock, or take something away for good, come last. */
+const provocations = [
+  ...answersWithoutRefusal(),
+  ...bodyProvocations(world),
+  ...tokenProvocations(connections, dead),
+  ...bearerProvocations(connections, dead),
+  ...expiredBearerProvocations(connections),
+  ...expiredTokenProvocations(connections),
+  ...drainingProvocations(world),
+  ...outageProvocations(await newWorld(SCARCE)),
+];
+
+for (const { operation, status, reason, to, provoke } of provocations) {
+  test(`${operation} answers ${to} with ${status}, reason ${reason}`, async () => {
+    const asked = operations.find(({ operationId }) => operationId === operation);
+    assert.ok(asked);
+
+    const answer = await provoke();
+
+    const { error, error_uri } = answer.body;
+    assert.deepEqual([answer.status, reasonOf(answer)], [status, reason], JSON.stringify(answer.body));
+    given.reasons.add(`${operation} ${status} ${reason}`);
+    if (reason === 'page') return;
+    assertDescribed(asked, answer);
+    if (reason === 'none') return;
+    assert.ok(error_uri.endsWith(`/docs/errors/${error}#${reason}`), error_uri);
+    given.errors.add(`${operation} ${status} ${error}`);
+    told.add(`${error} ${reason}`);
+  });
+}
+
+/** What the document says can come under one status, by the name of a field. */
+function namesIn({ content }: DescribedAnswer, status: string, field: 'error' | 'reason'): string[] {
+  const properties = content?.['application/json']?.schema.properties;
+  if (Number(status) < 400) return field === 'reason' ? ['none'] : [];
+  if (!properties) return field === 'reason' ? ['page'] : [];
+  return properties[field]?.enum ?? [];
+}
+
+function listDescribed(field: 'error' | 'reason'): string[] {
+  return operations.flatMap(({ operationId, responses }) =>
+    Object.entries(responses).flatMap(([status, answer]) =>
+      namesIn(answer, status, field).map((name) => `${operationId} ${status} ${name}`),
+    ),
+  );
+}
+
+test('whatever the document says an operation can answer, it can be made to answer, reason by reason', () => {
+  assert.deepEqual([...given.reasons].sort(), listDescribed('reason').sort());
+});
+
+test('whatever error the document says an operation can give under a status, it can be made to give', () => {
+  assert.deepEqual([...given.errors].sort(), listDescribed('error').sort());
+});
+
+const callbackErrors = new Set<string>();
+
+for (const [error, reason, to, provoke] of callbackProvocations(world)) {
+  test(`the app hears ${error}, reason ${reason}, of ${to}, with the address of a page about it`, async () => {
+    const left = await provoke();
+    assert.ok(left);
+    const { searchParams: sent } = left;
+
+    const page = await fetch(sent.get('error_uri') ?? '');
+
+    assert.equal(sent.get('error'), error);
+    assert.equal(sent.get('error_uri'), `${world.api}/docs/errors/${error}#${reason}`);
+    assert.match(sent.get('error_description') ?? '', /\S/);
+    assert.equal(sent.get('iss'), world.api);
+    assert.equal(page.status, 200);
+    assert.match(await page.text(), new RegExp(` id="${reason}"`));
+    callbackErrors.add(error);
+    told.add(`${error} ${reason}`);
+  });
+}
+
+test('the errors that the document lists for the callback are those that an app can hear there', () => {
+  const described = operations.find(({ operationId }) => operationId === 'authorize')?.['x-callback-errors'] ?? [];
+
+  assert.deepEqual([...callbackErrors].sort(), described.toSorted());
+});
+
+const ANYWHERE: [status: number, error: string, reason: string, path: string, method: string][] = [
+  [404, 'not_found', 'not_found', '/api/v1/nowhere', 'GET'],
+  [405, 'invalid_request', 'method_not_allowed', '/api/v1/oauth/token', 'PUT'],
+  [400, 'invalid_request', 'request_unreadable', '/api/v1/%zz', 'GET'],
+];
+
+for (const [status, error, reason, path, method] of ANYWHERE) {
+  test(`an address that no operation has can be answered with ${status}, reason ${reason}`, async () => {
+    const answer = await send(world.api + path, { method });
+
+    assert.deepEqual([answer.status, answer.body.error, answer.body.reason], [status, error, reason]);
+    told.add(`${error} ${reason}`);
+  });
+}
+
+test('every reason of every error has been told to someone: none is a promise that nothing keeps', () => {
+  const all = Object.entries(REASONS).flatMap(([error, reasons]) => reasons.map((reason) => `${error} ${reason}`));
+
+  assert.deepEqual([...told].sort(), all.sort());
+});

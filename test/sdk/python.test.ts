@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { newWorld } from '../support/world.ts';
+import { type Facts, newControl } from './python/control.ts';
+import { HAS_PIP, LIBRARY, NO_PYTHON, runPython } from './python/interpreter.ts';
+
+const PYRIGHT = fileURLToPath(new URL('../../node_modules/pyright/index.js', import.meta.url));
+const INVOICES = 120;
+
+interface Outcome {
+  sentence: string;
+  trouble: string | null;
+  skipped: string | null;
+}
+
+const world = await newWorld();
+const facts = await furnish(world, INVOICES);
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+await reportPythonTests();
+
+test('the Python library has no error in strict type checking', { skip: NO_PYTHON }, () => {
+  const { status, stdout } = spawnSync(process.execPath, [PYRIGHT, '--project', LIBRARY], { encoding: 'utf8' });
+
+  assert.equal(status, 0, stdout);
+  assert.match(stdout, /^0 errors, 0 warnings/m);
+});
+
+test('its wheel builds without the network, installs, and works from anywhere', { skip: NO_PYTHON }, async () => {
+  const built = HAS_PIP
+    ? await runPython(['-m', 'pip', 'wheel', '--no-index', '--no-deps', '-w', folder, LIBRARY], folder)
+    : await runPython(['-c', `import build_backend; build_backend.build_wheel(${JSON.stringify(folder)})`], LIBRARY);
+  assert.equal(built.status, 0, built.stderr);
+  const [wheel = '', ...more] = readdirSync(folder).filter((name) => name.endsWith('.whl'));
+  assert.deepEqual([wheel, more], ['gatehouse_client-0.1.0-py3-none-any.whl', []]);
+
+  const target = join(folder, 'installed');
+  const install = HAS_PIP
+    ? ['-m', 'pip', 'install', '--no-index', '--no-deps', '--target', target, join(folder, wheel)]
+    : ['-m', 'zipfile', '-e', join(folder, wheel), target];
+  const installed = await runPython(install, folder);
+  assert.equal(installed.status, 0, installed.stderr);
+
+  const { access_token } = await world.connect();
+  writeFileSync(join(folder, 'program.py'), PROGRAM);
+  const env = { PYTHONPATH: target, BASE_URL: world.api, ACCESS_TOKEN: access_token };
+  const ran = await runPython(['-W', 'error', 'program.py'], folder, env);
+  assert.deepEqual(ran, { status: 0, stdout: `Acme ${INVOICES} True\n`, stderr: '' });
+});
+
+const PROGRAM = `
+import os
+import gatehouse_client
+from gatehouse_client import Api
+
+api = Api(base_url=os.environ["BASE_URL"], access_token=os.environ["ACCESS_TOKEN"])
+[business] = api.businesses()
+is_installed = gatehouse_client.__file__.startswith(os.environ["PYTHONPATH"])
+print(business.name, len(list(api.invoices(business.id))), is_installed)
+`;
+
+/** A world as the Python tests expect it: an app with a loopback address, and invoices enough for several pages. */
+async function furnish(place: Awaited<ReturnType<typeof newWorld>>, invoices: number): Promise<Facts> {
+  const redirectUris = ['http://127.0.0.1/callback'];
+  const app = await place.addApp({ name: 'Snake', ownerBusinessId: place.acme.id, redirectUris, requiresPkce: true });
+  for (let i = 1; i <= invoices; i += 1) {
+    place.wind(1);
+    const total = i === 1 ? '123456789012345678901234567890.90' : '1234.50';
+    await place.addInvoice(place.acme, { number: `INV-${i}`, total, status: i % 3 === 0 ? 'PAID' : 'SENT' });
+  }
+  return newControl(place, app);
+}
+
+/** Each test of the library's own shows as a test of ours. */
+async function reportPythonTests(): Promise<void> {
+  if (NO_PYTHON) return void test('the Python library', { skip: NO_PYTHON });
+  const limited = await furnish(await newWorld({ LIMIT_PER_GRANT: '2' }), 0);
+  const env = { PYTHONPATH: 'src', GATEHOUSE_WORLDS: JSON.stringify({ usual: facts, limited }) };
+  const { status, stdout, stderr } = await runPython(['-W', 'error', '-m', 'tests'], LIBRARY, env);
+  const outcomes: Outcome[] = stdout
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+
+  for (const { sentence, trouble, skipped } of outcomes) {
+    test(`in Python: ${sentence}`, { skip: skipped ?? false }, () => assert.ok(trouble === null, trouble ?? ''));
+  }
+  test('the tests of the Python library came to their end', () => {
+    assert.ok(outcomes.length > 50, `${outcomes.length} tests; ${stderr}`);
+    assert.deepEqual(
+      { status, stderr },
+      { status: outcomes.some(({ trouble }) => trouble !== null) ? 1 : 0, stderr: '' },
+    );
+  });
+}
