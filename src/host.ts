@@ -41,11 +41,13 @@ export function newHost(settings: Settings, publicUrl: string): FastifyInstance 
   const host = openHost(settings, publicUrl);
   host.decorate('routes', listRoutes(host));
   host.decorateReply('reason', undefined);
-  host.addHook('onRequest', async (request, reply) => guard(request, reply, publicUrl));
-  // The route, and not the address: that may hold whatever a stranger, or a careless app, put there.
-  host.addHook('onResponse', async ({ method, routeOptions, log }, { statusCode, reason, elapsedTime }) => {
-    log.info({ method, route: routeOptions.url ?? 'none', status: statusCode, reason, ms: Math.round(elapsedTime) });
+  host.addHook('onRequest', async (request, reply) => {
+    guard(request, reply, publicUrl);
+    requireHost(request);
   });
+  host.addHook('onResponse', async (request, reply) => logAnswer(request, reply));
+  // RFC 9110 §10.1.1 lets a server overlook an expectation that it does not know.
+  host.server.on('checkExpectation', (request, response) => host.server.emit('request', request, response));
   host.decorate('draining', false);
   host.addHook('onSend', async (_, reply) => {
     if (host.draining) reply.header('connection', 'close');
@@ -68,6 +70,8 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
       clientErrorHandler(this: FastifyInstance, error, socket) {
         refuseUnreadable(settings, error, socket, this.log);
       },
+      // Node would refuse by itself, without a word; `requireHost` says what is wrong.
+      http: { requireHostHeader: false },
       forceCloseConnections: 'idle',
       return503OnClosing: false,
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
@@ -75,6 +79,7 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
       frameworkErrors: (error, request, reply) => {
         guard(request as FastifyRequest, reply as FastifyReply, publicUrl);
         refuse(settings, error, request as FastifyRequest, reply as FastifyReply);
+        logAnswer(request as FastifyRequest, reply as FastifyReply);
       },
     });
   } catch (error) {
@@ -89,6 +94,18 @@ function guard(request: FastifyRequest, reply: FastifyReply, publicUrl: string):
   if (publicUrl.startsWith('https:')) {
     reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');
   }
+}
+
+/** RFC 9112 §3.2. */
+function requireHost({ headers, raw }: FastifyRequest): void {
+  if (headers.host !== undefined || raw.httpVersion === '1.0') return;
+  const description = 'Send the header Host.';
+  throw new ApiError({ status: 400, code: 'invalid_request', reason: 'request_unreadable', description });
+}
+
+/** The route, and not the address: that may hold whatever a stranger, or a careless app, put there. */
+function logAnswer({ method, routeOptions, log }: FastifyRequest, { statusCode, reason, elapsedTime }: FastifyReply) {
+  log.info({ method, route: routeOptions.url ?? 'none', status: statusCode, reason, ms: Math.round(elapsedTime) });
 }
 
 /**
@@ -121,26 +138,35 @@ export async function listen(host: FastifyInstance, { host: name, port }: Addres
   }
 }
 
-/** JSON as the contract has it, and forms as RFC 6749 has them; nothing else. */
+/** JSON as the contract has it, and forms as RFC 6749 has them; nothing else, and no name twice. */
 export function readJsonAndForms(host: FastifyInstance): void {
   const parseJson = host.getDefaultJsonParser('error', 'error');
-  readForms(host);
-  host.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
-    parseJson(request, text, (error, body) => done(error ?? findRepeated(text, body), body));
+  const asText = { parseAs: 'string', bodyLimit: BODY_LIMIT } as const;
+  host.removeAllContentTypeParsers();
+  host.addContentTypeParser<string>('application/json', asText, (request, text, done) => {
+    parseJson(request, text, (error, body) => done(error ?? (repeatsName(text, body) ? sentTwice() : null), body));
+  });
+  host.addContentTypeParser<string>('application/x-www-form-urlencoded', asText, (_, text, done) => {
+    const fields = [...new URLSearchParams(text)];
+    const body = Object.fromEntries(fields);
+    done(Object.keys(body).length < fields.length ? sentTwice() : null, body);
   });
 }
 
+/** Here a name may come several times: a form has lists. */
 export function readForms(host: FastifyInstance): void {
   host.removeAllContentTypeParsers();
   host.register(forms, { bodyLimit: BODY_LIMIT });
 }
 
 /** JSON lets the last of two equal names win. In an object of texts, every name and every value is one quoted text. */
-function findRepeated(text: string, body: unknown): Error | null {
+function repeatsName(text: string, body: unknown): boolean {
   const entries = Object.entries(body ?? {});
   const quoted = text.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
-  const isPlain = entries.every(([, value]) => typeof value === 'string');
-  if (!isPlain || quoted <= 2 * entries.length) return null;
+  return entries.every(([, value]) => typeof value === 'string') && quoted > 2 * entries.length;
+}
+
+function sentTwice(): ApiError {
   const description = 'A field was sent twice.';
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });
 }
@@ -148,7 +174,10 @@ function findRepeated(text: string, body: unknown): Error | null {
 /** The edge: every refusal that reaches it goes to a program or to a person, each in its own way. */
 function refuse(settings: Settings, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { baseUrl, platformName } = settings;
-  if (error instanceof CallbackError) return reply.redirect(errorLocation(error, baseUrl), 303);
+  if (error instanceof CallbackError) {
+    reply.reason = error.refusal.reason;
+    return reply.redirect(errorLocation(error, baseUrl), 303);
+  }
   if (error instanceof SignInNeeded) {
     return reply.redirect(`/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`, 303);
   }
@@ -222,7 +251,9 @@ function listRoutes(host: FastifyInstance): Routes {
   return routes;
 }
 
+/** At the authorize endpoint stands a person with a browser. */
 function isForPrograms(request: FastifyRequest): boolean {
+  if (pathOf(request) === '/api/v1/oauth/authorize') return false;
   return /^\/(api|\.well-known|healthz|readyz|openapi\.json)(\/|$)/.test(pathOf(request));
 }
 

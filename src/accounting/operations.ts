@@ -5,7 +5,10 @@ import { BUSINESS, BUSINESS_HEADER, INVOICE, INVOICE_QUERY } from './schemas.ts'
 
 const TAGS = ['Business API'];
 const CHALLENGE = { 'www-authenticate': Type.String({ description: 'RFC 6750 §3.', examples: ['Bearer'] }) };
-const UNCACHED = { 'x-request-id': REQUEST_ID, 'cache-control': Type.Literal('no-store') };
+const UNCACHED = {
+  'x-request-id': REQUEST_ID,
+  'cache-control': Type.Literal('no-store', { description: 'No cache may keep the answer.' }),
+};
 
 const NOT_AUTHENTICATED = describeRefusals(
   { unauthorized: REASONS.unauthorized, invalid_token: REASONS.invalid_token },
@@ -70,7 +73,7 @@ export const invoicesOperation = {
       },
     },
     400: describeRefusals(
-      { invalid_request: ['business_id_malformed', 'value_not_allowed', 'token_in_address'] },
+      { invalid_request: ['business_id_malformed', 'value_not_allowed', 'field_repeated', 'token_in_address'] },
       CHALLENGE,
     ),
     401: NOT_AUTHENTICATED,

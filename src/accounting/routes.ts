@@ -43,38 +43,34 @@ export function mountAccounting(host: FastifyInstance, parts: BearerParts & { is
 type Sent = { [name in keyof InvoiceQuery]?: unknown };
 
 interface Page {
-  status?: string;
-  after?: string;
+  status: string | undefined;
+  after: string | undefined;
   limit: number;
 }
 
-/** Empty counts as absent; a parameter that comes twice arrives as a list, and is refused. */
+/** Empty counts as absent. */
 function readPage(query: Sent): Page {
-  const { status, cursor, limit } = { ...query };
-  const page: Page = { limit: USUAL };
-  if (isSent(status)) {
-    if (typeof status !== 'string' || !STATUSES.includes(status)) throw refuse('status', STATUSES.join(', '));
-    page.status = status;
-  }
-  if (isSent(limit)) {
-    if (typeof limit !== 'string' || !/^\d{1,3}$/.test(limit)) throw refuse('limit', `1 to ${MOST}`);
-    page.limit = Number(limit);
-    if (page.limit < 1 || page.limit > MOST) throw refuse('limit', `1 to ${MOST}`);
-  }
-  if (isSent(cursor)) {
-    if (typeof cursor !== 'string' || !isId(cursor))
-      throw refuse('cursor', 'as the Link header of the last page gave it');
-    page.after = cursor;
-  }
-  return page;
+  const [status, limit, cursor] = [textOf(query, 'status'), textOf(query, 'limit'), textOf(query, 'cursor')];
+  if (status !== undefined && !STATUSES.includes(status)) throw refuse(`status is one of ${STATUSES.join(', ')}.`);
+  if (limit !== undefined && !isLimit(limit)) throw refuse(`limit is 1 to ${MOST}.`);
+  if (cursor !== undefined && !isId(cursor)) throw refuse('cursor is as the Link header of the last page gave it.');
+  return { status, after: cursor, limit: Number(limit ?? USUAL) };
 }
 
-function isSent(value: unknown): boolean {
-  return value !== undefined && value !== '';
+/** A parameter that comes twice arrives as a list. */
+function textOf(query: Sent, name: keyof Sent): string | undefined {
+  const value = query[name];
+  if (value === undefined || value === '') return undefined;
+  if (typeof value === 'string') return value;
+  const description = `${name} was sent more than once.`;
+  throw new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });
 }
 
-function refuse(name: string, values: string): ApiError {
-  const description = `Send ${name} at most once: ${values}.`;
+function isLimit(text: string): boolean {
+  return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MOST;
+}
+
+function refuse(description: string): ApiError {
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'value_not_allowed', description });
 }
 

@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox';
+import { oneOf } from '../oauth/schemas.ts';
 import { STATUSES } from './invoices.ts';
 
 export const MOST = 200;
 export const USUAL = 50;
 
-const STATUS = Type.Enum(STATUSES, { description: 'How far the invoice has come.' });
+const STATUS = oneOf(STATUSES, 'How far the invoice has come.');
 
 export const INVOICE = Type.Object(
   {
@@ -31,7 +32,7 @@ export const BUSINESS = Type.Object(
 );
 
 export const INVOICE_QUERY = Type.Object({
-  status: Type.Optional(Type.Enum(STATUSES, { description: 'Only invoices that have come this far.' })),
+  status: Type.Optional(oneOf(STATUSES, 'Only invoices that have come this far.')),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST, default: USUAL, description: 'How many to a page.' })),
   cursor: Type.Optional(
     Type.String({ format: 'uuid', description: 'Where the next page starts: from the `Link` header of this one.' }),

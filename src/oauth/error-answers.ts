@@ -67,7 +67,7 @@ interface Violation {
 /** What the HTTP layer refuses before any of our code sees it. */
 function describeUnreadable(error: unknown): Description {
   const { statusCode = 500, validation } = error as { statusCode?: number; validation?: Violation[] };
-  if (statusCode >= 500 && !validation && !(error instanceof SyntaxError)) {
+  if (statusCode >= 500 && !validation) {
     const description = 'Something went wrong here. It has been logged; x-request-id names it.';
     return { status: 500, code: 'server_error', reason: 'server_error', description };
   }
@@ -91,10 +91,15 @@ function describeUnreadableRequest(error: unknown, status: number, validation?: 
     const description = 'Send application/json or application/x-www-form-urlencoded.';
     return { status, reason: 'content_type_unsupported', description } as const;
   }
-  if (error instanceof SyntaxError) {
+  if (isUnreadableBody(error)) {
     return { status: 400, reason: 'body_malformed', description: 'The body is not valid JSON.' } as const;
   }
   return { status, reason: 'request_unreadable', description: 'The request cannot be read.' } as const;
+}
+
+/** Fastify names its errors; these are the ones about what stands in a body. */
+function isUnreadableBody(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('FST_ERR_CTP_');
 }
 
 /** RFC 6750 §3. With no parameters it is bare: nothing was presented, so nothing was wrong with it. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
+import { serverMetadata } from './metadata.ts';
 import { REASONS } from './reasons.ts';
-import { ANYWHERE_WITH_A_BODY, BROKEN, describeRefusals, REQUEST_ID, UNREADABLE_BODY } from './refusal-schemas.ts';
+import { ANYWHERE_WITH_A_BODY, describeRefusals, REQUEST_ID, RETRY_AFTER, UNREADABLE_BODY } from './refusal-schemas.ts';
 import {
   AUTHORIZE_QUERY,
   INTROSPECTION,
@@ -18,8 +19,8 @@ const BODIES = ['application/json', 'application/x-www-form-urlencoded'];
 /** Headers of an answer that no cache may keep (RFC 6749 §5.1). */
 const UNCACHED = {
   'x-request-id': REQUEST_ID,
-  'cache-control': Type.Literal('no-store'),
-  pragma: Type.Literal('no-cache'),
+  'cache-control': Type.Literal('no-store', { description: 'No cache may keep the answer.' }),
+  pragma: Type.Literal('no-cache', { description: 'The same, for old caches.' }),
 };
 
 const BY_THE_APP = [{ basic: [] }, {}];
@@ -46,12 +47,9 @@ export const authorizeOperation = {
       description: 'On to the consent pages; or, if something is wrong with the request, back to the app with `error`.',
       headers: { 'x-request-id': REQUEST_ID, location: Type.String({ format: 'uri', description: 'Where to go.' }) },
     },
-    400: {
-      description: 'A page for people: the app is unknown or disabled, or the address is not one of its own.',
-      headers: { 'x-request-id': REQUEST_ID },
-      content: { 'text/html': { schema: Type.String() } },
-    },
-    ...BROKEN,
+    400: page('The app is unknown or disabled, or the address is not one of its own.'),
+    500: page('Something failed here that should not have.'),
+    503: page('The database cannot be reached.'),
   },
   'x-callback-errors': [
     'invalid_request',
@@ -151,13 +149,22 @@ export const metadataOperation = {
     200: {
       description: 'The server’s metadata.',
       headers: { 'x-request-id': REQUEST_ID },
-      content: { 'application/json': { schema: { $ref: 'Metadata#' } } },
+      content: {
+        'application/json': { schema: { $ref: 'Metadata#' }, example: serverMetadata('https://api.example.com') },
+      },
     },
   },
 };
 
 /** The shapes that have a name of their own in the reference. */
 export const NAMED_SCHEMAS = [TOKENS, INTROSPECTION, METADATA];
+
+/** Where a browser stands, a person reads. */
+function page(meaning: string) {
+  const headers = { 'x-request-id': REQUEST_ID, 'retry-after': RETRY_AFTER };
+  const example = '<!doctype html>…';
+  return { description: `A page: ${meaning}`, headers, content: { 'text/html': { schema: Type.String(), example } } };
+}
 
 function describeAnswer(description: string, name: string, example: object) {
   const schema = { $ref: `${name}#` };

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { type ErrorCode, errorUri, REASONS, type ReasonOf } from './reasons.ts';
+import { oneOf } from './schemas.ts';
 
 /** The errors that an operation can give under one status, and under each the reasons that it can have there. */
 export type Refusals = { [Code in ErrorCode]?: readonly ReasonOf<Code>[] };
@@ -11,21 +12,23 @@ export const REQUEST_ID = Type.String({
   format: 'uuid',
   description: 'Names this request in the server’s logs. Quote it when you ask for help.',
 });
-const RETRY_AFTER = Type.Integer({ description: 'How many seconds to wait before trying again.' });
+export const RETRY_AFTER = Type.Integer({ description: 'How many seconds to wait before trying again.' });
 
-const EXAMPLES: { [Code in ErrorCode]?: [ReasonOf<Code>, string] } = {
-  invalid_request: ['field_missing', 'code is missing.'],
-  invalid_client: ['credentials_wrong', 'No app has this client_id and client_secret.'],
-  invalid_grant: [
-    'code_expired',
-    'This code has expired: codes last 10 minutes. Start again at the authorize endpoint.',
-  ],
-  unauthorized: ['token_missing', 'Send the access token: Authorization: Bearer <access token>.'],
-  invalid_token: ['access_token_expired', 'This access token has expired: it lasts one hour. Use the refresh token.'],
-  insufficient_scope: ['insufficient_scope', 'This needs the scope read:invoices.'],
-  too_many_requests: ['too_many_requests', 'Too many attempts. Try again in 12 s.'],
-  server_error: ['server_error', 'Something went wrong here. It has been logged; x-request-id names it.'],
-  temporarily_unavailable: ['temporarily_unavailable', 'The database is not available. Try again in a moment.'],
+/** What is said, in the examples of the reference, for some of the reasons. */
+const SENTENCES: Record<string, string> = {
+  access_token_expired: 'This access token has expired: it lasts one hour. Use the refresh token.',
+  body_too_large: 'The body is over 64 KiB.',
+  business_id_malformed: 'Send the header x-business-id once, with the UUID of the business.',
+  code_expired: 'This code has expired: codes last 10 minutes. Start again at the authorize endpoint.',
+  content_type_unsupported: 'Send application/json or application/x-www-form-urlencoded.',
+  credentials_wrong: 'No app has this client_id and client_secret. Copy both from the app’s page.',
+  field_missing: 'token is missing.',
+  insufficient_scope: 'This needs the scope read:invoices, which the user has not allowed for this token.',
+  server_error: 'Something went wrong here. It has been logged; x-request-id names it.',
+  temporarily_unavailable: 'The database is not available. Try again in a moment.',
+  token_in_address: 'Send the access token in the Authorization header only, not in the address.',
+  token_missing: 'Send the access token: Authorization: Bearer <access token>.',
+  too_many_requests: 'Too many attempts. Try again in 12 s.',
 };
 
 /** How one or several errors are described, for the place of a status in a route's schema. */
@@ -33,15 +36,15 @@ export function describeRefusals(refusals: Refusals, headers: Record<string, obj
   const codes = Object.keys(refusals) as ErrorCode[];
   const reasons = [...new Set(Object.values(refusals).flat())];
   const schema = Type.Object({
-    error: Type.Enum(codes, { description: 'What kind of thing went wrong, in the words of the standards.' }),
+    error: oneOf(codes, 'What kind of thing went wrong, in the words of the standards.'),
     error_description: Type.String({ description: 'What it was this time, and what to do about it.' }),
     error_uri: Type.String({ format: 'uri', description: 'A page that explains the error, opened at its reason.' }),
-    reason: Type.Enum(reasons, { description: 'Which thing went wrong: a stable name for programs.' }),
+    reason: oneOf(reasons, 'Which thing went wrong: a stable name for programs.'),
   });
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
     headers: { 'x-request-id': REQUEST_ID, ...headers },
-    content: { 'application/json': { schema, example: exampleOf(codes[0] ?? 'server_error') } },
+    content: { 'application/json': { schema, example: exampleOf(refusals) } },
   };
 }
 
@@ -64,11 +67,12 @@ export const ANYWHERE_WITH_A_BODY = {
   ...ANYWHERE,
 };
 
-function exampleOf(error: ErrorCode) {
-  const [reason, description] = EXAMPLES[error] ?? [REASONS[error][0], ''];
+function exampleOf(refusals: Refusals) {
+  const [[error = '', reasons = []] = []] = Object.entries(refusals);
+  const reason = reasons.find((name) => SENTENCES[name]) ?? '';
   return {
     error,
-    error_description: description,
+    error_description: SENTENCES[reason] ?? '',
     error_uri: errorUri('https://api.example.com', error, reason),
     reason,
   };

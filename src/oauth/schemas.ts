@@ -7,6 +7,10 @@ import { SCOPES } from './scopes.ts';
  */
 const text = (description: string, example?: string) =>
   Type.String({ description, ...(example !== undefined && { examples: [example] }) });
+/** One of a few words. It says that it is text, for those who generate clients. */
+export const oneOf = <const Words extends string[]>(words: Words, description: string) =>
+  Type.Enum(words, { type: 'string', description });
+
 const optional = (description: string, example?: string) => Type.Optional(text(description, example));
 
 /** Every field is text, sent once: a list, a number or null is refused before anything looks at it. Unknown names pass. */
@@ -57,7 +61,7 @@ export type TokenRequest = Static<typeof TOKEN_REQUEST>;
 export const TOKENS = Type.Object(
   {
     access_token: text('Goes into `Authorization: Bearer …`. Lives 1 hour.', 'gat_…'),
-    token_type: Type.Literal('bearer'),
+    token_type: Type.Literal('bearer', { description: 'Always the same.' }),
     expires_in: Type.Integer({ description: 'Seconds until the access token expires.', examples: [3600] }),
     refresh_token: text('Lives 30 days, and is replaced whenever it is used.', 'grt_…'),
     scope: text('The scopes that were granted, separated by single spaces.', 'read:invoices'),
@@ -96,7 +100,7 @@ export const INTROSPECTION = Type.Object(
     active: Type.Boolean({ description: 'Whether the token works at this moment. If not, nothing else is said.' }),
     scope: optional('The scopes, separated by single spaces.', 'read:invoices'),
     client_id: id('The app that holds the token.'),
-    token_type: Type.Optional(Type.Enum(['bearer', 'refresh_token'], { description: 'Which of the two it is.' })),
+    token_type: Type.Optional(oneOf(['bearer', 'refresh_token'], 'Which of the two it is.')),
     exp: seconds('When it expires, in seconds since 1970.'),
     iat: seconds('When it was issued, in seconds since 1970.'),
     sub: id('The user who allowed it.'),
@@ -147,9 +151,7 @@ export const AUTHORIZE_QUERY = Type.Object({
   ),
   state: text('A value that your app cannot guess twice. It comes back byte for byte.', 'aP3kW9…'),
   prompt: Type.Optional(
-    Type.Enum(['none', 'login'], {
-      description: '`none` never shows a page; `login` asks for the password even if there is a session.',
-    }),
+    oneOf(['none', 'login'], '`none` never shows a page; `login` asks for the password even if there is a session.'),
   ),
   code_challenge: Type.Optional(
     Type.String({

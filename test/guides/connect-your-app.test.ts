@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decide } from '../clients/visitor.ts';
+import { HAS_PIP, NO_PYTHON } from '../sdk/python/interpreter.ts';
 import { newDesk, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
-import { missingPython } from '../support/python.ts';
 import { newWorld, type World } from '../support/world.ts';
 
 const guide = openGuide('connect-your-app');
@@ -51,7 +51,9 @@ test('the TypeScript of the guide is a working app', async () => {
   program.stop();
 });
 
-test('the Python of the guide is a working app', { skip: missingPython({ pip: true }) }, async () => {
+test('the Python of the guide is a working app', {
+  skip: NO_PYTHON || (HAS_PIP ? false : 'python3 has no pip'),
+}, async () => {
   const source = guide.take('With Python', 'python');
   await desk.bash(guide.take('With Python', 'sh'), { env }).ends();
   desk.save('app.py', source);

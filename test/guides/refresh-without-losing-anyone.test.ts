@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
+import { NO_PYTHON } from '../sdk/python/interpreter.ts';
 import { newDesk, openGuide } from '../support/guides.ts';
-import { missingPython } from '../support/python.ts';
 import { newWorld } from '../support/world.ts';
 
 const guide = openGuide('refresh-without-losing-anyone');
@@ -27,7 +27,7 @@ test('the TypeScript of the guide refreshes, stores before it uses, and says why
   await assertRefreshes(['node', 'refresh.ts'], file, ({ refreshToken }) => refreshToken);
 });
 
-test('the Python of the guide does the same', { skip: missingPython() }, async () => {
+test('the Python of the guide does the same', { skip: NO_PYTHON }, async () => {
   desk.save('refresh.py', guide.take('In Python', 'python'));
   const tokens = await world.connect({}, browser);
   const file = 'python.json';

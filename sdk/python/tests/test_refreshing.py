@@ -146,3 +146,13 @@ class Refreshing(ConnectedCase):
         self.assertEqual(errors[0].request_id, errors[2].request_id)
         self.assertEqual(self.relay.paths, [BUSINESSES, TOKEN])
         self.assertEqual(self.saved, [])
+
+    def test_an_app_that_was_disabled_goes_on_with_the_same_tokens_once_it_is_enabled(self) -> None:
+        api = self.api(self.world.connect())
+        self.world.disable_app()
+        self.addCleanup(self.world.enable_app)
+        self.assertEqual(self.failure_of(api.businesses).reason, "app_disabled")
+
+        self.world.enable_app()
+
+        self.assertEqual(len(api.businesses()), 1)

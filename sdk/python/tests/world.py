@@ -48,6 +48,12 @@ class World:
     def disconnect(self) -> None:
         self._ask("disconnect")
 
+    def disable_app(self) -> None:
+        self._ask("disable-app")
+
+    def enable_app(self) -> None:
+        self._ask("enable-app")
+
     def wind(self, seconds: int) -> None:
         self._ask("wind", seconds=seconds)
 

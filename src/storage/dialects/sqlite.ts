@@ -40,7 +40,8 @@ export function openSqlite(path: string): Storage {
     },
     atomically: (work) => durable.transaction().execute(work),
     async check() {
-      await sql`select 1`.execute(durable);
+      // It has to look into the file: a bare `select 1` would not notice that it is locked or gone.
+      await sql`select 1 from sqlite_schema limit 1`.execute(durable);
     },
     async close() {
       await lock.take();

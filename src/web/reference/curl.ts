@@ -13,7 +13,7 @@ function start({ servers }: Document, { path, method, parameters = [], security 
   const query = required
     .filter(({ in: place }) => place === 'query')
     .map(({ name, schema, example }) => {
-      return `${name}=${encodeURIComponent(String(schema.const ?? example ?? ''))}`;
+      return `${name}=${encodeURIComponent(String(schema.enum?.[0] ?? example ?? ''))}`;
     });
   const url = `${servers[0]?.url}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   const headers = required

@@ -6,6 +6,7 @@ import { describedBy, openToBrowsers, shareWithAnyOrigin } from '../../oauth/rou
 import { SCOPES } from '../../oauth/scopes.ts';
 
 const PATH = '/openapi.json';
+const EXAMPLE = { openapi: '3.1.0', info: { title: 'The API', version: 'v1' }, paths: {} };
 
 interface Parts {
   platformName: string;
@@ -70,7 +71,9 @@ export function mountOpenApi(host: FastifyInstance): void {
       200: {
         description: 'The document.',
         headers: { 'x-request-id': REQUEST_ID },
-        content: { 'application/json': { schema: Type.Unsafe({ type: 'object', additionalProperties: true }) } },
+        content: {
+          'application/json': { schema: Type.Unsafe({ type: 'object', additionalProperties: true }), example: EXAMPLE },
+        },
       },
     },
   };
@@ -78,7 +81,7 @@ export function mountOpenApi(host: FastifyInstance): void {
   openToBrowsers(host, PATH);
 }
 
-const OK = Type.Object({ status: Type.Literal('ok') });
+const OK = Type.Object({ status: Type.Literal('ok', { description: 'It is.' }) });
 
 /** Asked by whatever watches over the process. */
 export function describeCheck(operationId: string, summary: string, refusals: Record<number, object> = {}) {

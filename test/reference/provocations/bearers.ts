@@ -81,6 +81,7 @@ function invoiceProvocations({ world, allow }: Connections, living: () => Promis
     [400, 'value_not_allowed', 'a status that there is not', () => list({}, '?status=LOST')],
     [400, 'value_not_allowed', 'a limit of nothing', () => list({}, '?limit=0')],
     [400, 'value_not_allowed', 'a cursor that is none', () => list({}, '?cursor=x')],
+    [400, 'field_repeated', 'a limit that comes twice', () => list({}, '?limit=1&limit=1')],
     [403, 'business_mismatch', 'another business', () => list({ 'x-business-id': elsewhere })],
     [403, 'insufficient_scope', 'a token for contacts', async () => world.listInvoices(await contacts())],
   ]);

@@ -39,7 +39,10 @@ function rightRequests(world: World) {
 export function outageProvocations(world: World): Provocation[] {
   const { tokens, counted, stored } = rightRequests(world);
   const each = (asks: Record<string, Ask>, status: number, reason: string, to: string, around: (ask: Ask) => Ask) =>
-    Object.entries(asks).flatMap(([name, ask]) => provocationsOf(name, [[status, reason, to, around(ask)]]));
+    Object.entries(asks).flatMap(([name, ask]) =>
+      // Whoever is at the authorize endpoint is a person, and sees a page.
+      provocationsOf(name, [[status, name === 'authorize' ? 'page' : reason, to, around(ask)]]),
+    );
   const checked = { ...stored, readyz: () => world.get('/readyz') };
   const lock = (ask: Ask) => async () => {
     await tokens();
@@ -51,7 +54,7 @@ export function outageProvocations(world: World): Provocation[] {
   };
   return [
     ...each(counted, 429, 'too_many_requests', 'one request too many', (ask) => ask),
-    ...each(stored, 503, 'temporarily_unavailable', 'a request while the database is locked', lock),
+    ...each(checked, 503, 'temporarily_unavailable', 'a request while the database is locked', lock),
     ...each(checked, 500, 'server_error', 'a request when the database has been closed', close),
   ];
 }

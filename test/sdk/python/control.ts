@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { after } from 'node:test';
+import { disableApp, enableApp } from '../../../src/apps/apps.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD, type RegisteredApp } from '../../support/people.ts';
 import type { World } from '../../support/world.ts';
@@ -29,6 +30,14 @@ export async function newControl(world: World, app: RegisteredApp): Promise<Fact
     'visit-signed-out': async ({ url = '' }) => ({ callback: (await world.browse().open(url)).leftTo?.href }),
     disconnect: async () => {
       await ada.submit(await ada.open(CONNECTED_APPS), `${CONNECTED_APPS}/disconnect`);
+      return {};
+    },
+    'disable-app': async () => {
+      await disableApp(world.storage().durable, app.id, world.clock());
+      return {};
+    },
+    'enable-app': async () => {
+      await enableApp(world.storage().durable, app.id);
       return {};
     },
     wind: async ({ seconds }) => {

@@ -14,6 +14,9 @@ from gatehouse_client.tokens import Tokens
 
 _EARLY = 60.0
 
+# Whoever stopped the app or the user can undo it, and then the same refresh token works again.
+_UNDOABLE = ("app_disabled", "app_closed", "user_disabled")
+
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
@@ -139,7 +142,7 @@ class TokenKeeper:
         try:
             return self._refresh(token)
         except GatehouseError as error:
-            if error.code == "invalid_grant":
+            if error.code == "invalid_grant" and error.reason not in _UNDOABLE:
                 self._dead = token, _fresh(error)
             raise
 
