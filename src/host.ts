@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import forms from '@fastify/formbody';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -9,6 +8,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import { BODY_LIMIT } from './bodies.ts';
 import { type Address, SettingRefused, type Settings } from './config.ts';
 import { SECOND, systemClock } from './lib/clock.ts';
 import { newId } from './lib/ids.ts';
@@ -20,7 +20,6 @@ import { errorPage } from './web/error-page.ts';
 import { sendPage } from './web/layout.ts';
 import { notFound, PageRefused, SignInNeeded } from './web/refusals.ts';
 
-const BODY_LIMIT = 64 * 1024;
 const FINISH_WITHIN = 5 * SECOND;
 const UNREADABLE: Record<string, number> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
@@ -136,39 +135,6 @@ export async function listen(host: FastifyInstance, { host: name, port }: Addres
     const reason = error instanceof Error && 'code' in error ? error.code : error;
     throw new SettingRefused(`Cannot listen on ${name}:${port} (${reason}). Set ${setting} to another address.`);
   }
-}
-
-/** JSON as the contract has it, and forms as RFC 6749 has them; nothing else, and no name twice. */
-export function readJsonAndForms(host: FastifyInstance): void {
-  const parseJson = host.getDefaultJsonParser('error', 'error');
-  const asText = { parseAs: 'string', bodyLimit: BODY_LIMIT } as const;
-  host.removeAllContentTypeParsers();
-  host.addContentTypeParser<string>('application/json', asText, (request, text, done) => {
-    parseJson(request, text, (error, body) => done(error ?? (repeatsName(text, body) ? sentTwice() : null), body));
-  });
-  host.addContentTypeParser<string>('application/x-www-form-urlencoded', asText, (_, text, done) => {
-    const fields = [...new URLSearchParams(text)];
-    const body = Object.fromEntries(fields);
-    done(Object.keys(body).length < fields.length ? sentTwice() : null, body);
-  });
-}
-
-/** Here a name may come several times: a form has lists. */
-export function readForms(host: FastifyInstance): void {
-  host.removeAllContentTypeParsers();
-  host.register(forms, { bodyLimit: BODY_LIMIT });
-}
-
-/** JSON lets the last of two equal names win. In an object of texts, every name and every value is one quoted text. */
-function repeatsName(text: string, body: unknown): boolean {
-  const entries = Object.entries(body ?? {});
-  const quoted = text.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
-  return entries.every(([, value]) => typeof value === 'string') && quoted > 2 * entries.length;
-}
-
-function sentTwice(): ApiError {
-  const description = 'A field was sent twice.';
-  return new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });
 }
 
 /** The edge: every refusal that reaches it goes to a program or to a person, each in its own way. */

@@ -1,9 +1,10 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance } from 'fastify';
 import { mountAccounting } from './accounting/routes.ts';
+import { readForms, readJsonAndForms } from './bodies.ts';
 import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
-import { drain, finish, listen, newHost, type Routes, readForms, readJsonAndForms } from './host.ts';
+import { drain, finish, listen, newHost, type Routes } from './host.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { openKeyring } from './lib/keyring.ts';
 import { newRateLimit } from './lib/rate-limit.ts';

@@ -1,7 +1,6 @@
-import { type DemoApp, startDemoApp } from '../../demo/app.ts';
+import type { DemoApp } from '../../demo/app.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
-import { startServer } from '../server.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from './demo-data.ts';
@@ -18,6 +17,7 @@ export const demoCommand: Command = {
     if (settings.baseUrl.startsWith('https:')) {
       throw new SettingRefused('BASE_URL is public, and the demo is for a machine of your own. Use: gatehouse serve');
     }
+    const { startServer } = await import('../server.ts');
     const server = await startServer(settings);
     const apps: { close(): Promise<void> }[] = [];
     try {
@@ -45,6 +45,7 @@ async function prepareApps(storage: Storage, settings: Settings) {
 
 async function startApp(app: DemoApp) {
   try {
+    const { startDemoApp } = await import('../../demo/app.ts');
     return await startDemoApp(app);
   } catch {
     throw new SettingRefused(

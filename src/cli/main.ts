@@ -32,7 +32,7 @@ async function main(args: string[]): Promise<number> {
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));
   const words = firstOption === -1 ? args : args.slice(0, firstOption);
   const command = COMMANDS.find(({ name }) => name === words.join(' '));
-  if (!command && words.length === 0 && (args.length === 0 || args.includes('--help'))) {
+  if (words[0] === 'help' || args.length === 0 || (words.length === 0 && args.includes('--help'))) {
     console.log(overview(COMMANDS));
     return 0;
   }

@@ -1,7 +1,7 @@
 import { findUserByEmail } from '../accounts/users.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { SECOND } from '../lib/clock.ts';
-import { type RunningServer, startServer } from '../server.ts';
+import type { RunningServer } from '../server.ts';
 import type { Command } from './command.ts';
 import { DEMO_USERS } from './demo-data.ts';
 
@@ -14,6 +14,8 @@ export const serveCommand: Command = {
   options: {},
   async run(_, env) {
     const settings = readSettings(env);
+    // Only those who serve wait for what it takes to load.
+    const { startServer } = await import('../server.ts');
     const server = await startServer(settings);
     try {
       await refuseDemoData(server, settings);

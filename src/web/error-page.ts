@@ -24,7 +24,7 @@ export function errorPage(
       title,
       platformName,
       width: 'narrow',
-      body: html`<div class="card"><h1>${title}</h1>${body}<p class="muted small">If you ask for help, quote <code>${requestId}</code>.</p></div>`,
+      body: html`<div class="card"><h1>${title}</h1>${body}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
     },
   };
 }

@@ -5,7 +5,8 @@ import { databaseUrl, TEMPLATE } from '../support/engines.ts';
 import { type Node, startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 
-const ROUNDS = 200;
+/** `TEST_ROUNDS=200` is the long form. */
+const ROUNDS = Number(process.env.TEST_ROUNDS ?? 40);
 const WAYS = 50;
 
 const postgres = await startPostgres();
@@ -58,9 +59,9 @@ test(`${WAYS} refreshes of one token on three nodes give one and the same pair, 
   }
 });
 
-test('a token revoked through one node is refused by the others at the very next call, 1,000 times of 1,000', async () => {
+test(`a token revoked through one node is refused by the others at the very next call, ${5 * ROUNDS} times`, async () => {
   let tokens = await connect();
-  for (let round = 0; round < 1000; round++) {
+  for (let round = 0; round < 5 * ROUNDS; round++) {
     tokens = (await first.refresh(tokens.refresh_token, credentials)).body;
 
     const { access_token } = tokens;
