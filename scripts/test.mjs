@@ -1,7 +1,8 @@
 // `npm test`: everything, and what speaks HTTP on both databases.
 // `npm test -- test/oauth` runs a part of it, on PostgreSQL if TEST_DATABASE_URL names a server and on SQLite if not.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
 const HTTP_SUITE = findTests(['test/accounting', 'test/accounts', 'test/clients', 'test/oauth', 'test/web']);
@@ -9,10 +10,14 @@ const HTTP_SUITE = findTests(['test/accounting', 'test/accounts', 'test/clients'
 const BODIES_SUITE = ['token-exchange', 'refresh', 'revoke', 'pkce', 'app-authentication', 'dead-grants'].map(
   (name) => `test/oauth/${name}.test.ts`,
 );
+const APART = ['--test-concurrency=4'];
+/** Most of what such a file takes is loading the server, so all of them share one process. */
+const TOGETHER = ['--test-isolation=none'];
+
 const places = process.argv.slice(2);
 const { TEST_DATABASE_URL: given, ...env } = process.env;
 
-process.exitCode = places.length > 0 ? run('', findTests(places), process.env) : await runAll();
+process.exitCode = places.length > 0 ? await run('', findTests(places), APART, process.env) : await runAll();
 
 async function runAll() {
   // The longest first, so that the rest fills the time beside them.
@@ -20,19 +25,24 @@ async function runAll() {
     (file) => !HTTP_SUITE.includes(file),
   );
   const failures = [
-    run('What needs only one database, or several servers:', others, env),
-    run('What speaks HTTP, on SQLite:', HTTP_SUITE, env),
-    run('The token and revoke endpoints, with forms:', BODIES_SUITE, { ...env, TEST_BODIES: 'form' }),
-    await runOnPostgres(),
+    await run('What needs only one database, or several servers:', others, APART, env),
+    ...(await Promise.all([runOnSqlite(), runOnPostgres()])),
   ];
   return failures.some((status) => status !== 0) ? 1 : 0;
+}
+
+async function runOnSqlite() {
+  const usual = await run('What speaks HTTP, on SQLite:', HTTP_SUITE, TOGETHER, env);
+  const forms = { ...env, TEST_BODIES: 'form' };
+  return usual || run('The token and revoke endpoints, with forms:', BODIES_SUITE, TOGETHER, forms);
 }
 
 async function runOnPostgres() {
   const postgres = given ? { url: given, remove: async () => {} } : await startPostgres();
   try {
     await makeTemplate(postgres.url);
-    return run('What speaks HTTP, on PostgreSQL:', HTTP_SUITE, { ...env, TEST_DATABASE_URL: postgres.url });
+    const variables = { ...env, TEST_DATABASE_URL: postgres.url };
+    return await run('What speaks HTTP, on PostgreSQL:', HTTP_SUITE, TOGETHER, variables);
   } finally {
     await postgres.remove();
   }
@@ -42,10 +52,19 @@ function findTests(folders) {
   return folders.flatMap((place) => (place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.test.ts`).sort()));
 }
 
-function run(title, files, variables) {
-  if (title) console.log(`\n${title}`);
-  const options = ['--test', '--test-concurrency=4', ...files];
-  // Each file is a process of its own; what one has compiled, the next need not.
-  const env = { NODE_COMPILE_CACHE: 'node_modules/.cache/gatehouse', ...variables };
-  return spawnSync(process.execPath, options, { stdio: 'inherit', env }).status ?? 1;
+/** Two may run at once: each says at its end what it has to say. The first one, or a part, is watched as it goes. */
+async function run(title, files, options, variables) {
+  const isWatched = options === APART;
+  if (title && isWatched) console.log(`\n${title}`);
+  // What one process has compiled, the next need not.
+  const cached = { NODE_COMPILE_CACHE: 'node_modules/.cache/gatehouse', ...variables };
+  const child = spawn(process.execPath, ['--test', ...options, ...files], {
+    stdio: ['inherit', isWatched ? 'inherit' : 'pipe', 'inherit'],
+    env: cached,
+  });
+  const ended = new Promise((resolve) => child.once('close', (status) => resolve(status ?? 1)));
+  const said = child.stdout ? await text(child.stdout) : '';
+  const status = await ended;
+  if (!isWatched) console.log(`\n${title}\n${said}`);
+  return status;
 }
