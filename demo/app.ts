@@ -34,14 +34,15 @@ export async function startDemoApp({ look, connection, scope, port }: DemoApp): 
   const server = fastify({ forceCloseConnections: true });
   await server.register(cookies);
   await server.register(forms);
-  const parts = { look, app: createApp(connection), scope, visitorOf: rememberVisitors(look.id) };
+  const parts = { look, app: createApp(connection), scope, visitors: rememberVisitors(look.id) };
+  server.addHook('onRequest', async (_, reply) => void reply.headers(HEADERS));
   mountHome(server, parts);
   mountConnect(server, parts);
   mountTokens(server, parts);
   server.setErrorHandler((error, request, reply) => {
-    const isRefused = error instanceof GatehouseError && error.status !== undefined && error.status < 500;
-    // Tokens that Gatehouse will not take any more are of no use; after any other failure they still are.
-    if (isRefused) forget(parts.visitorOf(request, reply));
+    // A grant that has ended does not come back; after any other failure the tokens are still good.
+    const hasEnded = error instanceof GatehouseError && error.code === 'invalid_grant';
+    if (hasEnded) forget(parts.visitors.of(request, reply));
     const message = error instanceof GatehouseError ? error.message : 'Something went wrong in the app. Try again.';
     return show(reply.code(502), troublePage(look, message));
   });
@@ -53,12 +54,20 @@ interface Parts {
   look: Look;
   app: App;
   scope: string;
-  visitorOf(request: FastifyRequest, reply: FastifyReply): Visitor;
+  visitors: ReturnType<typeof rememberVisitors>;
 }
 
-function mountHome(server: FastifyInstance, { look, visitorOf }: Parts): void {
+/** The pages show what is someone's own: no cache keeps them, nobody frames them, and they run nothing. */
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+};
+
+function mountHome(server: FastifyInstance, { look, visitors }: Parts): void {
   server.get('/', async (request, reply) => {
-    const visitor = visitorOf(request, reply);
+    const visitor = visitors.of(request, reply);
     const { api } = visitor;
     const [business] = (await api?.businesses()) ?? [];
     if (!api || !business || !visitor.tokens) return show(reply, welcomePage(look));
@@ -68,20 +77,21 @@ function mountHome(server: FastifyInstance, { look, visitorOf }: Parts): void {
   });
 }
 
-function mountConnect(server: FastifyInstance, { look, app, scope, visitorOf }: Parts): void {
+function mountConnect(server: FastifyInstance, { look, app, scope, visitors }: Parts): void {
   server.get('/connect', async (request, reply) => {
     const { url, ...pending } = await app.beginAuthorization({ scopes: [scope] });
-    visitorOf(request, reply).pending = pending;
+    visitors.of(request, reply).pending = pending;
     return reply.redirect(url, 303);
   });
 
   server.get('/callback', async (request, reply) => {
-    const visitor = visitorOf(request, reply);
+    const visitor = visitors.of(request, reply);
     const { pending } = visitor;
     delete visitor.pending;
     if (!pending) return show(reply.code(400), troublePage(look, 'This browser has not asked to connect. Start here.'));
     try {
-      keep(app, visitor, await app.finishAuthorization(request.url, pending));
+      const tokens = await app.finishAuthorization(request.url, pending);
+      keep(app, visitors.renew(request, reply), tokens);
     } catch (error) {
       if (!(error instanceof GatehouseError) || error.code !== 'access_denied') throw error;
       return show(reply, troublePage(look, `Nothing was shared. ${error.description}`));
@@ -90,17 +100,17 @@ function mountConnect(server: FastifyInstance, { look, app, scope, visitorOf }: 
   });
 }
 
-function mountTokens(server: FastifyInstance, { app, visitorOf }: Parts): void {
+function mountTokens(server: FastifyInstance, { app, visitors }: Parts): void {
   // The library refreshes by itself in time; this button is here to see it happen.
   server.post('/refresh', async (request, reply) => {
-    const visitor = visitorOf(request, reply);
+    const visitor = visitors.of(request, reply);
     const refreshes = visitor.refreshes + 1;
     if (visitor.tokens) keep(app, visitor, await app.refresh(visitor.tokens.refreshToken), refreshes);
     return reply.redirect('/', 303);
   });
 
   server.post('/disconnect', async (request, reply) => {
-    const visitor = visitorOf(request, reply);
+    const visitor = visitors.of(request, reply);
     if (visitor.tokens) await app.revoke(visitor.tokens.refreshToken);
     forget(visitor);
     return reply.redirect('/', 303);
@@ -122,15 +132,21 @@ function forget(visitor: Visitor): void {
 }
 
 /** In memory: a demo app forgets everyone when it stops. */
-function rememberVisitors(cookie: string): Parts['visitorOf'] {
+function rememberVisitors(cookie: string) {
   const visitors = new Map<string, Visitor>();
-  return (request, reply) => {
-    const known = visitors.get(request.cookies[cookie] ?? '');
-    if (known) return known;
+  function welcome(reply: FastifyReply): Visitor {
     const [id, visitor] = [randomBytes(16).toString('base64url'), { refreshes: 0 }];
     visitors.set(id, visitor);
     reply.setCookie(cookie, id, { path: '/', httpOnly: true, sameSite: 'lax' });
     return visitor;
+  }
+  return {
+    of: (request: FastifyRequest, reply: FastifyReply) => visitors.get(request.cookies[cookie] ?? '') ?? welcome(reply),
+    /** Whoever connects gets a new cookie: the old one may have been put there by someone else. */
+    renew(request: FastifyRequest, reply: FastifyReply): Visitor {
+      visitors.delete(request.cookies[cookie] ?? '');
+      return welcome(reply);
+    },
   };
 }
 

@@ -33,7 +33,7 @@ interface Connected {
 export function connectedPage(look: Look, { business, invoices, tokens, refreshes }: Connected): Html {
   return page(
     look,
-    html`<p class="lead">Invoices of ${business.name}</p>
+    html`<p class="lead">The newest invoices of ${business.name}</p>
 <div class="scroll"><table><thead><tr><th>Number</th><th>Status</th><th class="amount">Total</th></tr></thead><tbody>
 ${invoices.map(({ number, status, total, currency }) => html`<tr><td>${number}</td><td>${status}</td><td class="amount">${total} ${currency}</td></tr>`)}
 </tbody></table></div>

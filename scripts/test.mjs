@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
 const HTTP_SUITE = findTests(['test/accounting', 'test/accounts', 'test/clients', 'test/oauth', 'test/web']);
@@ -13,6 +14,8 @@ const BODIES_SUITE = ['token-exchange', 'refresh', 'revoke', 'pkce', 'app-authen
 const APART = ['--test-concurrency=4'];
 /** Most of what such a file takes is loading the server, so all of them share one process. */
 const TOGETHER = ['--test-isolation=none'];
+
+const CACHE = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
 const places = process.argv.slice(2);
 const { TEST_DATABASE_URL: given, ...env } = process.env;
@@ -57,7 +60,7 @@ async function run(title, files, options, variables) {
   const isWatched = options === APART;
   if (title && isWatched) console.log(`\n${title}`);
   // What one process has compiled, the next need not.
-  const cached = { NODE_COMPILE_CACHE: 'node_modules/.cache/gatehouse', ...variables };
+  const cached = { NODE_COMPILE_CACHE: CACHE, ...variables };
   const child = spawn(process.execPath, ['--test', ...options, ...files], {
     stdio: ['inherit', isWatched ? 'inherit' : 'pipe', 'inherit'],
     env: cached,

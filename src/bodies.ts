@@ -4,7 +4,7 @@ import { ApiError } from './oauth/errors.ts';
 
 export const BODY_LIMIT = 64 * 1024;
 
-/** JSON as the contract has it, and forms as RFC 6749 has them; nothing else, and no name twice. */
+/** JSON as the API reference has it, and forms as RFC 6749 has them; nothing else, and no name twice. */
 export function readJsonAndForms(host: FastifyInstance): void {
   const parseJson = host.getDefaultJsonParser('error', 'error');
   const asText = { parseAs: 'string', bodyLimit: BODY_LIMIT } as const;
@@ -27,7 +27,8 @@ export function readForms(host: FastifyInstance): void {
 
 /** JSON lets the last of two equal names win. In an object of texts, every name and every value is one quoted text. */
 function repeatsName(text: string, body: unknown): boolean {
-  const entries = Object.entries(body ?? {});
+  if (typeof body !== 'object' || body === null) return false;
+  const entries = Object.entries(body);
   const quoted = text.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
   return entries.every(([, value]) => typeof value === 'string') && quoted > 2 * entries.length;
 }

@@ -41,7 +41,7 @@ export function newHost(settings: Settings, publicUrl: string): FastifyInstance 
   host.decorate('routes', listRoutes(host));
   host.decorateReply('reason', undefined);
   host.addHook('onRequest', async (request, reply) => {
-    guard(request, reply, publicUrl);
+    addUsualHeaders(request, reply, publicUrl);
     requireHost(request);
   });
   host.addHook('onResponse', async (request, reply) => logAnswer(request, reply));
@@ -52,7 +52,7 @@ export function newHost(settings: Settings, publicUrl: string): FastifyInstance 
     if (host.draining) reply.header('connection', 'close');
   });
   host.setErrorHandler((error, request, reply) => refuse(settings, error, request, reply));
-  host.setNotFoundHandler((request, reply) => refuse(settings, missing(request, reply), request, reply));
+  host.setNotFoundHandler((request, reply) => refuse(settings, findWrong(request, reply), request, reply));
   host.register(mountAssets);
   return host;
 }
@@ -76,7 +76,7 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
       // What cannot even be routed meets no hook.
       frameworkErrors: (error, request, reply) => {
-        guard(request as FastifyRequest, reply as FastifyReply, publicUrl);
+        addUsualHeaders(request as FastifyRequest, reply as FastifyReply, publicUrl);
         refuse(settings, error, request as FastifyRequest, reply as FastifyReply);
         logAnswer(request as FastifyRequest, reply as FastifyReply);
       },
@@ -87,7 +87,7 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
 }
 
 /** What every answer carries. The request's id also stands in every line that is logged about it. */
-function guard(request: FastifyRequest, reply: FastifyReply, publicUrl: string): void {
+function addUsualHeaders(request: FastifyRequest, reply: FastifyReply, publicUrl: string): void {
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   if (publicUrl.startsWith('https:')) {
@@ -177,7 +177,7 @@ function refuseUnreadable(
     'content-length': Buffer.byteLength(text),
     connection: 'close',
   };
-  log.info({ requestId, route: 'none', status });
+  log.info({ requestId, route: 'none', status, reason: body.reason });
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   if (socket.writable) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${text}`);
   socket.destroy();
@@ -188,7 +188,7 @@ function newRequestId(): string {
 }
 
 /** A known address asked in the wrong way says which ways it has. */
-function missing(request: FastifyRequest, reply: FastifyReply): Error {
+function findWrong(request: FastifyRequest, reply: FastifyReply): Error {
   const path = pathOf(request);
   const isApi = isForPrograms(request);
   const methods = [...(request.server.routes.get(path) ?? [])];
@@ -198,7 +198,7 @@ function missing(request: FastifyRequest, reply: FastifyReply): Error {
     return isApi ? new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description }) : notFound();
   }
   reply.header('allow', methods.join(', '));
-  const description = `Use ${methods.join(' or ')} here.`;
+  const description = `This address takes ${methods.join(', ')}.`;
   return isApi
     ? new ApiError({ status: 405, code: 'invalid_request', reason: 'method_not_allowed', description })
     : new PageRefused(405, 'Not possible', description);

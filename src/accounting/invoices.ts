@@ -5,7 +5,7 @@ import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { formatAmount, readAmount } from './amounts.ts';
 
-/** As the contract shows it to apps. */
+/** As apps see it. */
 export interface Invoice {
   id: string;
   number: string;

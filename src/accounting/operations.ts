@@ -1,14 +1,10 @@
 import { Type } from 'typebox';
 import { REASONS } from '../oauth/reasons.ts';
-import { ANYWHERE, describeRefusals, REQUEST_ID } from '../oauth/refusal-schemas.ts';
+import { ANYWHERE, describeRefusals, UNCACHED } from '../oauth/refusal-schemas.ts';
 import { BUSINESS, BUSINESS_HEADER, INVOICE, INVOICE_QUERY } from './schemas.ts';
 
 const TAGS = ['Business API'];
 const CHALLENGE = { 'www-authenticate': Type.String({ description: 'RFC 6750 §3.', examples: ['Bearer'] }) };
-const UNCACHED = {
-  'x-request-id': REQUEST_ID,
-  'cache-control': Type.Literal('no-store', { description: 'No cache may keep the answer.' }),
-};
 
 const NOT_AUTHENTICATED = describeRefusals(
   { unauthorized: REASONS.unauthorized, invalid_token: REASONS.invalid_token },

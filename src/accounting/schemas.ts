@@ -13,7 +13,7 @@ export const INVOICE = Type.Object(
     number: Type.String({ description: 'What people call it.', examples: ['INV-2001'] }),
     status: STATUS,
     total: Type.String({
-      pattern: '^-?\\d+\\.\\d{2}$',
+      pattern: '^\\d+\\.\\d{2}$',
       description: 'The amount, exact at any size, with two decimals.',
       examples: ['1234.50'],
     }),

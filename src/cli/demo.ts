@@ -44,10 +44,11 @@ async function prepareApps(storage: Storage, settings: Settings) {
 }
 
 async function startApp(app: DemoApp) {
+  const { startDemoApp } = await import('../../demo/app.ts');
   try {
-    const { startDemoApp } = await import('../../demo/app.ts');
     return await startDemoApp(app);
-  } catch {
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
     throw new SettingRefused(
       `The demo app cannot listen on port ${app.port}. Set CONSENT_URL to another port: the demo apps use the next two.`,
     );
@@ -93,7 +94,7 @@ Gatehouse is running. Open the first address and click Connect.
   http://127.0.0.1:${third}   Ledgerly, a third-party app: sign in, allow, see the invoices
   http://127.0.0.1:${first}   Workbench, a first-party app: no consent screen
   ${consentUrl}   the web host: connected apps, developer settings, account
-  ${baseUrl}   the API
+  ${baseUrl}   the API, described at /docs
 
 Sign in with the password "${DEMO_PASSWORD}" as
   ${owner.email.padEnd(24)} owner of Harbour Coffee

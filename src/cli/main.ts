@@ -29,10 +29,11 @@ process.umask(0o077);
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
+  if (args[0] === 'help') return main([...args.slice(1), '--help']);
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));
   const words = firstOption === -1 ? args : args.slice(0, firstOption);
   const command = COMMANDS.find(({ name }) => name === words.join(' '));
-  if (words[0] === 'help' || args.length === 0 || (words.length === 0 && args.includes('--help'))) {
+  if (args.length === 0 || (words.length === 0 && args.includes('--help'))) {
     console.log(overview(COMMANDS));
     return 0;
   }

@@ -12,6 +12,7 @@ export function errorLocation({ callback, refusal }: CallbackError, issuer: stri
     error: code,
     error_description: inErrorCharacters(message),
     error_uri: errorUri(issuer, code, reason),
+    reason,
   });
   return locationOf(callback, answer, issuer);
 }

@@ -65,7 +65,7 @@ interface Refusal<Code extends ErrorCode> {
   challenge?: Record<string, string>;
 }
 
-/** A refusal to someone who calls the business API (RFC 6750 §3). */
+/** A refusal to any other program: who calls the business API (RFC 6750 §3), or sends what cannot be read. */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly refusal: Refusal<Code>;
 

@@ -1,9 +1,18 @@
 import { Type } from 'typebox';
 import { serverMetadata } from './metadata.ts';
 import { REASONS } from './reasons.ts';
-import { ANYWHERE_WITH_A_BODY, describeRefusals, REQUEST_ID, RETRY_AFTER, UNREADABLE_BODY } from './refusal-schemas.ts';
+import {
+  ANYWHERE_WITH_A_BODY,
+  describeRefusals,
+  ERROR,
+  REQUEST_ID,
+  RETRY_AFTER,
+  UNCACHED,
+  UNREADABLE_BODY,
+} from './refusal-schemas.ts';
 import {
   AUTHORIZE_QUERY,
+  EXAMPLE_APP,
   INTROSPECTION,
   INTROSPECTION_REQUEST,
   METADATA,
@@ -16,10 +25,9 @@ import {
 const TAGS = ['Authorization'];
 const BODIES = ['application/json', 'application/x-www-form-urlencoded'];
 
-/** Headers of an answer that no cache may keep (RFC 6749 §5.1). */
-const UNCACHED = {
-  'x-request-id': REQUEST_ID,
-  'cache-control': Type.Literal('no-store', { description: 'No cache may keep the answer.' }),
+/** RFC 6749 §5.1. */
+const UNCACHED_OLD_AND_NEW = {
+  ...UNCACHED,
   pragma: Type.Literal('no-cache', { description: 'The same, for old caches.' }),
 };
 
@@ -28,16 +36,16 @@ const REFUSED_APP = describeRefusals(
   { invalid_client: REASONS.invalid_client },
   { 'www-authenticate': Type.String({ description: 'Sent where HTTP Basic was used.' }) },
 );
-const POSSIBLY_TWICE = [...UNREADABLE_BODY, 'credentials_sent_twice'] as const;
+const UNREADABLE_REQUEST = [...UNREADABLE_BODY, 'credentials_sent_twice'] as const;
 
 export const authorizeOperation = {
   operationId: 'authorize',
   tags: TAGS,
   summary: 'Send a user to sign in and decide',
   description:
-    'Redirect the user’s browser here; it is no address for a program to fetch. A sound request goes on to the sign-in and ' +
+    'Redirect the user’s browser here, rather than fetch it. A sound request goes on to the sign-in and ' +
     'consent pages, whose host may move at any time, and ends at the `redirect_uri` with `code`, `state` and `iss`, or with ' +
-    '`error`, `error_description`, `error_uri`, `state` and `iss`. A parameter that is sent twice is an error, an empty ' +
+    '`error`, `error_description`, `error_uri`, `reason`, `state` and `iss`. A parameter that is sent twice is an error, an empty ' +
     'one counts as absent, an unknown one is ignored.',
   security: [],
   querystring: AUTHORIZE_QUERY,
@@ -49,7 +57,7 @@ export const authorizeOperation = {
     },
     400: page('The app is unknown or disabled, or the address is not one of its own.'),
     500: page('Something failed here that should not have.'),
-    503: page('The database cannot be reached.'),
+    503: page('The database cannot be reached.', { 'retry-after': RETRY_AFTER }),
   },
   'x-callback-errors': [
     'invalid_request',
@@ -68,7 +76,8 @@ export const tokenOperation = {
   description:
     'Both grant types answer with the same five fields. A code that comes twice revokes what it first gave, so never repeat ' +
     'an exchange whose answer was lost. A refresh may be repeated: for 30 seconds a used refresh token gets the same pair ' +
-    'again, byte for byte. After that it is taken for stolen, and the grant ends.',
+    'again, byte for byte (unless the operator has chosen another time). After that it is taken for stolen, and the grant ' +
+    'ends. The app proves itself with its credentials, in the body or by HTTP Basic.',
   security: BY_THE_APP,
   consumes: BODIES,
   body: TOKEN_REQUEST,
@@ -82,7 +91,7 @@ export const tokenOperation = {
     }),
     400: describeRefusals({
       invalid_grant: REASONS.invalid_grant,
-      invalid_request: POSSIBLY_TWICE,
+      invalid_request: UNREADABLE_REQUEST,
       unsupported_grant_type: REASONS.unsupported_grant_type,
       invalid_scope: ['scope_not_allowed'],
     }),
@@ -104,10 +113,10 @@ export const revokeOperation = {
   response: {
     200: {
       description: 'The token does not work, or not any more.',
-      headers: UNCACHED,
+      headers: UNCACHED_OLD_AND_NEW,
       content: { 'application/json': { schema: NOTHING, example: {} } },
     },
-    400: describeRefusals({ invalid_request: POSSIBLY_TWICE }),
+    400: describeRefusals({ invalid_request: UNREADABLE_REQUEST }),
     401: REFUSED_APP,
     ...ANYWHERE_WITH_A_BODY,
   },
@@ -117,7 +126,9 @@ export const introspectOperation = {
   operationId: 'introspect',
   tags: TAGS,
   summary: 'Ask what a token is worth',
-  description: 'An app learns of its own tokens only (RFC 7662). Whatever else is sent answers `{"active":false}`.',
+  description:
+    'An app learns of its own tokens only (RFC 7662), and proves itself with its credentials, in the body or by HTTP Basic. ' +
+    'Whatever else is sent answers `{"active":false}`.',
   security: BY_THE_APP,
   consumes: BODIES,
   body: INTROSPECTION_REQUEST,
@@ -125,7 +136,7 @@ export const introspectOperation = {
     200: describeAnswer('What the token is worth at this moment.', 'Introspection', {
       active: true,
       scope: 'read:invoices',
-      client_id: '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10',
+      client_id: EXAMPLE_APP,
       token_type: 'bearer',
       exp: 1893459600,
       iat: 1893456000,
@@ -133,7 +144,7 @@ export const introspectOperation = {
       iss: 'https://api.example.com',
       business_id: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f',
     }),
-    400: describeRefusals({ invalid_request: POSSIBLY_TWICE }),
+    400: describeRefusals({ invalid_request: UNREADABLE_REQUEST }),
     401: REFUSED_APP,
     ...ANYWHERE_WITH_A_BODY,
   },
@@ -157,16 +168,16 @@ export const metadataOperation = {
 };
 
 /** The shapes that have a name of their own in the reference. */
-export const NAMED_SCHEMAS = [TOKENS, INTROSPECTION, METADATA];
+export const NAMED_SCHEMAS = [TOKENS, INTROSPECTION, METADATA, ERROR];
 
 /** Where a browser stands, a person reads. */
-function page(meaning: string) {
-  const headers = { 'x-request-id': REQUEST_ID, 'retry-after': RETRY_AFTER };
+function page(meaning: string, more: Record<string, object> = {}) {
+  const headers = { 'x-request-id': REQUEST_ID, ...more };
   const example = '<!doctype html>…';
   return { description: `A page: ${meaning}`, headers, content: { 'text/html': { schema: Type.String(), example } } };
 }
 
 function describeAnswer(description: string, name: string, example: object) {
   const schema = { $ref: `${name}#` };
-  return { description, headers: UNCACHED, content: { 'application/json': { schema, example } } };
+  return { description, headers: UNCACHED_OLD_AND_NEW, content: { 'application/json': { schema, example } } };
 }

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { type ErrorCode, errorUri, REASONS, type ReasonOf } from './reasons.ts';
-import { oneOf } from './schemas.ts';
 
 /** The errors that an operation can give under one status, and under each the reasons that it can have there. */
 export type Refusals = { [Code in ErrorCode]?: readonly ReasonOf<Code>[] };
@@ -12,6 +11,12 @@ export const REQUEST_ID = Type.String({
   format: 'uuid',
   description: 'Names this request in the server’s logs. Quote it when you ask for help.',
 });
+/** Headers of an answer that no cache may keep. */
+export const UNCACHED = {
+  'x-request-id': REQUEST_ID,
+  'cache-control': Type.Literal('no-store', { description: 'No cache may keep the answer.' }),
+};
+
 export const RETRY_AFTER = Type.Integer({ description: 'How many seconds to wait before trying again.' });
 
 /** What is said, in the examples of the reference, for some of the reasons. */
@@ -21,7 +26,8 @@ const SENTENCES: Record<string, string> = {
   business_id_malformed: 'Send the header x-business-id once, with the UUID of the business.',
   code_expired: 'This code has expired: codes last 10 minutes. Start again at the authorize endpoint.',
   content_type_unsupported: 'Send application/json or application/x-www-form-urlencoded.',
-  credentials_wrong: 'No app has this client_id and client_secret. Copy both from the app’s page.',
+  credentials_wrong:
+    "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",
   field_missing: 'token is missing.',
   insufficient_scope: 'This needs the scope read:invoices, which the user has not allowed for this token.',
   server_error: 'Something went wrong here. It has been logged; x-request-id names it.',
@@ -31,20 +37,25 @@ const SENTENCES: Record<string, string> = {
   too_many_requests: 'Too many attempts. Try again in 12 s.',
 };
 
-/** How one or several errors are described, for the place of a status in a route's schema. */
-export function describeRefusals(refusals: Refusals, headers: Record<string, object> = {}) {
-  const codes = Object.keys(refusals) as ErrorCode[];
-  const reasons = [...new Set(Object.values(refusals).flat())];
-  const schema = Type.Object({
-    error: oneOf(codes, 'What kind of thing went wrong, in the words of the standards.'),
+/** Any refusal. Its names are open: more may be added, so none are listed here but where they can occur. */
+export const ERROR = Type.Object(
+  {
+    error: Type.String({ description: 'What kind of thing went wrong, in the words of the standards.' }),
     error_description: Type.String({ description: 'What it was this time, and what to do about it.' }),
     error_uri: Type.String({ format: 'uri', description: 'A page that explains the error, opened at its reason.' }),
-    reason: oneOf(reasons, 'Which thing went wrong: a stable name for programs.'),
-  });
+    reason: Type.String({ description: 'Which thing went wrong: a stable name for programs.' }),
+  },
+  { $id: 'Error', description: 'Every refusal has these four fields.' },
+);
+
+/** How one or several errors are described, for the place of a status in a route's schema. */
+export function describeRefusals(refusals: Refusals, headers: Record<string, object> = {}) {
+  const codes = Object.keys(refusals);
+  const media = { schema: { $ref: 'Error#' }, example: exampleOf(refusals), 'x-reasons': refusals };
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
     headers: { 'x-request-id': REQUEST_ID, ...headers },
-    content: { 'application/json': { schema, example: exampleOf(refusals) } },
+    content: { 'application/json': media },
   };
 }
 

@@ -59,7 +59,7 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
 interface Endpoint<Fields> {
   path: string;
   schema: object;
-  answer(parts: TokenParts, fields: Fields, credentials: PresentedCredentials, now: number): Promise<object>;
+  answer(parts: TokenParts, fields: Partial<Fields>, credentials: PresentedCredentials, now: number): Promise<object>;
 }
 
 type Credentials = Partial<Record<'client_id' | 'client_secret', string>>;
@@ -72,7 +72,7 @@ function mountEndpoint<Fields extends Credentials>(
   host.post<{ Body: Fields }>(`/api/v1/oauth/${path}`, { schema }, async (request, reply) => {
     // RFC 6749 §5.1: neither tokens nor what is said about them may be kept by a cache.
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
-    const fields = withoutEmpty(request.body as Fields) as Fields;
+    const fields = withoutEmpty(request.body as Fields);
     return answer(parts, fields, credentialsOf(request, fields), parts.clock());
   });
 }

@@ -1,10 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { SCOPES } from './scopes.ts';
 
-/**
- * What goes over the wire. The same schema refuses a field of the wrong type, is the only source of the names that the
- * endpoints can read, decides which fields leave the server, and becomes the API reference.
- */
+// What goes over the wire. The same schema refuses a field of the wrong type, is the only source of the names that the
+// endpoints can read, decides which fields leave the server, and becomes the API reference.
+
 const text = (description: string, example?: string) =>
   Type.String({ description, ...(example !== undefined && { examples: [example] }) });
 /** One of a few words. It says that it is text, for those who generate clients. */
@@ -16,7 +15,7 @@ const optional = (description: string, example?: string) => Type.Optional(text(d
 /** Every field is text, sent once: a list, a number or null is refused before anything looks at it. Unknown names pass. */
 const fields = { additionalProperties: Type.String() };
 
-const EXAMPLE_APP = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
+export const EXAMPLE_APP = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
 
 const CREDENTIALS = {
   client_id: optional('The app. Left out where HTTP Basic carries it.', EXAMPLE_APP),
@@ -141,7 +140,8 @@ export const AUTHORIZE_QUERY = Type.Object({
     Type.String({
       format: 'uri',
       description:
-        'Where the user comes back to: a registered address, to the letter. Required unless the app has exactly one.',
+        'Where the user comes back to: a registered address, to the letter; only the port of `127.0.0.1` and `[::1]` may ' +
+        'differ. Required unless the app has exactly one.',
       examples: ['https://app.example/callback'],
     }),
   ),
@@ -149,7 +149,10 @@ export const AUTHORIZE_QUERY = Type.Object({
     `Names separated by spaces, all of them allowed for the app: ${SCOPES.map(({ name }) => `\`${name}\``).join(', ')}.`,
     'read:invoices',
   ),
-  state: text('A value that your app cannot guess twice. It comes back byte for byte.', 'aP3kW9…'),
+  state: text(
+    'Random, and new each time: how your app knows its own request. It comes back byte for byte.',
+    'aP3kW9xQ',
+  ),
   prompt: Type.Optional(
     oneOf(['none', 'login'], '`none` never shows a page; `login` asks for the password even if there is a session.'),
   ),

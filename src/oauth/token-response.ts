@@ -4,7 +4,7 @@ import { type Grant, REFRESH_LIFETIME } from './grants.ts';
 import { formatScopes, type ScopeMask } from './scopes.ts';
 import { sealToken } from './tokens.ts';
 
-/** Exactly the five fields of RFC 6749 §5.1 that the contract names, for both grant types. */
+/** Exactly the five fields of RFC 6749 §5.1 that the API reference names, for both grant types. */
 export interface TokenResponse {
   access_token: string;
   token_type: 'bearer';

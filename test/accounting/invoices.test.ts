@@ -28,7 +28,7 @@ async function addMany(business: Business, count: number, status: string) {
 const numbers = ({ body }: { body: { number: string }[] }) => body.map(({ number }) => number);
 const nextOf = ({ headers }: { headers: Headers }) => /^<([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
 
-test('an invoice has exactly the fields of the contract', async () => {
+test('an invoice has exactly the fields of the reference', async () => {
   const { business, list } = await newBooks();
   const { id } = await world.addInvoice(business, { number: 'INV-7', total: '1234.50', customerId: 'contact-9' });
 

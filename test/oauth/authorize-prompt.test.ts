@@ -32,7 +32,7 @@ test('prompt=none without a session answers login_required and shows nothing [A1
 
   assert.equal(answer.status, 303);
   const { error_description, error_uri, ...rest } = told(answer.leftTo?.href);
-  assert.deepEqual(rest, { error: 'login_required', state: 'state-1', iss: world.api });
+  assert.deepEqual(rest, { error: 'login_required', reason: 'login_required', state: 'state-1', iss: world.api });
   assert.equal(error_uri, `${world.api}/docs/errors/login_required#login_required`);
   assert.ok(error_description);
 });

@@ -91,7 +91,7 @@ for (const [fault, changes, error, reason] of FAULTS) {
 
     assert.equal(status, 303);
     const { error_description, error_uri, ...rest } = told(location);
-    assert.deepEqual(rest, { error, state: 'state-1', iss: world.api });
+    assert.deepEqual(rest, { error, reason, state: 'state-1', iss: world.api });
     assert.equal(error_uri, `${world.api}/docs/errors/${error}#${reason}`);
     assert.match(error_description ?? '', /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
     assert.ok(location?.startsWith('https://ledger.example/callback?error='));

@@ -25,6 +25,9 @@ const dead = newDeadGrants(connections);
 const given = { reasons: new Set<string>(), errors: new Set<string>() };
 /** Every error that has been told to a program so far, with its reason. */
 const told = new Set<string>();
+/** Every sentence that has been told with a reason, but for its numbers. */
+const sentences = new Set<string>();
+const withoutNumbers = (text: string) => text.replace(/\d+/g, '#');
 
 function answersWithoutRefusal(): Provocation[] {
   const get = (path: string) => () => world.get(path);
@@ -79,15 +82,16 @@ for (const { operation, status, reason, to, provoke } of provocations) {
     assert.ok(error_uri.endsWith(`/docs/errors/${error}#${reason}`), error_uri);
     given.errors.add(`${operation} ${status} ${error}`);
     told.add(`${error} ${reason}`);
+    sentences.add(withoutNumbers(`${reason}: ${answer.body.error_description}`));
   });
 }
 
 /** What the document says can come under one status, by the name of a field. */
 function namesIn({ content }: DescribedAnswer, status: string, field: 'error' | 'reason'): string[] {
-  const properties = content?.['application/json']?.schema.properties;
+  const reasons = content?.['application/json']?.['x-reasons'];
   if (Number(status) < 400) return field === 'reason' ? ['none'] : [];
-  if (!properties) return field === 'reason' ? ['page'] : [];
-  return properties[field]?.enum ?? [];
+  if (!reasons) return field === 'reason' ? ['page'] : [];
+  return field === 'error' ? Object.keys(reasons) : [...new Set(Object.values(reasons).flat())];
 }
 
 function listDescribed(field: 'error' | 'reason'): string[] {
@@ -104,6 +108,21 @@ test('whatever the document says an operation can answer, it can be made to answ
 
 test('whatever error the document says an operation can give under a status, it can be made to give', () => {
   assert.deepEqual([...given.errors].sort(), listDescribed('error').sort());
+});
+
+test('what the examples of the document say is what the server says', () => {
+  const examples = operations.flatMap(({ responses }) =>
+    Object.values(responses).flatMap(({ content }) => {
+      const { example, 'x-reasons': reasons } = content?.['application/json'] ?? {};
+      const { reason, error_description } = (example ?? {}) as Record<string, string>;
+      return reasons ? [withoutNumbers(`${reason}: ${error_description}`)] : [];
+    }),
+  );
+
+  assert.deepEqual(
+    [...new Set(examples)].filter((sentence) => !sentences.has(sentence)),
+    [],
+  );
 });
 
 const callbackErrors = new Set<string>();

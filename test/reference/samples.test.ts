@@ -17,12 +17,12 @@ const samples = [...page.matchAll(/<pre class="sample"><code>(curl .*?)<\/code>/
 
 /** What a reader puts in: their own app, and what it has been given so far. */
 async function fillIn(sample: string): Promise<string> {
-  const [, verifier = ''] = /"code_verifier":"([^"]+)"/.exec(sample) ?? [];
+  const [, verifier = ''] = /"code_verifier": "([^"]+)"/.exec(sample) ?? [];
   const code_challenge = createHash('sha256').update(verifier).digest('base64url');
   const code = await world.allow({ code_challenge, code_challenge_method: 'S256' }, browser);
   const { access_token, refresh_token } = await world.connect({}, browser);
   return sample
-    .replace(/"client_id":"[^"]+"|client_id=[^&']+/, (found) => found.replace(/[0-9a-f-]{36}/, world.ledger.id))
+    .replace(/"client_id": "[^"]+"|client_id=[^&']+/, (found) => found.replace(/[0-9a-f-]{36}/, world.ledger.id))
     .replace('gcs_…', world.ledger.secret)
     .replace('gac_…', code)
     .replace(/gat_…|\$ACCESS_TOKEN/, access_token)
@@ -69,6 +69,6 @@ for (const sample of samples) {
 
 function nameOf(sample: string): string {
   const [, path = ''] = /'https?:\/\/[^/]+([^'?]+)/.exec(sample) ?? [];
-  const [, grant = ''] = /"grant_type":"(\w+)"/.exec(sample) ?? [];
+  const [, grant = ''] = /"grant_type": "(\w+)"/.exec(sample) ?? [];
   return `${path} ${grant}`.trim();
 }

@@ -25,7 +25,9 @@ const USUAL_HEADERS = [
 
 /** Holds what the server answers against what its own reference says it can. */
 export function newReading(document: Document) {
-  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const ajv = new Ajv2020({ strict: false });
+  ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  ajv.addFormat('uri', (text) => URL.canParse(text));
   ajv.addSchema({ $id: 'reference', ...document });
   const validators = new Map<string, ValidateFunction>();
 
@@ -64,5 +66,8 @@ export function newReading(document: Document) {
       'schema',
     ]);
     assert.ok(validate(body), `${ajv.errorsText(validate.errors)}: ${asked}`);
+    const reasons = described.content?.[type]?.['x-reasons'];
+    if (reasons)
+      assert.ok(reasons[body.error]?.includes(body.reason), `a refusal that the reference does not know: ${asked}`);
   };
 }

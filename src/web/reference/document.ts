@@ -41,6 +41,8 @@ export interface Media {
   schema: Schema;
   example?: unknown;
   examples?: Record<string, { value: unknown }>;
+  /** Of a refusal: the errors that it can be, and the reasons for each. */
+  'x-reasons'?: Record<string, string[]>;
 }
 
 export interface Schema {
@@ -77,7 +79,8 @@ export function typeOf(schema: Schema): string {
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   if (schema.items) return `list of ${typeOf(schema.items)}`;
   const range = schema.minimum === undefined ? '' : `, ${schema.minimum} to ${schema.maximum}`;
-  return `${schema.format ?? schema.type ?? 'any'}${range}`;
+  const usual = schema.default === undefined ? '' : `, ${schema.default} if left out`;
+  return `${schema.format ?? schema.type ?? 'any'}${range}${usual}`;
 }
 
 export function nameOf(reference: string): string {

@@ -19,7 +19,7 @@ const DEAD_GRANT: Record<GrantReason, string> = {
     'the browser that you sent away, and start again.',
   refresh_token_reused:
     'A refresh token came back after it had been replaced, so the grant was revoked: someone may have copied it. Store each new ' +
-    'refresh token before you use it, let only one process at a time refresh, and send the user to the authorize endpoint again.',
+    'refresh token before you use it, look into the store before you refresh, and send the user to the authorize endpoint again.',
   app_deleted: 'The app was deleted. Nothing of it works any more.',
   app_disabled: 'The app is disabled. Whoever registered it can enable it again, and its tokens work again with it.',
   app_closed: 'The app’s owner closed it to businesses other than its own.',
@@ -44,7 +44,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       request_unreadable: 'The request is not sound HTTP: look at its first line and its headers.',
       credentials_sent_twice: 'The app’s credentials are in the body and in the Authorization header. Choose one.',
       token_in_address:
-        'The access token is in the address, where logs and histories keep it. Send it in the Authorization header only, and ' +
+        'The access token is also in the address, where logs and histories keep it. Send it in the Authorization header only, and ' +
         'revoke this one.',
       business_id_malformed:
         'Send the header `x-business-id` once, with the UUID of the business. `GET /api/v1/businesses` says which it is.',
@@ -117,11 +117,11 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     },
   },
   login_required: {
-    meaning: 'Nobody is signed in, and `prompt=none` forbids to ask.',
+    meaning: 'Nobody is signed in, and `prompt=none` forbids asking.',
     reasons: { login_required: 'Send the user to authorize without `prompt=none`.' },
   },
   consent_required: {
-    meaning: 'The user has yet to allow something, and `prompt=none` forbids to ask.',
+    meaning: 'The user has yet to allow something, and `prompt=none` forbids asking.',
     reasons: { consent_required: 'Send the user to authorize without `prompt=none`.' },
   },
   unauthorized: {
@@ -131,7 +131,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
   invalid_token: {
     meaning: 'The access token does not work, or not any more.',
     reasons: {
-      token_malformed: 'The header reads `Authorization: Bearer <access token>`, with one space and nothing behind.',
+      token_malformed: 'The header reads `Authorization: Bearer <access token>`, with nothing after it.',
       token_unknown: 'This server did not issue it, or it was cut short on its way.',
       token_of_another_kind: 'An access token starts with `gat_`. A code or a refresh token opens nothing here.',
       access_token_expired: 'An access token lives 1 hour. Refresh, and try once more with the new one.',
@@ -145,7 +145,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     },
   },
   business_mismatch: {
-    meaning: '`x-business-id` names another business than the one that the token acts in, or none at all.',
+    meaning: '`x-business-id` names another business than the one that the token acts in, or one that does not exist.',
     reasons: { business_mismatch: 'Ask `GET /api/v1/businesses` which business the token acts in.' },
   },
   not_found: {
@@ -160,7 +160,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     meaning: 'The database cannot be reached.',
     reasons: {
       temporarily_unavailable:
-        'Try again after as many seconds as `Retry-After` says. A refresh can be repeated safely within 30 seconds.',
+        'Try again after as many seconds as `Retry-After` says. A refresh can be repeated safely within 30 seconds, unless the operator has chosen another time.',
     },
   },
   server_error: {
@@ -172,5 +172,5 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
 export const ERROR_CODES = Object.keys(GUIDE);
 
 export function explainError(code: string): Explanation | undefined {
-  return new Map<string, Explanation>(Object.entries(GUIDE)).get(code);
+  return Object.hasOwn(GUIDE, code) ? GUIDE[code as ErrorCode] : undefined;
 }

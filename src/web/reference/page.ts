@@ -5,13 +5,8 @@ import { type Document, listOperations } from './document.ts';
 import { prose } from './prose.ts';
 import { operationSection, schemaSection } from './sections.ts';
 
-interface Parts {
-  platformName: string;
-  issuer: string;
-}
-
 /** The OpenAPI document, as a page for people. It is made on the server like any other, and runs nothing. */
-export function mountReference(host: FastifyInstance, { platformName }: Parts): void {
+export function mountReference(host: FastifyInstance, { platformName }: { platformName: string }): void {
   host.get('/docs', { schema: { hide: true } }, async (_, reply) => {
     // The document is written by the library from our own schemas; its type knows less about it than we do.
     const document = host.swagger() as unknown as Document;
@@ -34,13 +29,13 @@ ${document.tags.map(
 <div>
 <section><h1>${document.info.title}</h1>
 <p>${prose(document.info.description ?? '')}</p>
-<p>Every address starts with <code>${document.servers[0]?.url}</code>. Every answer has a header <code>x-request-id</code>, which names it in the server’s logs; every refusal has the same four fields, and <a href="/docs/errors">a page that explains it</a>.</p></section>
+<p>Every address starts with <code>${document.servers[0]?.url}</code>. Every answer has a header <code>x-request-id</code>, which names it in the server’s logs; every refusal has <a href="#shape-Error">the same four fields</a>, and <a href="/docs/errors">a page that explains it</a>. An address that there is not answers 404, and one that takes other methods 405.</p></section>
 ${document.tags.map(
   ({ name, description }) => html`<section><h2 class="tag">${name}</h2><p class="muted">${description}</p></section>
 ${operations.filter(({ tags }) => tags.includes(name)).map((operation) => operationSection(document, operation))}`,
 )}
 <section id="scopes"><h2 class="tag">Scopes</h2>
-<p>An app asks for some of the scopes that it is registered for; the user allows them.</p>
+<p>An app asks for some of the scopes that it is registered for; the user allows them. Of the business API only the invoice list stands yet, which needs <code>read:invoices</code>; the other scopes can be asked for, and open nothing for now.</p>
 <dl class="fields">${Object.entries(document.components.securitySchemes.oauth2.flows.authorizationCode.scopes).map(([name, meaning]) => html`<div><dt><code>${name}</code></dt><dd>${meaning}.</dd></div>`)}</dl></section>
 <section id="shapes"><h2 class="tag">Shapes</h2></section>
 ${schemas.map(([name, schema]) => schemaSection(name, schema))}

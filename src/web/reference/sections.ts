@@ -1,8 +1,7 @@
 import { type Html, html } from '../../lib/html.ts';
-import { curlOf } from './curl.ts';
 import { type Answer, type Described, type Document, type Media, nameOf, type Schema, typeOf } from './document.ts';
-import { explainError } from './error-guide.ts';
 import { prose } from './prose.ts';
+import { samplesOf } from './samples.ts';
 
 export function operationSection(document: Document, operation: Described): Html {
   const { operationId, summary, method, path, description = '', parameters = [], requestBody, responses } = operation;
@@ -18,7 +17,7 @@ export function operationSection(document: Document, operation: Described): Html
 <p>${prose(description)}</p>
 ${fields.length > 0 && html`<h4>Parameters</h4>${fieldList(fields)}`}
 ${body && html`<h4>Body</h4><p class="muted small">${Object.keys(requestBody?.content ?? {}).join(' or ')}</p>${schemaFields(body.schema)}`}
-${curlOf(document, operation).map((curl) => sample(curl))}
+${samplesOf(document, operation).map(sample)}
 <h4>Answers</h4>
 ${Object.entries(responses).map(([status, answer]) => answerDetails(status, answer))}
 ${callbackErrors(operation['x-callback-errors'])}
@@ -36,28 +35,33 @@ function callbackErrors(codes: string[] | undefined): Html | undefined {
   return html`<h4>Errors at the callback</h4><ul class="reasons">${links}</ul>`;
 }
 
+/** Every answer has its request id: that is said once, above. */
 function answerDetails(status: string, { description, headers = {}, content = {} }: Answer): Html {
   const [media] = Object.values(content);
+  const shown = Object.entries(headers).filter(([name]) => name !== 'x-request-id');
+  const rows = shown.map(([name, { schema, description: meaning = '' }]) => ({
+    name,
+    note: `header, ${typeOf(schema)}`,
+    meaning,
+  }));
   return html`<details ${status === '200' && html`open`}><summary><span class="status">${status}</span> ${prose(description)}</summary>
-${fieldList(Object.entries(headers).map(([name, { schema, description: meaning = '' }]) => ({ name, note: `header, ${typeOf(schema)}`, meaning })))}
+${fieldList(rows)}
 ${media && mediaDetails(media)}
 </details>`;
 }
 
-function mediaDetails({ schema, example }: Media): Html {
-  const codes = schema.properties?.error?.enum;
+function mediaDetails({ schema, example, 'x-reasons': reasons }: Media): Html {
   const shape = schema.$ref ?? schema.items?.$ref;
-  return html`${codes ? reasons(codes, schema.properties?.reason?.enum ?? []) : schemaFields(schema)}
-${shape && html`<p>${schema.items ? 'A list of ' : 'A '}<a href="#shape-${nameOf(shape)}">${nameOf(shape)}</a>.</p>`}
-${example !== undefined && sample(JSON.stringify(example, null, 2))}`;
+  return html`${shape && html`<p>${schema.items && 'A list of the shape '}<a href="#shape-${nameOf(shape)}">${nameOf(shape)}</a>${reasons && ', for these reasons:'}</p>`}
+${reasons && reasonList(reasons)}${schemaFields(schema)}
+${example !== undefined && sample(typeof example === 'string' ? example : JSON.stringify(example, null, 2))}`;
 }
 
-function reasons(codes: string[], names: string[]): Html {
-  const items = names.map((name) => {
-    const code = codes.find((one) => explainError(one)?.reasons[name]) ?? '';
-    return html`<li><a href="/docs/errors/${code}#${name}"><code>${name}</code></a></li>`;
-  });
-  return html`<p class="muted small">For these reasons:</p><ul class="reasons">${items}</ul>`;
+function reasonList(reasons: Record<string, string[]>): Html {
+  const items = Object.entries(reasons).flatMap(([code, names]) =>
+    names.map((name) => html`<li><a href="/docs/errors/${code}#${name}"><code>${name}</code></a></li>`),
+  );
+  return html`<ul class="reasons">${items}</ul>`;
 }
 
 function schemaFields({ properties = {}, required = [] }: Schema): Html {

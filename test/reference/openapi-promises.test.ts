@@ -49,7 +49,7 @@ const SCOPES = [
   'read:orders',
 ];
 
-test('the four calls of the contract stand at its addresses', () => {
+test('the four calls that were promised stand at their addresses', () => {
   const addresses = ['authorize', 'token', 'revoke', 'listInvoices'].map((name) => {
     const { method, path } = operation(name);
     return `${method} ${path}`;
@@ -72,7 +72,7 @@ const AUTHORIZE: Fields = [
   ['prompt', 'string', false],
 ];
 
-test('authorize takes the parameters of the contract in the address, and answers with a 303', () => {
+test('authorize takes the parameters that were promised in the address, and answers with a 303', () => {
   const { parameters = [], responses } = operation('authorize');
 
   const actual = AUTHORIZE.map(([name]) => {
@@ -107,7 +107,7 @@ test('the token endpoint takes the fields of both grant types', () => {
   ]);
 });
 
-test('the token endpoint gives exactly the five fields of the contract, each time', async () => {
+test('the token endpoint gives exactly the five fields that were promised, each time', async () => {
   const fields: Fields = [
     ['access_token', 'string', true],
     ['token_type', 'string', true],
@@ -145,7 +145,7 @@ test('the invoice list takes a bearer token and x-business-id, and gives a list 
   assert.deepEqual([list?.type, list?.items?.$ref], ['array', '#/components/schemas/Invoice']);
 });
 
-test('an invoice has the six fields of the contract, all of them text', () => {
+test('an invoice has the six fields that were promised, all of them text', () => {
   assertFields(shape('Invoice'), [
     ['id', 'string', true],
     ['number', 'string', true],
@@ -157,7 +157,7 @@ test('an invoice has the six fields of the contract, all of them text', () => {
   assert.ok(shape('Invoice').properties?.status?.enum?.includes('SENT'));
 });
 
-test('there are the ten scopes of the contract and no other, wherever they are listed', async () => {
+test('there are the ten scopes that were promised and no other, wherever they are listed', async () => {
   const { scopes, ...addresses } = document.components.securitySchemes.oauth2.flows.authorizationCode;
   const { description = '' } = operation('authorize').parameters?.find(({ name }) => name === 'scope') ?? {};
   const metadata = await world.get('/.well-known/oauth-authorization-server');
