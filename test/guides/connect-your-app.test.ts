@@ -4,7 +4,7 @@ import { decide } from '../clients/visitor.ts';
 import { HAS_PIP, NO_PYTHON } from '../sdk/python/interpreter.ts';
 import { newDesk, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
-import { newWorld, type World } from '../support/world.ts';
+import { newWorld } from '../support/world.ts';
 
 const guide = openGuide('connect-your-app');
 const world = await newWorld();
@@ -34,48 +34,75 @@ test('the curl of the guide connects, lists, refreshes and revokes', async () =>
   program.say((await decide(world, address)).href);
   const printed = await program.ends();
 
+  assert.match(printed, /"token_type":"bearer"/);
   assert.match(printed, /\[\{"id":"[^"]+","number":"INV-3","status":"SENT","total":"1234.50"/);
   assert.match(printed, /\}\]\{\}$/, 'the last answer is an empty object');
 });
 
+const typescript = { install: guide.take('With TypeScript', 'sh'), source: guide.take('With TypeScript', 'ts') };
+
 test('the TypeScript of the guide is a working app', async () => {
-  const source = guide.take('With TypeScript', 'ts');
-  await desk.bash(guide.take('With TypeScript', 'sh'), { env }).ends();
-  desk.save('app.ts', source);
+  await desk.bash(typescript.install, { env }).ends();
+  desk.save('app.mts', typescript.source);
   const PORT = String(await freePort());
 
-  const program = desk.run([process.execPath, 'app.ts'], { env: { ...env, PORT } });
-  const page = await visit(world, await program.prints(/^Open (.+)$/m));
+  const program = desk.run([process.execPath, 'app.mts'], { env: { ...env, PORT } });
+  const home = await program.prints(/^Open (.+)$/m);
 
-  assert.equal(page, listing(['INV-3', 'INV-2', 'INV-1']));
+  await assertWorks(home);
   program.stop();
 });
+
+const python = { install: guide.take('With Python', 'sh'), source: guide.take('With Python', 'python') };
 
 test('the Python of the guide is a working app', {
   skip: NO_PYTHON || (HAS_PIP ? false : 'python3 has no pip'),
 }, async () => {
-  const source = guide.take('With Python', 'python');
-  await desk.bash(guide.take('With Python', 'sh'), { env }).ends();
-  desk.save('app.py', source);
+  await desk.bash(python.install, { env }).ends();
+  desk.save('app.py', python.source);
   const PORT = String(await freePort());
 
   const program = desk.run(['python3', 'app.py'], { env: { ...env, PORT, PYTHONPATH: 'packages' } });
-  const page = await visit(world, await program.prints(/^Open (.+)$/m));
+  const home = await program.prints(/^Open (.+)$/m);
 
-  assert.equal(page.trimEnd(), listing(['INV-3', 'INV-2', 'INV-1']).trimEnd());
+  await assertWorks(home);
   program.stop();
 });
 
-const listing = (numbers: string[]) =>
-  ['Invoices of Acme', ...numbers.map((number) => `${number} SENT 1234.50 GBP`), ''].join('\n');
+/** Opens the app, allows it, reads what it shows; then disconnects it, and connects anew. */
+async function assertWorks(home: string): Promise<void> {
+  const visitor = await connect(home);
+  const shown = await fetch(home, { headers: visitor });
+  await disconnectAll();
+  const refused = await fetch(home, { headers: visitor });
+  const again = await fetch(home, { headers: visitor, redirect: 'manual' });
 
-/** Opens the app, follows it to Gatehouse, allows it, comes back, and reads what it shows. */
-async function visit({ api }: World, home: string): Promise<string> {
+  assert.equal(await shown.text(), LISTING);
+  assert.equal(shown.headers.get('content-type')?.toLowerCase(), 'text/plain; charset=utf-8');
+  assert.match(await refused.text(), /^invalid_grant: The user disconnected the app/);
+  assert.equal(again.status, 303);
+  const anew = await fetch(home, { headers: await connect(home) });
+  assert.equal(await anew.text(), LISTING);
+}
+
+const LISTING = `Invoices of Acme\n${['INV-3', 'INV-2', 'INV-1'].map((number) => `${number} SENT 1234.50 GBP\n`).join('')}`;
+
+/** As a browser would: to the app, to Gatehouse, and back. The cookie is a new one after each step. */
+async function connect(home: string): Promise<{ cookie: string }> {
   const first = await fetch(home, { redirect: 'manual' });
-  const headers = { cookie: first.headers.get('set-cookie')?.split(';')[0] ?? '' };
   const address = first.headers.get('location') ?? '';
-  assert.ok(address.startsWith(`${api}/api/v1/oauth/authorize?`), address);
-  const back = await fetch(await decide(world, address), { headers, redirect: 'manual' });
+  assert.ok(address.startsWith(`${world.api}/api/v1/oauth/authorize?`), address);
+  const callback = await decide(world, address);
+  const back = await fetch(callback, { headers: { cookie: cookieOf(first) }, redirect: 'manual' });
   assert.equal(back.status, 303, await back.text());
-  return (await fetch(home, { headers })).text();
+  assert.notEqual(cookieOf(back), cookieOf(first));
+  return { cookie: cookieOf(back) };
+}
+
+const cookieOf = ({ headers }: Response) => headers.get('set-cookie')?.split(';')[0] ?? '';
+
+async function disconnectAll(): Promise<void> {
+  const ada = await world.signedIn();
+  const page = await ada.open('/settings/connected-apps');
+  await ada.submit(page, '/settings/connected-apps/disconnect');
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { NO_PYTHON } from '../sdk/python/interpreter.ts';
@@ -17,8 +17,11 @@ before(async () => {
   await desk.bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env }).ends();
 });
 
+const typescript = guide.take('In TypeScript', 'ts');
+const python = guide.take('In Python', 'python');
+
 test('the TypeScript of the guide refreshes, stores before it uses, and says why it ended', async () => {
-  desk.save('refresh.ts', guide.take('In TypeScript', 'ts'));
+  desk.save('refresh.ts', typescript);
   const tokens = await world.connect({}, browser);
   const file = 'typescript.json';
   const stored = { accessToken: tokens.access_token, refreshToken: tokens.refresh_token, expiresAt: 0, scopes: [] };
@@ -28,7 +31,7 @@ test('the TypeScript of the guide refreshes, stores before it uses, and says why
 });
 
 test('the Python of the guide does the same', { skip: NO_PYTHON }, async () => {
-  desk.save('refresh.py', guide.take('In Python', 'python'));
+  desk.save('refresh.py', python);
   const tokens = await world.connect({}, browser);
   const file = 'python.json';
   const stored = {
@@ -59,6 +62,7 @@ async function assertRefreshes(
   const ended = await desk.run(command, { env: given }).ends();
 
   assert.match(refreshed, /^Connected to Acme\.$/m);
+  assert.equal(statSync(join(desk.folder, file)).mode & 0o777, 0o600);
   assert.notEqual(second, first);
   assert.match(ended, /^Connect again: revoked_by_app\.$/m);
 }
