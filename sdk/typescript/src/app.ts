@@ -2,6 +2,7 @@ import { type Api, newApi, type WithToken } from './api.ts';
 import {
   requireFunction,
   requireObject,
+  requireRedirectUri,
   requireScopes,
   requireText,
   requireToken,
@@ -77,7 +78,7 @@ function readApp(options: AppOptions): Credentials {
   return {
     connection: readConnection(given),
     clientId,
-    redirectUri: requireText(given.redirectUri, 'redirectUri'),
+    redirectUri: requireRedirectUri(given.redirectUri),
     fields: { client_id: clientId, client_secret: requireText(given.clientSecret, 'clientSecret') },
   };
 }

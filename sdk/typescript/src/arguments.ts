@@ -7,6 +7,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ORIGIN = /^https?:\/\/[^\s/\\?#@]+\/?$/i;
+const ADDRESS = /^https?:\/\/[^\s\p{Cc}/\\?#]+(?:[/?][^\s\p{Cc}#]*)?$/iu;
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 const LONGEST_TIMEOUT = 600_000;
@@ -36,6 +37,14 @@ export function requireBaseUrl(value: unknown): string {
   const url = parseUrl(text);
   if (!url || (url.protocol !== 'https:' && !LOOPBACK.includes(url.hostname))) refuse('baseUrl', rule);
   return url.origin;
+}
+
+/** As it was given: Gatehouse compares it with the registered one byte for byte. */
+export function requireRedirectUri(value: unknown): string {
+  const rule = 'a whole http or https address such as https://app.example.com/callback, without a fragment';
+  const text = matching(value, ADDRESS, 'redirectUri', rule);
+  if (!parseUrl(text)) refuse('redirectUri', rule);
+  return text;
 }
 
 export function requireScopes(value: unknown, name: string): string[] {

@@ -1,6 +1,6 @@
 import { refuse, requireObject, requirePrompt, requireScopes, requireText } from './arguments.ts';
 import type { Credentials } from './credentials.ts';
-import { GatehouseError } from './errors.ts';
+import { GatehouseError, toLine } from './errors.ts';
 import { exchangeCode, type Tokens } from './tokens.ts';
 
 /** What an app asks a user for. */
@@ -21,6 +21,8 @@ export interface PendingAuthorization {
 export interface Authorization extends PendingAuthorization {
   url: string;
 }
+
+const LONGEST_ISSUER = 200;
 
 export async function beginAuthorization(app: Credentials, options: AuthorizationOptions): Promise<Authorization> {
   const given = requireObject(options, 'The argument of beginAuthorization');
@@ -59,27 +61,30 @@ function readCode(query: URLSearchParams, state: string, issuer: string): string
     throw failed('state_mismatch', 'This answer does not belong to a request of this browser. Begin again.');
   }
   // RFC 9207 §2.4: without it, another server's answer could be taken for one of Gatehouse.
-  if (only(query, 'iss') !== issuer) {
-    throw failed('issuer_mismatch', 'This answer does not come from the Gatehouse at baseUrl.');
+  const named = only(query, 'iss');
+  if (named !== issuer) throw comesFromElsewhere(named, issuer);
+  if (ANSWER.some((name) => query.getAll(name).length > 1)) {
+    throw failed('unreadable_answer', 'The visitor came back with something twice. Begin again.');
   }
-  const error = query.get('error');
-  if (error) {
-    throw new GatehouseError({
-      code: error,
-      description: query.get('error_description') ?? '',
-      reason: query.get('reason') ?? undefined,
-      uri: query.get('error_uri') ?? undefined,
-    });
-  }
-  const code = only(query, 'code');
+  const [code, error, description = '', uri, reason] = ANSWER.map((name) => query.get(name) ?? undefined);
+  if (error) throw new GatehouseError({ code: error, description, uri, reason });
   if (!code) throw failed('unreadable_answer', 'The visitor came back with neither a code nor an error.');
   return code;
 }
+
+const ANSWER = ['code', 'error', 'error_description', 'error_uri', 'reason'];
 
 /** RFC 6749 §3.1: no parameter comes twice. */
 function only(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name);
   return values.length === 1 ? values[0] : undefined;
+}
+
+function comesFromElsewhere(named: string | undefined, issuer: string): GatehouseError {
+  const description = named
+    ? `This answer comes from ${toLine(named, LONGEST_ISSUER)}, and baseUrl is ${issuer}.`
+    : `This answer does not name one issuer (iss), which would have to be ${issuer}.`;
+  return failed('issuer_mismatch', description);
 }
 
 function failed(code: string, description: string): GatehouseError {

@@ -1,3 +1,6 @@
+const LONGEST_TEXT = 500;
+const LONGEST_URI = 2000;
+
 /** What a `GatehouseError` is made of. */
 export interface Failure {
   code: string;
@@ -38,20 +41,24 @@ export class GatehouseError extends Error {
   readonly retryAfter: number | undefined;
 
   constructor(failure: Failure) {
-    const { code, description, status, reason, uri, requestId, retryAfter, cause } = failure;
-    super(messageOf(failure), cause === undefined ? {} : { cause });
+    const { status, reason, uri, requestId, retryAfter, cause } = failure;
+    const code = toLine(failure.code);
+    const description = toLine(failure.description);
+    const request = requestId && toLine(requestId);
+    const message = description ? `${code}: ${description}` : code;
+    super(`${message}${request ? ` (request ${request})` : ''}`, cause === undefined ? {} : { cause });
     this.status = status;
     this.code = code;
-    this.reason = reason ?? code;
+    this.reason = toLine(reason ?? code);
     this.description = description;
-    this.uri = uri;
-    this.requestId = requestId;
+    this.uri = uri && toLine(uri, LONGEST_URI);
+    this.requestId = request;
     this.retryAfter = retryAfter;
   }
 }
 
-/** On one line: messages end up in logs, where a line break would begin a new entry. */
-function messageOf({ code, description, requestId }: Failure): string {
-  const message = description ? `${code}: ${description}` : code;
-  return `${message}${requestId ? ` (request ${requestId})` : ''}`.replace(/\p{Cc}+/gu, ' ');
+/** Short and on one line: errors end up in logs and headers, where a line break would begin something new. */
+export function toLine(text: string, longest = LONGEST_TEXT): string {
+  // A character of two halves may have been cut in the middle; \p{Cs} is the half that is left.
+  return text.slice(0, longest).replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ');
 }

@@ -1,5 +1,6 @@
 import { optionalCount, optionalText, requireObject, requireUuid } from './arguments.ts';
 import { GatehouseError } from './errors.ts';
+import { LONGEST_LINK, nextTarget } from './links.ts';
 import { type Answer, fieldsOf, type Request, unreadable } from './requests.ts';
 
 /** The statuses that are known; more may be added. */
@@ -58,8 +59,10 @@ export function askForPage(businessId: string, options: InvoicePageOptions): Req
 
 export function readPage(answer: Answer): InvoicePage {
   const { json, headers } = answer;
-  if (!Array.isArray(json) || !json.every(isInvoice)) throw unreadable(answer);
-  return { invoices: json, nextCursor: cursorIn(headers.get('link') ?? '') };
+  const link = headers.get('link') ?? '';
+  // Without its link, a page would look like the last one.
+  if (!Array.isArray(json) || !json.every(isInvoice) || link.length > LONGEST_LINK) throw unreadable(answer);
+  return { invoices: json, nextCursor: cursorIn(nextTarget(link)) };
 }
 
 type ReadPage = (options: InvoicePageOptions) => Promise<InvoicePage>;
@@ -69,26 +72,25 @@ export async function* walkPages(
   { status, pageSize }: InvoicesOptions,
   readPage: ReadPage,
 ): AsyncGenerator<Invoice, void, undefined> {
+  const seen = new Set<string | undefined>();
   let cursor: string | undefined;
   do {
     const page: InvoicePage = await readPage({ status, limit: pageSize, cursor });
     yield* page.invoices;
-    if (cursor !== undefined && page.nextCursor === cursor) throw goesInCircles();
+    seen.add(cursor);
     cursor = page.nextCursor;
+    if (cursor !== undefined && seen.has(cursor)) throw goesInCircles();
   } while (cursor !== undefined);
 }
 
 function goesInCircles(): GatehouseError {
-  return new GatehouseError({ code: 'unreadable_answer', description: 'A page of invoices named itself as the next.' });
+  const description = 'A page of invoices named one as the next that had been read already.';
+  return new GatehouseError({ code: 'unreadable_answer', description });
 }
 
-/** RFC 8288. The address itself is never followed: it could lead the token elsewhere. */
-function cursorIn(link: string): string | undefined {
-  for (const [, target = '', parameters = ''] of link.matchAll(/<([^>]*)>([^<]*)/g)) {
-    if (!/;\s*rel="?(?:[^";]*\s)?next(?:\s[^";]*)?"?\s*(?:[;,]|$)/i.test(parameters)) continue;
-    return new URLSearchParams(target.replace(/^[^?]*\??/, '')).get('cursor') ?? undefined;
-  }
-  return undefined;
+/** The address itself is never followed: it could lead the token elsewhere. */
+function cursorIn(target: string): string | undefined {
+  return new URLSearchParams(target.replace(/^[^?]*\??/, '')).get('cursor') ?? undefined;
 }
 
 function isInvoice(value: unknown): value is Invoice {

@@ -1,4 +1,4 @@
-import { GatehouseError } from './errors.ts';
+import { GatehouseError, toLine } from './errors.ts';
 
 /** Where Gatehouse is, and how it is asked. */
 export interface Connection {
@@ -24,6 +24,9 @@ export interface Answer {
 }
 
 const LARGEST_ANSWER = 4 * 1024 * 1024;
+const DEEPEST_CAUSE = 10;
+/** How Gatehouse names its errors. Other servers have an `error` too, such as `Not Found`. */
+const ERROR_CODE = /^[a-z_]+$/;
 
 /** One attempt. Whatever is not a good answer is thrown. */
 export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request: Request): Promise<Answer> {
@@ -33,12 +36,11 @@ export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request:
     return toAnswer(response, await readText(response, signal));
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
-    if (signal.aborted) throw tookTooLong(timeout, error);
-    throw new GatehouseError({
-      code: 'network_error',
-      description: `There was no answer from ${baseUrl} (${nameOf(error)}).`,
-      cause: error,
-    });
+    const cause = innermostOf(error);
+    if (signal.aborted) throw tookTooLong(timeout, cause);
+    const why = cause.code || cause.message || 'for no known reason';
+    const description = `There was no answer from ${baseUrl} (${why}).`;
+    throw new GatehouseError({ code: 'network_error', description, cause });
   }
 }
 
@@ -86,11 +88,12 @@ function toAnswer(response: Response, text: string): Answer {
 
 function toError(response: Response, json: unknown): GatehouseError {
   const { error, error_description, error_uri, reason } = fieldsOf(json);
-  if (response.ok || !textOf(error)) return unreadable(response);
+  const isRefusal = typeof error === 'string' && ERROR_CODE.test(error) && typeof error_description === 'string';
+  if (response.ok || !isRefusal) return unreadable(response);
   return new GatehouseError({
     ...traceOf(response),
-    code: textOf(error) ?? '',
-    description: textOf(error_description) ?? '',
+    code: error,
+    description: error_description,
     uri: textOf(error_uri),
     reason: textOf(reason),
   });
@@ -131,11 +134,13 @@ function readRetryAfter(header: string): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000));
 }
 
-/** What lies beneath says more than "fetch failed". */
-function nameOf(error: unknown): string {
-  const { cause = error } = fieldsOf(error);
-  const { code, message } = fieldsOf(cause);
-  return textOf(code) ?? textOf(message) ?? 'for no known reason';
+/** What lies beneath says more than "fetch failed". A copy, since the error itself may carry bytes of the answer: tokens. */
+function innermostOf(error: unknown): Error & { code?: string } {
+  let innermost = fieldsOf(error);
+  // Causes may lead round in a circle.
+  for (let depth = 0; depth < DEEPEST_CAUSE && isObject(innermost.cause); depth += 1) innermost = innermost.cause;
+  const [name = 'Error', message = '', code] = [innermost.name, innermost.message, innermost.code].map(textOf);
+  return Object.assign(new Error(toLine(message)), { name: toLine(name) }, code && { code: toLine(code) });
 }
 
 function parse(text: string): unknown {
@@ -148,7 +153,11 @@ function parse(text: string): unknown {
 
 /** The fields of anything; of what has none, none. */
 export function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  return isObject(value) ? value : {};
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 function textOf(value: unknown): string | undefined {

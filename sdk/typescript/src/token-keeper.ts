@@ -25,14 +25,15 @@ interface Keeping extends Omit<KeptTokens, 'tokens'> {
   unsaved?: Tokens | undefined;
   /** Why the refresh token that is held is of no use any more. */
   refusal?: GatehouseError | undefined;
-  /** The refresh token that was traded in last. */
-  spent?: string;
+  /** The refresh tokens that were traded in here, the last ones. */
+  spent: string[];
 }
 
 const EARLY = 60_000;
+const MOST_SPENT = 50;
 
 export function keepTokens({ tokens, save, load }: KeptTokens, refresh: Keeping['refresh']): TokenKeeper {
-  const keeping: Keeping = { save, load, refresh, held: tokens };
+  const keeping: Keeping = { save, load, refresh, held: tokens, spent: [] };
   let renewal: Promise<void> | undefined;
   return {
     async accessToken(refused) {
@@ -67,7 +68,7 @@ async function takeOver(keeping: Keeping): Promise<void> {
   const stored = await keeping.load?.();
   if (stored === undefined || stored === null) return;
   const found = requireTokens(stored, 'What load gives');
-  if (found.refreshToken === keeping.held.refreshToken || found.refreshToken === keeping.spent) return;
+  if ([keeping.held.refreshToken, ...keeping.spent].includes(found.refreshToken)) return;
   keeping.held = found;
   keeping.refusal = undefined;
 }
@@ -76,7 +77,7 @@ async function trade(keeping: Keeping): Promise<void> {
   const { refreshToken } = keeping.held;
   try {
     keeping.unsaved = await keeping.refresh(refreshToken);
-    keeping.spent = refreshToken;
+    keeping.spent = [...keeping.spent, refreshToken].slice(-MOST_SPENT);
   } catch (error) {
     if (isFinal(error)) keeping.refusal = error;
     throw error;

@@ -43,8 +43,8 @@ test('an error has everything that the answer said of it', async () => {
   });
 });
 
-test('an error with nothing but a code is an error with that code', async () => {
-  const standIn = await newStandIn(send(403, { error: 'forbidden', error_description: 7, reason: null }));
+test('an error with no more than a code and a description has that code for its reason', async () => {
+  const standIn = await newStandIn(send(403, { error: 'forbidden', error_description: '', reason: null }));
 
   await assert.rejects(standIn.api().businesses(), {
     message: 'forbidden',
@@ -58,10 +58,56 @@ test('an error with nothing but a code is an error with that code', async () => 
   });
 });
 
-test('a message stays on one line, whatever the answer holds', async () => {
-  const standIn = await newStandIn(send(400, { error: 'odd', error_description: 'one\r\ntwo\u0000three' }));
+test('only a code in small letters with a description is a refusal of Gatehouse: other servers have errors too', async () => {
+  const foreign = [
+    { statusCode: 404, error: 'Not Found', message: 'Route GET:/api/v1/businesses not found' },
+    { error: 'Not Found', error_description: 'Nothing is here.' },
+    { error: 'not_found' },
+    { error: 'not_found', error_description: 7 },
+    { error: 'not_found\n', error_description: 'Nothing is here.' },
+    { error: { code: 'not_found' }, error_description: 'Nothing is here.' },
+  ];
+  for (const body of foreign) {
+    const standIn = await newStandIn(send(404, body));
+    const description = 'The answer, of status 404, is not one that Gatehouse gives. Is baseUrl right?';
+    await assert.rejects(standIn.api().businesses(), { code: 'unreadable_answer', status: 404, description });
+  }
+});
 
-  await assert.rejects(standIn.api().businesses(), { message: 'odd: one two three' });
+test('what an answer says is cleaned of control characters, in every field as in the message', async () => {
+  const body = {
+    error: 'odd',
+    error_description: 'one\r\ntwo\u0000three\u001b[2J\u2028four\u0085five',
+    error_uri: 'https://api.example.com/\r\nset-cookie: a=b',
+    reason: 'so\nso',
+  };
+  const standIn = await newStandIn(send(400, body, { 'x-request-id': 'req\t7' }));
+
+  await assert.rejects(standIn.api().businesses(), {
+    message: 'odd: one two three [2J four five (request req 7)',
+    reason: 'so so',
+    description: 'one two three [2J four five',
+    uri: 'https://api.example.com/ set-cookie: a=b',
+    requestId: 'req 7',
+  });
+});
+
+test('what an answer says is kept up to a length, and no character is cut in two', async () => {
+  const body = {
+    error: 'x'.repeat(600),
+    error_description: `${'d'.repeat(499)}\u{1f511}`,
+    error_uri: `https://api.example.com/${'u'.repeat(3000)}`,
+    reason: 'r'.repeat(600),
+  };
+  const standIn = await newStandIn(send(400, body, { 'x-request-id': 'i'.repeat(600) }));
+
+  await assert.rejects(standIn.api().businesses(), {
+    code: 'x'.repeat(500),
+    reason: 'r'.repeat(500),
+    description: `${'d'.repeat(499)} `,
+    uri: `https://api.example.com/${'u'.repeat(2000 - 24)}`,
+    requestId: 'i'.repeat(500),
+  });
 });
 
 test('an answer that is not our JSON is unreadable, with its status', async () => {
@@ -157,13 +203,16 @@ test('a body that does not heed the signal ends with the timeout all the same', 
   assert.equal(isLeft, true);
 });
 
-test('a server that is not there is a network error, with its cause', async () => {
+test('a server that is not there is a network error, with the name, message and code of its innermost cause', async () => {
   const baseUrl = `http://127.0.0.1:${await freePort()}`;
 
   await assert.rejects(createApi({ baseUrl, accessToken: 'gat_1' }).businesses(), (error: Error & { code: string }) => {
     assert.equal(error.code, 'network_error');
     assert.equal(error.message, `network_error: There was no answer from ${baseUrl} (ECONNREFUSED).`);
-    assert.ok(error.cause instanceof TypeError);
+    assert.ok(error.cause instanceof Error);
+    const { name, message, cause, ...rest } = error.cause;
+    assert.deepEqual([name, cause, rest], ['Error', undefined, { code: 'ECONNREFUSED' }]);
+    assert.match(message, /^connect ECONNREFUSED 127\.0\.0\.1:\d+$/);
     return true;
   });
 });

@@ -61,6 +61,27 @@ const NO_URL = [
   'https://api.example.com:99999',
   'https://[::1',
 ];
+/** No absolute http(s) address with a host, or one with a fragment. */
+const NO_REDIRECT_URI = [
+  'callback',
+  '/callback',
+  '//ledger.example/callback',
+  'ledger.example/callback',
+  'https:ledger.example',
+  'https:/ledger.example',
+  'https:///callback',
+  'https://',
+  'https://?x',
+  'https://:8080/callback',
+  'https://[::1/callback',
+  'https://ledger.example:99999/callback',
+  'https:\\\\ledger.example',
+  'https://ledger.example/callback#',
+  'https://ledger.example/callback#fragment',
+  'ftp://ledger.example/callback',
+  'javascript:alert(1)',
+  'ledger-app:/callback',
+];
 
 /** The name that the sentence has to give, what uses the argument, and values that it has to refuse. */
 const TABLE: [name: string, use: (value: Anything) => unknown, values: unknown[]][] = [
@@ -70,7 +91,7 @@ const TABLE: [name: string, use: (value: Anything) => unknown, values: unknown[]
   ['baseUrl', (baseUrl) => newApi({ baseUrl }), NO_URL],
   ['clientId', (clientId) => newApp({ clientId }), NO_TEXT],
   ['clientSecret', (clientSecret) => newApp({ clientSecret }), NO_TEXT],
-  ['redirectUri', (redirectUri) => newApp({ redirectUri }), NO_TEXT],
+  ['redirectUri', (redirectUri) => newApp({ redirectUri }), [...NO_TEXT, ...NO_REDIRECT_URI]],
   ['timeout', (timeout) => newApp({ timeout }), [null, 0, -1, '30', Number.NaN, 600_001, Number.POSITIVE_INFINITY]],
   ['fetch', (given) => newApi({ fetch: given }), NO_FUNCTION],
   ['accessToken', (accessToken) => newApi({ accessToken }), NO_TOKEN],
@@ -138,6 +159,8 @@ test('a malformed secret is not repeated in what is said about it', async () => 
 test('what is sound is taken', () => {
   const urls = ['http://localhost', 'http://localhost:4000/', 'http://127.0.0.1:4000', 'http://[::1]:4000'];
   for (const baseUrl of [...urls, 'https://api.example.com/', 'https://API.example.com:8443']) newApp({ baseUrl });
+  const ports = ['http://127.0.0.1:8080/callback', 'http://[::1]/callback', 'HTTPS://Ledger.example?x=1'];
+  for (const redirectUri of ports) newApp({ redirectUri });
   for (const timeout of [1, 0.5, 600_000, undefined]) newApp({ timeout });
   newApp({ fetch: undefined });
   withTokens({ scopes: [], expiresAt: -1 });

@@ -79,15 +79,14 @@ test('an answer is understood as a whole address, as a URL, as a path and as a q
   }
 });
 
-test('a visitor who denies is an error that says so', async () => {
+test('a visitor who denies is an error that says so, and its reason says who it was', async () => {
   const mallory = await world.addUser('Mallory', [[world.acme, 'member']]);
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
   const callback = await visit(world, url, 'deny', await world.signedIn(mallory));
 
   const error = await refusalOf(app.finishAuthorization(callback, pending));
 
-  assert.equal(error.code, 'access_denied');
-  assert.equal(error.status, undefined);
+  assert.deepEqual([error.code, error.reason, error.status], ['access_denied', 'denied_by_user', undefined]);
   assert.notEqual(error.description, '');
   assert.equal(error.message, `access_denied: ${error.description}`);
 });

@@ -1,84 +1,134 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { disconnect } from '../../../src/oauth/connections.ts';
+import { newDesk, type Program } from '../../support/guides.ts';
 import { freePort } from '../../support/ports.ts';
 import { newWorld } from '../../support/world.ts';
-import { buildLibrary, LIBRARY, newFolder, ROOT, run, TSC } from './build.ts';
+import { LIBRARY, ROOT, run, TSC } from './build.ts';
 import { visit } from './connected.ts';
 
 const readme = readFileSync(join(LIBRARY, 'README.md'), 'utf8');
-const folder = newFolder();
-const installed = join(folder, 'node_modules/@gatehouse/client');
-mkdirSync(installed, { recursive: true });
-cpSync(await buildLibrary(), join(installed, 'dist'), { recursive: true });
-cpSync(join(LIBRARY, 'package.json'), join(installed, 'package.json'));
+const desk = newDesk();
 const world = await newWorld();
+await desk.bash(blocksOf('sh').join('\n'), { env: { GATEHOUSE: desk.checkout } }).ends();
 
 function blocksOf(language: string): string[] {
   return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, code = '']) => code);
 }
 
-test('the five minutes of the README work as they are written, but for the two addresses', async () => {
-  const port = await freePort();
-  const redirectUris = [`http://localhost:${port}/callback`];
-  const app = await world.addApp({ ownerBusinessId: world.acme.id, scopes: ['read:invoices'], redirectUris });
-  await world.addInvoice(world.acme, { number: 'INV-7', total: '1234.50' });
-  const [program = ''] = blocksOf('js');
-  const here = program.replace('https://api.example.com', world.api).replaceAll('8080', String(port));
-  writeFileSync(join(folder, 'app.mjs'), here);
-  const env = { PATH: process.env.PATH, CLIENT_ID: app.id, CLIENT_SECRET: app.secret };
-  const running = spawn(process.execPath, ['app.mjs'], { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
-  after(() => running.kill());
-
-  const address = `http://localhost:${port}`;
-  const begun = await reach(`${address}/connect`, running);
-  const callback = await visit(world, begun.headers.get('location') ?? '');
-  const [cookie = ''] = begun.headers.get('set-cookie')?.split(';') ?? [];
-  const shown = await fetch(callback, { headers: { cookie } });
-
-  assert.equal(await shown.text(), 'INV-7 1234.50 GBP\n');
-  assert.match(JSON.parse(readFileSync(join(folder, 'tokens.json'), 'utf8')).refreshToken, /^grt_/);
-  const foreign = await fetch(`${address}/callback?code=gac_1&state=other`, { headers: { cookie } });
-  assert.deepEqual([foreign.status, (await foreign.text()).slice(0, 15)], [502, 'state_mismatch:']);
-  running.kill();
-  await once(running, 'exit');
+const registration = await world.addApp({
+  ownerBusinessId: world.acme.id,
+  scopes: ['read:invoices'],
+  redirectUris: ['http://127.0.0.1:8080/callback'],
 });
+await world.addInvoice(world.acme, { number: 'INV-7', total: '1234.50' });
+const port = await freePort();
+const home = `http://127.0.0.1:${port}/`;
 
-/** The first answer of a program that has only just been started. */
-async function reach(url: string, program: ChildProcess): Promise<Response> {
-  while (program.exitCode === null) {
+/** The five minutes as they are written, but for the port, of which others may have taken the usual one. */
+function startApp(): Program {
+  const [program = ''] = blocksOf('js');
+  desk.save('app.mjs', program.replaceAll('8080', String(port)));
+  const env = { BASE_URL: world.api, CLIENT_ID: registration.id, CLIENT_SECRET: registration.secret };
+  return desk.run([process.execPath, 'app.mjs'], { env });
+}
+
+const app = startApp();
+
+/** The first answer of a program that has only just been started may take a while. */
+async function open(url: string | URL, cookie = ''): Promise<Response> {
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      return await fetch(url, { redirect: 'manual' });
-    } catch {
+      return await fetch(url, { redirect: 'manual', headers: { cookie } });
+    } catch (error) {
+      if (attempt === 500) throw error;
       await setTimeout(20);
     }
   }
-  return assert.fail(`the program runs, and has not ended with ${program.exitCode}`);
 }
 
-test('the examples of the README are sound TypeScript', async () => {
-  const known = `import { type Api, type App, createApi, type Tokens } from '@gatehouse/client';
-declare const app: App, api: Api, accessToken: string, userId: string;
+const cookieOf = (response: Response) => response.headers.get('set-cookie')?.split(';')[0] ?? '';
+const shown = async (response: Response) => [
+  response.status,
+  response.headers.get('content-type'),
+  response.headers.get('x-content-type-options'),
+  await response.text(),
+];
+const PLAIN = ['text/plain; charset=utf-8', 'nosniff'];
+
+async function connect(): Promise<{ callback: URL; cookies: string[] }> {
+  const begun = await open(home);
+  assert.equal(begun.status, 303);
+  const callback = await visit(world, begun.headers.get('location') ?? '');
+  // Loaded again before the first answer is there.
+  const answers = await Promise.all([1, 2].map(() => open(callback, cookieOf(begun))));
+  for (const { status, headers } of answers) assert.deepEqual([status, headers.get('location')], [303, '/']);
+  return { callback, cookies: answers.map(cookieOf).filter((cookie) => cookie !== '') };
+}
+
+test('the five minutes of the README list the invoices, and a callback that is loaded twice sends its code once', async () => {
+  const { callback, cookies } = await connect();
+  assert.equal(cookies.length, 1);
+  const [cookie = ''] = cookies;
+  assert.equal((await open(callback, cookie)).headers.get('location'), '/');
+
+  assert.deepEqual(await shown(await open(home, cookie)), [200, ...PLAIN, 'INV-7 1234.50 GBP\n']);
+});
+
+test('the five minutes of the README refuse what another browser began, and go on', async () => {
+  const begun = await open(home);
+  const foreign = await open(`${home}callback?code=gac_1&state=other`, cookieOf(begun));
+
+  const [status, type, sniffing, text] = await shown(foreign);
+  assert.deepEqual([status, type, sniffing], [502, ...PLAIN]);
+  assert.match(String(text), /^state_mismatch: /);
+  assert.deepEqual(await shown(await open(`${home}favicon.ico`)), [404, ...PLAIN, 'Nothing is here.\n']);
+});
+
+test('the five minutes of the README begin again when the grant has ended', async () => {
+  const [cookie = ''] = (await connect()).cookies;
+  const parties = { userId: world.ada.id, appId: registration.id, businessId: world.acme.id };
+  await disconnect(world.storage(), parties, world.clock());
+
+  const ended = await open(home, cookie);
+  assert.deepEqual([ended.status, ended.headers.get('location')], [303, '/']);
+  const again = await open(home, cookie);
+  assert.ok(again.headers.get('location')?.startsWith(`${world.api}/api/v1/oauth/authorize?`));
+  app.stop();
+});
+
+const known = `import { type Api, type App, createApi, type Tokens } from '@gatehouse/client';
+declare const app: App, api: Api, baseUrl: string, accessToken: string, userId: string;
 declare const store: { read(id: string): Promise<Tokens>; write(id: string, tokens: Tokens): Promise<void> };
 `;
-  const blocks = blocksOf('ts');
-  assert.equal(blocks.length, 3);
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
-  for (const [i, block] of blocks.entries()) writeFileSync(join(folder, `example-${i}.ts`), known + block);
-  const typeRoots = [join(ROOT, 'node_modules/@types')];
-  const compilerOptions = {
-    strict: true,
-    noEmit: true,
-    target: 'es2022',
-    module: 'nodenext',
-    types: ['node'],
-    typeRoots,
-  };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }));
 
-  await run(TSC, [], folder);
+test('the examples of the README are sound TypeScript', async () => {
+  const blocks = blocksOf('ts');
+  assert.equal(blocks.length, 4);
+  for (const [i, block] of blocks.entries()) desk.save(`example-${i}.ts`, known + block);
+  const typeRoots = [join(ROOT, 'node_modules/@types')];
+  const checks = { strict: true, noEmit: true, target: 'es2022', module: 'nodenext', types: ['node'], typeRoots };
+  desk.save('tsconfig.json', JSON.stringify({ compilerOptions: checks, include: ['example-*.ts'] }));
+
+  await run(TSC, [], desk.folder);
+});
+
+test('a token file as the README writes it is for its owner alone, also where another one was before', async () => {
+  const [example = ''] = blocksOf('ts').filter((block) => block.includes('writeFile'));
+  const tokens = { accessToken: 'gat_1', refreshToken: 'grt_1', expiresAt: 1, scopes: ['read:invoices'] };
+  desk.save('save.ts', `${known}${example}\nawait save(${JSON.stringify(tokens)});\n`);
+  const file = join(desk.folder, 'tokens.json');
+  writeFileSync(file, 'older', { mode: 0o644 });
+
+  await desk.run([process.execPath, 'save.ts']).ends();
+
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), tokens);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  assert.deepEqual(
+    readdirSync(desk.folder).filter((name) => name.startsWith('tokens')),
+    ['tokens.json'],
+  );
 });
