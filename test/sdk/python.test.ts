@@ -67,7 +67,7 @@ print(business.name, len(list(api.invoices(business.id))), is_installed)
 
 /** A world as the Python tests expect it: an app with a loopback address, and invoices enough for several pages. */
 async function furnish(place: Awaited<ReturnType<typeof newWorld>>, invoices: number): Promise<Facts> {
-  const redirectUris = ['http://127.0.0.1/callback'];
+  const redirectUris = ['http://127.0.0.1:8080/callback'];
   const app = await place.addApp({ name: 'Snake', ownerBusinessId: place.acme.id, redirectUris, requiresPkce: true });
   for (let i = 1; i <= invoices; i += 1) {
     place.wind(1);

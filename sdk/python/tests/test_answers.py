@@ -49,7 +49,9 @@ class Answers(unittest.TestCase):
     def test_an_answer_that_breaks_off_is_a_network_error_and_so_is_asked_for_again(self) -> None:
         whole = reply(200, [{"id": "b1", "name": "Acme"}])
         chunked = HEAD + b"transfer-encoding: chunked\r\n\r\nff\r\n[{"
-        for broken in (whole[:-5], HEAD + b"content-length: 9\r\n\r\n", chunked, HEAD[:30], b"SSH-2.0-OpenSSH_9\r\n"):
+        below_zero = HEAD + b"transfer-encoding: chunked\r\n\r\n2\r\n[]\r\n-5\r\n"
+        cut = (whole[:-5], HEAD + b"content-length: 9\r\n\r\n", chunked, HEAD[:30])
+        for broken in (*cut, below_zero, b"SSH-2.0-OpenSSH_9\r\n"):
             with self.subTest(broken=broken):
                 self.assertEqual(self.failure(broken).code, "network_error")
                 with Misbehaving(broken, whole) as server, wound_clock():
@@ -76,11 +78,44 @@ class Answers(unittest.TestCase):
                     self.assertEqual((error.code, error.status), ("unreadable_answer", status))
                     self.assertEqual((error.reason, error.request_id), ("unreadable_answer", "r-7"))
 
-    def test_an_error_without_details_has_its_code_for_a_reason(self) -> None:
-        error = self.failure(reply(403, {"error": "insufficient_scope", "error_description": 7, "reason": None}))
+    def test_a_refusal_without_details_has_its_code_for_a_reason(self) -> None:
+        error = self.failure(reply(403, {"error": "insufficient_scope", "error_description": "No.", "reason": None}))
 
         self.assertEqual((error.code, error.reason), ("insufficient_scope", "insufficient_scope"))
-        self.assertEqual((str(error), error.description, error.uri), ("insufficient_scope", None, None))
+        self.assertEqual((str(error), error.uri), ("insufficient_scope: No.", None))
+
+    def test_a_refusal_of_another_server_is_unreadable_and_asks_whether_base_url_is_right(self) -> None:
+        for body in (
+            {"statusCode": 404, "error": "Not Found", "message": "Route GET:/ not found"},
+            {"error": "Not Found", "error_description": "Route GET:/ not found"},
+            {"error": "not_found"},
+            {"error": "not_found", "error_description": None},
+            {"error": "not_found", "error_description": ["No."]},
+            {"error": "not_found\n", "error_description": "No."},
+            {"error": {"code": 404}, "error_description": "No."},
+            {"error_description": "No."},
+        ):
+            with self.subTest(body=body):
+                error = self.failure(reply(404, body, X_Request_Id="r-7"))
+                self.assertEqual((error.code, error.reason), ("unreadable_answer", "unreadable_answer"))
+                self.assertEqual((error.status, error.request_id, error.uri), (404, "r-7", None))
+                self.assertIn("is base_url right?", str(error))
+                self.assertNotIn("Route", str(error))
+
+    def test_what_a_refusal_says_stays_on_one_line_and_is_bounded(self) -> None:
+        break_in = "x\r\nINFO all is well\x1b[2J\x85\u2028\ud800"
+        body = {"error": "invalid_request", "error_description": break_in, "reason": break_in, "error_uri": break_in}
+        error = self.failure(reply(400, body, X_Request_Id="r\r\n folded"))
+
+        for text in (error.description, error.reason, error.uri):
+            self.assertEqual(text, "x INFO all is well [2J ")
+        self.assertEqual(error.request_id, "r  folded")
+        self.assertTrue((str(error) + repr(error)).isprintable())
+
+        long = {name: "a" * 9000 for name in ("error", "error_description", "reason", "error_uri")}
+        error = self.failure(reply(400, long, X_Request_Id="r" * 9000))
+        texts = (error.code, error.description, error.reason, error.request_id, error.uri)
+        self.assertEqual([len(text or "") for text in texts], [500, 500, 500, 500, 2000])
 
     def test_a_redirect_is_never_followed(self) -> None:
         with Misbehaving(reply(200, [])) as elsewhere:

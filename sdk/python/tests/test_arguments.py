@@ -99,6 +99,32 @@ class Arguments(unittest.TestCase):
             self.refuse_types(name, make, None, 7, SECRET.encode())
             self.refuse_values(name, make, "", f"{SECRET} x", f"{SECRET}\n", f"{SECRET}\x00", f"{SECRET}\x7f")
 
+    def test_redirect_uri_is_a_web_address_with_a_host_and_no_fragment(self) -> None:
+        def make(value: Any) -> None:
+            App(**(self.settings | {"redirect_uri": value}))
+
+        self.refuse_values(
+            "redirect_uri",
+            make,
+            "/callback",
+            "callback",
+            "127.0.0.1:8080/callback",
+            "//127.0.0.1/callback",
+            "http:/127.0.0.1/callback",
+            "http:///callback",
+            "http://:8080/callback",
+            "http://user@/callback",
+            "http://[::1/callback",
+            "http://127.0.0.1:port/callback",
+            "http://127.0.0.1:99999/callback",
+            "javascript:alert(1)",
+            "myapp://host/callback",
+            "https://app.example/callback#",
+            "https://app.example/callback#top",
+        )
+        for good in ("https://app.example", "HTTPS://app.example/a?b=c", "http://[::1]:8080/callback"):
+            make(good)
+
     def test_what_is_missing_is_named(self) -> None:
         for name in self.settings:
             with self.assertRaisesRegex(TypeError, name):

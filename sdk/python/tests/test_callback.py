@@ -5,6 +5,10 @@ from gatehouse_client import GatehouseError
 from tests.misbehaving import Misbehaving, reply
 from tests.world import get_world
 
+STATE = ("state", "s1")
+# The right one: the port of the server is known only while it runs.
+ISSUER = ("iss", "HERE")
+
 
 class Callback(unittest.TestCase):
     """The server is never asked: what a stranger's browser brings is refused before."""
@@ -13,36 +17,78 @@ class Callback(unittest.TestCase):
         world = get_world()
         with Misbehaving(reply(500)) as server:
             app = world.app(server.base_url)
-            # So that an issuer can be given that is right, though the port is known only here.
-            query = urlencode([(name, server.base_url if value == "RIGHT" else value) for name, value in pairs])
+            query = urlencode([(name, value.replace("HERE", server.base_url)) for name, value in pairs])
             with self.assertRaises(GatehouseError) as caught:
                 app.finish_authorization(path + query, state="s1", code_verifier="v" * 43)
             self.assertEqual(server.requests, [])
+            self.here = server.base_url
         return caught.exception
 
-    def test_a_state_that_is_wrong_missing_or_sent_twice_is_refused(self) -> None:
-        rest = (("code", "gac_1"), ("iss", "RIGHT"))
-        for states in ([("state", "s2")], [], [("state", "")], [("state", "s1"), ("state", "s1")]):
+    def test_a_state_that_is_wrong_or_missing_is_refused(self) -> None:
+        for states in ([("state", "s2")], [], [("state", "")]):
             with self.subTest(states=states):
-                self.assertEqual(self.finish(*states, *rest).code, "state_mismatch")
+                self.assertEqual(self.finish(*states, ("code", "gac_1"), ISSUER).code, "state_mismatch")
 
-    def test_an_issuer_that_is_wrong_missing_or_sent_twice_is_refused(self) -> None:
-        rest = (("code", "gac_1"), ("state", "s1"))
-        for issuers in ([("iss", "https://evil.example")], [], [("iss", "RIGHT"), ("iss", "RIGHT")]):
+    def test_an_issuer_that_is_wrong_or_missing_is_refused_and_both_addresses_are_named(self) -> None:
+        cases = (
+            ([("iss", "https://evil.example")], "https://evil.example"),
+            ([("iss", "https://evil.example\r\nINFO")], "https://evil.example INFO"),
+            ([("iss", "HERE/")], "HERE/"),
+            ([("iss", "e" * 900)], "e" * 200),
+        )
+        for issuers, named in cases:
             with self.subTest(issuers=issuers):
-                self.assertEqual(self.finish(*issuers, *rest).code, "issuer_mismatch")
+                error = self.finish(*issuers, ("code", "gac_1"), STATE)
+                self.assertEqual(error.code, "issuer_mismatch")
+                self.assertIn(f" {named.replace('HERE', self.here)} ", str(error))
+                self.assertIn(self.here, str(error).replace(f"{self.here}/", ""))
+                self.assertNotIn("e" * 201, str(error))
+        for issuers in ([], [("iss", "")]):
+            with self.subTest(issuers=issuers):
+                error = self.finish(*issuers, ("code", "gac_1"), STATE)
+                self.assertEqual(error.code, "issuer_mismatch")
+                self.assertIn("names no issuer", str(error))
+                self.assertIn(self.here, str(error))
 
     def test_the_state_is_looked_at_first_then_the_issuer_then_the_error(self) -> None:
         error = ("error", "access_denied")
         self.assertEqual(self.finish(error, ("state", "s2"), ("iss", "x")).code, "state_mismatch")
-        self.assertEqual(self.finish(error, ("state", "s1"), ("iss", "x")).code, "issuer_mismatch")
-        self.assertEqual(self.finish(error, ("state", "s1"), ("iss", "RIGHT"), ("code", "c")).code, "access_denied")
+        self.assertEqual(self.finish(error, STATE, ("iss", "x")).code, "issuer_mismatch")
+        self.assertEqual(self.finish(error, STATE, ISSUER, ("code", "c")).code, "access_denied")
+
+    def test_whatever_comes_more_than_once_is_refused(self) -> None:
+        sound = {"code": "gac_1", "state": "s1", "iss": "HERE"}
+        for name in ("code", "state", "iss", "error", "error_description", "error_uri"):
+            for twice in (("x", "x"), (sound.get(name, "x"),) * 2, ("", "x"), ("", "")):
+                with self.subTest(name=name, twice=twice):
+                    rest = [(key, value) for key, value in sound.items() if key != name]
+                    self.assertEqual(
+                        self.finish(*rest, *((name, value) for value in twice)).code, "unreadable_answer"
+                    )
+        # An address that an app registers may have a query of its own.
+        self.assertEqual(self.finish(("a", "1"), ("a", "2"), ("error", "x"), STATE, ISSUER).code, "x")
+
+    def test_an_error_comes_with_its_reason_and_its_page_if_it_was_told_of_them(self) -> None:
+        denied, page = ("error", "access_denied"), f"{self.here}/docs/errors/access_denied#denied_by_user"
+        told = self.finish(denied, ("reason", "denied_by_user"), ("error_uri", page), STATE, ISSUER)
+        bare = self.finish(denied, STATE, ISSUER)
+
+        self.assertEqual((told.code, told.reason, told.uri), ("access_denied", "denied_by_user", page))
+        self.assertEqual((bare.code, bare.reason, bare.uri), ("access_denied", "access_denied", None))
+
+    def test_what_an_error_says_stays_on_one_line_and_is_bounded(self) -> None:
+        said = [(name, "x\r\nINFO" + "y" * 9000) for name in ("error", "error_description", "error_uri")]
+        error = self.finish(*said, STATE, ISSUER)
+
+        self.assertTrue((str(error) + repr(error) + (error.uri or "")).isprintable())
+        self.assertTrue(error.code.startswith("x INFOy"))
+        texts = (error.code, error.reason, error.description, error.uri)
+        self.assertEqual([len(text or "") for text in texts], [500, 500, 500, 2000])
 
     def test_neither_a_code_nor_an_error_is_an_unreadable_answer(self) -> None:
-        sound = (("state", "s1"), ("iss", "RIGHT"))
-        for pairs in ([], [("code", "")], [("code", "gac_1"), ("code", "gac_2")]):
+        for pairs in ([], [("code", "")]):
             with self.subTest(pairs=pairs):
-                self.assertEqual(self.finish(*sound, *pairs).code, "unreadable_answer")
+                self.assertEqual(self.finish(STATE, ISSUER, *pairs).code, "unreadable_answer")
 
     def test_an_address_without_a_query_is_a_wrong_state_and_no_crash(self) -> None:
         for path in ("", "http://127.0.0.1/callback", "/callback", "?", "#", "%zz&=&&=x"):

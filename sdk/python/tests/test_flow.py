@@ -59,7 +59,8 @@ class Flow(unittest.TestCase):
 
         self.assertEqual((caught.exception.code, caught.exception.status), ("access_denied", None))
         self.assertTrue(caught.exception.description)
-        self.assertIn("/docs/errors/access_denied", caught.exception.uri or "")
+        self.assertEqual(caught.exception.reason, "denied_by_user")
+        self.assertEqual(caught.exception.uri, f"{self.world.base_url}/docs/errors/access_denied#denied_by_user")
 
     def test_prompt_none_shows_nothing_to_a_visitor_who_is_not_signed_in(self) -> None:
         began = self.app.begin_authorization(scopes=["read:invoices"], prompt="none")

@@ -119,6 +119,16 @@ class Invoices(unittest.TestCase):
                 Api(base_url=server.base_url, access_token="t").invoice_page(self.world.business_id)
             self.assertEqual(caught.exception.code, "unreadable_answer")
 
+    def test_pages_that_lead_in_a_circle_end_in_an_error(self) -> None:
+        for circle in (["a"], ["a", "b"], ["a", "b", "c"]):
+            pages = [reply(200, [WIRE], Link=f"<?cursor={cursor}>; rel=next") for cursor in [*circle, circle[0]]]
+            with self.subTest(circle=circle), Misbehaving(*pages, reply(500)) as server:
+                invoices = Api(base_url=server.base_url, access_token="t").invoices(self.world.business_id)
+                with self.assertRaises(GatehouseError) as caught:
+                    list(invoices)
+                self.assertEqual((caught.exception.code, caught.exception.status), ("unreadable_answer", 200))
+                self.assertEqual(len(server.requests), len(pages))
+
     def test_fields_that_the_api_adds_are_ignored_and_ones_that_it_lost_are_noticed(self) -> None:
         with Misbehaving(reply(200, [WIRE | {"dueAt": "2031-01-01", "lines": [1]}])) as server:
             page = Api(base_url=server.base_url, access_token="t").invoice_page(self.world.business_id)

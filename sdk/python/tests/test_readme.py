@@ -1,45 +1,130 @@
-import contextlib
-import io
+import json
 import os
+import random
 import re
+import socket
+import stat
+import subprocess
+import sys
 import tempfile
 import unittest
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
-from unittest.mock import patch
+from urllib.parse import urlsplit
 
+from gatehouse_client import Tokens
 from tests.world import get_world
 
-README = Path(__file__).resolve().parent.parent / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+ROOT = Path(__file__).resolve().parent.parent
+WEB_APP, STORE = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
 class Readme(unittest.TestCase):
-    def test_the_five_minutes_of_the_readme_work_as_they_are_written(self) -> None:
-        world = get_world()
-        start, _, load = BLOCKS
-        settings = {
-            "GATEHOUSE_URL": world.base_url,
-            "CLIENT_ID": world.client_id,
-            "CLIENT_SECRET": world.client_secret,
+    def setUp(self) -> None:
+        self.world = get_world()
+        self.cookie = ""
+
+    def run_web_app(self) -> None:
+        self.port = free_port()
+        facts = {
+            "BASE_URL": self.world.base_url,
+            "CLIENT_ID": self.world.client_id,
+            "CLIENT_SECRET": self.world.client_secret,
+            "PYTHONPATH": str(ROOT / "src"),
         }
-        printed = io.StringIO()
+        program = subprocess.Popen(
+            [sys.executable, "-c", WEB_APP.replace("8080", str(self.port))],
+            env=dict(os.environ) | facts,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(self.stop, program)
+        assert program.stdout is not None
+        self.assertEqual(program.stdout.readline(), f"Open http://127.0.0.1:{self.port}\n")
 
-        def paste(_: str) -> str:
-            return world.allow(printed.getvalue().split()[-1])
+    def stop(self, program: "subprocess.Popen[str]") -> None:
+        program.terminate()
+        _, logged = program.communicate()
+        self.assertEqual(logged, "")
 
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(printed):
-            before = os.getcwd()
-            os.chdir(folder)
-            try:
-                with patch.dict(os.environ, settings), patch("builtins.input", paste):
-                    exec(start + load + "assert load() == tokens\n", {})
-            finally:
-                os.chdir(before)
+    def visit(self, path: str, cookie: str | None = None) -> tuple[HTTPResponse, str]:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request("GET", path, headers={"cookie": self.cookie if cookie is None else cookie})
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        finally:
+            connection.close()
+        self.assertEqual(answer.headers["content-type"], "text/plain; charset=utf-8")
+        self.assertEqual(answer.headers["x-content-type-options"], "nosniff")
+        self.cookie = answer.headers["set-cookie"].partition(";")[0]
+        return answer, text
 
-        lines = printed.getvalue().splitlines()
-        self.assertEqual(len(lines), 121)
-        self.assertEqual(lines[1], "INV-120 PAID 1234.50 GBP")
+    def leave(self) -> str:
+        """Where the app sends a visitor who is not connected."""
+        answer, _ = self.visit("/")
+        address = answer.headers["location"]
+        self.assertTrue(address.startswith(f"{self.world.base_url}/api/v1/oauth/authorize?"), address)
+        return address
 
-    def test_all_python_in_the_readme_is_python(self) -> None:
-        for block in BLOCKS:
-            compile(block, "README.md", "exec")
+    def come_back(self, callback: str) -> tuple[HTTPResponse, str]:
+        self.assertTrue(callback.startswith(f"http://127.0.0.1:{self.port}/callback?"), callback)
+        parts = urlsplit(callback)
+        return self.visit(f"{parts.path}?{parts.query}")
+
+    def test_the_web_app_of_the_readme_works_as_it_is_written(self) -> None:
+        self.run_web_app()
+        callback = self.world.allow(self.leave())
+        # A code that is sent twice would end what it gave.
+        for _ in range(2):
+            answer, _ = self.come_back(callback)
+            self.assertEqual((answer.status, answer.headers["location"]), (303, "/"))
+            answer, text = self.visit("/")
+            self.assertEqual((answer.status, len(text.splitlines())), (200, 120))
+            self.assertEqual(text.splitlines()[0], "INV-120 1234.50 GBP")
+
+        self.world.disconnect()
+        answer, _ = self.visit("/")
+        self.assertEqual((answer.status, answer.headers["location"]), (303, "/"))
+        self.leave()
+
+    def test_the_web_app_of_the_readme_bears_a_no_a_forged_callback_and_a_chosen_cookie(self) -> None:
+        self.run_web_app()
+        # Whoever has allowed it before is not asked again, and cannot say no.
+        self.world.connect()
+        self.world.disconnect()
+        denied, text = self.come_back(self.world.deny(self.leave()))
+        self.assertEqual((denied.status, text.partition(":")[0]), (502, "access_denied"))
+
+        self.leave()
+        forged, text = self.visit("/callback?code=x&state=y")
+        self.assertEqual((forged.status, text.partition(":")[0]), (502, "state_mismatch"))
+
+        for chosen in ("visitor=chosen", r'visitor="\015\012x-injected: yes"'):
+            answer, _ = self.visit("/", cookie=chosen)
+            self.assertNotIn("chosen", self.cookie)
+            self.assertIsNone(answer.headers["x-injected"])
+        self.assertEqual(self.visit("/favicon.ico")[0].status, 404)
+
+    def test_the_store_of_the_readme_keeps_tokens_to_their_owner(self) -> None:
+        tokens = self.world.connect()
+        given = {"app": self.world.app(), "tokens": tokens, "Tokens": Tokens, "Path": Path}
+        names = given | {"json": json, "os": os, "tempfile": tempfile}
+        with tempfile.TemporaryDirectory(prefix="gatehouse-test-") as folder:
+            exec(STORE.replace('Path("tokens.json")', f"Path({folder!r}, 'tokens.json')"), names)
+            check = "assert load() is None; save(tokens); save(tokens); assert load() == tokens; api.businesses()"
+            exec(check, names)
+            [file] = Path(folder).iterdir()
+            self.assertEqual((file.name, stat.S_IMODE(file.stat().st_mode)), ("tokens.json", 0o600))
+
+
+def free_port() -> int:
+    """Below the ports that outgoing connections are given, so that none of those takes it before it is used."""
+    while True:
+        port = random.randint(10_000, 32_000)
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+            return port
+        except OSError:
+            pass

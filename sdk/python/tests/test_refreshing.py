@@ -102,7 +102,7 @@ class Refreshing(ConnectedCase):
         self.assertEqual(len(offered), 2)
 
     def test_a_401_that_says_nothing_against_the_token_does_not_refresh_it(self) -> None:
-        with Misbehaving(reply(401, {"error": "unauthorized"})) as server:
+        with Misbehaving(reply(401, {"error": "unauthorized", "error_description": "No."})) as server:
             api = self.world.app(server.base_url).api(tokens=self.world.connect(), save=self.saved.append)
             self.assertEqual(self.failure_of(api.businesses).code, "unauthorized")
             self.assertEqual(len(server.requests), 1)

@@ -67,6 +67,17 @@ class Retries(unittest.TestCase):
         self.assertEqual(self.list_businesses(reply(429, BUSY, Retry_After=past), GOOD), ([0.0], 2))
         self.assertTrue(self.list_businesses(reply(429, BUSY, Retry_After="soon"), GOOD)[0][0] <= 0.25)
 
+    def test_a_retry_after_that_no_calendar_has_counts_as_not_sent(self) -> None:
+        for date in (
+            "Mon, 01 Jan 99999999999999999999 00:00:00 GMT",
+            "Mon, 01 Jan 2030 00:00:00 +99999999999999",
+            "Mon, 01 Jan 2030 99:99:99 GMT",
+            "Mon, 01 Jan 0000 00:00:00 GMT",
+        ):
+            with self.subTest(date=date):
+                waits, asked = self.list_businesses(reply(503, BUSY, Retry_After=date), GOOD)
+                self.assertTrue(asked == 2 and waits[0] <= 0.25, waits)
+
     def test_a_wait_of_more_than_half_a_minute_is_left_to_the_caller(self) -> None:
         with Misbehaving(reply(429, BUSY, Retry_After="31")) as server, wound_clock() as clock:
             with self.assertRaises(GatehouseError) as caught:

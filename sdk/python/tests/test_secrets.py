@@ -5,23 +5,27 @@ import json
 import pickle
 import pprint
 import unittest
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable
 
 from gatehouse_client import Api, App, GatehouseError, Tokens
 from tests.misbehaving import Answer, Misbehaving, drip, hang_up, reply
+from tests.reported import chain, library_frames
 from tests.waiting import wound_clock
 
 SECRETS = ("gcs_secret", "gat_held", "grt_held", "gat_new", "grt_new", "gac_code", "verifier-" + "v" * 43)
 TOKENS = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=0, scopes=("read:invoices",))
 ANSWER = {"access_token": "gat_new", "refresh_token": "grt_new", "expires_in": 3600, "scope": "read:invoices"}
 CUT = reply(200, ANSWER)[:-3]
+WHOLE = json.dumps(ANSWER).encode()
+CHUNKED = b"HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
 
 # Most of them repeat something secret, as a broken server, or one in between, might.
 TROUBLES: tuple[Answer, ...] = (
     CUT,
     b"gat_new grt_new\r\n\r\n",
-    reply(200, json.dumps(ANSWER).encode()[:-1]),
+    CHUNKED + b"%x\r\n%s\r\n-5\r\n" % (len(WHOLE), WHOLE),
+    CHUNKED + b"%x\r\n%s\r\ngrt_new\r\n" % (len(WHOLE), WHOLE),
+    reply(200, WHOLE[:-1]),
     reply(200, ANSWER | {"access_token": "gat_new gat_new"}),
     reply(200, ANSWER | {"scope": None}),
     reply(200, ANSWER | {"refresh_token": ["grt_new"]}),
@@ -30,6 +34,7 @@ TROUBLES: tuple[Answer, ...] = (
     drip(CUT, b""),
     hang_up,
     reply(400, {"error": "invalid_grant", "error_description": "No."}),
+    reply(503, ANSWER, Retry_After="Mon, 01 Jan 99999999999999999999 00:00:00 GMT"),
 )
 
 
@@ -114,19 +119,3 @@ class Secrets(unittest.TestCase):
 
 def app_origin(app: App) -> str:
     return repr(app).split("'")[1]
-
-
-def chain(error: BaseException | None) -> Iterator[BaseException]:
-    if error is not None:
-        yield error
-        yield from chain(error.__cause__)
-        yield from chain(error.__context__)
-
-
-def library_frames(error: BaseException) -> Iterator[FrameType]:
-    """All but those of this file, which knows every secret."""
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename != __file__:
-            yield trace.tb_frame
-        trace = trace.tb_next

@@ -47,6 +47,20 @@ class Workers(ConnectedCase):
         self.assertEqual(self.relay.count(TOKEN), 2)
         self.assertTrue(self.stored.expires_at > 0)
 
+    def test_a_store_that_lags_behind_does_not_bring_back_what_was_already_traded_in(self) -> None:
+        """The server would take it for stolen, and end the grant."""
+        history = [self.stored]
+        lags: list[Tokens] = []
+        api = self.app.api(tokens=self.stored, save=history.append, load=lambda: lags.pop())
+        lags.append(history[0])
+        api.businesses()
+        for lag in (0, 0, 1, 2):
+            self.world.wind(3601)
+            lags.append(history[lag])
+            api.businesses()
+
+        self.assertEqual((lags, len(history), self.relay.count(TOKEN)), ([], 6, 5))
+
     def test_an_empty_store_changes_nothing(self) -> None:
         api = self.app.api(tokens=self.stored, save=lambda tokens: None, load=lambda: None)
 

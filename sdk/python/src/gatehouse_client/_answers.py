@@ -11,6 +11,8 @@ from typing import NoReturn, cast
 
 from gatehouse_client.errors import GatehouseError
 
+_CODE = re.compile(r"[a-z_]+")
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -34,14 +36,14 @@ class Answer:
 
     def refusal(self) -> GatehouseError:
         """What an answer that is no success says; or, where a stranger gave it, that it says nothing."""
-        try:
-            fields = self.fields()
-            code = fields.text("error")
-        except GatehouseError as unreadable:
-            return unreadable
+        fields = Fields(self, _parse_object(self.body) or {})
+        code, description = fields.text_if_any("error"), fields.text_if_any("error_description")
+        # Other servers have an `error` too: "Not Found", for instance.
+        if code is None or description is None or not _CODE.fullmatch(code):
+            return self.unreadable(self._describe_stranger())
         return GatehouseError(
             code,
-            description=fields.text_if_any("error_description"),
+            description=description,
             status=self.status,
             reason=fields.text_if_any("reason"),
             uri=fields.text_if_any("error_uri"),
@@ -52,18 +54,16 @@ class Answer:
     def unreadable(self, description: str) -> GatehouseError:
         return GatehouseError(
             "unreadable_answer",
-            description=f"{self._describe_status()}{description}",
+            description=description,
             status=self.status,
             request_id=self.headers.get("x-request-id"),
             retry_after=read_retry_after(self.headers.get("retry-after")),
         )
 
-    def _describe_status(self) -> str:
-        if 200 <= self.status < 300:
-            return ""
+    def _describe_stranger(self) -> str:
         if 300 <= self.status < 400:
-            return f"Status {self.status} is a redirect, which is never followed: is base_url right? "
-        return f"Status {self.status}. "
+            return f"Status {self.status} is a redirect, which is never followed: is base_url right?"
+        return f"Status {self.status}, but not in the words of Gatehouse: is base_url right?"
 
 
 class Fields:
@@ -112,9 +112,9 @@ def read_retry_after(header: str | None) -> float | None:
         return float(header)
     try:
         when = parsedate_to_datetime(header)
-    except (TypeError, ValueError):
+        return max(0.0, when.replace(tzinfo=when.tzinfo or timezone.utc).timestamp() - time.time())
+    except (TypeError, ValueError, ArithmeticError, LookupError):
         return None
-    return max(0.0, when.replace(tzinfo=when.tzinfo or timezone.utc).timestamp() - time.time())
 
 
 def _parse_object(body: bytes) -> dict[str, object] | None:

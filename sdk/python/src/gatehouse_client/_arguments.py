@@ -6,6 +6,7 @@ No sentence here repeats the value that was refused: it may be a secret that sta
 import inspect
 import re
 from typing import cast
+from urllib.parse import urlsplit
 
 _UNBROKEN = re.compile(r"[^\s\x00-\x20\x7f-\xa0]+")
 _VISIBLE_ASCII = re.compile(r"[\x21-\x7e]+")
@@ -40,6 +41,13 @@ def read_text(name: str, value: object) -> str:
     if not _UNBROKEN.fullmatch(_string(name, value)):
         raise ValueError(f"{name} must be text, not empty, without spaces and control characters.")
     return cast(str, value)
+
+
+def read_redirect_uri(value: object) -> str:
+    address = read_text("redirect_uri", value)
+    if "#" in address or not _is_web_address(address):
+        raise ValueError("redirect_uri must be an http:// or https:// address with a host and without a fragment.")
+    return address
 
 
 def read_words(name: str, value: object) -> str:
@@ -115,6 +123,14 @@ def check_function(name: str, value: object) -> None:
     # Called without await it would do nothing, and the tokens would be lost without a word.
     if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(value.__call__):
         raise TypeError(f"{name} must be a plain function: an async one would never be awaited.")
+
+
+def _is_web_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        return parts.scheme in _USUAL_PORTS and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _string(name: str, value: object) -> str:

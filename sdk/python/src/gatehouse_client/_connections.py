@@ -7,7 +7,7 @@ the operating system's, and takes as long as that lets it.
 
 import socket
 import ssl
-from functools import partial
+from functools import cached_property, partial
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from io import BufferedReader, RawIOBase
 from time import monotonic
@@ -37,9 +37,10 @@ class _TimedHandler(AbstractHTTPHandler):
 
 
 class _TimedTlsHandler(AbstractHTTPHandler):
-    def __init__(self) -> None:
-        super().__init__()
-        self._tls = ssl.create_default_context()
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        # Only when it is used: where the environment does not let it be made, that is a failed request.
+        return ssl.create_default_context()
 
     def https_request(self, req: Request) -> Request:
         return self.do_request_(req)

@@ -4,6 +4,7 @@ import copy
 import inspect
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from gatehouse_client.errors import GatehouseError
 from gatehouse_client.tokens import Tokens
 
 _EARLY = 60.0
+_REMEMBERED = 50
 
 # Whoever stopped the app or the user can undo it, and then the same refresh token works again.
 _UNDOABLE = ("app_disabled", "app_closed", "user_disabled")
@@ -69,6 +71,7 @@ class TokenKeeper:
         self._save = save
         self._load = load
         self._unsaved: Tokens | None = None
+        self._traded_in: deque[str] = deque(maxlen=_REMEMBERED)
         self._dead: tuple[str, GatehouseError] | None = None
         self._lock = threading.Lock()
         self._renewal: Future[Tokens] | None = None
@@ -132,19 +135,22 @@ class TokenKeeper:
             return
         if not isinstance(stored, Tokens):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"load must return Tokens or None, not {type(stored).__name__}.")
-        if stored.refresh_token != self._held.refresh_token:
+        # A store that lags behind may give back what is used up, and sending that again would be taken for theft.
+        if stored.refresh_token not in (self._held.refresh_token, *self._traded_in):
             self._held = stored
 
     def _refresh_held(self) -> Tokens:
-        token = self._held.refresh_token
-        if self._dead and self._dead[0] == token:
+        held = self._held
+        if self._dead and self._dead[0] == held.refresh_token:
             raise _fresh(self._dead[1])
         try:
-            return self._refresh(token)
+            newer = self._refresh(held.refresh_token)
         except GatehouseError as error:
             if error.code == "invalid_grant" and error.reason not in _UNDOABLE:
-                self._dead = token, _fresh(error)
+                self._dead = held.refresh_token, _fresh(error)
             raise
+        self._traded_in.append(held.refresh_token)
+        return newer
 
     def _is_usable(self, tokens: Tokens, refused: Bearer | None) -> bool:
         is_dead = self._dead is not None and self._dead[0] == tokens.refresh_token

@@ -13,6 +13,20 @@ from gatehouse_client._version import VERSION
 from gatehouse_client.errors import GatehouseError
 
 _LARGEST_ANSWER = 4 * 1024 * 1024
+# What the standard library stumbles over in an answer, or in a proxy's address. Not every exception is among them: what
+# a signal raises, such as the end of a worker's time, is for the caller.
+_STUMBLES = (
+    OSError,
+    HTTPException,
+    ValueError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+)
 _ALWAYS_SENT = {"accept": "application/json", "user-agent": f"gatehouse-client-python/{VERSION}"}
 
 
@@ -43,7 +57,7 @@ class Transport:
         """Whatever comes of it, as a value. It is raised, if at all, where nothing secret is at hand."""
         try:
             answer = self._send(request, timeout)
-        except (OSError, HTTPException) as caught:
+        except _STUMBLES as caught:
             return _explain_failure(caught, timeout)
         return answer if isinstance(answer, GatehouseError) or 200 <= answer.status < 300 else answer.refusal()
 
@@ -75,15 +89,16 @@ def _read_bounded(response: HTTPResponse) -> bytes | None:
     return body
 
 
-def _explain_failure(caught: OSError | HTTPException, timeout: float) -> GatehouseError:
+def _explain_failure(caught: Exception, timeout: float) -> GatehouseError:
     cause = caught.reason if isinstance(caught, URLError) and isinstance(caught.reason, OSError) else caught
     if isinstance(cause, TimeoutError):
         error = GatehouseError("timeout", f"No whole answer came within {timeout:g} seconds.")
-    elif isinstance(cause, HTTPException):
-        # It may hold a part of the answer, so neither its text nor itself goes further.
-        return GatehouseError("network_error", f"The answer is broken off, or not HTTP ({type(cause).__name__}).")
-    else:
+    elif isinstance(cause, OSError) and not isinstance(cause, HTTPException):
         error = GatehouseError("network_error", f"No answer came: {cause}.")
+    else:
+        # It may hold a part of the answer, or a proxy's password, so neither its text nor itself goes further.
+        troubles = f"The answer is broken off or not HTTP, or a proxy's address is wrong ({type(cause).__name__})."
+        return GatehouseError("network_error", troubles)
     error.__cause__ = _stripped(cause)
     return error
 

@@ -1,6 +1,6 @@
 """Calls of the business API."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from urllib.parse import urlencode
 
 from gatehouse_client import _arguments as arguments
@@ -50,14 +50,18 @@ class Api:
     def _each_invoice(self, business_id: str, query: dict[str, str]) -> Iterator[Invoice]:
         page = self._invoice_page(business_id, query)
         yield from page.invoices
+        seen: set[str] = set()
         while page.next_cursor is not None:
-            page = self._invoice_page(business_id, query | {"cursor": page.next_cursor})
+            seen.add(page.next_cursor)
+            page = self._invoice_page(business_id, query | {"cursor": page.next_cursor}, seen)
             yield from page.invoices
 
-    def _invoice_page(self, business_id: str, query: dict[str, str]) -> InvoicePage:
+    def _invoice_page(
+        self, business_id: str, query: dict[str, str], cursors_seen: Collection[str] = ()
+    ) -> InvoicePage:
         headers = {"x-business-id": arguments.read_business_id(business_id)}
         path = "/api/v1/accounting/invoices" + (f"?{urlencode(query)}" if query else "")
-        return read_invoice_page(self._get(path, headers))
+        return read_invoice_page(self._get(path, headers), cursors_seen)
 
     def _get(self, path: str, headers: dict[str, str] | None = None) -> Answer:
         bearer = self._tokens.current()

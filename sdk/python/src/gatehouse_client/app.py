@@ -26,7 +26,7 @@ class App:
         self, *, base_url: str, client_id: str, client_secret: str, redirect_uri: str, timeout: float = 30.0
     ) -> None:
         self._transport = Transport(base_url, timeout)
-        self._redirect_uri = arguments.read_text("redirect_uri", redirect_uri)
+        self._redirect_uri = arguments.read_redirect_uri(redirect_uri)
         self._credentials = _Credentials(
             client_id=arguments.read_text("client_id", client_id),
             client_secret=arguments.read_text("client_secret", client_secret),

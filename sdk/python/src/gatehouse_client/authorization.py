@@ -7,7 +7,10 @@ import secrets
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode
 
-from gatehouse_client.errors import GatehouseError
+from gatehouse_client.errors import GatehouseError, to_one_line
+
+_OURS = ("code", "state", "iss", "error", "error_description", "error_uri", "reason")
+_LONGEST_ISSUER = 200
 
 # Anything but a bare query: an address, a path, or a query with its question mark.
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|[/?]", re.IGNORECASE)
@@ -39,15 +42,18 @@ def begin(endpoint: str, parameters: dict[str, str]) -> Authorization:
 def read_code(callback_url: str, state: str, issuer: str) -> str:
     """Nothing else of an answer is believed until it is known to be for this visitor, and from this server."""
     answer = _Callback(callback_url)
-    if answer.only("state") != state:
+    if answer.get("state") != state:
         raise GatehouseError("state_mismatch", "The visitor came back with another state than they left with.")
     # RFC 9207 §2.4: so that another server's code is not handed to this one.
-    if answer.only("iss") != issuer:
-        raise GatehouseError("issuer_mismatch", "The answer does not come from base_url, or does not say so.")
-    error = answer.only("error")
+    if answer.get("iss") != issuer:
+        named = to_one_line(answer.get("iss") or "no issuer", _LONGEST_ISSUER)
+        raise GatehouseError("issuer_mismatch", f"The answer names {named} where it should name {issuer} (base_url).")
+    error = answer.get("error")
     if error:
-        raise GatehouseError(error, answer.only("error_description"), uri=answer.only("error_uri"))
-    code = answer.only("code")
+        raise GatehouseError(
+            error, answer.get("error_description"), reason=answer.get("reason"), uri=answer.get("error_uri")
+        )
+    code = answer.get("code")
     if not code:
         raise GatehouseError("unreadable_answer", "The visitor came back with neither a code nor an error.")
     return code
@@ -59,9 +65,13 @@ class _Callback:
     def __init__(self, callback_url: str) -> None:
         address = callback_url.partition("#")[0]
         query = address.partition("?")[2] if _ADDRESS.match(address) else address
-        self._parameters = parse_qsl(query, keep_blank_values=True)
+        pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] in _OURS]
+        self._parameters = dict(pairs)
+        # RFC 6749 §3.1: nothing comes twice, and which of two is meant is not for us to guess.
+        if len(pairs) > len(self._parameters):
+            raise GatehouseError("unreadable_answer", "The visitor came back with the same parameter more than once.")
 
-    def only(self, name: str) -> str | None:
-        """RFC 6749 §3.1: nothing is sent twice, and which of two is meant is not for us to guess."""
-        values = [value for key, value in self._parameters if key == name]
-        return values[0] if len(values) == 1 else None
+    def get(self, name: str) -> str | None:
+        """RFC 6749 §3.1: a parameter without a value is as good as none."""
+        return self._parameters.get(name) or None
+

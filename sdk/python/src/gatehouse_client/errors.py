@@ -1,12 +1,25 @@
 """The one error that this library raises for whatever comes, or does not come, from Gatehouse."""
 
+import re
+
+_LONGEST_TEXT = 500
+_LONGEST_ADDRESS = 2000
+
+# An error ends up in logs, where a line break would begin an entry of its own, and half a surrogate cannot be written.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+
+
+def to_one_line(text: str, longest: int = _LONGEST_TEXT) -> str:
+    return _UNPRINTABLE.sub(" ", text)[:longest]
+
 
 class GatehouseError(Exception):
     """Gatehouse refused, or no answer came that can be used.
 
     `code` is the answer's `error`, or one of `timeout`, `network_error`, `unreadable_answer`, `answer_too_large`,
     `state_mismatch` and `issuer_mismatch`. `reason` says more finely which thing went wrong; where the answer gave
-    none, it is the code. `status` is None if no answer came at all. `retry_after` is in seconds.
+    none, it is the code. `status` is None if no answer came at all. `retry_after` is in seconds. Each text is a single
+    line of bounded length, whatever the answer held.
     """
 
     code: str
@@ -27,15 +40,15 @@ class GatehouseError(Exception):
         request_id: str | None = None,
         retry_after: float | None = None,
     ) -> None:
-        message = code if description is None else f"{code}: {description}"
-        super().__init__(message if request_id is None else f"{message} (request {request_id})")
-        self.code = code
-        self.reason = code if reason is None else reason
+        self.code = to_one_line(code)
+        self.reason = self.code if reason is None else to_one_line(reason)
         self.status = status
-        self.description = description
-        self.uri = uri
-        self.request_id = request_id
+        self.description = None if description is None else to_one_line(description)
+        self.uri = None if uri is None else to_one_line(uri, _LONGEST_ADDRESS)
+        self.request_id = None if request_id is None else to_one_line(request_id)
         self.retry_after = retry_after
+        message = self.code if self.description is None else f"{self.code}: {self.description}"
+        super().__init__(message if self.request_id is None else f"{message} (request {self.request_id})")
 
     def __reduce__(self) -> tuple[type["GatehouseError"], tuple[object, ...]]:
         # An exception is otherwise rebuilt from its message alone, and could not cross to another process.

@@ -1,7 +1,7 @@
 """What the business API gives."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import parse_qs
@@ -45,9 +45,12 @@ def read_businesses(answer: Answer) -> list[Business]:
     return [Business(id=fields.text("id"), name=fields.string("name")) for fields in answer.items()]
 
 
-def read_invoice_page(answer: Answer) -> InvoicePage:
+def read_invoice_page(answer: Answer, cursors_seen: Collection[str] = ()) -> InvoicePage:
     invoices = tuple(_read_invoice(fields) for fields in answer.items())
-    return InvoicePage(invoices=invoices, next_cursor=_read_next_cursor(answer))
+    next_cursor = _read_next_cursor(answer)
+    if next_cursor in cursors_seen:
+        raise answer.unreadable("The pages lead in a circle: the next one was read before.")
+    return InvoicePage(invoices=invoices, next_cursor=next_cursor)
 
 
 def _read_invoice(fields: Fields) -> Invoice:
