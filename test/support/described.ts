@@ -39,6 +39,7 @@ export function newReading(document: Document) {
   }
 
   return function assertDescribed({ method, path }: Asked, { status, headers, body }: Answer): void {
+    const { error, reason } = body;
     const [name = ''] = path.split('?');
     const operation = document.paths[name]?.[method.toLowerCase()];
     if (!operation) {
@@ -67,7 +68,6 @@ export function newReading(document: Document) {
     ]);
     assert.ok(validate(body), `${ajv.errorsText(validate.errors)}: ${asked}`);
     const reasons = described.content?.[type]?.['x-reasons'];
-    if (reasons)
-      assert.ok(reasons[body.error]?.includes(body.reason), `a refusal that the reference does not know: ${asked}`);
+    if (reasons) assert.ok(reasons[error]?.includes(reason), `a refusal that the reference does not know: ${asked}`);
   };
 }

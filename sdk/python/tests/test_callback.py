@@ -69,7 +69,7 @@ class Callback(unittest.TestCase):
         self.assertEqual(self.finish(("a", "1"), ("a", "2"), ("error", "x"), STATE, ISSUER).code, "x")
 
     def test_an_error_comes_with_its_reason_and_its_page_if_it_was_told_of_them(self) -> None:
-        denied, page = ("error", "access_denied"), f"{self.here}/docs/errors/access_denied#denied_by_user"
+        denied, page = ("error", "access_denied"), "https://api.example.com/docs/errors/access_denied#denied_by_user"
         told = self.finish(denied, ("reason", "denied_by_user"), ("error_uri", page), STATE, ISSUER)
         bare = self.finish(denied, STATE, ISSUER)
 
