@@ -6,6 +6,7 @@ import { removeDeadGrants } from './oauth/grants.ts';
 import { removeExpiredRevocations } from './oauth/revoked-access-tokens.ts';
 import { removeExpiredCounters } from './storage/rate-limits.ts';
 import type { Database } from './storage/storage.ts';
+import { removeOldAttempts, removeOldDeliveries } from './webhooks/deliveries.ts';
 
 const EVERY = 5 * SECOND;
 const BATCH = 500;
@@ -16,6 +17,8 @@ const REMOVALS = [
   removeExpiredRevocations,
   removeExpiredSessions,
   removeOldEvents,
+  removeOldDeliveries,
+  removeOldAttempts,
   removeExpiredCounters,
 ];
 

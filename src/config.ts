@@ -20,6 +20,8 @@ export interface Settings {
   /** What the pages call the platform. */
   platformName: string;
   logLevel: string;
+  /** For development: whether webhooks may be sent to this very machine. */
+  webhooksToLoopback: boolean;
   limits: Limits;
 }
 
@@ -61,6 +63,7 @@ export function readSettings(env: Environment): Settings {
     retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { least: 0, most: 300 }) * SECOND,
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
     platformName: env.PLATFORM_NAME || 'Gatehouse',
+    webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     limits: readLimits(env),
   };

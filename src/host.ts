@@ -10,8 +10,8 @@ import fastify, {
 } from 'fastify';
 import { BODY_LIMIT } from './bodies.ts';
 import { type Address, SettingRefused, type Settings } from './config.ts';
-import { SECOND, systemClock } from './lib/clock.ts';
-import { newId } from './lib/ids.ts';
+import { SECOND } from './lib/clock.ts';
+import { newRandomId } from './lib/ids.ts';
 import { errorLocation } from './oauth/callback.ts';
 import { answerError } from './oauth/error-answers.ts';
 import { ApiError, CallbackError, UntrustedRequest } from './oauth/errors.ts';
@@ -65,7 +65,7 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
       trustProxy: settings.trustProxy,
       logger: { level: settings.logLevel },
       logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-      genReqId: newRequestId,
+      genReqId: newRandomId,
       clientErrorHandler(this: FastifyInstance, error, socket) {
         refuseUnreadable(settings, error, socket, this.log);
       },
@@ -166,7 +166,7 @@ function refuseUnreadable(
   log: FastifyBaseLogger,
 ): void {
   if (code === 'ECONNRESET' || socket.destroyed) return;
-  const [requestId, statusCode] = [newRequestId(), UNREADABLE[code] ?? 400];
+  const [requestId, statusCode] = [newRandomId(), UNREADABLE[code] ?? 400];
   const { status, headers, body } = answerError({ statusCode }, baseUrl);
   const text = JSON.stringify(body);
   const lines = {
@@ -181,10 +181,6 @@ function refuseUnreadable(
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   if (socket.writable) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${text}`);
   socket.destroy();
-}
-
-function newRequestId(): string {
-  return newId(systemClock());
 }
 
 /** A known address asked in the wrong way says which ways it has. */

@@ -19,6 +19,7 @@ import { mountErrorPages } from './web/reference/error-pages.ts';
 import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
 import { mountReference } from './web/reference/page.ts';
 import { mountWeb } from './web/routes.ts';
+import { startWebhooks } from './webhooks/worker.ts';
 
 export interface RunningServer {
   storage: Storage;
@@ -37,12 +38,14 @@ export async function startServer(settings: Settings, clock: Clock = systemClock
   api.register(async (scope) => serveApi(scope, parts));
   web.register(async (scope) => serveWeb(scope, parts));
 
-  const stopCleaning = keepClean(storage.durable, clock, (error) => api.log.error(error));
+  const report = (error: unknown) => api.log.error(error);
+  const stopCleaning = keepClean(storage.durable, clock, report);
+  const stopWebhooks = startWebhooks({ ...parts, allowsLoopback: settings.webhooksToLoopback }, report);
   const close = async (patience = 0) => {
     const hosts = [...new Set([api, web])];
     if (patience > 0) await drain(hosts, patience);
     await finish(hosts);
-    await stopCleaning();
+    await Promise.all([stopCleaning(), stopWebhooks()]);
     await storage.close();
   };
   try {

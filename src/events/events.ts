@@ -1,41 +1,116 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
+
+export const EVENT_TYPES = [
+  'grant.created',
+  'grant.revoked',
+  'grant.expiring',
+  'invoice.created',
+  'invoice.updated',
+  'invoice.paid',
+  'app.secret_added',
+  'app.secret_removed',
+  'endpoint.test',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
 
 /**
  * The outbox. What happened is recorded in the same transaction as the change itself, so that neither exists without
- * the other. An event holds ids and reasons, never a token or a secret.
+ * the other. An event is for one app, and holds ids and reasons, never a token or a secret.
  */
 export interface NewEvent {
-  type: 'grant.created' | 'grant.revoked';
+  type: EventType;
   appId: string;
-  businessId: string;
+  /** Null where no business is concerned. */
+  businessId: string | null;
   data: Record<string, string | readonly string[]>;
 }
 
-const KEPT_FOR = 30 * DAY;
+export interface Event extends NewEvent {
+  id: string;
+  createdAt: number;
+}
+
+export const EVENTS_KEPT_FOR = 30 * DAY;
+
+/** The column knows no null. */
+const NO_BUSINESS = '00000000-0000-0000-0000-000000000000';
 
 export async function recordEvent(db: Database, { type, appId, businessId, data }: NewEvent, now: number) {
+  const id = newId(now);
   await db
     .insertInto('events')
     .values({
-      id: newId(now),
+      id,
       type,
       app_id: appId,
-      business_id: businessId,
+      business_id: businessId ?? NO_BUSINESS,
       data: JSON.stringify(data),
       created_at: now,
     })
     .execute();
+  return id;
+}
+
+/** Those that nobody has taken yet, oldest first. Needs a transaction: another node takes others meanwhile. */
+export async function takeEvents(db: Database, limit: number, now: number): Promise<Event[]> {
+  const waiting = await db
+    .selectFrom('events')
+    .select('id')
+    .where('dispatched_at', 'is', null)
+    .orderBy('id')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  if (waiting.length === 0) return [];
+  const ids = waiting.map(({ id }) => id);
+  const taken = await db
+    .updateTable('events')
+    .set({ dispatched_at: now })
+    .where('id', 'in', ids)
+    .where('dispatched_at', 'is', null)
+    .returningAll()
+    .execute();
+  return taken.map(fromRow).sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+export async function findEvent(db: Database, id: string): Promise<Event | undefined> {
+  const row = await db.selectFrom('events').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && fromRow(row);
+}
+
+/** What an app has been told, oldest first. `after` is the last id of the page before. */
+export async function listEvents(
+  db: Database,
+  { appId, after, limit }: { appId: string; after: string | undefined; limit: number },
+): Promise<Event[]> {
+  let query = db.selectFrom('events').selectAll().where('app_id', '=', appId).orderBy('id').limit(limit);
+  if (after !== undefined) query = query.where('id', '>', after);
+  return (await query.execute()).map(fromRow);
 }
 
 export async function removeOldEvents(db: Database, limit: number, now: number): Promise<number> {
   const old = db
     .selectFrom('events')
     .select('id')
-    .where('created_at', '<', now - KEPT_FOR)
+    .where('created_at', '<', now - EVENTS_KEPT_FOR)
     .orderBy('created_at')
     .limit(limit);
   const result = await db.deleteFrom('events').where('id', 'in', old).executeTakeFirst();
   return Number(result.numDeletedRows);
+}
+
+function fromRow(row: Row<'events'>): Event {
+  return {
+    id: row.id,
+    type: row.type as EventType,
+    appId: row.app_id,
+    businessId: row.business_id === NO_BUSINESS ? null : row.business_id,
+    data: JSON.parse(row.data),
+    createdAt: row.created_at,
+  };
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -10,13 +10,19 @@ let sequence = 0;
  * `randomUUIDv7` knows only the real clock, and does not order ids made within one millisecond.
  */
 export function newId(now: number): string {
-  sequence = now === lastTime ? (sequence + 1) & 0xfff : 0;
-  lastTime = now;
+  // A time that lies back a little is that of a request which began earlier; what it makes comes after all the same.
+  sequence = now <= lastTime ? (sequence + 1) & 0xfff : 0;
+  lastTime = Math.max(lastTime, now);
   const bytes = randomBytes(16);
   bytes.writeUIntBE(now, 0, 6);
   bytes.writeUInt16BE(0x7000 | sequence, 6);
   bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
   return idFromBytes(bytes);
+}
+
+/** For what is never sorted. */
+export function newRandomId(): string {
+  return randomUUID();
 }
 
 /** In lower case, as they are stored: databases differ in whether they would find one in capitals. */

@@ -1,9 +1,10 @@
-import { createHmac, hkdfSync } from 'node:crypto';
-import { sameText } from './secrets.ts';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { newNonce, sameText } from './secrets.ts';
 
 export interface Key {
   /** Four bytes that name the key without telling anything about it. */
   id: Buffer;
+  keyFor(purpose: string): Buffer;
   mac(purpose: string, ...parts: Uint8Array[]): Buffer;
 }
 
@@ -36,6 +37,7 @@ function openKey(secret: string): Key {
   };
   return {
     id: keyFor('key id').subarray(0, 4),
+    keyFor,
     mac(purpose, ...parts) {
       const hmac = createHmac('sha256', keyFor(purpose));
       for (const part of parts) hmac.update(part);
@@ -63,4 +65,29 @@ export function unseal<Value>(keys: Keyring, purpose: string, sealed: string): V
   const [text = '', signature = '', ...more] = sealed.split('.');
   if (more.length > 0 || !isSigned(keys, purpose, text, signature)) return undefined;
   return JSON.parse(Buffer.from(text, 'base64url').toString()) as Value;
+}
+
+const NONCE = 12;
+const TAG = 16;
+
+/** A secret that has to be known again later, unreadable where it is stored. */
+export function conceal(keys: Keyring, purpose: string, secret: string): string {
+  const nonce = newNonce(NONCE);
+  const cipher = createCipheriv('aes-256-gcm', keys.signing.keyFor(purpose), nonce);
+  const hidden = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return Buffer.concat([keys.signing.id, nonce, hidden]).toString('base64url');
+}
+
+/** Undefined if the key that concealed it is gone, or if it was changed. */
+export function reveal(keys: Keyring, purpose: string, concealed: string): string | undefined {
+  const bytes = Buffer.from(concealed, 'base64url');
+  const key = keys.find(bytes.subarray(0, 4));
+  if (!key || bytes.length < 4 + NONCE + TAG) return undefined;
+  const decipher = createDecipheriv('aes-256-gcm', key.keyFor(purpose), bytes.subarray(4, 4 + NONCE));
+  decipher.setAuthTag(bytes.subarray(-TAG));
+  try {
+    return decipher.update(bytes.subarray(4 + NONCE, -TAG), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return undefined;
+  }
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
 /** 256 random bits behind a prefix by which people and secret scanners recognise the kind. */
 export function newSecret(prefix = ''): string {
@@ -7,6 +7,16 @@ export function newSecret(prefix = ''): string {
 
 export function newSalt(): Buffer {
   return randomBytes(16);
+}
+
+/** Never used twice with one key: at twelve bytes, chance sees to that. */
+export function newNonce(length: number): Buffer {
+  return randomBytes(length);
+}
+
+/** From 0 to 1, for what should not happen everywhere at once. */
+export function newChance(): number {
+  return randomInt(0x1_0000_0000) / 0x1_0000_0000;
 }
 
 /** A plain hash is enough for these: there is nothing to guess in 256 random bits. Passwords go to `passwords.ts`. */

@@ -12,6 +12,9 @@ export interface Tables {
   consents: ConsentsTable;
   revoked_access_tokens: RevokedAccessTokensTable;
   events: EventsTable;
+  endpoints: EndpointsTable;
+  deliveries: DeliveriesTable;
+  attempts: AttemptsTable;
   invoices: InvoicesTable;
   rate_limits: RateLimitsTable;
 }
@@ -124,6 +127,56 @@ interface EventsTable {
   business_id: string;
   data: string;
   created_at: number;
+  /** When it was turned into deliveries; null until then. */
+  dispatched_at: number | null;
+}
+
+interface EndpointsTable {
+  id: string;
+  app_id: string;
+  url: string;
+  /** A JSON list. */
+  event_types: string;
+  /** Concealed: they must be known to sign, so a hash would not do. */
+  secret: string;
+  old_secret: string | null;
+  /** Until then the secret before signs as well. */
+  old_secret_until: number | null;
+  created_at: number;
+  disabled_at: number | null;
+  disabled_reason: string | null;
+  /** When the attempts began to fail that have not been followed by a success. */
+  failing_since: number | null;
+  /** How many there have been since. */
+  failures: number;
+  /** When there is next something to do here; null if there is nothing. */
+  due_at: number | null;
+  /** A node is at work on it until then. */
+  claimed_until: number;
+}
+
+interface DeliveriesTable {
+  id: string;
+  endpoint_id: string;
+  event_id: string;
+  created_at: number;
+  /** When to try next; null once it has arrived, or was given up. */
+  due_at: number | null;
+  attempts: number;
+  delivered_at: number | null;
+  given_up_at: number | null;
+}
+
+interface AttemptsTable {
+  id: string;
+  delivery_id: string;
+  at: number;
+  /** In milliseconds. */
+  took: number;
+  status: number | null;
+  outcome: string;
+  /** The status line and headers of the answer, as far as 1 kB goes. */
+  head: string;
 }
 
 interface InvoicesTable {

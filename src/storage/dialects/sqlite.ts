@@ -7,6 +7,8 @@ import {
   type Dialect,
   type Driver,
   Kysely,
+  type KyselyPlugin,
+  type SelectQueryNode,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -24,8 +26,8 @@ export function openSqlite(path: string): Storage {
   const file = openFile(path);
   const lock = newLock();
   const engine = { file, lock, connection: connect(file) };
-  const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL') });
-  const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL') });
+  const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), plugins: [withoutRowLocks] });
+  const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL'), plugins: [withoutRowLocks] });
   return {
     durable,
     recoverable,
@@ -49,6 +51,16 @@ export function openSqlite(path: string): Storage {
       lock.release();
     },
   };
+}
+
+/** Here a transaction has the whole database: `for update skip locked` means nothing, and is not even understood. */
+const withoutRowLocks: KyselyPlugin = {
+  transformQuery: ({ node }) => (node.kind === 'SelectQueryNode' ? omit(node) : node),
+  transformResult: async ({ result }) => result,
+};
+
+function omit({ endModifiers: _, ...node }: SelectQueryNode): SelectQueryNode {
+  return node;
 }
 
 function openFile(path: string): DatabaseSync {

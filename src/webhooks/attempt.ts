@@ -1,0 +1,34 @@
+import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
+import { AddressRefused, postSafely } from '../lib/safe-post.ts';
+import type { Outcome } from './deliveries.ts';
+import type { Claimed } from './endpoints.ts';
+import { type Message, signMessage } from './signatures.ts';
+
+const TIME_LIMIT = 15 * SECOND;
+
+/** Tells one endpoint of one event, once. Only 2xx is success; whatever else comes, or does not come, is written down. */
+export async function attempt(
+  endpoint: Claimed,
+  message: Message,
+  { allowsLoopback, clock }: { allowsLoopback: boolean; clock: Clock },
+): Promise<Outcome> {
+  const began = systemClock();
+  const took = () => systemClock() - began;
+  const headers = {
+    'content-type': 'application/json',
+    'user-agent': 'Gatehouse-Webhooks',
+    ...signMessage(message, endpoint.secrets, clock()),
+  };
+  try {
+    const post = { url: endpoint.url, headers, body: message.body, timeout: TIME_LIMIT, allowsLoopback };
+    const { status, head } = await postSafely(post);
+    return { outcome: status >= 200 && status < 300 ? 'delivered' : 'refused', status, head, took: took() };
+  } catch (error) {
+    return { outcome: nameOf(error), status: null, head: '', took: took() };
+  }
+}
+
+function nameOf(error: unknown): Outcome['outcome'] {
+  if (error instanceof AddressRefused) return 'address_refused';
+  return error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'unreachable';
+}

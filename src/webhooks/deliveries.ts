@@ -1,0 +1,187 @@
+import { EVENTS_KEPT_FOR, type Event, takeEvents } from '../events/events.ts';
+import { newId } from '../lib/ids.ts';
+import type { Database } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
+import { listInterested, wakeEndpoint } from './endpoints.ts';
+import { nextAttemptAt } from './retry-schedule.ts';
+
+/** One series of attempts to tell one endpoint of one event. */
+export interface Delivery {
+  id: string;
+  endpointId: string;
+  eventId: string;
+  createdAt: number;
+  dueAt: number | null;
+  attempts: number;
+  deliveredAt: number | null;
+  givenUpAt: number | null;
+}
+
+/** How one attempt went. */
+export interface Outcome {
+  /** In a word: `delivered`, `refused` (by its status), `timeout`, `unreachable`, `address_refused`. */
+  outcome: 'delivered' | 'refused' | 'timeout' | 'unreachable' | 'address_refused';
+  status: number | null;
+  head: string;
+  took: number;
+}
+
+/** Makes deliveries of what has happened. Needs a transaction: an event is taken, and its deliveries are made, as one. */
+export async function dispatchEvents(db: Database, limit: number, now: number): Promise<number> {
+  const events = await takeEvents(db, limit, now);
+  for (const event of events) await addDeliveries(db, event, now);
+  return events.length;
+}
+
+async function addDeliveries(db: Database, event: Event, now: number): Promise<void> {
+  for (const endpoint of await listInterested(db, event.appId, event.type)) {
+    const delivery = { id: newId(now), endpoint_id: endpoint.id, event_id: event.id, created_at: now };
+    await db
+      .insertInto('deliveries')
+      .values({ ...delivery, due_at: now, attempts: 0 })
+      .onConflict((conflict) => conflict.columns(['endpoint_id', 'event_id']).doNothing())
+      .execute();
+    await wakeEndpoint(db, endpoint.id, now);
+  }
+}
+
+/** In the order in which things happened: ids of events grow with time. */
+export async function listDue(db: Database, endpointId: string, limit: number, now: number): Promise<Delivery[]> {
+  const rows = await db
+    .selectFrom('deliveries')
+    .selectAll()
+    .where('endpoint_id', '=', endpointId)
+    .where('due_at', '<=', now)
+    .orderBy('event_id')
+    .limit(limit)
+    .execute();
+  return rows.map(fromRow);
+}
+
+export async function nextDueAt(db: Database, endpointId: string): Promise<number | null> {
+  const { due } = await db
+    .selectFrom('deliveries')
+    .select(({ fn }) => fn.min('due_at').as('due'))
+    .where('endpoint_id', '=', endpointId)
+    .executeTakeFirstOrThrow();
+  return due === null ? null : Number(due);
+}
+
+/** Writes down how an attempt went, and when the next one is due, if there is to be one. */
+export async function recordAttempt(
+  db: Database,
+  delivery: Delivery,
+  { outcome, status, head, took }: Outcome,
+  { chance, now }: { chance: number; now: number },
+): Promise<void> {
+  const isDelivered = outcome === 'delivered';
+  const attempts = delivery.attempts + 1;
+  const dueAt = isDelivered ? null : nextAttemptAt(attempts, chance, now);
+  await db
+    .updateTable('deliveries')
+    .set({
+      attempts,
+      due_at: dueAt,
+      delivered_at: isDelivered ? now : delivery.deliveredAt,
+      given_up_at: isDelivered || dueAt !== null ? null : now,
+    })
+    .where('id', '=', delivery.id)
+    .execute();
+  await db
+    .insertInto('attempts')
+    .values({ id: newId(now), delivery_id: delivery.id, at: now, took, status, outcome, head })
+    .execute();
+}
+
+/** Once more from the beginning, whatever became of it. */
+export async function resend(db: Database, endpointId: string, id: string, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('deliveries')
+    .set({ due_at: now, attempts: 0, given_up_at: null })
+    .where('endpoint_id', '=', endpointId)
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows > 0n) await wakeEndpoint(db, endpointId, now);
+  return numUpdatedRows > 0n;
+}
+
+/** What became of it, for the log that an app's developer reads: newest first. */
+export interface LoggedDelivery extends Delivery {
+  type: string;
+  attemptsMade: LoggedAttempt[];
+}
+
+export interface LoggedAttempt extends Outcome {
+  at: number;
+}
+
+/** `before` is the last id of the page before. */
+export async function listDeliveries(
+  db: Database,
+  { endpointId, before, limit }: { endpointId: string; before?: string | undefined; limit: number },
+): Promise<LoggedDelivery[]> {
+  let query = db
+    .selectFrom('deliveries')
+    .leftJoin('events', 'events.id', 'deliveries.event_id')
+    .selectAll('deliveries')
+    .select('events.type')
+    .where('endpoint_id', '=', endpointId)
+    .orderBy('event_id', 'desc')
+    .limit(limit);
+  if (before !== undefined) query = query.where('event_id', '<', before);
+  const rows = await query.execute();
+  const attempts = await listAttempts(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => ({
+    ...fromRow(row),
+    type: row.type ?? '',
+    attemptsMade: attempts.filter(({ delivery_id }) => delivery_id === row.id).map(toLogged),
+  }));
+}
+
+async function listAttempts(db: Database, deliveryIds: string[]): Promise<Row<'attempts'>[]> {
+  if (deliveryIds.length === 0) return [];
+  return db.selectFrom('attempts').selectAll().where('delivery_id', 'in', deliveryIds).orderBy('id').execute();
+}
+
+function toLogged({ at, took, status, outcome, head }: Row<'attempts'>): LoggedAttempt {
+  return { at, took, status, outcome: outcome as Outcome['outcome'], head };
+}
+
+/** What an event's deliveries leave behind goes with the event, a month later. */
+export async function removeOldDeliveries(db: Database, limit: number, now: number): Promise<number> {
+  const old = db
+    .selectFrom('deliveries')
+    .select('id')
+    .where('created_at', '<', now - EVENTS_KEPT_FOR)
+    .orderBy('created_at')
+    .limit(limit);
+  const { numDeletedRows } = await db.deleteFrom('deliveries').where('id', 'in', old).executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
+export async function removeOldAttempts(db: Database, limit: number, now: number): Promise<number> {
+  const old = db
+    .selectFrom('attempts')
+    .select('id')
+    .where('at', '<', now - EVENTS_KEPT_FOR)
+    .orderBy('at')
+    .limit(limit);
+  const { numDeletedRows } = await db.deleteFrom('attempts').where('id', 'in', old).executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
+function fromRow(row: Row<'deliveries'>): Delivery {
+  return {
+    id: row.id,
+    endpointId: row.endpoint_id,
+    eventId: row.event_id,
+    createdAt: row.created_at,
+    dueAt: row.due_at,
+    attempts: row.attempts,
+    deliveredAt: row.delivered_at,
+    givenUpAt: row.given_up_at,
+  };
+}

@@ -1,0 +1,26 @@
+import { EVENT_TYPES, type EventType } from '../events/events.ts';
+import { FormError } from '../lib/errors.ts';
+import { isLoopbackHost } from '../lib/loopback.ts';
+
+const LONGEST_URL = 2000;
+
+/** Where the address leads is looked at each time something is sent; here only its form. */
+export function readUrl(text: string): string {
+  const url = URL.parse(text.trim());
+  if (!url || url.href.length > LONGEST_URL) throw new FormError('url', 'This is not a complete URL.');
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
+    throw new FormError('url', 'An endpoint starts with https://, unless its host is localhost.');
+  }
+  if (url.username || url.password || url.hash) {
+    throw new FormError('url', 'An endpoint has no user name, password or fragment.');
+  }
+  return url.href;
+}
+
+export function readEventTypes(types: string[]): EventType[] {
+  const known = EVENT_TYPES.filter((type) => types.includes(type));
+  if (known.length === 0 || known.length < new Set(types).size) {
+    throw new FormError('events', `Choose from ${EVENT_TYPES.join(', ')}.`);
+  }
+  return known;
+}

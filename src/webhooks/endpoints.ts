@@ -1,0 +1,244 @@
+import type { EventType } from '../events/events.ts';
+import { DAY } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
+import { newId } from '../lib/ids.ts';
+import { conceal, type Keyring, reveal } from '../lib/keyring.ts';
+import type { Database } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
+import { readEventTypes, readUrl } from './endpoint-fields.ts';
+import { pauseAfter, SWITCHED_OFF_AFTER } from './retry-schedule.ts';
+import { newSigningSecret } from './signatures.ts';
+
+/** Where an app wants to hear of what happens. */
+export interface Endpoint {
+  id: string;
+  appId: string;
+  url: string;
+  eventTypes: EventType[];
+  createdAt: number;
+  disabledAt: number | null;
+  /** `by_owner`, `gone` (it answered 410) or `failing` (for three days). */
+  disabledReason: DisabledReason | null;
+  failingSince: number | null;
+  /** Until then the secret before this one signs as well. */
+  oldSecretUntil: number | null;
+}
+
+export type DisabledReason = 'by_owner' | 'gone' | 'failing';
+
+export interface NewEndpoint {
+  appId: string;
+  url: string;
+  eventTypes: string[];
+}
+
+/** How long both secrets sign after a new one was made. */
+const OVERLAP = DAY;
+const PURPOSE = 'endpoint secret';
+const MOST_PER_APP = 10;
+
+export async function addEndpoint(
+  db: Database,
+  keys: Keyring,
+  { appId, url, eventTypes }: NewEndpoint,
+  now: number,
+): Promise<{ endpoint: Endpoint; secret: string }> {
+  const present = await listEndpoints(db, appId);
+  if (present.length >= MOST_PER_APP) throw new FormError('url', `An app has at most ${MOST_PER_APP} endpoints.`);
+  const secret = newSigningSecret();
+  const row = await db
+    .insertInto('endpoints')
+    .values({
+      id: newId(now),
+      app_id: appId,
+      url: readUrl(url),
+      event_types: JSON.stringify(readEventTypes(eventTypes)),
+      secret: conceal(keys, PURPOSE, secret),
+      created_at: now,
+      failures: 0,
+      claimed_until: 0,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return { endpoint: fromRow(row), secret };
+}
+
+export async function listEndpoints(db: Database, appId: string): Promise<Endpoint[]> {
+  const rows = await db.selectFrom('endpoints').selectAll().where('app_id', '=', appId).orderBy('id').execute();
+  return rows.map(fromRow);
+}
+
+export async function findEndpoint(db: Database, appId: string, id: string): Promise<Endpoint | undefined> {
+  const row = await ofApp(db, appId, id).executeTakeFirst();
+  return row && fromRow(row);
+}
+
+export async function changeEndpoint(
+  db: Database,
+  { appId, id }: { appId: string; id: string },
+  { url, eventTypes }: { url: string; eventTypes: string[] },
+): Promise<void> {
+  await db
+    .updateTable('endpoints')
+    .set({ url: readUrl(url), event_types: JSON.stringify(readEventTypes(eventTypes)) })
+    .where('app_id', '=', appId)
+    .where('id', '=', id)
+    .execute();
+}
+
+/** The new secret signs from now on, and for a day the old one beside it. */
+export async function replaceSecret(db: Database, keys: Keyring, endpoint: Endpoint, now: number): Promise<string> {
+  const secret = newSigningSecret();
+  await db
+    .updateTable('endpoints')
+    .set(({ ref }) => ({
+      old_secret: ref('secret'),
+      old_secret_until: now + OVERLAP,
+      secret: conceal(keys, PURPOSE, secret),
+    }))
+    .where('id', '=', endpoint.id)
+    .execute();
+  return secret;
+}
+
+export async function disableEndpoint(db: Database, id: string, reason: DisabledReason, now: number): Promise<void> {
+  await db
+    .updateTable('endpoints')
+    .set({ disabled_at: now, disabled_reason: reason })
+    .where('id', '=', id)
+    .where('disabled_at', 'is', null)
+    .execute();
+}
+
+/** What has waited meanwhile is on its way at once. */
+export async function enableEndpoint(db: Database, id: string, now: number): Promise<void> {
+  await db
+    .updateTable('endpoints')
+    .set({ disabled_at: null, disabled_reason: null, failing_since: null, failures: 0, due_at: now })
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function removeEndpoint(db: Database, appId: string, id: string): Promise<void> {
+  await db.deleteFrom('endpoints').where('app_id', '=', appId).where('id', '=', id).execute();
+}
+
+/** Those of an app that want to hear of this. */
+export async function listInterested(db: Database, appId: string, type: EventType): Promise<Endpoint[]> {
+  return (await listEndpoints(db, appId)).filter(
+    ({ eventTypes }) => type === 'endpoint.test' || eventTypes.includes(type),
+  );
+}
+
+/** Says that there is something to do here from then on. */
+export async function wakeEndpoint(db: Database, id: string, at: number): Promise<void> {
+  await db
+    .updateTable('endpoints')
+    .set({ due_at: at })
+    .where('id', '=', id)
+    .where(({ eb, or }) => or([eb('due_at', 'is', null), eb('due_at', '>', at)]))
+    .execute();
+}
+
+/** An endpoint that this node alone may work on, until the lease ends. */
+export interface Claimed extends Endpoint {
+  /** What signs: the secret, and the one before it for as long as both do. */
+  secrets: string[];
+  lease: number;
+}
+
+/**
+ * Takes some that have something to do. Needs a transaction. If this node dies, another takes them when the lease has
+ * ended: that is when they are due again.
+ */
+export async function claimEndpoints(
+  db: Database,
+  keys: Keyring,
+  { limit, lease }: { limit: number; lease: number },
+  now: number,
+): Promise<Claimed[]> {
+  const due = await db
+    .selectFrom('endpoints')
+    .selectAll()
+    .where('due_at', '<=', now)
+    .where('claimed_until', '<=', now)
+    .where('disabled_at', 'is', null)
+    .orderBy('due_at')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  if (due.length === 0) return [];
+  await db
+    .updateTable('endpoints')
+    .set({ claimed_until: lease, due_at: lease })
+    .where(
+      'id',
+      'in',
+      due.map(({ id }) => id),
+    )
+    .execute();
+  return due.map((row) => ({ ...fromRow(row), lease, secrets: secretsOf(keys, row, now) }));
+}
+
+/** Gives it back. `dueAt` is when its next delivery is due; one that came in meanwhile has said so itself. */
+export async function releaseEndpoint(db: Database, { id, lease }: Claimed, dueAt: number | null): Promise<void> {
+  await db
+    .updateTable('endpoints')
+    .set(({ eb }) => ({
+      claimed_until: 0,
+      due_at: eb.case().when('due_at', '=', lease).then(dueAt).else(eb.ref('due_at')).end(),
+    }))
+    .where('id', '=', id)
+    .where('claimed_until', '=', lease)
+    .execute();
+}
+
+export async function noteSuccess(db: Database, { id, failingSince }: Endpoint): Promise<void> {
+  if (failingSince === null) return;
+  await db.updateTable('endpoints').set({ failing_since: null, failures: 0 }).where('id', '=', id).execute();
+}
+
+/** How long to leave it alone now; undefined if it has been switched off, after failing for days. */
+export async function noteFailure(
+  db: Database,
+  { id }: Endpoint,
+  chance: number,
+  now: number,
+): Promise<number | undefined> {
+  const { failures, failing_since } = await db
+    .updateTable('endpoints')
+    .set(({ eb, fn, val }) => ({
+      failures: eb('failures', '+', 1),
+      failing_since: fn.coalesce('failing_since', val(now)),
+    }))
+    .where('id', '=', id)
+    .returning(['failures', 'failing_since'])
+    .executeTakeFirstOrThrow();
+  if (now - (failing_since ?? now) < SWITCHED_OFF_AFTER) return pauseAfter(failures, chance);
+  await disableEndpoint(db, id, 'failing', now);
+  return undefined;
+}
+
+function ofApp(db: Database, appId: string, id: string) {
+  return db.selectFrom('endpoints').selectAll().where('app_id', '=', appId).where('id', '=', id);
+}
+
+function secretsOf(keys: Keyring, row: Row<'endpoints'>, now: number): string[] {
+  const concealed = [row.secret, (row.old_secret_until ?? 0) > now ? row.old_secret : null];
+  return concealed.flatMap((text) => (text === null ? [] : (reveal(keys, PURPOSE, text) ?? [])));
+}
+
+function fromRow(row: Row<'endpoints'>): Endpoint {
+  return {
+    id: row.id,
+    appId: row.app_id,
+    url: row.url,
+    eventTypes: JSON.parse(row.event_types),
+    createdAt: row.created_at,
+    disabledAt: row.disabled_at,
+    disabledReason: row.disabled_reason as DisabledReason | null,
+    failingSince: row.failing_since,
+    oldSecretUntil: row.old_secret_until,
+  };
+}

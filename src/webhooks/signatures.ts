@@ -1,0 +1,26 @@
+import { createHmac } from 'node:crypto';
+import { SECOND } from '../lib/clock.ts';
+import { newNonce } from '../lib/secrets.ts';
+
+const PREFIX = 'whsec_';
+
+/** 256 random bits, in the form that the Standard Webhooks libraries read. */
+export function newSigningSecret(): string {
+  return PREFIX + newNonce(32).toString('base64');
+}
+
+export interface Message {
+  /** The same for every attempt, so that a receiver knows what it has seen. */
+  id: string;
+  body: string;
+}
+
+/** The headers of the Standard Webhooks specification. While a secret is being replaced, both sign. */
+export function signMessage({ id, body }: Message, secrets: string[], now: number): Record<string, string> {
+  const timestamp = String(Math.floor(now / SECOND));
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+}

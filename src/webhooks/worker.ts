@@ -1,0 +1,108 @@
+import { setTimeout } from 'node:timers/promises';
+import { findEvent } from '../events/events.ts';
+import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
+import type { Keyring } from '../lib/keyring.ts';
+import { newChance } from '../lib/secrets.ts';
+import type { Storage } from '../storage/storage.ts';
+import { attempt } from './attempt.ts';
+import { type Delivery, dispatchEvents, listDue, nextDueAt, recordAttempt } from './deliveries.ts';
+import {
+  type Claimed,
+  claimEndpoints,
+  disableEndpoint,
+  noteFailure,
+  noteSuccess,
+  releaseEndpoint,
+} from './endpoints.ts';
+import { toMessage } from './messages.ts';
+
+export interface WorkerParts {
+  storage: Storage;
+  keys: Keyring;
+  clock: Clock;
+  allowsLoopback: boolean;
+}
+
+const LOOK_EVERY = 200;
+const EVENTS_AT_ONCE = 200;
+/** So many endpoints are worked on side by side; a slow or a dead one takes up one place, and nobody else's time. */
+const ENDPOINTS_AT_ONCE = 200;
+const DELIVERIES_IN_A_ROW = 50;
+/** Then the endpoint is given back. With the longest attempt on top, this is well within the lease. */
+const WORK_FOR = 20 * SECOND;
+const LEASE = 60 * SECOND;
+
+/** Turns events into deliveries and carries them out, for as long as the server runs. Returns how to stop. */
+export function startWebhooks(parts: WorkerParts, report: (error: unknown) => void): () => Promise<void> {
+  const atWork = new Set<Promise<void>>();
+  const stopped = new AbortController();
+  const isStopped = () => stopped.signal.aborted;
+  const round = async () => {
+    await dispatchAll(parts, isStopped);
+    const limit = ENDPOINTS_AT_ONCE - atWork.size;
+    for (const endpoint of limit > 0 && !isStopped() ? await claim(parts, limit) : []) {
+      const work = workOn(parts, endpoint, isStopped).catch(report);
+      atWork.add(work);
+      work.finally(() => atWork.delete(work));
+    }
+  };
+  const rounds = (async () => {
+    while (!isStopped()) {
+      await round().catch(report);
+      await setTimeout(LOOK_EVERY, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
+    }
+  })();
+  return async () => {
+    stopped.abort();
+    await rounds;
+    await Promise.all(atWork);
+  };
+}
+
+async function dispatchAll({ storage, clock }: WorkerParts, isStopped: () => boolean): Promise<void> {
+  let taken = EVENTS_AT_ONCE;
+  while (taken === EVENTS_AT_ONCE && !isStopped()) {
+    taken = await storage.atomically((db) => dispatchEvents(db, EVENTS_AT_ONCE, clock()));
+  }
+}
+
+function claim({ storage, keys, clock }: WorkerParts, limit: number): Promise<Claimed[]> {
+  const now = clock();
+  return storage.atomically((db) => claimEndpoints(db, keys, { limit, lease: now + LEASE }, now));
+}
+
+/** One delivery after the other, in order. The first failure ends it: the endpoint is left alone for a while. */
+async function workOn(parts: WorkerParts, endpoint: Claimed, isStopped: () => boolean): Promise<void> {
+  const { storage, clock } = parts;
+  const began = systemClock();
+  let pause: number | undefined = 0;
+  for (const delivery of await listDue(storage.durable, endpoint.id, DELIVERIES_IN_A_ROW, clock())) {
+    if (isStopped() || systemClock() - began > WORK_FOR) break;
+    pause = await deliver(parts, endpoint, delivery);
+    if (pause !== 0) break;
+  }
+  const dueAt = await nextDueAt(storage.durable, endpoint.id);
+  const earliest = clock() + (pause ?? 0);
+  await releaseEndpoint(storage.durable, endpoint, dueAt === null ? null : Math.max(dueAt, earliest));
+}
+
+/** How long to leave the endpoint alone afterwards; undefined if it has been switched off. */
+async function deliver(parts: WorkerParts, endpoint: Claimed, delivery: Delivery): Promise<number | undefined> {
+  const { storage, clock } = parts;
+  const db = storage.recoverable;
+  const event = await findEvent(db, delivery.eventId);
+  // Events are kept for a month: what is older is of no use to anyone.
+  const outcome = event
+    ? await attempt(endpoint, toMessage(event), parts)
+    : ({ outcome: 'delivered', status: null, head: '', took: 0 } as const);
+  await recordAttempt(db, delivery, outcome, { chance: newChance(), now: clock() });
+  if (outcome.outcome === 'delivered') {
+    await noteSuccess(db, endpoint);
+    return 0;
+  }
+  if (outcome.status === 410) {
+    await disableEndpoint(storage.durable, endpoint.id, 'gone', clock());
+    return undefined;
+  }
+  return noteFailure(db, endpoint, newChance(), clock());
+}

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { after } from 'node:test';
+
+export interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
+  event: any;
+}
+
+type Answering = (received: Received, response: ServerResponse) => unknown;
+
+/** An app's own server, which keeps what it is told and answers as it is told to. */
+export async function newReceiver(answering: Answering = (_, response) => response.end()) {
+  const received: Received[] = [];
+  let waiting: (() => void)[] = [];
+  const receiver = { answering };
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    const one = { path: request.url ?? '', headers: request.headers, body, event: JSON.parse(body) };
+    received.push(one);
+    for (const wake of waiting.splice(0)) wake();
+    receiver.answering(one, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    received,
+    answer(next: Answering) {
+      receiver.answering = next;
+    },
+    /** Waits until so many have come in all. */
+    async has(count: number): Promise<Received[]> {
+      while (received.length < count) await new Promise<void>((resolve) => (waiting = [...waiting, resolve]));
+      return received;
+    },
+  };
+}
+
+export const withStatus =
+  (status: number): Answering =>
+  (_, response) =>
+    response.writeHead(status).end();
