@@ -52,9 +52,13 @@ async function newPostgresDatabase(server: string): Promise<TestDatabase> {
   const disconnectAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`;
   return {
     url: databaseUrl(server, name),
-    async refuseWrites() {
+    async refuseWrites(storage) {
       await administer(server, [`alter database ${name} set default_transaction_read_only = on`, disconnectAll]);
-      return () => administer(server, [`alter database ${name} reset default_transaction_read_only`, disconnectAll]);
+      await reconnect(storage);
+      return async () => {
+        await administer(server, [`alter database ${name} reset default_transaction_read_only`, disconnectAll]);
+        await reconnect(storage);
+      };
     },
     async copy() {
       const copy = `${name}_${copies.length}`;
@@ -69,6 +73,19 @@ async function newPostgresDatabase(server: string): Promise<TestDatabase> {
         [name, ...copies].map((each) => `drop database if exists ${each} with (force)`),
       ),
   };
+}
+
+/** A pool may not have noticed yet that its connections are gone: asked a few times, it has. */
+async function reconnect({ durable, recoverable }: Storage): Promise<void> {
+  for (const db of [durable, recoverable]) {
+    for (let inRow = 0; inRow < 5; ) {
+      const isGood = await sql`select 1`.execute(db).then(
+        () => true,
+        () => false,
+      );
+      inRow = isGood ? inRow + 1 : 0;
+    }
+  }
 }
 
 export function databaseUrl(server: string, name: string): string {
