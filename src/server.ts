@@ -19,6 +19,7 @@ import { mountErrorPages } from './web/reference/error-pages.ts';
 import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
 import { mountReference } from './web/reference/page.ts';
 import { mountWeb } from './web/routes.ts';
+import { mountEvents } from './webhooks/routes.ts';
 import { startWebhooks } from './webhooks/worker.ts';
 
 export interface RunningServer {
@@ -39,7 +40,7 @@ export async function startServer(settings: Settings, clock: Clock = systemClock
   web.register(async (scope) => serveWeb(scope, parts));
 
   const report = (error: unknown) => api.log.error(error);
-  const stopCleaning = keepClean(storage.durable, clock, report);
+  const stopCleaning = keepClean(storage, clock, report);
   const stopWebhooks = startWebhooks({ ...parts, allowsLoopback: settings.webhooksToLoopback }, report);
   const close = async (patience = 0) => {
     const hosts = [...new Set([api, web])];
@@ -102,6 +103,7 @@ async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
   readJsonAndForms(host);
   await describeRoutes(host, parts);
   mountOAuth(host, parts);
+  mountEvents(host, parts);
   mountAccounting(host, parts);
   // Where both hosts are one, its front page is the people's.
   if (parts.issuer !== parts.consentUrl) mountApiHome(host, parts);

@@ -26,6 +26,7 @@ const DEFAULTS: Settings = {
   retryWindow: 30_000,
   trustProxy: false,
   platformName: 'Gatehouse',
+  webhooksToLoopback: false,
   logLevel: 'info',
   limits: { signInPerAccount: 20, signInPerAddress: 300, perApp: 100_000, wrongSecrets: 300, perGrant: 100_000 },
 };

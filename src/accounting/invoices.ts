@@ -1,6 +1,8 @@
+import { type EventType, recordEvent } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
+import { listAppsAllowed } from '../oauth/grant-standing.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { formatAmount, readAmount } from './amounts.ts';
@@ -21,6 +23,7 @@ export interface NewInvoice extends Omit<Invoice, 'id'> {
 
 export const STATUSES = ['DRAFT', 'SENT', 'PAID', 'OVERDUE', 'VOID'];
 
+/** Needs a transaction: the invoice and what is said of it are one. */
 export async function addInvoice(db: Database, invoice: NewInvoice, now: number): Promise<Invoice> {
   const row = {
     id: newId(now),
@@ -38,7 +41,36 @@ export async function addInvoice(db: Database, invoice: NewInvoice, now: number)
     .onConflict((conflict) => conflict.columns(['business_id', 'number']).doNothing())
     .executeTakeFirstOrThrow();
   if (!numInsertedOrUpdatedRows) throw new FormError('number', `The business has an invoice ${row.number} already.`);
+  await tellReaders(db, 'invoice.created', row, now);
   return fromRow(row);
+}
+
+/** Needs a transaction: the change and what is said of it are one. Undefined if nothing had to be changed. */
+export async function setInvoiceStatus(
+  db: Database,
+  { businessId, number, status }: { businessId: string; number: string; status: string },
+  now: number,
+): Promise<Invoice | undefined> {
+  const row = await db
+    .updateTable('invoices')
+    .set({ status: readStatus(status) })
+    .where('business_id', '=', businessId)
+    .where('number', '=', number)
+    .where('status', '!=', status)
+    .returningAll()
+    .executeTakeFirst();
+  if (row) await tellReaders(db, status === 'PAID' ? 'invoice.paid' : 'invoice.updated', row, now);
+  return row && fromRow(row);
+}
+
+/** Every app that may read the invoices of this business hears of it. */
+async function tellReaders(db: Database, type: EventType, row: Row<'invoices'>, now: number): Promise<void> {
+  const { id: invoiceId, number, status, total, currency } = fromRow(row);
+  const data = { invoiceId, number, status, total, currency };
+  const readers = { businessId: row.business_id, scope: 'read:invoices' };
+  for (const appId of await listAppsAllowed(db, readers, now)) {
+    await recordEvent(db, { type, appId, businessId: row.business_id, data }, now);
+  }
 }
 
 /** Newest first: ids grow with time. `after` is the last id of the page before. */

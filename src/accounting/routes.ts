@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { findBusiness } from '../accounts/businesses.ts';
 import { isId } from '../lib/ids.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
-import { ApiError } from '../oauth/errors.ts';
+import { isLimit, linkToNext, notAllowed, type Sent, textOf } from '../oauth/paging.ts';
 import { accessOf, type BearerParts, describedBy, openToBrowsers, shareWithAnyOrigin } from '../oauth/routes.ts';
 import { listInvoices, STATUSES } from './invoices.ts';
 import { businessesOperation, invoicesOperation, NAMED_SCHEMAS } from './operations.ts';
@@ -23,7 +23,7 @@ export function mountAccounting(host: FastifyInstance, parts: BearerParts & { is
     return business ? [{ id: business.id, name: business.name }] : [];
   });
 
-  host.get<{ Querystring: Sent }>(INVOICES, described(invoicesOperation), async (request, reply) => {
+  host.get<{ Querystring: Sent<InvoiceQuery> }>(INVOICES, described(invoicesOperation), async (request, reply) => {
     const access = await accessOf(parts, request, reply);
     requireScope(access, 'read:invoices');
     const businessId = requireBusiness(access, headerOf(request.headers['x-business-id']));
@@ -32,15 +32,15 @@ export function mountAccounting(host: FastifyInstance, parts: BearerParts & { is
     const invoices = await listInvoices(parts.storage.durable, { ...page, businessId, limit: page.limit + 1 });
     const shown = invoices.slice(0, page.limit);
     const last = shown.at(-1);
-    if (last && invoices.length > shown.length) reply.header('link', linkToNext(parts.issuer, page, last.id));
+    if (last && invoices.length > shown.length) {
+      const query = { status: page.status, limit: String(page.limit), cursor: last.id };
+      reply.header('link', linkToNext(parts.issuer + INVOICES, query));
+    }
     return shown;
   });
 
   for (const path of [BUSINESSES, INVOICES]) openToBrowsers(host, path);
 }
-
-/** What came, under the names that are documented: of any type until it has been looked at. */
-type Sent = { [name in keyof InvoiceQuery]?: unknown };
 
 interface Page {
   status: string | undefined;
@@ -49,35 +49,12 @@ interface Page {
 }
 
 /** Empty counts as absent. */
-function readPage(query: Sent): Page {
+function readPage(query: Sent<InvoiceQuery>): Page {
   const [status, limit, cursor] = [textOf(query, 'status'), textOf(query, 'limit'), textOf(query, 'cursor')];
-  if (status !== undefined && !STATUSES.includes(status)) throw refuse(`status is one of ${STATUSES.join(', ')}.`);
-  if (limit !== undefined && !isLimit(limit)) throw refuse(`limit is 1 to ${MOST}.`);
-  if (cursor !== undefined && !isId(cursor)) throw refuse('cursor is as the Link header of the last page gave it.');
+  if (status !== undefined && !STATUSES.includes(status)) throw notAllowed(`status is one of ${STATUSES.join(', ')}.`);
+  if (limit !== undefined && !isLimit(limit, MOST)) throw notAllowed(`limit is 1 to ${MOST}.`);
+  if (cursor !== undefined && !isId(cursor)) throw notAllowed('cursor is as the Link header of the last page gave it.');
   return { status, after: cursor, limit: Number(limit ?? USUAL) };
-}
-
-/** A parameter that comes twice arrives as a list. */
-function textOf(query: Sent, name: keyof Sent): string | undefined {
-  const value = query[name];
-  if (value === undefined || value === '') return undefined;
-  if (typeof value === 'string') return value;
-  const description = `${name} was sent more than once.`;
-  throw new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });
-}
-
-function isLimit(text: string): boolean {
-  return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MOST;
-}
-
-function refuse(description: string): ApiError {
-  return new ApiError({ status: 400, code: 'invalid_request', reason: 'value_not_allowed', description });
-}
-
-/** RFC 8288. */
-function linkToNext(issuer: string, { status, limit }: Page, cursor: string): string {
-  const query = new URLSearchParams({ ...(status && { status }), limit: String(limit), cursor });
-  return `<${issuer}${INVOICES}?${query}>; rel="next"`;
 }
 
 /** Node joins a repeated header with a comma, which no UUID has. */

@@ -1,3 +1,4 @@
+import { type EventType, recordEvent } from '../events/events.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -20,13 +21,14 @@ const SLOTS = [1, 2];
 /** Use is written down at most this often: a refresh should not cost a second write. */
 const USED_EVERY = MINUTE;
 
+/** Needs a transaction: the change and what is said of it are one. */
 export async function addSecret(db: Database, appId: string, now: number): Promise<string> {
-  const secret = newSecret('gcs_');
+  const [id, secret] = [newId(now), newSecret('gcs_')];
   for (const slot of SLOTS) {
     const { numInsertedOrUpdatedRows } = await db
       .insertInto('app_secrets')
       .values({
-        id: newId(now),
+        id,
         app_id: appId,
         slot,
         secret_hash: hashSecret(secret),
@@ -36,7 +38,9 @@ export async function addSecret(db: Database, appId: string, now: number): Promi
       })
       .onConflict((conflict) => conflict.columns(['app_id', 'slot']).doNothing())
       .executeTakeFirstOrThrow();
-    if (numInsertedOrUpdatedRows) return secret;
+    if (!numInsertedOrUpdatedRows) continue;
+    await tell(db, 'app.secret_added', { appId, secretId: id }, now);
+    return secret;
   }
   throw new FormError('secret', 'An app has at most two secrets. Remove the old one first.');
 }
@@ -45,7 +49,7 @@ export async function addSecret(db: Database, appId: string, now: number): Promi
  * Never the last one: an app without a secret could not be used any more. False if the app has no such secret. Needs a
  * transaction: writing to all of the app's secrets first makes a second removal wait until this one is done.
  */
-export async function removeSecret(db: Database, appId: string, secretId: string): Promise<boolean> {
+export async function removeSecret(db: Database, appId: string, secretId: string, now: number): Promise<boolean> {
   await db
     .updateTable('app_secrets')
     .set(({ ref }) => ({ slot: ref('slot') }))
@@ -64,10 +68,23 @@ export async function removeSecret(db: Database, appId: string, secretId: string
       ),
     )
     .executeTakeFirstOrThrow();
-  if (numDeletedRows > 0n) return true;
+  if (numDeletedRows > 0n) {
+    await tell(db, 'app.secret_removed', { appId, secretId }, now);
+    return true;
+  }
   const remaining = await listSecrets(db, appId);
   if (!remaining.some(({ id }) => id === secretId)) return false;
   throw new FormError('secret', 'This is the only secret. Add a new one first.');
+}
+
+async function tell(
+  db: Database,
+  type: EventType,
+  { appId, secretId }: { appId: string; secretId: string },
+  now: number,
+): Promise<void> {
+  const app = await db.selectFrom('apps').select('owner_business_id').where('id', '=', appId).executeTakeFirst();
+  await recordEvent(db, { type, appId, businessId: app?.owner_business_id ?? null, data: { secretId } }, now);
 }
 
 export async function listSecrets(db: Database, appId: string): Promise<AppSecret[]> {

@@ -101,7 +101,7 @@ export const appCommands: Command[] = [
       withStorage(env, async ({ durable, atomically }) => {
         const app = required(await findApp(durable, options.text('app')), 'app', 'app');
         const secret = options.text('secret');
-        const removed = isId(secret) && (await atomically((db) => removeSecret(db, app.id, secret)));
+        const removed = isId(secret) && (await atomically((db) => removeSecret(db, app.id, secret, systemClock())));
         required(removed || undefined, 'secret', 'secret of this app');
         return { ...describe(app), secrets: await listSecrets(durable, app.id) };
       }),
@@ -115,11 +115,13 @@ function onApp(name: string, summary: string, act: (db: Database, app: App) => P
     summary,
     options: { app: APP },
     run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
-        const app = required(await findApp(durable, options.text('app')), 'app', 'app');
-        const result = await act(durable, app);
-        return { ...describe((await findApp(durable, app.id)) ?? app), ...(result as object | undefined) };
-      }),
+      withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const app = required(await findApp(db, options.text('app')), 'app', 'app');
+          const result = await act(db, app);
+          return { ...describe((await findApp(db, app.id)) ?? app), ...(result as object | undefined) };
+        }),
+      ),
   };
 }
 

@@ -1,6 +1,7 @@
-import { addInvoice } from '../accounting/invoices.ts';
+import { addInvoice, setInvoiceStatus } from '../accounting/invoices.ts';
 import { findBusiness } from '../accounts/businesses.ts';
 import { systemClock } from '../lib/clock.ts';
+import { isId } from '../lib/ids.ts';
 import { type Command, required, withStorage } from './command.ts';
 
 export const invoiceCommands: Command[] = [
@@ -16,7 +17,7 @@ export const invoiceCommands: Command[] = [
       status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID (DRAFT if left out)' },
     },
     run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
+      withStorage(env, async ({ durable, atomically }) => {
         const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');
         const invoice = {
           businessId: business.id,
@@ -26,7 +27,23 @@ export const invoiceCommands: Command[] = [
           customerId: options.text('customer'),
           status: options.text('status') || 'DRAFT',
         };
-        return addInvoice(durable, invoice, systemClock());
+        return atomically((db) => addInvoice(db, invoice, systemClock()));
+      }),
+  },
+  {
+    name: 'invoice set-status',
+    summary: 'Change how far an invoice has come; the apps that may read it hear of it',
+    options: {
+      business: { value: 'ID', help: 'The business’s id', required: true },
+      number: { value: 'NUMBER', help: 'What people call it, like INV-1', required: true },
+      status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID', required: true },
+    },
+    run: (options, env) =>
+      withStorage(env, async ({ atomically }) => {
+        const [businessId, number] = [options.text('business'), options.text('number')];
+        const change = { businessId, number, status: options.text('status') };
+        const changed = isId(businessId) && (await atomically((db) => setInvoiceStatus(db, change, systemClock())));
+        return required(changed || undefined, 'number', 'invoice, or it has this status already');
       }),
   },
 ];

@@ -5,8 +5,10 @@ import { appCommands } from './apps.ts';
 import { businessCommands } from './businesses.ts';
 import { type Command, readOptions, UsageError } from './command.ts';
 import { demoCommand } from './demo.ts';
+import { endpointCommands } from './endpoints.ts';
 import { helpFor, overview } from './help.ts';
 import { invoiceCommands } from './invoices.ts';
+import { listenCommand } from './listen.ts';
 import { memberCommands } from './members.ts';
 import { migrateCommand } from './migrate.ts';
 import { formatResult } from './output.ts';
@@ -21,7 +23,9 @@ const COMMANDS: Command[] = [
   ...userCommands,
   ...memberCommands,
   ...appCommands,
+  ...endpointCommands,
   ...invoiceCommands,
+  listenCommand,
 ];
 
 // The database holds what only its owner should read.

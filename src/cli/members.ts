@@ -2,6 +2,7 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { addMember, findMembership, removeMember, setRole } from '../accounts/memberships.ts';
 import { findUser } from '../accounts/users.ts';
 import { systemClock } from '../lib/clock.ts';
+import { revokeGrantsOfMember } from '../oauth/grants.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
 
@@ -37,9 +38,12 @@ export const memberCommands: Command[] = [
     summary: 'Take a user out of a business; what they allowed there ends at once',
     options: { user: USER, business: BUSINESS },
     run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
+      withStorage(env, async ({ durable, atomically }) => {
         const { userId, businessId } = await findParties(durable, options);
-        const removed = await removeMember(durable, userId, businessId);
+        const removed = await atomically(async (db) => {
+          await revokeGrantsOfMember(db, { userId, businessId }, systemClock());
+          return removeMember(db, userId, businessId);
+        });
         return required(removed ? { userId, businessId, removed } : undefined, 'user', 'member of this business');
       }),
   },

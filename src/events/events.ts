@@ -83,6 +83,12 @@ export async function findEvent(db: Database, id: string): Promise<Event | undef
   return row && fromRow(row);
 }
 
+export async function findLastEvent(db: Database, appId: string): Promise<Event | undefined> {
+  const newest = db.selectFrom('events').selectAll().where('app_id', '=', appId).orderBy('id', 'desc').limit(1);
+  const row = await newest.executeTakeFirst();
+  return row && fromRow(row);
+}
+
 /** What an app has been told, oldest first. `after` is the last id of the page before. */
 export async function listEvents(
   db: Database,

@@ -36,16 +36,20 @@ export function postSafely({ url, headers, body, timeout, allowsLoopback }: Safe
   const literal = hostname.replace(/^\[|\]$/g, '');
   if (isIP(literal) && !isAllowed(literal)) return Promise.reject(refused(literal));
   const send = protocol === 'https:' ? requestHttps : requestHttp;
+  const signal = AbortSignal.timeout(timeout);
   return new Promise((resolve, reject) => {
     const request = send(url, {
       method: 'POST',
       headers: { ...headers, 'content-length': Buffer.byteLength(body) },
       lookup: checkedLookup(isAllowed),
       agent: false,
-      signal: AbortSignal.timeout(timeout),
+      signal,
       maxHeaderSize: 16 * 1024,
     });
-    request.once('error', reject);
+    request.once('error', (error) => reject(signal.aborted ? signal.reason : error));
+    request.once('upgrade', (_, socket) => socket.destroy());
+    // Whatever else ends it without an answer; after one, this comes too late to matter.
+    request.once('close', () => reject(new Error('The connection was closed without an answer.')));
     request.once('response', (response) => {
       const { statusCode: status = 0, statusMessage, rawHeaders } = response;
       const lines = rawHeaders.flatMap((name, place) => (place % 2 === 0 ? [`${name}: ${rawHeaders[place + 1]}`] : []));

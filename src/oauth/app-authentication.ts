@@ -69,7 +69,7 @@ function readCredentials({ authorization, clientId, clientSecret }: PresentedCre
     const missing = clientId === undefined ? 'client_id' : 'client_secret';
     throw new AppNotAuthenticated(
       'credentials_missing',
-      `${missing} is missing. Send client_id and client_secret in the body.`,
+      `${missing} is missing. Send client_id and client_secret in the body, or by HTTP Basic.`,
       { usedBasic: false },
     );
   }

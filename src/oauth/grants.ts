@@ -2,34 +2,11 @@ import { recordEvent } from '../events/events.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newSalt } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { deathOf, type GrantReason } from './grant-reasons.ts';
-import { type ScopeMask, scopeNames } from './scopes.ts';
+import type { GrantReason } from './grant-reasons.ts';
+import type { Grant } from './grant-standing.ts';
+import { scopeNames } from './scopes.ts';
 
-/**
- * One Allow: by one user, for one app, in one business, for some scopes. Every code and token belongs to exactly one
- * grant, and a grant is one row, however often its tokens are replaced.
- */
-export interface Grant {
-  id: string;
-  /** Without it no token of this grant can be made or verified. */
-  salt: Uint8Array;
-  appId: string;
-  userId: string;
-  businessId: string;
-  /** What was allowed, less what the app has since been refused. */
-  scopes: ScopeMask;
-  redirectUri: string | null;
-  codeChallenge: string | null;
-  codeExpiresAt: number;
-  exchangedAt: number | null;
-  /** How many times the refresh token has been replaced. */
-  rotation: number;
-  rotatedAt: number | null;
-  /** Why it is dead, or null while it lives. */
-  deadBecause: GrantReason | null;
-  /** Whether the access token of the rotation that was asked about has been revoked by itself. */
-  accessTokenRevoked: boolean;
-}
+export { findGrant, type Grant } from './grant-standing.ts';
 
 export type NewGrant = Pick<
   Grant,
@@ -41,6 +18,9 @@ export const REFRESH_LIFETIME = 30 * DAY;
 
 /** A dead row is kept this long past the last token it made, so that a late caller still hears why. */
 const KEPT_FOR = DAY;
+
+/** An app hears so long before a grant that it does not use dies. */
+const WARNED_BEFORE = 3 * DAY;
 
 /** False when the id is taken: so a second click on Allow finds the grant of the first. */
 export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<boolean> {
@@ -75,18 +55,6 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
     now,
   );
   return true;
-}
-
-/**
- * The grant and all that it stands on, in one statement: so a disabled user, a removed member, a disabled app and a
- * revoked grant each take effect on the very next call.
- */
-export async function findGrant(
-  db: Database,
-  { grantId, rotation }: { grantId: string; rotation: number },
-): Promise<Grant | undefined> {
-  const row = await selectStanding(db, rotation).where('grants.id', '=', grantId).executeTakeFirst();
-  return row && fromRow(row);
 }
 
 /** True for exactly one caller: the row itself decides who was first. */
@@ -135,6 +103,16 @@ export async function revokeGrant(storage: Storage, grantId: string, reason: Gra
   await storage.atomically((db) => endGrants(db, selectLive(db).where('id', '=', grantId), reason, now));
 }
 
+/** Ends all that someone allowed in a business that they have left. */
+export async function revokeGrantsOfMember(
+  db: Database,
+  { userId, businessId }: Pick<Grant, 'userId' | 'businessId'>,
+  now: number,
+): Promise<void> {
+  const theirs = selectLive(db).where('user_id', '=', userId).where('business_id', '=', businessId);
+  await endGrants(db, theirs, 'member_removed', now);
+}
+
 /** Ends all that one user allowed one app in one business. */
 export async function revokeGrantsBetween(
   db: Database,
@@ -166,6 +144,33 @@ async function endGrants(db: Database, grants: ReturnType<typeof selectLive>, re
   }
 }
 
+/**
+ * Says of grants that nobody has used for long that they are about to end. Needs a transaction. They are found by the
+ * day on which they could be removed, so one that is in use is never even looked at.
+ */
+export async function warnOfExpiring(db: Database, limit: number, now: number): Promise<number> {
+  const expiring = await db
+    .selectFrom('grants')
+    .select('id')
+    .where('removable_on', '<=', removableOn(now + WARNED_BEFORE))
+    .where('refresh_expires_at', '>', now)
+    .where('refresh_expires_at', '<=', now + WARNED_BEFORE)
+    .where('revoked_at', 'is', null)
+    .where(({ eb, or, ref }) => or([eb('warned_at', 'is', null), eb('warned_at', '<=', ref('rotated_at'))]))
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+  if (expiring.length === 0) return 0;
+  const ids = expiring.map(({ id }) => id);
+  const warned = await db.updateTable('grants').set({ warned_at: now }).where('id', 'in', ids).returningAll().execute();
+  for (const { id: grantId, app_id: appId, business_id: businessId, user_id: userId, refresh_expires_at } of warned) {
+    const expiresAt = new Date(refresh_expires_at ?? now).toISOString();
+    await recordEvent(db, { type: 'grant.expiring', appId, businessId, data: { grantId, userId, expiresAt } }, now);
+  }
+  return warned.length;
+}
+
 /** In small batches, by an index, all the time: there is never a backlog for a janitor to sweep. */
 export async function removeDeadGrants(db: Database, limit: number, now: number): Promise<number> {
   const today = Math.floor(now / DAY);
@@ -186,51 +191,4 @@ function rotatedNow(now: number) {
 
 function removableOn(expiresAt: number): number {
   return Math.ceil((expiresAt + KEPT_FOR) / DAY);
-}
-
-function selectStanding(db: Database, rotation: number) {
-  return db
-    .selectFrom('grants')
-    .leftJoin('apps', 'apps.id', 'grants.app_id')
-    .leftJoin('users', 'users.id', 'grants.user_id')
-    .leftJoin('memberships', (join) =>
-      join
-        .onRef('memberships.user_id', '=', 'grants.user_id')
-        .onRef('memberships.business_id', '=', 'grants.business_id'),
-    )
-    .leftJoin('revoked_access_tokens as revoked', (join) =>
-      join.onRef('revoked.grant_id', '=', 'grants.id').on('revoked.rotation', '=', rotation),
-    )
-    .selectAll('grants')
-    .select([
-      'apps.allowed_scopes',
-      'apps.owner_business_id',
-      'apps.open_to_any_business',
-      'apps.disabled_at as app_disabled_at',
-      'apps.deleted_at as app_deleted_at',
-      'users.disabled_at as user_disabled_at',
-      'memberships.created_at as member_since',
-      'revoked.rotation as revoked_rotation',
-    ]);
-}
-
-type Standing = Awaited<ReturnType<ReturnType<typeof selectStanding>['executeTakeFirstOrThrow']>>;
-
-function fromRow(row: Standing): Grant {
-  return {
-    id: row.id,
-    salt: row.salt,
-    appId: row.app_id,
-    userId: row.user_id,
-    businessId: row.business_id,
-    scopes: row.scopes & (row.allowed_scopes ?? 0),
-    redirectUri: row.redirect_uri,
-    codeChallenge: row.code_challenge,
-    codeExpiresAt: row.code_expires_at,
-    exchangedAt: row.exchanged_at,
-    rotation: row.rotation,
-    rotatedAt: row.rotated_at,
-    deadBecause: deathOf(row),
-    accessTokenRevoked: row.revoked_rotation !== null,
-  };
 }

@@ -32,6 +32,7 @@ const SENTENCES: Record<string, string> = {
   insufficient_scope: 'This needs the scope read:invoices, which the user has not allowed for this token.',
   server_error: 'Something went wrong here. It has been logged; x-request-id names it.',
   temporarily_unavailable: 'The database is not available. Try again in a moment.',
+  value_not_allowed: 'limit is 1 to 200.',
   token_in_address: 'Send the access token in the Authorization header only, not in the address.',
   token_missing: 'Send the access token: Authorization: Bearer <access token>.',
   too_many_requests: 'Too many attempts. Try again in 12 s.',

@@ -104,6 +104,8 @@ interface GrantsTable {
   revoked_reason: string | null;
   /** Days since 1970. A whole day, so that a refresh seldom changes what the index holds. */
   removable_on: number;
+  /** When its app was last told that it is about to end. */
+  warned_at: number | null;
 }
 
 interface ConsentsTable {

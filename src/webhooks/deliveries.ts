@@ -19,8 +19,8 @@ export interface Delivery {
 
 /** How one attempt went. */
 export interface Outcome {
-  /** In a word: `delivered`, `refused` (by its status), `timeout`, `unreachable`, `address_refused`. */
-  outcome: 'delivered' | 'refused' | 'timeout' | 'unreachable' | 'address_refused';
+  /** `refused` is by its status; `withheld` means that the app may not know of it any more. */
+  outcome: 'delivered' | 'refused' | 'timeout' | 'unreachable' | 'address_refused' | 'withheld';
   status: number | null;
   head: string;
   took: number;
@@ -34,7 +34,7 @@ export async function dispatchEvents(db: Database, limit: number, now: number): 
 }
 
 async function addDeliveries(db: Database, event: Event, now: number): Promise<void> {
-  for (const endpoint of await listInterested(db, event.appId, event.type)) {
+  for (const endpoint of await listInterested(db, event)) {
     const delivery = { id: newId(now), endpoint_id: endpoint.id, event_id: event.id, created_at: now };
     await db
       .insertInto('deliveries')
@@ -76,7 +76,8 @@ export async function recordAttempt(
 ): Promise<void> {
   const isDelivered = outcome === 'delivered';
   const attempts = delivery.attempts + 1;
-  const dueAt = isDelivered ? null : nextAttemptAt(attempts, chance, now);
+  const isOver = isDelivered || outcome === 'withheld';
+  const dueAt = isOver ? null : nextAttemptAt(attempts, chance, now);
   await db
     .updateTable('deliveries')
     .set({

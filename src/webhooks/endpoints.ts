@@ -1,4 +1,4 @@
-import type { EventType } from '../events/events.ts';
+import type { Event, EventType } from '../events/events.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -123,10 +123,10 @@ export async function removeEndpoint(db: Database, appId: string, id: string): P
   await db.deleteFrom('endpoints').where('app_id', '=', appId).where('id', '=', id).execute();
 }
 
-/** Those of an app that want to hear of this. */
-export async function listInterested(db: Database, appId: string, type: EventType): Promise<Endpoint[]> {
-  return (await listEndpoints(db, appId)).filter(
-    ({ eventTypes }) => type === 'endpoint.test' || eventTypes.includes(type),
+/** Those of an app that want to hear of this. A test is for the one endpoint that it names. */
+export async function listInterested(db: Database, { appId, type, data }: Event): Promise<Endpoint[]> {
+  return (await listEndpoints(db, appId)).filter(({ id, eventTypes }) =>
+    type === 'endpoint.test' ? id === data.endpointId : eventTypes.includes(type),
   );
 }
 

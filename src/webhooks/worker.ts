@@ -5,7 +5,8 @@ import type { Keyring } from '../lib/keyring.ts';
 import { newChance } from '../lib/secrets.ts';
 import type { Storage } from '../storage/storage.ts';
 import { attempt } from './attempt.ts';
-import { type Delivery, dispatchEvents, listDue, nextDueAt, recordAttempt } from './deliveries.ts';
+import { mayHear } from './audience.ts';
+import { type Delivery, dispatchEvents, listDue, nextDueAt, type Outcome, recordAttempt } from './deliveries.ts';
 import {
   type Claimed,
   claimEndpoints,
@@ -31,6 +32,8 @@ const DELIVERIES_IN_A_ROW = 50;
 /** Then the endpoint is given back. With the longest attempt on top, this is well within the lease. */
 const WORK_FOR = 20 * SECOND;
 const LEASE = 60 * SECOND;
+
+const WITHHELD: Outcome = { outcome: 'withheld', status: null, head: '', took: 0 };
 
 /** Turns events into deliveries and carries them out, for as long as the server runs. Returns how to stop. */
 export function startWebhooks(parts: WorkerParts, report: (error: unknown) => void): () => Promise<void> {
@@ -91,11 +94,11 @@ async function deliver(parts: WorkerParts, endpoint: Claimed, delivery: Delivery
   const { storage, clock } = parts;
   const db = storage.recoverable;
   const event = await findEvent(db, delivery.eventId);
-  // Events are kept for a month: what is older is of no use to anyone.
-  const outcome = event
-    ? await attempt(endpoint, toMessage(event), parts)
-    : ({ outcome: 'delivered', status: null, head: '', took: 0 } as const);
+  // What is a month old is gone, and what the app may not know any more is kept from it.
+  const isWithheld = !event || !(await mayHear(db, event, clock()));
+  const outcome = isWithheld ? WITHHELD : await attempt(endpoint, toMessage(event), parts);
   await recordAttempt(db, delivery, outcome, { chance: newChance(), now: clock() });
+  if (isWithheld) return 0;
   if (outcome.outcome === 'delivered') {
     await noteSuccess(db, endpoint);
     return 0;

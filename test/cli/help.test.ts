@@ -28,7 +28,19 @@ const COMMANDS: Record<string, string[]> = {
   'app add-secret': ['app'],
   'app list-secrets': ['app'],
   'app remove-secret': ['app', 'secret'],
+  'endpoint add': ['app', 'url', 'event'],
+  'endpoint list': ['app'],
+  'endpoint change': ['app', 'endpoint', 'url', 'event'],
+  'endpoint disable': ['app', 'endpoint'],
+  'endpoint enable': ['app', 'endpoint'],
+  'endpoint remove': ['app', 'endpoint'],
+  'endpoint replace-secret': ['app', 'endpoint'],
+  'endpoint test': ['app', 'endpoint'],
+  'endpoint log': ['app', 'endpoint'],
+  'endpoint resend': ['app', 'endpoint', 'delivery'],
   'invoice add': ['business', 'number', 'total', 'currency', 'customer', 'status'],
+  'invoice set-status': ['business', 'number', 'status'],
+  listen: ['app', 'forward-to'],
 };
 
 test('called with nothing, or with --help, it lists every command with its summary', async () => {

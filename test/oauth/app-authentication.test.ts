@@ -109,7 +109,7 @@ test('an app has two secrets at most: both work until one is removed, and then o
   await assert.rejects(addSecret(db, app.id, world.clock()), /at most two secrets/);
 
   const [first] = await listSecrets(db, app.id);
-  await removeSecret(db, app.id, first?.id ?? '');
+  await removeSecret(db, app.id, first?.id ?? '', world.clock());
   assert.equal(await attempt(app.secret), 'invalid_client');
   assert.equal(await attempt(second), 'invalid_grant');
 });

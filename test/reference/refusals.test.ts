@@ -10,6 +10,7 @@ import { bearerProvocations, expiredBearerProvocations } from './provocations/be
 import { bodyProvocations } from './provocations/bodies.ts';
 import { callbackProvocations } from './provocations/callbacks.ts';
 import { newConnections, newDeadGrants } from './provocations/dead-grants.ts';
+import { eventProvocations } from './provocations/events.ts';
 import { drainingProvocations, outageProvocations, SCARCE } from './provocations/outages.ts';
 import { type Provocation, provocationsOf, reasonOf, send } from './provocations/provocation.ts';
 import { expiredTokenProvocations, tokenProvocations } from './provocations/tokens.ts';
@@ -58,6 +59,7 @@ function answersWithoutRefusal(): Provocation[] {
 const provocations = [
   ...answersWithoutRefusal(),
   ...bodyProvocations(world),
+  ...eventProvocations(world),
   ...tokenProvocations(connections, dead),
   ...bearerProvocations(connections, dead),
   ...expiredBearerProvocations(connections),

@@ -27,6 +27,7 @@ async function fillIn(sample: string): Promise<string> {
     .replace('gac_…', code)
     .replace(/gat_…|\$ACCESS_TOKEN/, access_token)
     .replace('grt_…', refresh_token)
+    .replace('$CLIENT_ID:$CLIENT_SECRET', `${world.ledger.id}:${world.ledger.secret}`)
     .replace('$BUSINESS_ID', world.acme.id)
     .replace('https://app.example/callback', REDIRECT_URI);
 }
@@ -40,7 +41,9 @@ function run(sample: string): Promise<Response> {
     name,
     value,
   ]);
-  return fetch(url, { method, headers: Object.fromEntries(headers), body, redirect: 'manual' });
+  const [, user] = / -u "([^"]+)"/.exec(sample) ?? [];
+  const basic = user && { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
+  return fetch(url, { method, headers: { ...Object.fromEntries(headers), ...basic }, body, redirect: 'manual' });
 }
 
 test('the reference has a sample of every call that a program makes, and of both grant types', async () => {

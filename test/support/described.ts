@@ -27,6 +27,7 @@ const USUAL_HEADERS = [
 export function newReading(document: Document) {
   const ajv = new Ajv2020({ strict: false });
   ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   ajv.addFormat('uri', (text) => URL.canParse(text));
   ajv.addSchema({ $id: 'reference', ...document });
   const validators = new Map<string, ValidateFunction>();

@@ -47,18 +47,20 @@ export async function settle(storage: () => Storage, clock: () => number) {
     },
 
     addInvoice: (business: Business, changes: Partial<Parameters<typeof addInvoice>[1]> = {}) =>
-      addInvoice(
-        storage().durable,
-        {
-          businessId: business.id,
-          number: 'INV-1',
-          status: 'SENT',
-          total: '1234.50',
-          currency: 'GBP',
-          customerId: 'contact-1',
-          ...changes,
-        },
-        clock(),
+      storage().atomically((db) =>
+        addInvoice(
+          db,
+          {
+            businessId: business.id,
+            number: 'INV-1',
+            status: 'SENT',
+            total: '1234.50',
+            currency: 'GBP',
+            customerId: 'contact-1',
+            ...changes,
+          },
+          clock(),
+        ),
       ),
   };
   const acme = await inhabitants.addBusiness('Acme');

@@ -156,7 +156,9 @@ test('two secrets that are removed at once leave one [D4]', async () => {
   await act('secrets');
   const both = removableSecrets(await browser.open(path));
 
-  await Promise.allSettled(both.map((id) => world.storage().atomically((db) => removeSecret(db, app.id, id))));
+  await Promise.allSettled(
+    both.map((id) => world.storage().atomically((db) => removeSecret(db, app.id, id, world.clock()))),
+  );
 
   assert.equal(both.length, 2);
   assert.equal((await browser.open(path)).text.split('<code>gcs_…').length - 1, 1);

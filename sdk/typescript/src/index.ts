@@ -6,3 +6,10 @@ export type { Introspection } from './introspection.ts';
 export type { Invoice, InvoicePage, InvoicePageOptions, InvoiceStatus, InvoicesOptions } from './invoices.ts';
 export type { KeptTokens } from './token-keeper.ts';
 export type { Tokens } from './tokens.ts';
+export {
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookHeaders,
+  type WebhookOptions,
+  type WebhookSecrets,
+} from './webhooks.ts';

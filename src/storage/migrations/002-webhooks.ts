@@ -2,7 +2,7 @@ import type { Change } from './change.ts';
 
 /** Apps hear what happened: where they want to hear it, and what is on its way. */
 export const webhooks: Change = async (db, types) => {
-  for (const change of [dispatching, endpoints, deliveries]) await change(db, types);
+  for (const change of [dispatching, grants, endpoints, deliveries]) await change(db, types);
 };
 
 /** An event is dispatched once; the index holds only those that are not yet. */
@@ -15,6 +15,12 @@ const dispatching: Change = async (db, { time }) => {
     .where('dispatched_at' as never, 'is', null)
     .execute();
   await db.schema.createIndex('events_by_app').on('events').columns(['app_id', 'id']).execute();
+};
+
+/** Who may hear of a business is found by it; neither column changes when a token is refreshed. */
+const grants: Change = async (db, { time }) => {
+  await db.schema.alterTable('grants').addColumn('warned_at', time).execute();
+  await db.schema.createIndex('grants_by_business').on('grants').column('business_id').execute();
 };
 
 const endpoints: Change = async (db, { id, integer, time, updatedInPlace }) => {

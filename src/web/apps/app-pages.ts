@@ -104,6 +104,9 @@ function changes(section: AppSection, entry: Entry, { app, settings, problem }: 
     style: 'card',
     body: html`<h2>Settings</h2>${appFields(settings, section, problem)}<button class="primary">Save</button>`,
   })}
+<section class="card"><h2>Webhooks</h2>
+<p>The app can be told of what happens, as it happens.</p><p><a class="button secondary" href="${path}/endpoints">Webhook endpoints</a></p>
+</section>
 <section class="card"><h2>Stop the app</h2>
 ${
   app.disabledAt

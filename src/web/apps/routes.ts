@@ -9,6 +9,7 @@ import { notFound } from '../refusals.ts';
 import { emptyApp, readAppForm } from './app-form.ts';
 import { appListBody, deleteBody, newAppBody, newSecretBody } from './app-pages.ts';
 import { type Desk, openDesk } from './desk.ts';
+import { mountEndpoints } from './endpoint-routes.ts';
 import type { AppSection } from './section.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
@@ -18,6 +19,7 @@ export function mountAppPages(host: FastifyInstance, parts: WebParts, section: A
   for (const mount of [mountLists, mountRegistration, mountSettings, mountSecrets, mountSwitches, mountDeletion]) {
     mount(host, desk);
   }
+  mountEndpoints(host, desk);
 }
 
 function mountLists(host: FastifyInstance, { section, show, findOwn, showApp }: Desk): void {
@@ -72,14 +74,13 @@ function mountSettings(host: FastifyInstance, { section, db, enterApp, showApp }
   });
 }
 
-function mountSecrets(
-  host: FastifyInstance,
-  { section, storage, clock, db, issuer, show, enterApp, showApp }: Desk,
-): void {
+function mountSecrets(host: FastifyInstance, { section, storage, clock, issuer, show, enterApp, showApp }: Desk): void {
   host.post<ForApp>(`${section.path}/:id/secrets`, async (request, reply) => {
     const { entry, app } = await enterApp(request);
-    const add = async () =>
-      show(reply, entry, newSecretBody({ section, issuer }, app, await addSecret(db, app.id, clock())));
+    const add = async () => {
+      const secret = await storage.atomically((tx) => addSecret(tx, app.id, clock()));
+      return show(reply, entry, newSecretBody({ section, issuer }, app, secret));
+    };
     return tryForm(add, (problem) => showApp(reply, entry, { app, problem }));
   });
 
@@ -88,7 +89,7 @@ function mountSecrets(
     const { entry, app, path } = await enterApp(request);
     const { secret } = request.params;
     const remove = async () => {
-      const removed = isId(secret) && (await storage.atomically((tx) => removeSecret(tx, app.id, secret)));
+      const removed = isId(secret) && (await storage.atomically((tx) => removeSecret(tx, app.id, secret, clock())));
       if (!removed) throw notFound();
       return reply.redirect(path, 303);
     };

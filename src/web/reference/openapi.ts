@@ -30,6 +30,7 @@ export async function describeRoutes(host: FastifyInstance, { platformName, issu
       tags: [
         { name: 'Authorization', description: 'How an app gets tokens, renews them and ends them.' },
         { name: 'Business API', description: 'What an access token is for. Pages of any origin may call it.' },
+        { name: 'Webhooks', description: 'What apps are told as it happens, for those who have missed something.' },
         { name: 'Operations', description: 'What a load balancer or a tool asks.' },
       ],
       components: { securitySchemes: securitySchemes(issuer) },

@@ -22,7 +22,9 @@ function addressOf({ servers }: Document, { path, parameters = [] }: Described):
 
 function headersOf({ parameters = [], security = [] }: Described): string[] {
   const named = parameters.filter(({ in: place, required }) => place === 'header' && required);
+  const isBasicAlone = security.length === 1 && 'basic' in (security[0] ?? {});
   return [
+    ...(isBasicAlone ? ['-u "$CLIENT_ID:$CLIENT_SECRET"'] : []),
     ...(security.some((scheme) => 'oauth2' in scheme) ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),
     ...named.map(({ name }) => `-H "${name}: $BUSINESS_ID"`),
   ];

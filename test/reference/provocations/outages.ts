@@ -6,6 +6,7 @@ import { startServer } from '../../../src/server.ts';
 import type { Answer } from '../../support/client.ts';
 import { freePort } from '../../support/ports.ts';
 import type { World } from '../../support/world.ts';
+import { askEvents } from './events.ts';
 import { once, type Provocation, provocationsOf, send } from './provocation.ts';
 
 /** Under these an app has used up its share once it is connected, and a grant after one call. */
@@ -27,6 +28,10 @@ function rightRequests(world: World) {
     listBusinesses: async () =>
       world.get('/api/v1/businesses', { authorization: `Bearer ${(await tokens()).access_token}` }),
     listInvoices: async () => world.listInvoices((await tokens()).access_token),
+    listEvents: async () => {
+      await tokens();
+      return askEvents(world);
+    },
   };
   return {
     tokens,

@@ -8,6 +8,7 @@ from gatehouse_client.errors import GatehouseError
 from gatehouse_client.introspection import ActiveToken, InactiveToken, Introspection
 from gatehouse_client.invoices import Business, Invoice, InvoicePage
 from gatehouse_client.tokens import Tokens
+from gatehouse_client.webhooks import WebhookEvent, WebhookHeaders, verify_webhook
 
 __all__ = [
     "ActiveToken",
@@ -21,5 +22,8 @@ __all__ = [
     "Invoice",
     "InvoicePage",
     "Tokens",
+    "WebhookEvent",
+    "WebhookHeaders",
     "__version__",
+    "verify_webhook",
 ]

@@ -1,0 +1,214 @@
+// `node scripts/measure-webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and what a dead and
+// a silent endpoint cost the others. The server and the receivers are processes of their own; SQLite, loopback.
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as listenRaw } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { recordEvent } from '../src/events/events.ts';
+import { openKeyring } from '../src/lib/keyring.ts';
+import { openStorage } from '../src/storage/database.ts';
+import { migrate } from '../src/storage/migrate.ts';
+import { addEndpoint } from '../src/webhooks/endpoints.ts';
+import { newBrowser } from '../test/support/browser.ts';
+import { newClient } from '../test/support/client.ts';
+import { settle } from '../test/support/people.ts';
+import { freePort } from '../test/support/ports.ts';
+
+const KEY = 'the-key-that-the-measuring-signs-with-only';
+const ENDPOINTS = 100;
+const PER_MINUTE = 5000;
+const SPELL = 5000;
+const PAIRS = 2;
+const LOOPS = 8;
+
+if (process.argv[2] === 'receive') receive();
+else await measure();
+
+/** Answers at once, and tells the parent the delay of each: when it came, less when it was recorded. */
+function receive(): void {
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      response.end();
+      process.send?.(Date.now() - Date.parse(JSON.parse(body).timestamp));
+    });
+  });
+  server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+}
+
+async function measure(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-measure-'));
+  const url = `sqlite:${join(folder, 'gatehouse.db')}`;
+  const receiver = await startReceiver();
+  const storage = openStorage(url);
+  await migrate(storage);
+  const people = await settle(() => storage, Date.now);
+  const appIds: string[] = [];
+  for (let place = 0; place < ENDPOINTS; place++)
+    appIds.push((await people.addApp({ ownerBusinessId: people.acme.id })).id);
+  const listen = (appId: string, to: string) =>
+    addEndpoint(storage.durable, openKeyring([KEY]), { appId, url: to, eventTypes: ['grant.created'] }, Date.now());
+  for (const appId of appIds) await listen(appId, receiver.url);
+  const server = await startServer(url);
+  const record = async (ids: string[]) => {
+    await storage.atomically(async (db) => {
+      for (const appId of ids) {
+        await recordEvent(db, { type: 'grant.created', appId, businessId: people.acme.id, data: {} }, Date.now());
+      }
+    });
+  };
+
+  try {
+    await measureRate(appIds, record, receiver);
+    await measureDelay(appIds.slice(2), record, receiver, async () => {
+      const silent = listenRaw((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
+      await once(silent, 'listening');
+      silent.unref();
+      const bad = [
+        `http://127.0.0.1:${await freePort()}/`,
+        `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`,
+      ];
+      for (const [place, to] of bad.entries()) {
+        const appId = appIds[place] ?? '';
+        await storage.durable.updateTable('endpoints').set({ url: to }).where('app_id', '=', appId).execute();
+      }
+      return appIds.slice(0, 2);
+    });
+    const browse = () => newBrowser(server.web, [server.api, server.web]);
+    const client = newClient({ api: server.api, browse, user: people.ada, app: people.ledger, business: people.acme });
+    await measureTokens(client, () => record(appIds.slice(2)), receiver);
+  } finally {
+    server.child.kill('SIGKILL');
+    receiver.child.kill('SIGKILL');
+    await storage.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+type Record = (appIds: string[]) => Promise<void>;
+
+async function measureRate(appIds: string[], record: Record, receiver: Receiver): Promise<void> {
+  for (let round = 0; round < 50; round++) await record(appIds);
+  const began = performance.now();
+  const from = receiver.delays.length;
+  while (performance.now() - began < 20_000 && receiver.delays.length < 50 * ENDPOINTS) await setTimeout(10);
+  const rate = ((receiver.delays.length - from) / (performance.now() - began)) * 60_000;
+  console.log(`deliveries per minute, ${ENDPOINTS} endpoints: ${Math.round(rate)}`);
+  await receiver.isQuiet();
+}
+
+async function measureDelay(others: string[], record: Record, receiver: Receiver, spoil: () => Promise<string[]>) {
+  const spell = async (extra: string[]) => {
+    const from = receiver.delays.length;
+    for (let round = 1; round <= 10; round++) {
+      await record([...extra, ...others]);
+      await setTimeout(700);
+    }
+    await receiver.isQuiet();
+    return { median: median(receiver.delays.slice(from)), count: receiver.delays.length - from };
+  };
+  const without = await spell([]);
+  const bad = await spoil();
+  const withBad = await spell(bad);
+  console.log(
+    `median delay of ${others.length} others: ${without.median} ms without (${without.count}), ${withBad.median} ms`,
+  );
+  console.log(
+    `  with one dead and one silent (${withBad.count}): ratio ${(withBad.median / without.median).toFixed(2)}`,
+  );
+}
+
+/** By turns without and with deliveries, so that whatever else the machine does falls on both. */
+async function measureTokens(client: ReturnType<typeof newClient>, record: () => Promise<void>, receiver: Receiver) {
+  const browser = await client.signedIn();
+  const tokens: string[] = [];
+  for (let i = 0; i < LOOPS; i++) tokens.push((await client.connect({ state: `s${i}` }, browser)).refresh_token);
+  const spell = async () => {
+    const until = performance.now() + SPELL;
+    let count = 0;
+    await Promise.all(
+      tokens.map(async (_, place) => {
+        while (performance.now() < until) {
+          const { status, body } = await client.refresh(tokens[place] ?? '');
+          if (status !== 200) throw new Error(JSON.stringify(body));
+          tokens[place] = body.refresh_token;
+          count += 1;
+        }
+      }),
+    );
+    return count / (SPELL / 1000);
+  };
+  const [quiet, busy]: [number[], number[]] = [[], []];
+  await spell();
+  for (let pair = 0; pair < PAIRS; pair++) {
+    quiet.push(await spell());
+    const from = receiver.delays.length;
+    let isOver = false;
+    const recording = (async () => {
+      while (!isOver) {
+        await record();
+        await setTimeout(((ENDPOINTS - 2) / PER_MINUTE) * 60_000);
+      }
+    })();
+    busy.push(await spell());
+    isOver = true;
+    const rate = ((receiver.delays.length - from) / SPELL) * 60_000;
+    await recording;
+    await receiver.isQuiet();
+    const [a = 1, b = 0] = [quiet.at(-1), busy.at(-1)];
+    console.log(
+      `refreshes per second: ${a.toFixed(0)} quiet, ${b.toFixed(0)} at ${Math.round(rate)} deliveries per minute`,
+    );
+  }
+  console.log(`  ratio ${(sum(busy) / sum(quiet)).toFixed(2)}`);
+}
+
+async function startReceiver() {
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['receive']);
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  const delays: number[] = [];
+  child.on('message', (delay) => delays.push(Number(delay)));
+  return {
+    child,
+    url: `http://127.0.0.1:${port}/hook`,
+    delays,
+    /** Until nothing more has come for a while. */
+    async isQuiet() {
+      for (let seen = -1; seen < delays.length; await setTimeout(1000)) seen = delays.length;
+    },
+  };
+}
+
+async function startServer(databaseUrl: string) {
+  const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
+  const settings = { BASE_URL: api, CONSENT_URL: web, DATABASE_URL: databaseUrl, SECRET_KEYS: KEY, LOG_LEVEL: 'error' };
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
+    env: { ...settings, WEBHOOKS_TO_LOOPBACK: 'yes', LIMIT_PER_APP: '1000000' },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  while (
+    !(await fetch(`${api}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ))
+  )
+    await setTimeout(50);
+  return { child, api, web };
+}
+
+function median(numbers: number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((a, b) => a + b, 0);
+}

@@ -1,0 +1,169 @@
+import { refuse, requireObject } from './arguments.ts';
+import { GatehouseError } from './errors.ts';
+
+/** Something that happened, as Gatehouse told it. */
+export interface WebhookEvent {
+  /** The same each time that the event is sent: remember it, and do nothing twice. */
+  id: string;
+  /** Such as `grant.revoked`. */
+  type: string;
+  /** When it happened, in milliseconds since 1970. */
+  timestamp: number;
+  data: Record<string, unknown>;
+}
+
+/** A `Headers`, or a plain object as Node has it. */
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | { readonly [name: string]: string | readonly string[] | undefined };
+
+/** One secret; or several, while one is being replaced. */
+export type WebhookSecrets =
+  | { secret: string; secrets?: undefined }
+  | { secret?: undefined; secrets: readonly string[] };
+
+export type WebhookOptions = WebhookSecrets & {
+  headers: WebhookHeaders;
+  /** Exactly as it was received: text or bytes, and not yet parsed. */
+  body: string | Uint8Array | ArrayBuffer;
+  /** How far the time of sending may be from this machine's, in seconds: 300 unless said otherwise. */
+  tolerance?: number | undefined;
+};
+
+type Reason = 'signature_missing' | 'signature_wrong' | 'too_old' | 'too_new' | 'body_malformed';
+
+const USUAL_TOLERANCE = 300;
+const LONGEST_TOLERANCE = 86_400;
+const SECRET = /^whsec_((?:[A-Za-z\d+/]{4})+(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?)$/;
+const SHORTEST_KEY = 24;
+const LONGEST_KEY = 64;
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+const SECONDS = /^\d{1,12}$/;
+const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
+
+/** The event in a message of Gatehouse, signed as the Standard Webhooks specification says. Whatever else came is refused. */
+export async function verifyWebhook(options: WebhookOptions): Promise<WebhookEvent> {
+  const keys = requireKeys(requireObject(options, 'options'));
+  const headers = requireHeaders(options.headers);
+  const body = requireBody(options.body);
+  const { tolerance = USUAL_TOLERANCE } = options;
+  requireTolerance(tolerance);
+
+  const [id, sentAt, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
+    (name) => only(headers, name) || reject('signature_missing', `It has to come with one ${name} header.`),
+  ) as [string, string, string];
+  const isPlain = VISIBLE_ASCII.test(id) && SECONDS.test(sentAt);
+  if (!isPlain || !(await isSigned(keys, joined(`${id}.${sentAt}.`, body), signatures))) {
+    reject(
+      'signature_wrong',
+      'No v1 signature fits. Is this the secret of this endpoint, and the body as it was received?',
+    );
+  }
+  // Only now, so that these two are said of messages that Gatehouse did send.
+  checkAge(Math.floor(Date.now() / 1000) - Number(sentAt), tolerance);
+  return { id, ...readBody(body) };
+}
+
+async function isSigned(keys: Uint8Array<ArrayBuffer>[], content: Uint8Array<ArrayBuffer>, signatures: string) {
+  const given = signatures.split(' ');
+  for (const key of keys) {
+    const expected = `v1,${await sign(key, content)}`;
+    if (given.some((signature) => isSame(signature, expected))) return true;
+  }
+  return false;
+}
+
+async function sign(key: Uint8Array<ArrayBuffer>, content: Uint8Array<ArrayBuffer>): Promise<string> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  const imported = await crypto.subtle.importKey('raw', key, algorithm, false, ['sign']);
+  return btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.sign('HMAC', imported, content))));
+}
+
+/** Every character is looked at, so that the time it takes does not tell where the first difference is. */
+function isSame(given: string, expected: string): boolean {
+  if (given.length !== expected.length) return false;
+  let difference = 0;
+  for (let i = 0; i < expected.length; i += 1) difference |= given.charCodeAt(i) ^ expected.charCodeAt(i);
+  return difference === 0;
+}
+
+function checkAge(age: number, tolerance: number): void {
+  const rule = `and ${tolerance} s are allowed. Is the clock of this machine right?`;
+  if (age > tolerance) reject('too_old', `It was sent ${age} s ago, ${rule}`);
+  if (-age > tolerance) reject('too_new', `It was sent ${-age} s from now, ${rule}`);
+}
+
+function readBody(bytes: Uint8Array): Omit<WebhookEvent, 'id'> {
+  const { type, timestamp, data } = (parse(bytes) ?? {}) as Record<string, unknown>;
+  const happenedAt = typeof timestamp === 'string' && UTC.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
+  const isSound = typeof type === 'string' && type !== '' && !Number.isNaN(happenedAt);
+  if (!isSound || typeof data !== 'object' || data === null || Array.isArray(data)) {
+    reject('body_malformed', 'It is signed, but it is not an event: a JSON object with type, timestamp and data.');
+  }
+  return { type, timestamp: happenedAt, data: data as Record<string, unknown> };
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function reject(reason: Reason, description: string): never {
+  throw new GatehouseError({ code: 'webhook_rejected', reason, description });
+}
+
+/** Undefined if there is none, or more than one: then it is not clear which is meant. */
+function only(headers: WebhookHeaders, name: string): string | undefined {
+  if (isHeaders(headers)) return headers.get(name) ?? undefined;
+  const named = Object.entries(headers).filter(([key]) => key.toLowerCase() === name);
+  const [value, ...more] = named.flatMap(([, values]) => values ?? []);
+  return more.length === 0 && typeof value === 'string' ? value : undefined;
+}
+
+function isHeaders(headers: WebhookHeaders): headers is { get(name: string): string | null } {
+  return typeof headers.get === 'function';
+}
+
+function joined(before: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const start = new TextEncoder().encode(before);
+  const whole = new Uint8Array(start.length + bytes.length);
+  whole.set(start);
+  whole.set(bytes, start.length);
+  return whole;
+}
+
+function requireKeys({ secret, secrets }: WebhookSecrets): Uint8Array<ArrayBuffer>[] {
+  if ((secret === undefined) === (secrets === undefined)) refuse('secret', 'given, or else secrets, and not both');
+  if (secrets === undefined) return [requireKey(secret, 'secret')];
+  if (!Array.isArray(secrets) || secrets.length === 0) refuse('secrets', 'a list of one or more signing secrets');
+  return secrets.map((each) => requireKey(each, 'each of secrets'));
+}
+
+function requireKey(value: unknown, name: string): Uint8Array<ArrayBuffer> {
+  const [, text = ''] = (typeof value === 'string' && SECRET.exec(value)) || [];
+  const key = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  if (key.length < SHORTEST_KEY || key.length > LONGEST_KEY) {
+    refuse(name, `a signing secret as Gatehouse gave it: whsec_ and ${SHORTEST_KEY} to ${LONGEST_KEY} bytes in base64`);
+  }
+  return key;
+}
+
+function requireHeaders(value: WebhookHeaders): WebhookHeaders {
+  if (Array.isArray(value)) refuse('headers', 'a Headers or a plain object, and no list');
+  return requireObject(value, 'headers');
+}
+
+function requireBody(value: unknown): Uint8Array {
+  if (typeof value === 'string') return new TextEncoder().encode(value);
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (!ArrayBuffer.isView(value)) refuse('body', 'text or bytes, exactly as received and not yet parsed');
+  return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+}
+
+function requireTolerance(value: unknown): void {
+  const isSound = typeof value === 'number' && value > 0 && value <= LONGEST_TOLERANCE;
+  if (!isSound) refuse('tolerance', `a number of seconds, over 0 and at most ${LONGEST_TOLERANCE}`);
+}

@@ -1,0 +1,170 @@
+import { type App, findApp } from '../apps/apps.ts';
+import { readSettings } from '../config.ts';
+import { EVENT_TYPES, recordEvent } from '../events/events.ts';
+import { systemClock } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
+import { isId } from '../lib/ids.ts';
+import { type Keyring, openKeyring } from '../lib/keyring.ts';
+import type { Database } from '../storage/storage.ts';
+import { type LoggedDelivery, listDeliveries, resend } from '../webhooks/deliveries.ts';
+import {
+  addEndpoint,
+  changeEndpoint,
+  disableEndpoint,
+  type Endpoint,
+  enableEndpoint,
+  findEndpoint,
+  listEndpoints,
+  removeEndpoint,
+  replaceSecret,
+} from '../webhooks/endpoints.ts';
+import { type Command, type Option, type Options, required, withStorage } from './command.ts';
+
+const APP = { value: 'ID', help: 'The app’s client_id', required: true };
+const ENDPOINT = { value: 'ID', help: 'The endpoint’s id, from endpoint list', required: true };
+const LOGGED = 25;
+
+/** A test is sent to whoever asks for one, so there is nothing to choose about it. */
+const CHOICES = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
+
+export const endpointCommands: Command[] = [
+  {
+    name: 'endpoint add',
+    summary: 'Say where an app wants to hear of events; prints the signing secret, which is shown this once',
+    options: {
+      app: APP,
+      url: { value: 'URL', help: 'Where events are sent: https, or http on localhost', required: true },
+      event: { value: 'TYPE', help: 'An event to hear of; all of them if left out', many: true },
+    },
+    run: (options, env) => {
+      const keys = openServerKeys(env);
+      return withStorage(env, async ({ durable, atomically }) => {
+        const { id: appId } = await findNamedApp(durable, options);
+        const addition = { appId, url: options.text('url'), eventTypes: readEvents(options, CHOICES) };
+        const { endpoint, secret } = await atomically((db) => addEndpoint(db, keys, addition, systemClock()));
+        return { ...endpoint, secret };
+      });
+    },
+  },
+  {
+    name: 'endpoint list',
+    summary: 'List an app’s endpoints',
+    options: { app: APP },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => ({
+        endpoints: await listEndpoints(durable, (await findNamedApp(durable, options)).id),
+      })),
+  },
+  onEndpoint({
+    name: 'endpoint change',
+    summary: 'Change an endpoint; what is left out stays as it is',
+    more: {
+      url: { value: 'URL', help: 'Where events are sent: https, or http on localhost' },
+      event: { value: 'TYPE', help: 'An event to hear of; replaces all', many: true },
+    },
+    act: (db, { appId, id, url, eventTypes }, { options }) =>
+      changeEndpoint(
+        db,
+        { appId, id },
+        { url: options.text('url') || url, eventTypes: readEvents(options, eventTypes) },
+      ),
+  }),
+  onEndpoint({
+    name: 'endpoint disable',
+    summary: 'Switch an endpoint off; events wait until it is enabled again',
+    act: (db, { id }) => disableEndpoint(db, id, 'by_owner', systemClock()),
+  }),
+  onEndpoint({
+    name: 'endpoint enable',
+    summary: 'Switch an endpoint on; what has waited is sent',
+    act: (db, { id }) => enableEndpoint(db, id, systemClock()),
+  }),
+  onEndpoint({
+    name: 'endpoint remove',
+    summary: 'Remove an endpoint, for good',
+    act: async (db, { appId, id }) => {
+      await removeEndpoint(db, appId, id);
+      return { removed: true };
+    },
+  }),
+  onEndpoint({
+    name: 'endpoint replace-secret',
+    summary: 'Make a new signing secret; prints it, this once. The old one signs beside it for a day',
+    act: async (db, endpoint, { env }) => ({
+      secret: await replaceSecret(db, openServerKeys(env), endpoint, systemClock()),
+    }),
+  }),
+  onEndpoint({
+    name: 'endpoint test',
+    summary: 'Send a test event; endpoint log tells how it fared',
+    act: async (db, { appId, id, disabledAt }) => {
+      if (disabledAt !== null) throw new FormError('endpoint', 'It is switched off. Enable it first.');
+      const test = { type: 'endpoint.test', appId, businessId: null, data: { endpointId: id } } as const;
+      return { eventId: await recordEvent(db, test, systemClock()) };
+    },
+  }),
+  onEndpoint({
+    name: 'endpoint log',
+    summary: `List the newest ${LOGGED} deliveries, with what became of each attempt`,
+    act: async (db, { id }) => ({
+      deliveries: (await listDeliveries(db, { endpointId: id, limit: LOGGED })).map(describe),
+    }),
+  }),
+  onEndpoint({
+    name: 'endpoint resend',
+    summary: 'Send a delivery once more, whatever became of it',
+    more: { delivery: { value: 'ID', help: 'The delivery’s id, from endpoint log', required: true } },
+    act: async (db, { id }, { options }) => {
+      const delivery = options.text('delivery');
+      const found = isId(delivery) && (await resend(db, id, delivery, systemClock()));
+      required(found || undefined, 'delivery', 'delivery to this endpoint');
+    },
+  }),
+];
+
+interface OnEndpoint {
+  name: string;
+  summary: string;
+  more?: Record<string, Option>;
+  act(db: Database, endpoint: Endpoint, call: { options: Options; env: NodeJS.ProcessEnv }): Promise<unknown>;
+}
+
+/** A command that names one endpoint, does one thing to it, and prints it as it is afterwards. */
+function onEndpoint({ name, summary, more = {}, act }: OnEndpoint): Command {
+  return {
+    name,
+    summary,
+    options: { app: APP, endpoint: ENDPOINT, ...more },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const app = await findNamedApp(durable, options);
+        const id = options.text('endpoint');
+        const find = async () => (isId(id) ? findEndpoint(durable, app.id, id) : undefined);
+        const endpoint = required(await find(), 'endpoint', 'endpoint of this app');
+        const result = await act(durable, endpoint, { options, env });
+        return { ...((await find()) ?? endpoint), ...(result as object | undefined) };
+      }),
+  };
+}
+
+async function findNamedApp(db: Database, options: Options): Promise<App> {
+  return required(await findApp(db, options.text('app')), 'app', 'app');
+}
+
+function readEvents(options: Options, usual: readonly string[]): string[] {
+  const named = options.list('event').flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
+  const unknown = named.filter((type) => !CHOICES.some((known) => known === type));
+  if (unknown.length > 0) {
+    throw new FormError('event', `No such event: ${unknown.join(' ')}. There are ${CHOICES.join(', ')}.`);
+  }
+  return options.list('event').length > 0 ? named : [...usual];
+}
+
+/** The server must be able to read again what is stored here: so the same keys, found the same way. */
+function openServerKeys(env: NodeJS.ProcessEnv): Keyring {
+  return openKeyring(readSettings(env).secretKeys);
+}
+
+function describe({ attemptsMade, endpointId: _, ...delivery }: LoggedDelivery) {
+  return { ...delivery, attempts: attemptsMade };
+}

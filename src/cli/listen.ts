@@ -1,0 +1,57 @@
+import { setTimeout } from 'node:timers/promises';
+import { findApp } from '../apps/apps.ts';
+import { type Event, findLastEvent, listEvents } from '../events/events.ts';
+import { SECOND, systemClock } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
+import { postSafely } from '../lib/safe-post.ts';
+import { toMessage } from '../webhooks/messages.ts';
+import { newSigningSecret, signMessage } from '../webhooks/signatures.ts';
+import { type Command, required, withStorage } from './command.ts';
+import { untilStopped } from './serve.ts';
+
+const LOOK_EVERY = SECOND / 2;
+
+export const listenCommand: Command = {
+  name: 'listen',
+  summary: 'Send an app’s events to your own machine, as they happen, until stopped',
+  options: {
+    app: { value: 'ID', help: 'The app’s client_id', required: true },
+    'forward-to': {
+      value: 'URL',
+      help: 'Where your receiver listens, like http://localhost:3000/hook',
+      required: true,
+    },
+  },
+  run: (options, env) =>
+    withStorage(env, async ({ durable: db }) => {
+      const app = required(await findApp(db, options.text('app')), 'app', 'app');
+      const url = URL.parse(options.text('forward-to'))?.href;
+      if (!url) throw new FormError('forward-to', 'This is not a complete URL.');
+      const secret = newSigningSecret();
+      console.error(`What happens to ${app.name} goes to ${url}, signed with ${secret} until you press Ctrl+C.`);
+      const stopped = new AbortController();
+      const stopping = untilStopped().then(() => stopped.abort());
+      let after = (await findLastEvent(db, app.id))?.id;
+      while (!stopped.signal.aborted) {
+        for (const event of await listEvents(db, { appId: app.id, after, limit: 50 })) {
+          console.log(await forward(event, url, secret));
+          after = event.id;
+        }
+        await setTimeout(LOOK_EVERY, undefined, { signal: stopped.signal }).catch(() => {});
+      }
+      await stopping;
+      return undefined;
+    }),
+};
+
+/** Says in a line how it went. Nothing is sent twice: this is for looking on. */
+async function forward(event: Event, url: string, secret: string): Promise<string> {
+  const message = toMessage(event);
+  const headers = { 'content-type': 'application/json', ...signMessage(message, [secret], systemClock()) };
+  try {
+    const post = { url, headers, body: message.body, timeout: 15 * SECOND, allowsLoopback: true };
+    return `${event.type} ${event.id} → ${(await postSafely(post)).status}`;
+  } catch (error) {
+    return `${event.type} ${event.id} → ${error instanceof Error ? error.message : error}`;
+  }
+}

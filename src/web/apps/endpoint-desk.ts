@@ -1,0 +1,75 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { App } from '../../apps/apps.ts';
+import { isId } from '../../lib/ids.ts';
+import { listDeliveries } from '../../webhooks/deliveries.ts';
+import { type Endpoint, findEndpoint } from '../../webhooks/endpoints.ts';
+import type { Problem } from '../fields.ts';
+import { notFound } from '../refusals.ts';
+import type { Desk } from './desk.ts';
+import type { EndpointSettings } from './endpoint-form.ts';
+import { endpointBody } from './endpoint-pages.ts';
+import type { Entry } from './section.ts';
+
+export type ForEndpoints = FastifyRequest<{ Params: { id: string } }>;
+export type ForEndpoint = FastifyRequest<{ Params: { id: string; endpoint: string } }>;
+
+/** Whose endpoints, and where their pages are. */
+export interface EndpointsOf {
+  entry: Entry;
+  app: App;
+  appPath: string;
+  path: string;
+}
+
+export interface OneEndpoint extends EndpointsOf {
+  endpoint: Endpoint;
+  /** The list that it is in. */
+  listPath: string;
+}
+
+export type EndpointDesk = ReturnType<typeof openEndpointDesk>;
+
+const PAGE = 25;
+
+/** What every page about endpoints does: let in, find the endpoint, show it with its log. */
+export function openEndpointDesk(desk: Desk) {
+  const { section, db, clock, show, findOwn } = desk;
+
+  /** To those who may look at the app but not change it, its endpoints do not exist: an address can be a secret. */
+  async function enterEndpoints(request: ForEndpoints): Promise<EndpointsOf> {
+    const entry = await section.enter(request);
+    if (!entry.canChange) throw notFound();
+    const app = await findOwn(entry, request.params.id);
+    const appPath = `${section.path}/${app.id}`;
+    return { entry, app, appPath, path: `${appPath}/endpoints` };
+  }
+
+  return {
+    ...desk,
+    enterEndpoints,
+
+    async enterEndpoint(request: ForEndpoint): Promise<OneEndpoint> {
+      const { path: listPath, ...of } = await enterEndpoints(request);
+      const { endpoint: id } = request.params;
+      const endpoint = isId(id) ? await findEndpoint(db, of.app.id, id) : undefined;
+      if (!endpoint) throw notFound();
+      return { ...of, endpoint, listPath, path: `${listPath}/${endpoint.id}` };
+    },
+
+    async showEndpoint(reply: FastifyReply, one: OneEndpoint, shown: Shown = {}): Promise<FastifyReply> {
+      const { settings = one.endpoint, problem, before, notice } = shown;
+      const found = await listDeliveries(db, { endpointId: one.endpoint.id, before, limit: PAGE + 1 });
+      const deliveries = found.slice(0, PAGE);
+      const older = found.length > PAGE ? deliveries.at(-1)?.eventId : undefined;
+      const view = { ...one, settings, problem, notice, log: { deliveries, older, before }, now: clock() };
+      return show(reply, one.entry, endpointBody(view), problem ? 400 : 200);
+    },
+  };
+}
+
+interface Shown {
+  settings?: EndpointSettings;
+  problem?: Problem;
+  notice?: string | undefined;
+  before?: string | undefined;
+}

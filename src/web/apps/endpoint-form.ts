@@ -1,0 +1,32 @@
+import { EVENT_TYPES } from '../../events/events.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { described, type Form, input, list, type Problem, problemText, text } from '../fields.ts';
+
+export interface EndpointSettings {
+  url: string;
+  eventTypes: string[];
+}
+
+/** A test is sent to whoever asks for one, so there is nothing to choose about it. */
+const CHOICES = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
+
+export const emptyEndpoint: EndpointSettings = { url: '', eventTypes: CHOICES };
+
+/** What was typed, sound or not, so that the form can show it again. */
+export function readEndpointForm(form: Form): EndpointSettings {
+  return { url: text(form, 'url'), eventTypes: list(form, 'events') };
+}
+
+export function endpointFields({ url, eventTypes }: EndpointSettings, problem?: Problem): Html {
+  const wrong = problem?.field === 'events';
+  const hint = 'Where events are sent, by POST. https, or http on localhost.';
+  return html`${input({ name: 'url', label: 'Address', value: url, hint }, problem)}
+<fieldset class="field" ${described('events', { wrong })}>
+<legend>Events</legend>
+${problem && wrong && problemText(problem)}
+${CHOICES.map(
+  (type) =>
+    html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${eventTypes.includes(type) && html`checked`}><span><code>${type}</code></span></label>`,
+)}
+</fieldset>`;
+}

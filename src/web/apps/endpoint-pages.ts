@@ -1,0 +1,113 @@
+import { type Html, html } from '../../lib/html.ts';
+import type { Endpoint } from '../../webhooks/endpoints.ts';
+import { type Problem, postForm, time } from '../fields.ts';
+import type { EndpointsOf, OneEndpoint } from './endpoint-desk.ts';
+import { type EndpointSettings, endpointFields } from './endpoint-form.ts';
+import { type Log, logSection } from './endpoint-log.ts';
+import { stateBadge, stateNotice } from './endpoint-state.ts';
+
+export function endpointListBody({ app, appPath, path }: EndpointsOf, endpoints: Endpoint[], now: number): Html {
+  return html`<p><a href="${appPath}">${app.name}</a></p>
+<div class="head"><h1>Webhooks</h1><a class="button primary" href="${path}/new">New endpoint</a></div>
+<p class="muted">Where ${app.name} hears of what happens. Each event is sent, signed, until it arrives.</p>
+${endpoints.length === 0 && html`<p class="empty">No endpoints yet. Add one to get its signing secret.</p>`}
+<ul class="rows">${endpoints.map(
+    (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${stateBadge(endpoint)}
+<p class="muted small">${endpoint.eventTypes.join(', ')}</p>
+${stateNotice(endpoint, now)}</div></li>`,
+  )}</ul>`;
+}
+
+export function newEndpointBody(
+  { entry, app, path }: EndpointsOf,
+  { settings, problem }: { settings: EndpointSettings; problem?: Problem },
+): Html {
+  return html`<p><a href="${path}">Webhooks</a></p>
+<h1>Add an endpoint to ${app.name}</h1>
+${postForm({
+  action: path,
+  csrf: entry.at.csrf,
+  style: 'card',
+  body: html`${endpointFields(settings, problem)}<button class="primary">Add endpoint</button>`,
+})}`;
+}
+
+/** The only page that ever shows a signing secret. */
+export function signingSecretBody(endpointPath: string, endpoint: Endpoint, secret: string): Html {
+  return html`<h1>Signing secret</h1>
+<div class="card">
+<p class="notice"><strong>Copy the secret now.</strong> It is never shown again. With it your app checks that an event comes from here.</p>
+<dl class="facts">
+<div><dt>Endpoint</dt><dd><code id="endpoint-url">${endpoint.url}</code></dd></div>
+<div><dt>Signing secret</dt><dd><code id="signing-secret">${secret}</code></dd></div>
+${endpoint.oldSecretUntil !== null && html`<div><dt>The one before</dt><dd>Signs as well until ${time(endpoint.oldSecretUntil)}</dd></div>`}
+</dl>
+<p><a class="button primary" href="${endpointPath}">I have copied it</a></p>
+</div>`;
+}
+
+export interface EndpointView extends OneEndpoint {
+  /** What the form shows, which is not what is stored when something in it was refused. */
+  settings: EndpointSettings;
+  problem: Problem | undefined;
+  notice: string | undefined;
+  log: Log;
+  now: number;
+}
+
+export function endpointBody(view: EndpointView): Html {
+  const { endpoint, entry, path, listPath, settings, problem, notice, log, now } = view;
+  return html`<p><a href="${listPath}">Webhooks</a></p>
+<h1>${endpoint.url} ${stateBadge(endpoint)}</h1>
+${stateNotice(endpoint, now)}
+${notice && html`<p class="notice" role="status">${notice}</p>`}
+${problem?.field === 'endpoint' && html`<p class="problem">${problem.message}</p>`}
+${postForm({
+  action: path,
+  csrf: entry.at.csrf,
+  style: 'card',
+  body: html`<h2>Settings</h2>${endpointFields(settings, problem)}<button class="primary">Save</button>`,
+})}
+${logSection(view, log)}
+${secretSection(view)}
+${stopSection(view)}`;
+}
+
+function secretSection({ endpoint, entry, path, now }: EndpointView): Html {
+  const { oldSecretUntil } = endpoint;
+  const bothSign = oldSecretUntil !== null && oldSecretUntil > now;
+  return html`<section class="card"><h2>Signing secret</h2>
+${
+  bothSign
+    ? html`<p>Two secrets sign until ${time(oldSecretUntil)}. Replacing again ends the older one at once.</p>`
+    : html`<p>After a new secret is made, the present one signs beside it for a day, so that your app can change over.</p>`
+}
+${postForm({
+  action: `${path}/secret`,
+  csrf: entry.at.csrf,
+  body: html`<input type="hidden" name="old_secret_until" value="${oldSecretUntil}">
+<button class="secondary">Replace the secret</button>`,
+})}
+</section>`;
+}
+
+function stopSection({ endpoint, entry, path }: EndpointView): Html {
+  const action = (verb: string, button: Html) =>
+    postForm({ action: `${path}/${verb}`, csrf: entry.at.csrf, body: button });
+  return html`<section class="card"><h2>Stop the endpoint</h2>
+${
+  endpoint.disabledAt === null
+    ? html`<p>While it is off, events wait. They are sent when you switch it on again.</p>${action('disable', html`<button class="danger">Switch off</button>`)}`
+    : html`<p>What has waited is sent as soon as it is on.</p>${action('enable', html`<button class="secondary">Switch on</button>`)}`
+}
+<p>Removing cannot be undone.</p><p><a class="button danger" href="${path}/remove">Remove…</a></p>
+</section>`;
+}
+
+export function removeEndpointBody({ endpoint, app, entry, path }: OneEndpoint): Html {
+  return html`<div class="card"><h1>Remove this endpoint?</h1>
+<p><code>${endpoint.url}</code></p>
+<p>${app.name} hears nothing more there. What still waits for it is not sent, and its log is gone.</p>
+<div class="answers"><a class="button secondary" href="${path}">Keep it</a>
+${postForm({ action: `${path}/remove`, csrf: entry.at.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div></div>`;
+}

@@ -1,0 +1,24 @@
+import { type Html, html } from '../../lib/html.ts';
+import type { DisabledReason, Endpoint } from '../../webhooks/endpoints.ts';
+import { SWITCHED_OFF_AFTER, WARNED_AFTER } from '../../webhooks/retry-schedule.ts';
+import { time } from '../fields.ts';
+
+const REASONS: Record<DisabledReason, string> = {
+  by_owner: 'It was switched off here or on the command line.',
+  gone: 'It answered 410, which asks for no more events.',
+  failing: 'Nothing that was sent to it arrived for three days.',
+};
+
+export function stateBadge({ disabledAt }: Endpoint): Html {
+  return disabledAt === null ? html`<span class="badge">On</span>` : html`<span class="badge warn">Off</span>`;
+}
+
+/** Why it is off, or that it soon will be. */
+export function stateNotice(endpoint: Endpoint, now: number): Html {
+  const { disabledAt, disabledReason, failingSince } = endpoint;
+  if (disabledAt !== null) {
+    return html`<p class="small">Off since ${time(disabledAt)}. ${disabledReason && REASONS[disabledReason]}</p>`;
+  }
+  if (failingSince === null || now - failingSince < WARNED_AFTER) return html``;
+  return html`<p class="problem">Nothing has arrived here since ${time(failingSince)}. If that goes on, the endpoint is switched off at ${time(failingSince + SWITCHED_OFF_AFTER)}.</p>`;
+}

@@ -1,0 +1,50 @@
+import type { FastifyInstance } from 'fastify';
+import { type Event, listEvents } from '../events/events.ts';
+import type { Clock } from '../lib/clock.ts';
+import { isId } from '../lib/ids.ts';
+import { identifyApp } from '../oauth/app-authentication.ts';
+import { isLimit, linkToNext, notAllowed, type Sent, textOf } from '../oauth/paging.ts';
+import { describedBy } from '../oauth/routes.ts';
+import type { TokenParts } from '../oauth/token-endpoint.ts';
+import type { Database } from '../storage/storage.ts';
+import { mayHear } from './audience.ts';
+import { toPayload } from './messages.ts';
+import { eventsOperation, NAMED_SCHEMAS } from './operations.ts';
+import { type EventQuery, MOST, USUAL } from './schemas.ts';
+
+const PATH = '/api/v1/events';
+
+/** A receiver that was down catches up here. */
+export function mountEvents(host: FastifyInstance, parts: TokenParts & { clock: Clock }): void {
+  for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
+  host.get<{ Querystring: Sent<EventQuery> }>(PATH, describedBy(eventsOperation), async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    const { authorization } = request.headers;
+    const credentials = { authorization, clientId: undefined, clientSecret: undefined, address: request.ip };
+    const app = await identifyApp(parts, credentials, parts.clock());
+    const { limit, after } = readPage(request.query);
+
+    const events = await listEvents(parts.storage.durable, { appId: app.id, after, limit: limit + 1 });
+    const page = events.slice(0, limit);
+    const last = page.at(-1);
+    if (last && events.length > page.length) {
+      reply.header('link', linkToNext(parts.issuer + PATH, { limit: String(limit), cursor: last.id }));
+    }
+    return (await onlyAudible(parts.storage.durable, page, parts.clock())).map((event) => ({
+      id: event.id,
+      ...toPayload(event),
+    }));
+  });
+}
+
+function readPage(query: Sent<EventQuery>): { limit: number; after: string | undefined } {
+  const [limit, cursor] = [textOf<EventQuery>(query, 'limit'), textOf<EventQuery>(query, 'cursor')];
+  if (limit !== undefined && !isLimit(limit, MOST)) throw notAllowed(`limit is 1 to ${MOST}.`);
+  if (cursor !== undefined && !isId(cursor)) throw notAllowed('cursor is the id of the last event that you have.');
+  return { limit: Number(limit ?? USUAL), after: cursor };
+}
+
+async function onlyAudible(db: Database, events: Event[], now: number): Promise<Event[]> {
+  const audible = await Promise.all(events.map((event) => mayHear(db, event, now)));
+  return events.filter((_, place) => audible[place]);
+}

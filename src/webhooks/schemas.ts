@@ -1,0 +1,28 @@
+import { type Static, Type } from 'typebox';
+import { EVENT_TYPES } from '../events/events.ts';
+import { oneOf } from '../oauth/schemas.ts';
+
+export const MOST = 200;
+export const USUAL = 50;
+
+export const EVENT = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'The same as `webhook-id` where it was delivered.' }),
+    type: oneOf([...EVENT_TYPES], 'What happened.'),
+    timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
+    data: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'Ids, `businessId` where a business is concerned, and what belongs to the type.',
+    }),
+  },
+  { $id: 'Event', description: 'Something that happened, as an endpoint is told of it.' },
+);
+
+export const EVENT_QUERY = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST, default: USUAL, description: 'How many to a page.' })),
+  cursor: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The id of the last event that you have: what came after it follows.' }),
+  ),
+});
+export type EventQuery = Static<typeof EVENT_QUERY>;

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import { EVENT_TYPES } from '../../src/events/events.ts';
+import { newCommandLine } from '../support/command-line.ts';
+import { REDIRECT_URI } from '../support/people.ts';
+import { newReceiver, type Received } from '../support/receiver.ts';
+
+const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
+const URL_ = 'https://hooks.example/';
+
+/** A database of its own with an app in it, and ways to speak of the app's endpoints. */
+async function newDesk(cli = newCommandLine()) {
+  const typed = ['--platform', '--name', 'X', '--redirect-uri', REDIRECT_URI, '--scope', 'read:deals'];
+  const { client_id: app } = await cli.json(['app', 'add', ...typed]);
+  return {
+    cli,
+    app: String(app),
+    add: (...more: string[]) => cli.json(['endpoint', 'add', '--app', app, ...more]),
+    onEndpoint: (verb: string, id: string, ...more: string[]) =>
+      cli.json(['endpoint', verb, '--app', app, '--endpoint', id, ...more]),
+  };
+}
+
+const { cli, app, add, onEndpoint } = await newDesk();
+const { app: other } = await newDesk(cli);
+const first = await add('--url', URL_);
+
+test('endpoint add prints the endpoint and its signing secret; without --event it hears of everything', async () => {
+  const chosen = await add('--url', URL_, '--event', 'invoice.paid', '--event', 'grant.revoked');
+
+  assert.match(first.id, /^[\w-]{36}$/);
+  assert.match(first.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
+  assert.equal(first.url, URL_);
+  assert.deepEqual(
+    first.eventTypes,
+    EVENT_TYPES.filter((type) => type !== 'endpoint.test'),
+  );
+  assert.deepEqual(chosen.eventTypes, ['grant.revoked', 'invoice.paid']);
+  assert.notEqual(chosen.secret, first.secret);
+});
+
+test('endpoint list prints the endpoints of one app, and no secret', async () => {
+  const { endpoints } = await cli.json(['endpoint', 'list', '--app', app]);
+  const others = await cli.json(['endpoint', 'list', '--app', other]);
+
+  assert.ok(endpoints.some(({ id }: { id: string }) => id === first.id));
+  assert.doesNotMatch(JSON.stringify(endpoints), /whsec_|"secret"/);
+  assert.deepEqual(others, { endpoints: [] });
+});
+
+test('endpoint change changes what is named and leaves the rest', async () => {
+  const { id } = await add('--url', URL_, '--event', 'grant.created');
+
+  const moved = await onEndpoint('change', id, '--url', 'https://moved.example/');
+  const retuned = await onEndpoint('change', id, '--event', 'invoice.paid');
+
+  assert.deepEqual([moved.url, moved.eventTypes], ['https://moved.example/', ['grant.created']]);
+  assert.deepEqual([retuned.url, retuned.eventTypes], ['https://moved.example/', ['invoice.paid']]);
+});
+
+test('an endpoint can be disabled, enabled and removed', async () => {
+  const { id } = await add('--url', URL_);
+
+  const disabled = await onEndpoint('disable', id);
+  const enabled = await onEndpoint('enable', id);
+  const removed = await onEndpoint('remove', id);
+
+  assert.equal(disabled.disabledReason, 'by_owner');
+  assert.equal(typeof disabled.disabledAt, 'number');
+  assert.equal(enabled.disabledAt, null);
+  assert.equal(removed.removed, true);
+  assert.ok(!JSON.stringify(await cli.json(['endpoint', 'list', '--app', app])).includes(id));
+});
+
+test('what the command line adds, a running server signs and delivers; the log tells, and resend repeats', async () => {
+  const [receiver, { cli, add, onEndpoint }] = [await newReceiver(), await newDesk()];
+  const server = await cli.serve({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const { id, secret } = await add('--url', receiver.url, '--event', 'grant.created');
+
+  const { eventId } = await onEndpoint('test', id);
+  const [tested] = await receiver.has(1);
+  const replaced = await onEndpoint('replace-secret', id);
+  const delivery = await untilDelivered(() => onEndpoint('log', id));
+  await onEndpoint('resend', id, '--delivery', delivery.id);
+  const [, again] = await receiver.has(2);
+  await server.end('SIGTERM');
+
+  assert.equal(tested?.headers['webhook-signature'], signed(tested, secret));
+  assert.equal(tested?.headers['webhook-id'], eventId);
+  assert.equal(tested?.event.data.endpointId, id);
+  assert.equal(delivery.type, 'endpoint.test');
+  assert.deepEqual([delivery.attempts[0].outcome, delivery.attempts[0].status], ['delivered', 200]);
+  assert.ok(replaced.oldSecretUntil > replaced.createdAt);
+  const both = `${signed(again, replaced.secret)} ${signed(again, secret)}`;
+  assert.equal(again?.headers['webhook-signature'], both);
+});
+
+test('endpoint log of an endpoint to which nothing was sent is empty', async () => {
+  assert.deepEqual((await onEndpoint('log', first.id)).deliveries, []);
+});
+
+const ADD = ['endpoint', 'add', '--app', app];
+const named = (verb: string, appId = app, id: string = first.id) =>
+  ['endpoint', verb, '--app', appId, '--endpoint', id] as string[];
+const off = await add('--url', URL_);
+await onEndpoint('disable', off.id);
+
+const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
+  ['an unknown app', ['endpoint', 'add', '--app', NOBODY, '--url', URL_], /^--app: There is no such app/],
+  ['an app id that is none', ['endpoint', 'list', '--app', 'x'], /^--app: There is no such app/],
+  ['no address', ADD, /^--url is missing/],
+  ['plain http', [...ADD, '--url', 'http://hooks.example/'], /^--url: An endpoint starts with https/],
+  ['an unknown event', [...ADD, '--url', URL_, '--event', 'x.y'], /^--event: No such event: x\.y\. There are grant/],
+  ['a test event to listen for', [...ADD, '--url', URL_, '--event', 'endpoint.test'], /^--event: No such event/],
+  ['a changed address that is none', [...named('change'), '--url', 'x'], /^--url: This is not a complete URL/],
+  ['a test of an endpoint that is off', named('test', app, off.id), /^--endpoint: It is switched off/],
+  ['no delivery', named('resend'), /^--delivery is missing/],
+  ['an unknown delivery', [...named('resend'), '--delivery', NOBODY], /^--delivery: There is no such delivery/],
+  ['a delivery id that is none', [...named('resend'), '--delivery', 'x'], /^--delivery: There is no such delivery/],
+  ...['change', 'disable', 'enable', 'remove', 'replace-secret', 'test', 'log'].flatMap((verb): typeof REFUSALS => [
+    [`${verb} of an endpoint of another app`, named(verb, other), /^--endpoint: There is no such endpoint/],
+    [`${verb} of an endpoint id that is none`, named(verb, app, 'x'), /^--endpoint: There is no such endpoint/],
+  ]),
+];
+
+for (const [what, args, sentence] of REFUSALS) {
+  test(`${what} is refused with one sentence`, async () => {
+    const { status, stdout, stderr } = await cli.run(args);
+
+    assert.equal(status, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, sentence);
+    assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+  });
+}
+
+test('a signing secret is not stored under a key that a public server could not have', async () => {
+  const { status, stderr } = await cli.run([...ADD, '--url', URL_], { env: { BASE_URL: 'https://auth.example' } });
+
+  assert.equal(status, 1);
+  assert.match(stderr, /^SECRET_KEYS must be set/);
+});
+
+function signed(received: Received | undefined, secret: string): string {
+  assert.ok(received);
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp } = received.headers;
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${received.body}`).digest('base64')}`;
+}
+
+/** The server writes it down just after the receiver has answered. */
+async function untilDelivered(look: () => ReturnType<typeof onEndpoint>) {
+  for (;;) {
+    const { deliveries } = await look();
+    if (deliveries[0]?.deliveredAt) return deliveries[0];
+  }
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { EVENT_TYPES } from '../../src/events/events.ts';
+import { listDeliveries, resend } from '../../src/webhooks/deliveries.ts';
+import { newSigningSecret, signMessage } from '../../src/webhooks/signatures.ts';
+import { NO_PYTHON } from '../sdk/python/interpreter.ts';
+import { newDesk, openGuide, type Program, ROOT } from '../support/guides.ts';
+import { freePort } from '../support/ports.ts';
+import { newWorld } from '../support/world.ts';
+
+const guide = openGuide('receive-webhooks');
+const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const desk = newDesk();
+// The receivers are programs of their own, which have the real clock. Who joins now has joined before they allow anything.
+world.wind(Date.now() - world.clock());
+const cafe = await world.addBusiness('Cafe');
+const bob = await world.addUser('Bob', [[cafe, 'owner']]);
+const browser = await world.signedIn(bob);
+const db = () => world.storage().durable;
+
+const blocks = {
+  add: guide.take('Add an endpoint', 'sh'),
+  test: guide.take('Try it', 'sh'),
+  typescript: guide.take('In TypeScript', 'ts'),
+  python: guide.take('In Python', 'python'),
+};
+
+/** What the guide's first table says: the fields of each event. */
+const described = new Map(
+  readFileSync(join(ROOT, 'docs/guides/receive-webhooks.md'), 'utf8')
+    .split('\n')
+    .filter((line) => /^\| `[a-z]+\.[a-z_]+` \|/.test(line))
+    .map((line) => line.split('|').map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)))
+    .map(([, type = [], , fields = []]) => [type[0] ?? '', fields]),
+);
+
+before(async () => {
+  const env = { GATEHOUSE: desk.checkout };
+  await desk.bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env }).ends();
+});
+
+test('the guide names every event that there is', () => {
+  assert.deepEqual([...described.keys()], [...EVENT_TYPES]);
+});
+
+test('the TypeScript receiver takes what Gatehouse sends, each event once, and nothing else', async () => {
+  desk.save('receiver.ts', blocks.typescript);
+  await assertReceives([process.execPath, 'receiver.ts']);
+});
+
+test('the Python receiver does the same', { skip: NO_PYTHON }, async () => {
+  desk.save('receiver.py', blocks.python);
+  await assertReceives(['python3', 'receiver.py']);
+});
+
+async function assertReceives(command: string[]): Promise<void> {
+  const { app, url, port, endpoint, gatehouse } = await addEndpoint();
+  const secrets = [newSigningSecret(), endpoint.secret];
+  const PYTHONPATH = join(desk.checkout, 'sdk/python/src');
+  const env = { PORT: port, WEBHOOK_SECRETS: secrets.join(' '), PYTHONPATH };
+  const program = desk.run(command, { env });
+  await program.prints(/^Listening at/m);
+
+  const code = await world.allow({ client_id: app.id }, browser);
+  await program.prints(/ grant\.created .*\n/);
+  const credentials = { client_id: app.id, client_secret: app.secret };
+  const { refresh_token } = (await world.exchange(code, credentials)).body;
+  await world.addInvoice(cafe, { number: `INV-${port}` });
+  await program.prints(/ invoice\.created .*\n/);
+  await gatehouse(blocks.test, { ENDPOINT: endpoint.id });
+  await program.prints(/ endpoint\.test .*\n/);
+  await sendFirstAgain(endpoint.id);
+  await world.revoke(refresh_token);
+  await program.prints(/ grant\.revoked .*\n/);
+
+  const events = await eventsIn(program);
+  const types = ['grant.created', 'invoice.created', 'endpoint.test', 'grant.revoked'];
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    types,
+  );
+  for (const { type, data } of events) assertDescribed(type, data);
+  const first = (await listDeliveries(db(), { endpointId: endpoint.id, limit: 10 })).at(-1);
+  assert.deepEqual(
+    first?.attemptsMade.map(({ status }) => status),
+    [204, 204],
+  );
+  await assertRefuses(url, secrets);
+  program.stop();
+}
+
+/** As the guide says, on the command line. */
+async function addEndpoint() {
+  const app = await world.addApp({ ownerBusinessId: cafe.id });
+  const port = String(await freePort());
+  const url = `http://127.0.0.1:${port}/hook`;
+  const { databaseUrl, secretKeys, baseUrl, consentUrl } = world.settings;
+  const settings = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: secretKeys.join(','),
+    BASE_URL: baseUrl,
+    CONSENT_URL: consentUrl,
+  };
+  const gatehouse = async (script: string, more: Record<string, string> = {}) => {
+    const env = { ...settings, CLIENT_ID: app.id, URL: url, ...more };
+    return JSON.parse(await desk.bash(script, { cwd: desk.checkout, env }).ends());
+  };
+  return { app, url, port, gatehouse, endpoint: await gatehouse(blocks.add) };
+}
+
+async function sendFirstAgain(endpointId: string): Promise<void> {
+  const first = (await listDeliveries(db(), { endpointId, limit: 10 })).at(-1);
+  assert.ok(first);
+  assert.ok(await resend(db(), endpointId, first.id, world.clock()));
+}
+
+async function eventsIn(program: Program) {
+  const lines = (await program.prints(/.*/s)).matchAll(/^([\da-f-]{36}) (\S+) (\{.*\})$/gm);
+  return [...lines].map(([, id = '', type = '', data = '']) => ({ id, type, data: JSON.parse(data) }));
+}
+
+function assertDescribed(type: string, { businessId, ...data }: Record<string, unknown>): void {
+  assert.deepEqual(Object.keys(data), described.get(type), type);
+  assert.equal(businessId, type === 'endpoint.test' ? undefined : cafe.id);
+}
+
+async function assertRefuses(url: string, [secret = '']: string[]): Promise<void> {
+  const body = JSON.stringify({ type: 'invoice.paid', timestamp: new Date().toISOString(), data: {} });
+  const post = async (headers: Record<string, string>, sent = body, to = url) =>
+    (await fetch(to, { method: 'POST', headers, body: sent })).status;
+  const signed = (by: string, at: number) => signMessage({ id: 'msg_1', body }, [by], at);
+
+  assert.equal(await post({}), 400);
+  assert.equal(await post(signed(newSigningSecret(), Date.now())), 400);
+  assert.equal(await post(signed(secret, Date.now() - 3_600_000)), 400);
+  assert.equal(await post(signed(secret, Date.now()), `${body} `), 400);
+  assert.equal(await post(signed(secret, Date.now()), body, `${url}/else`), 404);
+  assert.equal(await post(signed(secret, Date.now())), 204);
+}

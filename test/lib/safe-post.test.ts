@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import dns from 'node:dns';
+import { once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { after, afterEach, mock, test } from 'node:test';
+import { AddressRefused, postSafely, type SafePost } from '../../src/lib/safe-post.ts';
+
+/** Listens on every address of this machine, and counts who comes, whatever they have to say. */
+const canary = await (async () => {
+  const heard = { at: [] as (string | undefined)[] };
+  const server = createServer((socket) => {
+    heard.at.push(socket.localAddress?.replace('::ffff:', ''));
+    socket.on('error', () => {});
+    socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+  });
+  server.listen(0);
+  await once(server, 'listening');
+  after(() => server.close());
+  return { heard, port: (server.address() as AddressInfo).port };
+})();
+
+afterEach(() => {
+  mock.restoreAll();
+  syncBuiltinESMExports();
+  canary.heard.at = [];
+});
+
+const post = (host: string, changes: Partial<SafePost> = {}) =>
+  postSafely({
+    url: `http://${host}:${canary.port}/hook`,
+    headers: {},
+    body: '{}',
+    timeout: 2000,
+    allowsLoopback: false,
+    ...changes,
+  });
+
+const LOOPBACK = ['127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.1', '0177.0.0.1', '017700000001'];
+const NAMES = ['localhost', 'LOCALHOST', 'loc%61lhost', '127.0.0.1.', '①②⑦.⓪.⓪.①', '127。0。0。1'];
+const IPV6 = ['[::1]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[::7f00:1]'];
+const TRANSLATED = [
+  '[64:ff9b::7f00:1]',
+  '[64:ff9b::127.0.0.1]',
+  '[2002:7f00:1::]',
+  '[2001:0:7f00:1::]',
+  '[::ffff:0:7f00:1]',
+];
+const UNSPECIFIED = ['0.0.0.0', '0', '0x0', '[::]', '[::ffff:0.0.0.0]'];
+const PRIVATE = [
+  '10.0.0.1',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.0.1',
+  '100.64.0.1',
+  '[fc00::1]',
+  '[fd12::1]',
+  '[fe80::1]',
+];
+const METADATA = ['169.254.169.254', '[::ffff:169.254.169.254]', '[fd00:ec2::254]', '2852039166', '100.100.100.200'];
+const OTHERS = ['224.0.0.1', '255.255.255.255', '[ff02::1]', '[ff0e::1]', '192.0.2.1', '198.18.0.1', '240.0.0.1'];
+const OWN = Object.values(networkInterfaces()).flatMap((each = []) => each.map(({ address }) => address));
+const own = OWN.map((address) => (address.includes(':') ? `[${address}]` : address));
+
+for (const host of [
+  ...LOOPBACK,
+  ...NAMES,
+  ...IPV6,
+  ...TRANSLATED,
+  ...UNSPECIFIED,
+  ...PRIVATE,
+  ...METADATA,
+  ...OTHERS,
+  ...own,
+]) {
+  test(`nothing is sent to ${host} [W4]`, async () => {
+    await assert.rejects(post(host), AddressRefused);
+
+    assert.equal(canary.heard.at.length, 0);
+  });
+}
+
+test('nothing is sent to localhost with a dot, whether or not the resolver knows it [W4]', async () => {
+  await assert.rejects(post('localhost.'));
+
+  assert.equal(canary.heard.at.length, 0);
+});
+
+test('the canary hears whoever does come', async () => {
+  const socket = connect(canary.port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.end('x');
+  await once(socket.resume(), 'close');
+
+  assert.equal(canary.heard.at.length, 1);
+});
+
+test('with loopback allowed it is reached however it is written, and nothing else is [W4]', async () => {
+  const reached = [...LOOPBACK, 'localhost', '127.0.0.1.'];
+  for (const host of reached) assert.equal((await post(host, { allowsLoopback: true })).status, 200, host);
+  assert.equal(canary.heard.at.length, reached.length);
+
+  const outside = own.filter((host) => !/^127\.|^\[::1\]$/.test(host));
+  for (const host of [...UNSPECIFIED, ...TRANSLATED, ...PRIVATE, ...METADATA, ...OTHERS, ...outside, '[::127.0.0.1]']) {
+    await assert.rejects(post(host, { allowsLoopback: true }), AddressRefused, host);
+  }
+  assert.equal(canary.heard.at.length, reached.length);
+});
+
+/** From now on every name has these addresses: those of the first list when first asked, and so on; the last stay. */
+function answerWith(...answers: string[][]): { asked: () => number } {
+  let asked = 0;
+  mock.method(dns, 'lookup', (_: string, options: dns.LookupOptions, callback: (...answer: unknown[]) => void) => {
+    const addresses = answers[Math.min(asked, answers.length - 1)] ?? [];
+    asked += 1;
+    const all = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    setImmediate(() => (options.all ? callback(null, all) : callback(null, all[0]?.address, all[0]?.family)));
+  });
+  syncBuiltinESMExports();
+  return { asked: () => asked };
+}
+
+const RESOLVED = [
+  '127.0.0.1',
+  '::1',
+  '::ffff:127.0.0.1',
+  '0.0.0.0',
+  '::',
+  '10.0.0.1',
+  '169.254.169.254',
+  'fd00:ec2::254',
+];
+
+for (const address of [
+  ...RESOLVED,
+  '100.64.0.1',
+  '64:ff9b::7f00:1',
+  '2002:7f00:1::',
+  'fe80::1',
+  'fe80::1%lo',
+  ...OWN,
+]) {
+  test(`nothing is sent to a name that leads to ${address} [W4]`, async () => {
+    answerWith([address]);
+
+    await assert.rejects(post('inward.example'), AddressRefused);
+
+    assert.equal(canary.heard.at.length, 0);
+  });
+}
+
+test('a name with a public and an inner address is refused whichever comes first [W4]', async () => {
+  for (const addresses of [
+    ['203.0.114.1', '127.0.0.1'],
+    ['127.0.0.1', '203.0.114.1'],
+    ['2606:4700::1111', '::1'],
+  ]) {
+    answerWith(addresses);
+    await assert.rejects(post('mixed.example'), AddressRefused);
+  }
+
+  assert.equal(canary.heard.at.length, 0);
+});
+
+test('a name is asked for once for each connection, and the address that was checked is the one used [W5]', async () => {
+  // Both are loopback, so that the test can see where it went.
+  const names = answerWith(['127.0.0.1'], ['::1']);
+
+  assert.equal((await post('rebinding.example', { allowsLoopback: true })).status, 200);
+
+  assert.equal(names.asked(), 1);
+  assert.deepEqual(canary.heard.at, ['127.0.0.1']);
+});
+
+test('a name that turns inner between two deliveries is refused at the second [W5]', async () => {
+  const names = answerWith(['127.0.0.1'], ['10.0.0.1']);
+
+  assert.equal((await post('rebinding.example', { allowsLoopback: true })).status, 200);
+  await assert.rejects(post('rebinding.example', { allowsLoopback: true }), AddressRefused);
+
+  assert.equal(names.asked(), 2, 'nothing is remembered, and no connection is kept');
+  assert.equal(canary.heard.at.length, 1);
+});
+
+test('a name that was refused is not asked for again, so a second answer is of no use [W5]', async () => {
+  const names = answerWith(['240.0.0.1'], ['127.0.0.1']);
+
+  await assert.rejects(post('rebinding.example'), AddressRefused);
+
+  assert.equal(names.asked(), 1);
+  assert.equal(canary.heard.at.length, 0);
+});
+
+test('a name without addresses is refused', async () => {
+  answerWith([]);
+
+  await assert.rejects(post('empty.example'), AddressRefused);
+});
+
+/** What a receiver may say, byte for byte, and what is made of it. */
+const ANSWERS: [what: string, text: string, outcome: number | 'fails'][] = [
+  ['a redirect', 'HTTP/1.1 307 Elsewhere\r\nlocation: http://127.0.0.1/\r\n\r\n', 307],
+  ['a body that never ends', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n', 200],
+  ['a body that is broken', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzzz\r\n', 200],
+  ['two answers', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n', 200],
+  ['no HTTP', 'good morning\r\n\r\n', 'fails'],
+  ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(20_000)}`, 'fails'],
+  ['only that an answer will follow', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50), 'fails'],
+  ['half an answer', 'HTTP/1.1 200 OK\r\nx: ', 'fails'],
+  ['nothing', '', 'fails'],
+  ['another protocol', 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 'fails'],
+];
+
+for (const [what, text, outcome] of ANSWERS) {
+  test(`a receiver that answers with ${what} is done with in time [W6]`, { timeout: 10_000 }, async () => {
+    const { port } = await answerRaw(text);
+    const sent = post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true, timeout: 300 });
+
+    if (outcome === 'fails') await assert.rejects(sent);
+    else assert.equal((await sent).status, outcome);
+  });
+}
+
+test('what takes too long fails as that, and not as something that could not be reached', async () => {
+  const { port } = await answerRaw('');
+
+  const sent = post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true, timeout: 100 });
+
+  await assert.rejects(sent, { name: 'TimeoutError' });
+});
+
+test('no more than 1 kB of the head is kept, and nothing of the body [W6]', async () => {
+  const { port } = await answerRaw(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(2000)}\r\n\r\nthe body`);
+
+  const { head } = await post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true });
+
+  assert.equal(head.length, 1024);
+  assert.ok(!head.includes('the body'));
+});
+
+async function answerRaw(text: string): Promise<{ port: number }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.write(text));
+    after(() => socket.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => server.close());
+  return { port: (server.address() as AddressInfo).port };
+}

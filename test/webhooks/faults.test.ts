@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { createHmac, randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { recordEvent } from '../../src/events/events.ts';
+import { SECOND } from '../../src/lib/clock.ts';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { startNodes } from '../support/nodes.ts';
+import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { newReceiver, type Received } from '../support/receiver.ts';
+
+/** `TEST_EVENTS=10000 TEST_KILLS=50` is the long form. */
+const EVENTS = Number(process.env.TEST_EVENTS ?? 300);
+const KILLS = Number(process.env.TEST_KILLS ?? 5);
+/** Many, since each silence takes one of them 15 s. */
+const ENDPOINTS = EVENTS > 1000 ? 200 : 30;
+const SECRET_KEY = 'the-key-that-all-of-these-nodes-sign-with';
+const ENV = { WEBHOOKS_TO_LOOPBACK: 'yes', SECRET_KEYS: SECRET_KEY };
+const MINUTES = 60 * SECOND;
+const TIMEOUT = { timeout: 2 * MINUTES + EVENTS * 60 };
+
+test('kill -9 of the one node on SQLite loses no event and invents none [W7]', TIMEOUT, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  await assertAllArrive(1, `sqlite:${join(folder, 'gatehouse.db')}`);
+});
+
+test('kill -9 of one of three nodes on PostgreSQL loses no event and invents none [W7]', TIMEOUT, async () => {
+  const postgres = await startPostgres();
+  after(() => postgres.remove());
+  await makeTemplate(postgres.url);
+
+  await assertAllArrive(3, databaseUrl(postgres.url, TEMPLATE));
+});
+
+async function assertAllArrive(nodeCount: number, url: string): Promise<void> {
+  const { nodes, storage, addApp, acme } = await startNodes(nodeCount, url, ENV);
+  const { receiver, acknowledged } = await newCapriciousReceiver();
+  const secrets = new Map<string, string>();
+  const appIds: string[] = [];
+  for (let place = 0; place < ENDPOINTS; place++) {
+    const app = await addApp({ ownerBusinessId: acme.id });
+    const endpoint = { appId: app.id, url: `${receiver.url}/${app.id}`, eventTypes: ['grant.created'] };
+    const { secret } = await addEndpoint(storage.durable, openKeyring([SECRET_KEY]), endpoint, Date.now());
+    secrets.set(`/hook/${app.id}`, secret);
+    appIds.push(app.id);
+  }
+
+  const recorded = new Map<string, string>();
+  const undone = new Set<string>();
+  for (let kill = 1; kill <= KILLS; kill++) {
+    const share = Math.round((EVENTS * kill) / KILLS) - recorded.size;
+    const recording = record(storage, { appIds, businessId: acme.id, count: share, recorded, undone });
+    await setTimeout(randomInt(50, 500));
+    const node = nodes[randomInt(nodes.length)];
+    await node?.stop('SIGKILL');
+    await recording;
+    await windPastLeases(storage);
+    await node?.start();
+  }
+  while (await isUnfinished(storage)) {
+    await windPastDelays(storage);
+    await setTimeout(100);
+  }
+
+  assert.equal(recorded.size, EVENTS);
+  assert.deepEqual(
+    [...recorded.keys()].filter((id) => !acknowledged.has(id)),
+    [],
+    'every event has arrived',
+  );
+  for (const received of receiver.received) assertGenuine(received, { recorded, undone, secrets });
+  report(nodeCount, receiver.received, acknowledged);
+}
+
+interface Recording {
+  appIds: string[];
+  businessId: string;
+  count: number;
+  /** What was committed: the id of each event, and whose it is. */
+  recorded: Map<string, string>;
+  /** What was rolled back with the change that it would have reported. */
+  undone: Set<string>;
+}
+
+async function record(storage: Storage, { appIds, businessId, count, recorded, undone }: Recording): Promise<void> {
+  for (let made = 0; made < count; ) {
+    const few = Math.min(10, count - made);
+    const isUndone = randomInt(10) === 0;
+    const batch: [string, string][] = [];
+    const work = storage.atomically(async (db) => {
+      for (let i = 0; i < few; i++) {
+        const appId = appIds[randomInt(appIds.length)] ?? '';
+        const data = { appId, isUndone: String(isUndone) };
+        batch.push([await recordEvent(db, { type: 'grant.created', appId, businessId, data }, Date.now()), appId]);
+      }
+      if (isUndone) throw new Undone();
+    });
+    await work.catch((error) => {
+      if (!(error instanceof Undone)) throw error;
+    });
+    for (const [id, appId] of batch) isUndone ? undone.add(id) : recorded.set(id, appId);
+    if (!isUndone) made += few;
+    // The receiver is in this process, too.
+    await setTimeout(randomInt(5));
+  }
+}
+
+class Undone extends Error {}
+
+/** Answers at random: mostly 200, often 500, and now and then nothing, or too late. */
+async function newCapriciousReceiver() {
+  const acknowledged = new Set<string>();
+  const silent = new Set<string>();
+  const receiver = await newReceiver(({ path, headers }, response) => {
+    const chance = randomInt(100);
+    // In the short form only a few are silent, and each but once: their 15 s would add up.
+    if (chance < 5 && (EVENTS > 1000 || (silent.size < 5 && !silent.has(path)))) {
+      silent.add(path);
+      if (chance < 2) globalThis.setTimeout(() => response.end(), 16 * SECOND).unref();
+      return;
+    }
+    if (chance < 25) return response.writeHead(500).end();
+    acknowledged.add(String(headers['webhook-id']));
+    return response.end();
+  });
+  return { receiver, acknowledged };
+}
+
+interface Known {
+  recorded: Map<string, string>;
+  undone: Set<string>;
+  secrets: Map<string, string>;
+}
+
+function assertGenuine({ path, headers, body, event }: Received, { recorded, undone, secrets }: Known): void {
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers;
+  assert.ok(!undone.has(String(id)), 'what was rolled back has never happened');
+  assert.equal(path, `/hook/${recorded.get(String(id))}`, 'it is known, and came to where it belongs');
+  assert.equal(event.data.appId, recorded.get(String(id)));
+  const key = Buffer.from(secrets.get(path)?.slice('whsec_'.length) ?? '', 'base64');
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  assert.equal(signature, `v1,${expected}`);
+}
+
+/** As if a minute had passed: what the dead node had claimed is free again. Nothing becomes due that never would. */
+async function windPastLeases({ durable }: Storage): Promise<void> {
+  await durable.updateTable('endpoints').set({ claimed_until: 0, due_at: 0 }).where('claimed_until', '>', 0).execute();
+}
+
+/** As if the delays before the next attempts had passed. An endpoint that nobody has woken stays asleep. */
+async function windPastDelays({ durable }: Storage): Promise<void> {
+  const now = Date.now();
+  await durable.updateTable('deliveries').set({ due_at: 0 }).where('due_at', '>', now).execute();
+  await durable
+    .updateTable('endpoints')
+    .set({ due_at: 0 })
+    .where('due_at', '>', now)
+    .where('claimed_until', '=', 0)
+    .execute();
+}
+
+async function isUnfinished({ durable }: Storage): Promise<boolean> {
+  const waiting = await durable.selectFrom('events').select('id').where('dispatched_at', 'is', null).limit(1).execute();
+  const open = await durable.selectFrom('deliveries').select('id').where('delivered_at', 'is', null).limit(1).execute();
+  return waiting.length + open.length > 0;
+}
+
+function report(nodeCount: number, received: Received[], acknowledged: Set<string>): void {
+  const ids = new Set(received.map(({ headers }) => headers['webhook-id']));
+  console.log(
+    `${nodeCount} node(s), ${KILLS} kills: ${received.length} requests for ${ids.size} events, ${acknowledged.size} arrived`,
+  );
+}
