@@ -89,7 +89,7 @@ test('the log shows how an attempt failed, with the head of the answer as text a
   assert.match(head, /^500 Internal Server Error\n/);
   assert.ok(head.includes('x-note: &lt;b&gt;&quot;late&quot;&lt;/b&gt;'));
   assert.doesNotMatch(text, /the body of the answer|<b>/);
-  assert.match(text, /Failed; tried again from <time/);
+  assert.match(text, /Failed; next attempt from <time/);
 });
 
 test('an address that nobody listens at, and one that is not public, are told apart in the log', async () => {

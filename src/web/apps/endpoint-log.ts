@@ -19,7 +19,7 @@ export function logSection(one: OneEndpoint, { deliveries, older, before }: Log)
 ${isOn && postForm({ action: `${path}/test`, csrf: entry.at.csrf, body: html`<button class="secondary">Send a test event</button>` })}</div>
 ${deliveries.length === 0 && html`<p class="empty">${before ? 'Nothing older is kept.' : 'Nothing has been sent here yet.'}</p>`}
 <ul class="rows">${deliveries.map((delivery) => row(one, delivery))}</ul>
-<p>${before && html`<a href="${path}#log">Newest</a> `}${older && html`<a href="${path}?before=${older}#log">Older</a>`}</p>
+${(before || older) && html`<p>${before && html`<a href="${path}#log">Newest</a> `}${older && html`<a href="${path}?before=${older}#log">Older</a>`}</p>`}
 </section>`;
 }
 
@@ -39,7 +39,7 @@ ${postForm({
 /** One that is to be sent again has perhaps arrived before: what comes next is said first. */
 function outcome({ dueAt, deliveredAt, givenUpAt, attempts, attemptsMade }: LoggedDelivery, isOn: boolean): Html {
   if (dueAt !== null && !isOn) return html`Waits until the endpoint is switched on`;
-  if (dueAt !== null) return attempts === 0 ? html`On its way` : html`Failed; tried again from ${time(dueAt)}`;
+  if (dueAt !== null) return attempts === 0 ? html`On its way` : html`Failed; next attempt from ${time(dueAt)}`;
   if (attemptsMade.at(-1)?.outcome === 'withheld') return html`Not sent`;
   if (deliveredAt !== null && givenUpAt === null) return html`Delivered ${time(deliveredAt)}`;
   return givenUpAt === null ? html`Nothing more to do` : html`Given up ${time(givenUpAt)}`;

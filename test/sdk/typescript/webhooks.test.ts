@@ -52,14 +52,10 @@ function assertSilent(error: Error): void {
   assert.ok(!shown.includes(SECRET.slice('whsec_'.length)));
 }
 
-async function listen(eventTypes: string[] = ['grant.created']) {
+async function listen() {
   const [app, receiver] = [await world.addApp({ ownerBusinessId: world.acme.id }), await newReceiver()];
-  const { endpoint, secret } = await addEndpoint(
-    world.storage().durable,
-    keys,
-    { appId: app.id, url: receiver.url, eventTypes },
-    world.clock(),
-  );
+  const addition = { appId: app.id, url: receiver.url, eventTypes: ['grant.created'] };
+  const { endpoint, secret } = await addEndpoint(world.storage().durable, keys, addition, world.clock());
   return { app, receiver, endpoint, secret };
 }
 
@@ -135,10 +131,10 @@ test('of several signatures one that fits is enough, if it is a v1', async () =>
   const headers = sign();
   const good = headers['webhook-signature'];
   const [, mac = ''] = good.split(',');
-  const with_ = (signature: string) => ({ headers: { ...headers, 'webhook-signature': signature } });
+  const signedBy = (signature: string) => ({ headers: { ...headers, 'webhook-signature': signature } });
 
   for (const signature of [`v1,AAAA ${good}`, `${good} v1a,AAAA`, `v2,${mac} x ${good}`]) {
-    assert.equal((await verify(with_(signature))).id, 'msg_1');
+    assert.equal((await verify(signedBy(signature))).id, 'msg_1');
   }
   for (const signature of [
     `v2,${mac}`,
@@ -150,9 +146,8 @@ test('of several signatures one that fits is enough, if it is a v1', async () =>
     `${good},${mac}`,
     `v1,${'A'.repeat(43)}=`,
     'v1,',
-    ' ',
   ]) {
-    await assertRejected(with_(signature), 'signature_wrong');
+    await assertRejected(signedBy(signature), 'signature_wrong');
   }
 });
 

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { newReceiver } from '../support/receiver.ts';
+import { newWorld } from '../support/world.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+test('listen sends what happens from now on to a receiver on this machine, signed, and says how it went', async () => {
+  const [world, receiver] = [await newWorld(), await newReceiver()];
+  await world.allow();
+  const args = [MAIN, 'listen', '--app', world.ledger.id, '--forward-to', receiver.url];
+  const env = { PATH: process.env.PATH, DATABASE_URL: world.settings.databaseUrl };
+  const child = spawn(process.execPath, args, { env });
+  after(() => child.kill('SIGKILL'));
+  const [announcement] = await once(child.stderr, 'data');
+  const [secret = ''] = /whsec_[A-Za-z0-9+/=]+/.exec(String(announcement)) ?? [];
+
+  await world.allow({ state: 'later' });
+  const [received] = await receiver.has(1);
+  const [printed] = await once(child.stdout, 'data');
+  child.kill('SIGINT');
+  await once(child, 'close');
+
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = received?.headers ?? {};
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${received?.body}`).digest('base64');
+  assert.equal(signature, `v1,${expected}`);
+  assert.equal(received?.event.type, 'grant.created');
+  assert.equal(receiver.received.length, 1, 'what happened before is not sent');
+  assert.equal(String(printed), `grant.created ${id} → 200\n`);
+  assert.equal(child.exitCode, 0);
+});
