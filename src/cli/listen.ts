@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { findApp } from '../apps/apps.ts';
-import { type Event, findLastEvent, listEvents } from '../events/events.ts';
+import { type Event, listRecentEvents, SETTLED_AFTER } from '../events/events.ts';
 import { SECOND, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { postSafely } from '../lib/safe-post.ts';
@@ -31,11 +31,12 @@ export const listenCommand: Command = {
       console.error(`What happens to ${app.name} goes to ${url}, signed with ${secret} until you press Ctrl+C.`);
       const stopped = new AbortController();
       const stopping = untilStopped().then(() => stopped.abort());
-      let after = (await findLastEvent(db, app.id))?.id;
+      const recent = () => listRecentEvents(db, app.id, systemClock() - 2 * SETTLED_AFTER);
+      const seen = new Set((await recent()).map(({ id }) => id));
       while (!stopped.signal.aborted) {
-        for (const event of await listEvents(db, { appId: app.id, after, limit: 50 })) {
+        for (const event of (await recent()).filter(({ id }) => !seen.has(id))) {
+          seen.add(event.id);
           console.log(await forward(event, url, secret));
-          after = event.id;
         }
         await setTimeout(LOOK_EVERY, undefined, { signal: stopped.signal }).catch(() => {});
       }

@@ -1,4 +1,4 @@
-import { DAY } from '../lib/clock.ts';
+import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -35,6 +35,9 @@ export interface Event extends NewEvent {
 }
 
 export const EVENTS_KEPT_FOR = 30 * DAY;
+
+/** No transaction takes so long: what happened before then is stored, or never will be. */
+export const SETTLED_AFTER = 15 * SECOND;
 
 /** The column knows no null. */
 const NO_BUSINESS = '00000000-0000-0000-0000-000000000000';
@@ -83,18 +86,28 @@ export async function findEvent(db: Database, id: string): Promise<Event | undef
   return row && fromRow(row);
 }
 
-export async function findLastEvent(db: Database, appId: string): Promise<Event | undefined> {
-  const newest = db.selectFrom('events').selectAll().where('app_id', '=', appId).orderBy('id', 'desc').limit(1);
-  const row = await newest.executeTakeFirst();
-  return row && fromRow(row);
+/** What an app has been told since then, oldest first. One that began earlier may still come in between. */
+export async function listRecentEvents(db: Database, appId: string, since: number): Promise<Event[]> {
+  const recent = db.selectFrom('events').selectAll().where('app_id', '=', appId).where('created_at', '>=', since);
+  return (await recent.orderBy('id').execute()).map(fromRow);
 }
 
-/** What an app has been told, oldest first. `after` is the last id of the page before. */
+/**
+ * What an app has been told, oldest first. `after` is the last id of the page before. The very newest are left out: of two
+ * changes at one time the later may be stored first, and whoever went on from it would never see the other.
+ */
 export async function listEvents(
   db: Database,
   { appId, after, limit }: { appId: string; after: string | undefined; limit: number },
+  now: number,
 ): Promise<Event[]> {
-  let query = db.selectFrom('events').selectAll().where('app_id', '=', appId).orderBy('id').limit(limit);
+  let query = db
+    .selectFrom('events')
+    .selectAll()
+    .where('app_id', '=', appId)
+    .where('created_at', '<=', now - SETTLED_AFTER)
+    .orderBy('id')
+    .limit(limit);
   if (after !== undefined) query = query.where('id', '>', after);
   return (await query.execute()).map(fromRow);
 }

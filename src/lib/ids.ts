@@ -10,7 +10,7 @@ let sequence = 0;
  * `randomUUIDv7` knows only the real clock, and does not order ids made within one millisecond.
  */
 export function newId(now: number): string {
-  // A time that lies back a little is that of a request which began earlier; what it makes comes after all the same.
+  // A time that lies back a little is that of a request which began earlier; two of them still keep their order.
   sequence = now <= lastTime ? (sequence + 1) & 0xfff : 0;
   lastTime = Math.max(lastTime, now);
   const bytes = randomBytes(16);

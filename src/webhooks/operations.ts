@@ -9,7 +9,8 @@ export const eventsOperation = {
   summary: 'Catch up on events',
   description:
     'What the app has been told in the last 30 days, oldest first, a page at a time, for a receiver that was down. The app ' +
-    'proves itself by HTTP Basic. What a business has since taken back is left out.',
+    'proves itself by HTTP Basic. What a business has since taken back is left out, ' +
+    'and so are the last 15 seconds.',
   security: [{ basic: [] }],
   querystring: EVENT_QUERY,
   response: {

@@ -24,7 +24,8 @@ export function mountEvents(host: FastifyInstance, parts: TokenParts & { clock: 
     const app = await identifyApp(parts, credentials, parts.clock());
     const { limit, after } = readPage(request.query);
 
-    const events = await listEvents(parts.storage.durable, { appId: app.id, after, limit: limit + 1 });
+    const asked = { appId: app.id, after, limit: limit + 1 };
+    const events = await listEvents(parts.storage.durable, asked, parts.clock());
     const page = events.slice(0, limit);
     const last = page.at(-1);
     if (last && events.length > page.length) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setInvoiceStatus } from '../../src/accounting/invoices.ts';
 import { addSecret, listSecrets, removeSecret } from '../../src/apps/app-secrets.ts';
+import { SETTLED_AFTER } from '../../src/events/events.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { disconnect } from '../../src/oauth/connections.ts';
 import { revokeGrantsOfMember, warnOfExpiring } from '../../src/oauth/grants.ts';
@@ -23,6 +24,7 @@ async function connect(app: RegisteredApp, scope = 'read:invoices') {
 
 /** As an app reads them again: with its credentials, by HTTP Basic. */
 async function read(app: RegisteredApp, query = '', secret = app.secret) {
+  world.wind(SETTLED_AFTER);
   const authorization = `Basic ${Buffer.from(`${app.id}:${secret}`).toString('base64')}`;
   return world.get(`/api/v1/events${query}`, { authorization });
 }

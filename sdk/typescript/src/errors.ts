@@ -26,7 +26,7 @@ export class GatehouseError extends Error {
   readonly status: number | undefined;
   /**
    * The `error` of the answer, such as `invalid_grant`; or `timeout`, `network_error`, `unreadable_answer`,
-   * `answer_too_large`, `state_mismatch`, `issuer_mismatch`.
+   * `answer_too_large`, `state_mismatch`, `issuer_mismatch`, `webhook_rejected`.
    */
   readonly code: string;
   /** A finer name than `code` where Gatehouse gave one, such as `disconnected_by_user`; otherwise the code. */
