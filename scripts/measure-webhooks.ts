@@ -10,10 +10,12 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { recordEvent } from '../src/events/events.ts';
+import { newId } from '../src/lib/ids.ts';
 import { openKeyring } from '../src/lib/keyring.ts';
 import { openStorage } from '../src/storage/database.ts';
 import { migrate } from '../src/storage/migrate.ts';
-import { addEndpoint } from '../src/webhooks/endpoints.ts';
+import type { Storage } from '../src/storage/storage.ts';
+import { addEndpoint, wakeEndpoint } from '../src/webhooks/endpoints.ts';
 import { newBrowser } from '../test/support/browser.ts';
 import { newClient } from '../test/support/client.ts';
 import { settle } from '../test/support/people.ts';
@@ -84,7 +86,7 @@ async function measure(): Promise<void> {
     });
     const browse = () => newBrowser(server.web, [server.api, server.web]);
     const client = newClient({ api: server.api, browse, user: people.ada, app: people.ledger, business: people.acme });
-    await measureTokens(client, () => record(appIds.slice(2)), receiver);
+    await measureTokens(server.api, client, (count) => plan(storage, appIds.slice(2), count), receiver);
   } finally {
     server.child.kill('SIGKILL');
     receiver.child.kill('SIGKILL');
@@ -94,7 +96,29 @@ async function measure(): Promise<void> {
 }
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+type Client = ReturnType<typeof newClient>;
 type Record = (appIds: string[]) => Promise<void>;
+
+/** Events that have been dispatched, and whose deliveries come due evenly over the next spell. */
+async function plan(storage: Storage, appIds: string[], count: number): Promise<void> {
+  const endpoints = await storage.durable.selectFrom('endpoints').select(['id', 'app_id']).execute();
+  const now = Date.now();
+  await storage.atomically(async (db) => {
+    for (let i = 0; i < count; i++) {
+      const appId = appIds[i % appIds.length] ?? '';
+      const endpointId = endpoints.find(({ app_id }) => app_id === appId)?.id ?? '';
+      const eventId = await recordEvent(db, { type: 'grant.created', appId, businessId: null, data: {} }, now);
+      const due_at = now + Math.round((SPELL * i) / count);
+      const delivery = { id: newId(now), endpoint_id: endpointId, event_id: eventId, created_at: now, attempts: 0 };
+      await db
+        .insertInto('deliveries')
+        .values({ ...delivery, due_at })
+        .execute();
+      await wakeEndpoint(db, endpointId, due_at);
+    }
+    await db.updateTable('events').set({ dispatched_at: now }).where('dispatched_at', 'is', null).execute();
+  });
+}
 
 async function measureRate(appIds: string[], record: Record, receiver: Receiver): Promise<void> {
   for (let round = 0; round < 50; round++) await record(appIds);
@@ -127,22 +151,27 @@ async function measureDelay(others: string[], record: Record, receiver: Receiver
   );
 }
 
-/** By turns without and with deliveries, so that whatever else the machine does falls on both. */
-async function measureTokens(client: ReturnType<typeof newClient>, record: () => Promise<void>, receiver: Receiver) {
+/**
+ * By turns without and with deliveries, so that whatever else the machine does falls on both. What is to be delivered is
+ * there beforehand, each at its time: a second process that writes meanwhile would be measured, too.
+ */
+async function measureTokens(api: string, client: Client, plan: (count: number) => Promise<void>, receiver: Receiver) {
   const browser = await client.signedIn();
   const tokens: string[] = [];
   for (let i = 0; i < LOOPS; i++) tokens.push((await client.connect({ state: `s${i}` }, browser)).refresh_token);
+  const refresh = async (refresh_token: string): Promise<string> => {
+    const body = JSON.stringify({ grant_type: 'refresh_token', refresh_token, ...client.credentials });
+    const headers = { 'content-type': 'application/json' };
+    const response = await fetch(`${api}/api/v1/oauth/token`, { method: 'POST', headers, body });
+    if (!response.ok) throw new Error(await response.text());
+    return ((await response.json()) as { refresh_token: string }).refresh_token;
+  };
   const spell = async () => {
     const until = performance.now() + SPELL;
     let count = 0;
     await Promise.all(
       tokens.map(async (_, place) => {
-        while (performance.now() < until) {
-          const { status, body } = await client.refresh(tokens[place] ?? '');
-          if (status !== 200) throw new Error(JSON.stringify(body));
-          tokens[place] = body.refresh_token;
-          count += 1;
-        }
+        for (; performance.now() < until; count++) tokens[place] = await refresh(tokens[place] ?? '');
       }),
     );
     return count / (SPELL / 1000);
@@ -150,21 +179,14 @@ async function measureTokens(client: ReturnType<typeof newClient>, record: () =>
   const [quiet, busy]: [number[], number[]] = [[], []];
   await spell();
   for (let pair = 0; pair < PAIRS; pair++) {
-    quiet.push(await spell());
+    const a = await spell();
     const from = receiver.delays.length;
-    let isOver = false;
-    const recording = (async () => {
-      while (!isOver) {
-        await record();
-        await setTimeout(((ENDPOINTS - 2) / PER_MINUTE) * 60_000);
-      }
-    })();
-    busy.push(await spell());
-    isOver = true;
+    await plan((PER_MINUTE * SPELL) / 60_000);
+    const b = await spell();
     const rate = ((receiver.delays.length - from) / SPELL) * 60_000;
-    await recording;
     await receiver.isQuiet();
-    const [a = 1, b = 0] = [quiet.at(-1), busy.at(-1)];
+    quiet.push(a);
+    busy.push(b);
     console.log(
       `refreshes per second: ${a.toFixed(0)} quiet, ${b.toFixed(0)} at ${Math.round(rate)} deliveries per minute`,
     );

@@ -6,7 +6,15 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
-const HTTP_SUITE = findTests(['test/accounting', 'test/accounts', 'test/clients', 'test/oauth', 'test/web']);
+const HTTP_SUITE = findTests([
+  'test/accounting',
+  'test/accounts',
+  'test/clients',
+  'test/oauth',
+  'test/web',
+  'test/webhooks/delivery.test.ts',
+  'test/webhooks/events.test.ts',
+]);
 /** What speaks to the token and revoke endpoints runs once more with forms, which must make no difference. */
 const BODIES_SUITE = ['token-exchange', 'refresh', 'revoke', 'pkce', 'app-authentication', 'dead-grants'].map(
   (name) => `test/oauth/${name}.test.ts`,

@@ -65,6 +65,15 @@ export async function changeApp(db: Database, appId: string, settings: AppSettin
   await db.updateTable('apps').set(settingsRow(settings)).where('id', '=', appId).execute();
 }
 
+/** Whoever else would do the same to this app has to wait until this transaction ends. */
+export async function holdApp(db: Database, appId: string): Promise<void> {
+  await db
+    .updateTable('apps')
+    .set(({ ref }) => ({ name: ref('name') }))
+    .where('id', '=', appId)
+    .execute();
+}
+
 /** Reversible: while it is disabled no token of the app works, and nobody can connect it. */
 export async function disableApp(db: Database, appId: string, now: number): Promise<void> {
   await db.updateTable('apps').set({ disabled_at: now }).where('id', '=', appId).execute();

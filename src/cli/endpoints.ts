@@ -1,12 +1,12 @@
 import { type App, findApp } from '../apps/apps.ts';
 import { readSettings } from '../config.ts';
-import { EVENT_TYPES, recordEvent } from '../events/events.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import { type Keyring, openKeyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
-import { type LoggedDelivery, listDeliveries, resend } from '../webhooks/deliveries.ts';
+import { type LoggedDelivery, listDeliveries, resend, sendTest } from '../webhooks/deliveries.ts';
+import { CHOICES } from '../webhooks/endpoint-fields.ts';
 import {
   addEndpoint,
   changeEndpoint,
@@ -25,7 +25,6 @@ const ENDPOINT = { value: 'ID', help: 'The endpoint’s id, from endpoint list',
 const LOGGED = 25;
 
 /** A test is sent to whoever asks for one, so there is nothing to choose about it. */
-const CHOICES = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
 
 export const endpointCommands: Command[] = [
   {
@@ -97,11 +96,7 @@ export const endpointCommands: Command[] = [
   onEndpoint({
     name: 'endpoint test',
     summary: 'Send a test event; endpoint log tells how it fared',
-    act: async (db, { appId, id, disabledAt }) => {
-      if (disabledAt !== null) throw new FormError('endpoint', 'It is switched off. Enable it first.');
-      const test = { type: 'endpoint.test', appId, businessId: null, data: { endpointId: id } } as const;
-      return { eventId: await recordEvent(db, test, systemClock()) };
-    },
+    act: async (db, endpoint) => ({ eventId: await sendTest(db, endpoint, systemClock()) }),
   }),
   onEndpoint({
     name: 'endpoint log',

@@ -58,6 +58,12 @@ export async function recordEvent(db: Database, { type, appId, businessId, data 
   return id;
 }
 
+/** Asked often, and without a transaction: most of the time there are none. */
+export async function areEventsWaiting(db: Database): Promise<boolean> {
+  const one = db.selectFrom('events').select('id').where('dispatched_at', 'is', null).limit(1);
+  return (await one.executeTakeFirst()) !== undefined;
+}
+
 /** Those that nobody has taken yet, oldest first. Needs a transaction: another node takes others meanwhile. */
 export async function takeEvents(db: Database, limit: number, now: number): Promise<Event[]> {
   const waiting = await db

@@ -1,8 +1,9 @@
-import { EVENTS_KEPT_FOR, type Event, takeEvents } from '../events/events.ts';
+import { EVENTS_KEPT_FOR, type Event, recordEvent, takeEvents } from '../events/events.ts';
+import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { listInterested, wakeEndpoint } from './endpoints.ts';
+import { type Endpoint, listInterested, wakeEndpoint } from './endpoints.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 
 /** One series of attempts to tell one endpoint of one event. */
@@ -19,30 +20,46 @@ export interface Delivery {
 
 /** How one attempt went. */
 export interface Outcome {
-  /** `refused` is by its status; `withheld` means that the app may not know of it any more. */
-  outcome: 'delivered' | 'refused' | 'timeout' | 'unreachable' | 'address_refused' | 'withheld';
+  /**
+   * `refused` is by its status. `withheld` means that the app may not know of it any more, `unsigned` that the key is gone
+   * under which the endpoint's secret was concealed.
+   */
+  outcome: 'delivered' | 'refused' | 'timeout' | 'unreachable' | 'address_refused' | 'withheld' | 'unsigned';
   status: number | null;
   head: string;
   took: number;
 }
 
-/** Makes deliveries of what has happened. Needs a transaction: an event is taken, and its deliveries are made, as one. */
+/**
+ * Makes deliveries of what has happened. Needs a transaction: an event is taken, and its deliveries are made, as one. The
+ * endpoints are woken in the order of their ids, so that two who do this never wait for each other.
+ */
 export async function dispatchEvents(db: Database, limit: number, now: number): Promise<number> {
   const events = await takeEvents(db, limit, now);
-  for (const event of events) await addDeliveries(db, event, now);
+  const woken = new Set<string>();
+  for (const event of events) {
+    for (const endpoint of await listInterested(db, event)) {
+      await addDelivery(db, endpoint.id, event, now);
+      woken.add(endpoint.id);
+    }
+  }
+  for (const id of [...woken].sort()) await wakeEndpoint(db, id, now);
   return events.length;
 }
 
-async function addDeliveries(db: Database, event: Event, now: number): Promise<void> {
-  for (const endpoint of await listInterested(db, event)) {
-    const delivery = { id: newId(now), endpoint_id: endpoint.id, event_id: event.id, created_at: now };
-    await db
-      .insertInto('deliveries')
-      .values({ ...delivery, due_at: now, attempts: 0 })
-      .onConflict((conflict) => conflict.columns(['endpoint_id', 'event_id']).doNothing())
-      .execute();
-    await wakeEndpoint(db, endpoint.id, now);
-  }
+async function addDelivery(db: Database, endpointId: string, event: Event, now: number): Promise<void> {
+  await db
+    .insertInto('deliveries')
+    .values({
+      id: newId(now),
+      endpoint_id: endpointId,
+      event_id: event.id,
+      created_at: now,
+      due_at: now,
+      attempts: 0,
+    })
+    .onConflict((conflict) => conflict.columns(['endpoint_id', 'event_id']).doNothing())
+    .execute();
 }
 
 /** In the order in which things happened: ids of events grow with time. */
@@ -92,6 +109,12 @@ export async function recordAttempt(
     .insertInto('attempts')
     .values({ id: newId(now), delivery_id: delivery.id, at: now, took, status, outcome, head })
     .execute();
+}
+
+/** Lets an endpoint show that it works. */
+export async function sendTest(db: Database, { id, appId, disabledAt }: Endpoint, now: number): Promise<string> {
+  if (disabledAt !== null) throw new FormError('endpoint', 'The endpoint is switched off. Switch it on first.');
+  return recordEvent(db, { type: 'endpoint.test', appId, businessId: null, data: { endpointId: id } }, now);
 }
 
 /** Once more from the beginning, whatever became of it. */

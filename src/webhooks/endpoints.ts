@@ -1,11 +1,13 @@
+import { holdApp } from '../apps/apps.ts';
 import type { Event, EventType } from '../events/events.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { conceal, type Keyring, reveal } from '../lib/keyring.ts';
+import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { readEventTypes, readUrl } from './endpoint-fields.ts';
+import { concealSecret, secretsOf } from './endpoint-secrets.ts';
 import { pauseAfter, SWITCHED_OFF_AFTER } from './retry-schedule.ts';
 import { newSigningSecret } from './signatures.ts';
 
@@ -34,15 +36,16 @@ export interface NewEndpoint {
 
 /** How long both secrets sign after a new one was made. */
 const OVERLAP = DAY;
-const PURPOSE = 'endpoint secret';
 const MOST_PER_APP = 10;
 
+/** Needs a transaction. */
 export async function addEndpoint(
   db: Database,
   keys: Keyring,
   { appId, url, eventTypes }: NewEndpoint,
   now: number,
 ): Promise<{ endpoint: Endpoint; secret: string }> {
+  await holdApp(db, appId);
   const present = await listEndpoints(db, appId);
   if (present.length >= MOST_PER_APP) throw new FormError('url', `An app has at most ${MOST_PER_APP} endpoints.`);
   const secret = newSigningSecret();
@@ -53,7 +56,7 @@ export async function addEndpoint(
       app_id: appId,
       url: readUrl(url),
       event_types: JSON.stringify(readEventTypes(eventTypes)),
-      secret: conceal(keys, PURPOSE, secret),
+      secret: concealSecret(keys, secret),
       created_at: now,
       failures: 0,
       claimed_until: 0,
@@ -94,7 +97,7 @@ export async function replaceSecret(db: Database, keys: Keyring, endpoint: Endpo
     .set(({ ref }) => ({
       old_secret: ref('secret'),
       old_secret_until: now + OVERLAP,
-      secret: conceal(keys, PURPOSE, secret),
+      secret: concealSecret(keys, secret),
     }))
     .where('id', '=', endpoint.id)
     .execute();
@@ -123,21 +126,35 @@ export async function removeEndpoint(db: Database, appId: string, id: string): P
   await db.deleteFrom('endpoints').where('app_id', '=', appId).where('id', '=', id).execute();
 }
 
-/** Those of an app that want to hear of this. A test is for the one endpoint that it names. */
-export async function listInterested(db: Database, { appId, type, data }: Event): Promise<Endpoint[]> {
-  return (await listEndpoints(db, appId)).filter(({ id, eventTypes }) =>
+/** Those of an app that want to hear of this, and were there when it happened. A test is for the one that it names. */
+export async function listInterested(db: Database, { appId, type, data, createdAt }: Event): Promise<Endpoint[]> {
+  const present = (await listEndpoints(db, appId)).filter((endpoint) => endpoint.createdAt <= createdAt);
+  return present.filter(({ id, eventTypes }) =>
     type === 'endpoint.test' ? id === data.endpointId : eventTypes.includes(type),
   );
 }
 
-/** Says that there is something to do here from then on. */
+/**
+ * Says that there is something to do here from then on. The row is written to in any case, and so is held: whoever gives
+ * the endpoint back at this moment waits, and then sees it.
+ */
 export async function wakeEndpoint(db: Database, id: string, at: number): Promise<void> {
   await db
     .updateTable('endpoints')
-    .set({ due_at: at })
+    .set(({ eb, or }) => ({
+      due_at: eb
+        .case()
+        .when(or([eb('due_at', 'is', null), eb('due_at', '>', at)]))
+        .then(at)
+        .else(eb.ref('due_at'))
+        .end(),
+    }))
     .where('id', '=', id)
-    .where(({ eb, or }) => or([eb('due_at', 'is', null), eb('due_at', '>', at)]))
     .execute();
+}
+
+export async function areEndpointsDue(db: Database, now: number): Promise<boolean> {
+  return (await selectDue(db, now).select('id').limit(1).executeTakeFirst()) !== undefined;
 }
 
 /** An endpoint that this node alone may work on, until the lease ends. */
@@ -157,17 +174,7 @@ export async function claimEndpoints(
   { limit, lease }: { limit: number; lease: number },
   now: number,
 ): Promise<Claimed[]> {
-  const due = await db
-    .selectFrom('endpoints')
-    .selectAll()
-    .where('due_at', '<=', now)
-    .where('claimed_until', '<=', now)
-    .where('disabled_at', 'is', null)
-    .orderBy('due_at')
-    .limit(limit)
-    .forUpdate()
-    .skipLocked()
-    .execute();
+  const due = await selectDue(db, now).selectAll().orderBy('due_at').limit(limit).forUpdate().skipLocked().execute();
   if (due.length === 0) return [];
   await db
     .updateTable('endpoints')
@@ -206,7 +213,7 @@ export async function noteFailure(
   chance: number,
   now: number,
 ): Promise<number | undefined> {
-  const { failures, failing_since } = await db
+  const row = await db
     .updateTable('endpoints')
     .set(({ eb, fn, val }) => ({
       failures: eb('failures', '+', 1),
@@ -214,19 +221,24 @@ export async function noteFailure(
     }))
     .where('id', '=', id)
     .returning(['failures', 'failing_since'])
-    .executeTakeFirstOrThrow();
-  if (now - (failing_since ?? now) < SWITCHED_OFF_AFTER) return pauseAfter(failures, chance);
+    .executeTakeFirst();
+  // It was removed meanwhile.
+  if (!row) return undefined;
+  if (now - (row.failing_since ?? now) < SWITCHED_OFF_AFTER) return pauseAfter(row.failures, chance);
   await disableEndpoint(db, id, 'failing', now);
   return undefined;
 }
 
-function ofApp(db: Database, appId: string, id: string) {
-  return db.selectFrom('endpoints').selectAll().where('app_id', '=', appId).where('id', '=', id);
+function selectDue(db: Database, now: number) {
+  return db
+    .selectFrom('endpoints')
+    .where('due_at', '<=', now)
+    .where('claimed_until', '<=', now)
+    .where('disabled_at', 'is', null);
 }
 
-function secretsOf(keys: Keyring, row: Row<'endpoints'>, now: number): string[] {
-  const concealed = [row.secret, (row.old_secret_until ?? 0) > now ? row.old_secret : null];
-  return concealed.flatMap((text) => (text === null ? [] : (reveal(keys, PURPOSE, text) ?? [])));
+function ofApp(db: Database, appId: string, id: string) {
+  return db.selectFrom('endpoints').selectAll().where('app_id', '=', appId).where('id', '=', id);
 }
 
 function fromRow(row: Row<'endpoints'>): Endpoint {

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { findEvent } from '../events/events.ts';
+import { areEventsWaiting, findEvent } from '../events/events.ts';
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { newChance } from '../lib/secrets.ts';
@@ -8,6 +8,7 @@ import { attempt } from './attempt.ts';
 import { mayHear } from './audience.ts';
 import { type Delivery, dispatchEvents, listDue, nextDueAt, type Outcome, recordAttempt } from './deliveries.ts';
 import {
+  areEndpointsDue,
   type Claimed,
   claimEndpoints,
   disableEndpoint,
@@ -24,7 +25,9 @@ export interface WorkerParts {
   allowsLoopback: boolean;
 }
 
-const LOOK_EVERY = 200;
+/** Between two looks; the longer nothing happens, the longer. */
+const SHORTEST_PAUSE = 50;
+const LONGEST_PAUSE = 500;
 const EVENTS_AT_ONCE = 200;
 /** So many endpoints are worked on side by side; a slow or a dead one takes up one place, and nobody else's time. */
 const ENDPOINTS_AT_ONCE = 200;
@@ -40,19 +43,16 @@ export function startWebhooks(parts: WorkerParts, report: (error: unknown) => vo
   const atWork = new Set<Promise<void>>();
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
-  const round = async () => {
-    await dispatchAll(parts, isStopped);
-    const limit = ENDPOINTS_AT_ONCE - atWork.size;
-    for (const endpoint of limit > 0 && !isStopped() ? await claim(parts, limit) : []) {
-      const work = workOn(parts, endpoint, isStopped).catch(report);
-      atWork.add(work);
-      work.finally(() => atWork.delete(work));
-    }
+  const begin = (endpoint: Claimed) => {
+    const work = workOn(parts, endpoint, isStopped).catch(report);
+    atWork.add(work);
+    work.finally(() => atWork.delete(work));
   };
   const rounds = (async () => {
-    while (!isStopped()) {
-      await round().catch(report);
-      await setTimeout(LOOK_EVERY, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
+    for (let pause = SHORTEST_PAUSE; !isStopped(); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      const isBusy = await round(parts, ENDPOINTS_AT_ONCE - atWork.size, begin, isStopped).catch(report);
+      if (isBusy) pause = SHORTEST_PAUSE;
+      await setTimeout(pause, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
     }
   })();
   return async () => {
@@ -60,6 +60,21 @@ export function startWebhooks(parts: WorkerParts, report: (error: unknown) => vo
     await rounds;
     await Promise.all(atWork);
   };
+}
+
+/** True if there was something to do. It is looked for without a transaction, since mostly there is not. */
+async function round(
+  parts: WorkerParts,
+  places: number,
+  begin: (endpoint: Claimed) => void,
+  isStopped: () => boolean,
+): Promise<boolean> {
+  const { storage, clock } = parts;
+  const hasEvents = await areEventsWaiting(storage.durable);
+  if (hasEvents) await dispatchAll(parts, isStopped);
+  const isDue = places > 0 && !isStopped() && (await areEndpointsDue(storage.durable, clock()));
+  if (isDue) for (const endpoint of await claim(parts, places)) begin(endpoint);
+  return hasEvents || isDue;
 }
 
 async function dispatchAll({ storage, clock }: WorkerParts, isStopped: () => boolean): Promise<void> {

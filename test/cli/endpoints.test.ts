@@ -114,7 +114,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ['an unknown event', [...ADD, '--url', URL_, '--event', 'x.y'], /^--event: No such event: x\.y\. There are grant/],
   ['a test event to listen for', [...ADD, '--url', URL_, '--event', 'endpoint.test'], /^--event: No such event/],
   ['a changed address that is none', [...named('change'), '--url', 'x'], /^--url: This is not a complete URL/],
-  ['a test of an endpoint that is off', named('test', app, off.id), /^--endpoint: It is switched off/],
+  ['a test of an endpoint that is off', named('test', app, off.id), /^--endpoint: The endpoint is switched off/],
   ['no delivery', named('resend'), /^--delivery is missing/],
   ['an unknown delivery', [...named('resend'), '--delivery', NOBODY], /^--delivery: There is no such delivery/],
   ['a delivery id that is none', [...named('resend'), '--delivery', 'x'], /^--delivery: There is no such delivery/],

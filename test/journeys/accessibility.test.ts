@@ -29,6 +29,8 @@ const PRIVATE = [
   '/settings/developer/new',
   `/settings/developer/${world.ledger.id}`,
   `/settings/developer/${world.ledger.id}/delete`,
+  `/settings/developer/${world.ledger.id}/endpoints`,
+  `/settings/developer/${world.ledger.id}/endpoints/new`,
   '/settings/account',
   '/platform/developer/apps',
   '/platform/developer/apps/new',

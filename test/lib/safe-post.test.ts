@@ -192,12 +192,6 @@ test('a name that was refused is not asked for again, so a second answer is of n
   assert.equal(canary.heard.at.length, 0);
 });
 
-test('a name without addresses is refused', async () => {
-  answerWith([]);
-
-  await assert.rejects(post('empty.example'), AddressRefused);
-});
-
 /** What a receiver may say, byte for byte, and what is made of it. */
 const ANSWERS: [what: string, text: string, outcome: number | 'fails'][] = [
   ['a redirect', 'HTTP/1.1 307 Elsewhere\r\nlocation: http://127.0.0.1/\r\n\r\n', 307],

@@ -70,7 +70,7 @@ test('an endpoint that is off offers no test event, and refuses one that is aske
   const refused = await browser.submit(form, `${path}/test`);
 
   assert.equal(refused.status, 400);
-  assert.match(refused.text, /Switch the endpoint on first/);
+  assert.match(refused.text, /Switch it on first/);
   await assert.rejects(sendTest, /the page has a form/);
   const events = await db().selectFrom('events').selectAll().where('type', '=', 'endpoint.test').execute();
   assert.ok(events.every(({ data }) => !data.includes(endpoint.id)));

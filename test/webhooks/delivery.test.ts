@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
+import { deleteApp } from '../../src/apps/apps.ts';
+import { recordEvent } from '../../src/events/events.ts';
 import { MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
+import { listDeliveries } from '../../src/webhooks/deliveries.ts';
 import { addEndpoint, findEndpoint, replaceSecret } from '../../src/webhooks/endpoints.ts';
 import { newReceiver, withStatus } from '../support/receiver.ts';
 import { newWorld } from '../support/world.ts';
@@ -148,3 +151,43 @@ async function until<Value>(look: () => Promise<Value | undefined>): Promise<Val
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+test('nothing is sent unsigned: without the key that kept its secret an endpoint gets nothing', async () => {
+  const [app, receiver] = [await newApp(), await newReceiver()];
+  const foreign = openKeyring(['a-key-of-another-server-that-this-one-never-had']);
+  const { endpoint } = await addEndpoint(
+    db(),
+    foreign,
+    { appId: app.id, url: receiver.url, eventTypes: ['grant.created'] },
+    world.clock(),
+  );
+
+  await world.allow({ client_id: app.id }, await world.signedIn());
+  const logged = await until(async () => {
+    const [first] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
+    return first?.attemptsMade[0];
+  });
+
+  assert.equal(logged.outcome, 'unsigned');
+  assert.equal(receiver.received.length, 0);
+});
+
+test('an app that was deleted hears nothing more, and an endpoint nothing from before its time', async () => {
+  const [app, receiver] = [await newApp(), await newReceiver()];
+  const browser = await world.signedIn();
+  await world.allow({ client_id: app.id }, browser);
+  world.wind(1);
+  const { endpoint } = await listen(receiver.url, app.id);
+  await world.allow({ client_id: app.id, state: 'second' }, browser);
+  await receiver.has(1);
+
+  await deleteApp(db(), app.id, world.clock());
+  await recordEvent(db(), { type: 'grant.created', appId: app.id, businessId: null, data: {} }, world.clock());
+  const [last] = await until(async () => {
+    const log = await listDeliveries(db(), { endpointId: endpoint.id, limit: 10 });
+    return log.length === 2 && log.every(({ dueAt }) => dueAt === null) ? log : undefined;
+  });
+
+  assert.equal(last?.attemptsMade[0]?.outcome, 'withheld');
+  assert.equal(receiver.received.length, 1);
+});

@@ -62,11 +62,11 @@ async function assertAllArrive(nodeCount: number, url: string): Promise<void> {
     const node = nodes[randomInt(nodes.length)];
     await node?.stop('SIGKILL');
     await recording;
-    await windPastLeases(storage);
+    await insist(() => windPastLeases(storage));
     await node?.start();
   }
   while (await isUnfinished(storage)) {
-    await windPastDelays(storage);
+    await insist(() => windPastDelays(storage));
     await setTimeout(100);
   }
 
@@ -165,6 +165,14 @@ async function windPastDelays({ durable }: Storage): Promise<void> {
     .where('due_at', '>', now)
     .where('claimed_until', '=', 0)
     .execute();
+}
+
+/** The nodes lock the same rows meanwhile, in an order of their own: PostgreSQL ends one of the two. */
+async function insist(work: () => Promise<void>, tries = 20): Promise<void> {
+  await work().catch((error) => {
+    if (tries === 0) throw error;
+    return insist(work, tries - 1);
+  });
 }
 
 async function isUnfinished({ durable }: Storage): Promise<boolean> {

@@ -1,5 +1,5 @@
-import { EVENT_TYPES } from '../../events/events.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { CHOICES } from '../../webhooks/endpoint-fields.ts';
 import { described, type Form, input, list, type Problem, problemText, text } from '../fields.ts';
 
 export interface EndpointSettings {
@@ -8,7 +8,6 @@ export interface EndpointSettings {
 }
 
 /** A test is sent to whoever asks for one, so there is nothing to choose about it. */
-const CHOICES = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
 
 export const emptyEndpoint: EndpointSettings = { url: '', eventTypes: CHOICES };
 

@@ -59,6 +59,7 @@ function inWords(outcome: LoggedAttempt['outcome'], status: number | null): stri
     unreachable: 'could not be reached',
     address_refused: 'not sent, because the address is not on the public internet',
     withheld: 'not sent, because the app may not hear of it any more',
+    unsigned: 'Not sent: the key is gone that kept its signing secret. Replace the secret.',
   };
   return words[outcome];
 }

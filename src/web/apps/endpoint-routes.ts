@@ -1,8 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { recordEvent } from '../../events/events.ts';
-import { FormError } from '../../lib/errors.ts';
 import { isId } from '../../lib/ids.ts';
-import { resend } from '../../webhooks/deliveries.ts';
+import { resend, sendTest } from '../../webhooks/deliveries.ts';
 import {
   addEndpoint,
   changeEndpoint,
@@ -141,11 +139,9 @@ function mountSending(
 ): void {
   host.post<ForOne>(`${path}/test`, async (request, reply) => {
     const one = await enterEndpoint(request);
-    const { app, endpoint } = one;
+    const { endpoint } = one;
     const send = async () => {
-      if (endpoint.disabledAt !== null) throw new FormError('endpoint', 'Switch the endpoint on first.');
-      const data = { endpointId: endpoint.id };
-      await recordEvent(db, { type: 'endpoint.test', appId: app.id, businessId: null, data }, clock());
+      await sendTest(db, endpoint, clock());
       return reply.redirect(`${one.path}?sent=test`, 303);
     };
     return tryForm(send, (problem) => showEndpoint(reply, one, { problem }));

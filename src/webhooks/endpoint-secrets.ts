@@ -1,0 +1,14 @@
+import { conceal, type Keyring, reveal } from '../lib/keyring.ts';
+import type { Row } from '../storage/tables.ts';
+
+const PURPOSE = 'endpoint secret';
+
+export function concealSecret(keys: Keyring, secret: string): string {
+  return conceal(keys, PURPOSE, secret);
+}
+
+/** What signs: the secret, and the one before it for as long as both do. None, if the key is gone that kept them. */
+export function secretsOf(keys: Keyring, row: Row<'endpoints'>, now: number): string[] {
+  const concealed = [row.secret, (row.old_secret_until ?? 0) > now ? row.old_secret : null];
+  return concealed.flatMap((text) => (text === null ? [] : (reveal(keys, PURPOSE, text) ?? [])));
+}
