@@ -5,28 +5,13 @@ import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
-import type { Row } from '../storage/tables.ts';
+import { type DisabledReason, type Endpoint, fromRow } from './endpoint.ts';
 import { readEventTypes, readUrl } from './endpoint-fields.ts';
 import { concealSecret, secretsOf } from './endpoint-secrets.ts';
 import { pauseAfter, SWITCHED_OFF_AFTER } from './retry-schedule.ts';
 import { newSigningSecret } from './signatures.ts';
 
-/** Where an app wants to hear of what happens. */
-export interface Endpoint {
-  id: string;
-  appId: string;
-  url: string;
-  eventTypes: EventType[];
-  createdAt: number;
-  disabledAt: number | null;
-  /** `by_owner`, `gone` (it answered 410) or `failing` (for three days). */
-  disabledReason: DisabledReason | null;
-  failingSince: number | null;
-  /** Until then the secret before this one signs as well. */
-  oldSecretUntil: number | null;
-}
-
-export type DisabledReason = 'by_owner' | 'gone' | 'failing';
+export type { Endpoint } from './endpoint.ts';
 
 export interface NewEndpoint {
   appId: string;
@@ -239,18 +224,4 @@ function selectDue(db: Database, now: number) {
 
 function ofApp(db: Database, appId: string, id: string) {
   return db.selectFrom('endpoints').selectAll().where('app_id', '=', appId).where('id', '=', id);
-}
-
-function fromRow(row: Row<'endpoints'>): Endpoint {
-  return {
-    id: row.id,
-    appId: row.app_id,
-    url: row.url,
-    eventTypes: JSON.parse(row.event_types),
-    createdAt: row.created_at,
-    disabledAt: row.disabled_at,
-    disabledReason: row.disabled_reason as DisabledReason | null,
-    failingSince: row.failing_since,
-    oldSecretUntil: row.old_secret_until,
-  };
 }
