@@ -1,5 +1,5 @@
 import { holdApp } from '../apps/apps.ts';
-import type { Event, EventType } from '../events/events.ts';
+import type { Event } from '../events/events.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -11,7 +11,7 @@ import { concealSecret, secretsOf } from './endpoint-secrets.ts';
 import { pauseAfter, SWITCHED_OFF_AFTER } from './retry-schedule.ts';
 import { newSigningSecret } from './signatures.ts';
 
-export type { Endpoint } from './endpoint.ts';
+export type { DisabledReason, Endpoint } from './endpoint.ts';
 
 export interface NewEndpoint {
   appId: string;
