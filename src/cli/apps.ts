@@ -4,7 +4,6 @@ import {
   type App,
   changeApp,
   deleteApp,
-  disableApp,
   enableApp,
   findApp,
   listBusinessApps,
@@ -14,6 +13,7 @@ import {
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
+import { pauseApp } from '../oauth/pauses.ts';
 import { readScopes, SCOPES, scopeNames } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
@@ -80,9 +80,7 @@ export const appCommands: Command[] = [
         return { apps: apps.map(describe) };
       }),
   },
-  onApp('app disable', 'Stop an app at once, until it is enabled again', (db, app) =>
-    disableApp(db, app.id, systemClock()),
-  ),
+  onApp('app disable', 'Stop an app at once, until it is enabled again', (db, app) => pauseApp(db, app, systemClock())),
   onApp('app enable', 'Let a disabled app go on', (db, app) => enableApp(db, app.id)),
   onApp('app delete', 'Delete an app and end all its tokens, for good', (db, app) =>
     deleteApp(db, app.id, systemClock()),

@@ -1,16 +1,9 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { addMember } from '../accounts/memberships.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
-import {
-  addUser,
-  disableUser,
-  enableUser,
-  findUser,
-  hashNewPassword,
-  listUsers,
-  setPasswordHash,
-} from '../accounts/users.ts';
+import { addUser, enableUser, findUser, hashNewPassword, listUsers, setPasswordHash } from '../accounts/users.ts';
 import { systemClock } from '../lib/clock.ts';
+import { pauseUser } from '../oauth/pauses.ts';
 import { type Command, required, UsageError, withStorage } from './command.ts';
 import { askPassword } from './password-prompt.ts';
 
@@ -63,7 +56,7 @@ export const userCommands: Command[] = [
       withStorage(env, (storage) =>
         storage.atomically(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
-          await disableUser(db, user.id, systemClock());
+          await pauseUser(db, user, systemClock());
           await endAllSessions(db, user.id);
           return findUser(db, user.id);
         }),

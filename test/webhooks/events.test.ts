@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setInvoiceStatus } from '../../src/accounting/invoices.ts';
 import { addSecret, listSecrets, removeSecret } from '../../src/apps/app-secrets.ts';
+import { findApp } from '../../src/apps/apps.ts';
 import { SETTLED_AFTER } from '../../src/events/events.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { disconnect } from '../../src/oauth/connections.ts';
 import { revokeGrantsOfMember, warnOfExpiring } from '../../src/oauth/grants.ts';
+import { pauseApp, pauseUser } from '../../src/oauth/pauses.ts';
 import type { RegisteredApp } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -132,6 +134,27 @@ test('a member who leaves takes their grants along, and the app hears why', asyn
   assert.deepEqual([last.type, last.data.reason], ['grant.revoked', 'member_removed']);
   const refused = await world.refresh(tokens.refresh_token, { client_id: app.id, client_secret: app.secret });
   assert.equal(refused.body.reason, 'member_removed');
+});
+
+test('an app that is paused, or whose user is disabled, hears of each grant that does not work now, once', async () => {
+  const [app, other] = [await newApp(), await newApp()];
+  const user = await world.addUser('Paula', [[world.acme, 'member']]);
+  for (const each of [app, other]) {
+    const code = await world.allow({ client_id: each.id, scope: 'read:invoices' }, await world.signedIn(user));
+    await world.exchange(code, { client_id: each.id, client_secret: each.secret });
+  }
+  const reasons = async (each: RegisteredApp) =>
+    (await told(each)).flatMap(({ type, data }) => (type === 'grant.revoked' ? [data.reason] : []));
+
+  for (let i = 0; i < 2; i++) {
+    const found = await findApp(world.storage().durable, app.id);
+    assert.ok(found);
+    await atomically((db) => pauseApp(db, found, world.clock()));
+  }
+  await atomically((db) => pauseUser(db, user, world.clock()));
+
+  assert.deepEqual(await reasons(other), ['user_disabled']);
+  assert.deepEqual(await reasons(app), ['app_disabled', 'user_disabled']);
 });
 
 test('three days before a grant that nobody uses dies its app hears of it, once; a refresh starts it anew', async () => {

@@ -17,10 +17,11 @@ const dispatching: Change = async (db, { time }) => {
   await db.schema.createIndex('events_by_app').on('events').columns(['app_id', 'id']).execute();
 };
 
-/** Who may hear of a business is found by it; neither column changes when a token is refreshed. */
+/** Who may hear of a business is found by it; no column of these indexes changes when a token is refreshed. */
 const grants: Change = async (db, { time }) => {
   await db.schema.alterTable('grants').addColumn('warned_at', time).execute();
   await db.schema.createIndex('grants_by_business').on('grants').column('business_id').execute();
+  await db.schema.createIndex('grants_by_app').on('grants').column('app_id').execute();
 };
 
 const endpoints: Change = async (db, { id, integer, time, updatedInPlace }) => {

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { addSecret, removeSecret } from '../../apps/app-secrets.ts';
-import { type App, changeApp, deleteApp, disableApp, enableApp, registerApp } from '../../apps/apps.ts';
+import { type App, changeApp, deleteApp, enableApp, registerApp } from '../../apps/apps.ts';
 import { isId, newId } from '../../lib/ids.ts';
 import { seal, unseal } from '../../lib/keyring.ts';
+import { pauseApp } from '../../oauth/pauses.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
@@ -97,9 +98,9 @@ function mountSecrets(host: FastifyInstance, { section, storage, clock, issuer, 
   });
 }
 
-function mountSwitches(host: FastifyInstance, { section, clock, db, enterApp }: Desk): void {
+function mountSwitches(host: FastifyInstance, { section, storage, clock, db, enterApp }: Desk): void {
   const switches = {
-    disable: (app: App) => disableApp(db, app.id, clock()),
+    disable: (app: App) => storage.atomically((tx) => pauseApp(tx, app, clock())),
     enable: (app: App) => enableApp(db, app.id),
   };
   for (const [name, turn] of Object.entries(switches)) {
