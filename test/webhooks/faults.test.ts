@@ -16,8 +16,8 @@ import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 import { newReceiver, type Received } from '../support/receiver.ts';
 
 /** `TEST_EVENTS=10000 TEST_KILLS=50` is the long form. */
-const EVENTS = Number(process.env.TEST_EVENTS ?? 300);
-const KILLS = Number(process.env.TEST_KILLS ?? 5);
+const EVENTS = Number(process.env.TEST_EVENTS ?? 100);
+const KILLS = Number(process.env.TEST_KILLS ?? 3);
 /** Many, since each silence takes one of them 15 s. */
 const ENDPOINTS = EVENTS > 1000 ? 200 : 30;
 const SECRET_KEY = 'the-key-that-all-of-these-nodes-sign-with';
