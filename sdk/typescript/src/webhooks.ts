@@ -22,6 +22,7 @@ export type WebhookSecrets =
   | { secret: string; secrets?: undefined }
   | { secret?: undefined; secrets: readonly string[] };
 
+/** What came, and what it should have been signed with. */
 export type WebhookOptions = WebhookSecrets & {
   headers: WebhookHeaders;
   /** Exactly as it was received: text or bytes, and not yet parsed. */
