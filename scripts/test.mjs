@@ -16,9 +16,17 @@ const HTTP_SUITE = findTests([
   'test/webhooks/events.test.ts',
 ]);
 /** What speaks to the token and revoke endpoints runs once more with forms, which must make no difference. */
-const BODIES_SUITE = ['token-exchange', 'refresh', 'revoke', 'pkce', 'app-authentication', 'dead-grants'].map(
-  (name) => `test/oauth/${name}.test.ts`,
-);
+const BODIES_SUITE = [
+  'token-exchange',
+  'token-text',
+  'refresh',
+  'refresh-recovery',
+  'revoke',
+  'introspect',
+  'pkce',
+  'app-authentication',
+  'dead-grants',
+].map((name) => `test/oauth/${name}.test.ts`);
 const APART = ['--test-concurrency=4'];
 /** Most of what such a file takes is loading the server, so all of them share one process. */
 const TOGETHER = ['--test-isolation=none'];

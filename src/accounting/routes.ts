@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { findBusiness } from '../accounts/businesses.ts';
 import { isId } from '../lib/ids.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
-import { isLimit, linkToNext, notAllowed, type Sent, textOf } from '../oauth/paging.ts';
+import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../oauth/paging.ts';
 import { accessOf, type BearerParts, describedBy, openToBrowsers, shareWithAnyOrigin } from '../oauth/routes.ts';
 import { listInvoices, STATUSES } from './invoices.ts';
 import { businessesOperation, invoicesOperation, NAMED_SCHEMAS } from './operations.ts';
-import { type InvoiceQuery, MOST, USUAL } from './schemas.ts';
+import type { InvoiceQuery } from './schemas.ts';
 
 const BUSINESSES = '/api/v1/businesses';
 const INVOICES = '/api/v1/accounting/invoices';
@@ -50,11 +50,11 @@ interface Page {
 
 /** Empty counts as absent. */
 function readPage(query: Sent<InvoiceQuery>): Page {
-  const [status, limit, cursor] = [textOf(query, 'status'), textOf(query, 'limit'), textOf(query, 'cursor')];
+  const [status, sent, cursor] = [textOf(query, 'status'), textOf(query, 'limit'), textOf(query, 'cursor')];
   if (status !== undefined && !STATUSES.includes(status)) throw notAllowed(`status is one of ${STATUSES.join(', ')}.`);
-  if (limit !== undefined && !isLimit(limit, MOST)) throw notAllowed(`limit is 1 to ${MOST}.`);
+  const limit = readLimit(sent);
   if (cursor !== undefined && !isId(cursor)) throw notAllowed('cursor is as the Link header of the last page gave it.');
-  return { status, after: cursor, limit: Number(limit ?? USUAL) };
+  return { status, after: cursor, limit };
 }
 
 /** Node joins a repeated header with a comma, which no UUID has. */

@@ -1,9 +1,7 @@
 import { type Static, Type } from 'typebox';
+import { LIMIT } from '../oauth/paging.ts';
 import { oneOf } from '../oauth/schemas.ts';
 import { STATUSES } from './invoices.ts';
-
-export const MOST = 200;
-export const USUAL = 50;
 
 const STATUS = oneOf(STATUSES, 'How far the invoice has come.');
 
@@ -33,7 +31,7 @@ export const BUSINESS = Type.Object(
 
 export const INVOICE_QUERY = Type.Object({
   status: Type.Optional(oneOf(STATUSES, 'Only invoices that have come this far.')),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST, default: USUAL, description: 'How many to a page.' })),
+  limit: LIMIT,
   cursor: Type.Optional(
     Type.String({ format: 'uuid', description: 'Where the next page starts: from the `Link` header of this one.' }),
   ),

@@ -1,4 +1,13 @@
+import { Type } from 'typebox';
 import { ApiError } from './errors.ts';
+
+const MOST = 200;
+const USUAL = 50;
+
+/** How every list describes its `limit`. */
+export const LIMIT = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: MOST, default: USUAL, description: 'How many to a page.' }),
+);
 
 /** What came in an address, under the names that are documented: of any type until it has been looked at. */
 export type Sent<Query> = { [name in keyof Query]?: unknown };
@@ -12,8 +21,10 @@ export function textOf<Query>(query: Sent<Query>, name: keyof Query & string): s
   throw new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });
 }
 
-export function isLimit(text: string, most: number): boolean {
-  return /^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= most;
+export function readLimit(text: string | undefined): number {
+  if (text === undefined) return USUAL;
+  if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MOST) return Number(text);
+  throw notAllowed(`limit is 1 to ${MOST}.`);
 }
 
 export function notAllowed(description: string): ApiError {

@@ -3,14 +3,14 @@ import { type Event, listEvents } from '../events/events.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { identifyApp } from '../oauth/app-authentication.ts';
-import { isLimit, linkToNext, notAllowed, type Sent, textOf } from '../oauth/paging.ts';
+import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../oauth/paging.ts';
 import { describedBy } from '../oauth/routes.ts';
 import type { TokenParts } from '../oauth/token-endpoint.ts';
 import type { Database } from '../storage/storage.ts';
 import { mayHear } from './audience.ts';
 import { toPayload } from './messages.ts';
 import { eventsOperation, NAMED_SCHEMAS } from './operations.ts';
-import { type EventQuery, MOST, USUAL } from './schemas.ts';
+import type { EventQuery } from './schemas.ts';
 
 const PATH = '/api/v1/events';
 
@@ -39,10 +39,10 @@ export function mountEvents(host: FastifyInstance, parts: TokenParts & { clock: 
 }
 
 function readPage(query: Sent<EventQuery>): { limit: number; after: string | undefined } {
-  const [limit, cursor] = [textOf<EventQuery>(query, 'limit'), textOf<EventQuery>(query, 'cursor')];
-  if (limit !== undefined && !isLimit(limit, MOST)) throw notAllowed(`limit is 1 to ${MOST}.`);
+  const [sent, cursor] = [textOf(query, 'limit'), textOf(query, 'cursor')];
+  const limit = readLimit(sent);
   if (cursor !== undefined && !isId(cursor)) throw notAllowed('cursor is the id of the last event that you have.');
-  return { limit: Number(limit ?? USUAL), after: cursor };
+  return { limit, after: cursor };
 }
 
 async function onlyAudible(db: Database, events: Event[], now: number): Promise<Event[]> {

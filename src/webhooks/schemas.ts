@@ -1,9 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { EVENT_TYPES } from '../events/events.ts';
+import { LIMIT } from '../oauth/paging.ts';
 import { oneOf } from '../oauth/schemas.ts';
-
-export const MOST = 200;
-export const USUAL = 50;
 
 export const EVENT = Type.Object(
   {
@@ -20,7 +18,7 @@ export const EVENT = Type.Object(
 );
 
 export const EVENT_QUERY = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST, default: USUAL, description: 'How many to a page.' })),
+  limit: LIMIT,
   cursor: Type.Optional(
     Type.String({ format: 'uuid', description: 'The id of the last event that you have: what came after it follows.' }),
   ),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listOperations, type Schema } from '../../src/web/reference/document.ts';
+import { SCOPES } from '../support/scopes.ts';
 import { told } from '../support/wire.ts';
 import { newWorld } from '../support/world.ts';
 import { fetchDocument } from './document.ts';
@@ -35,19 +36,6 @@ function shape(name: string): Schema {
   assert.ok(schema);
   return schema;
 }
-
-const SCOPES = [
-  'read:invoices',
-  'write:invoices',
-  'read:contacts',
-  'write:contacts',
-  'read:deals',
-  'write:deals',
-  'read:expenses',
-  'read:reports',
-  'read:employees',
-  'read:orders',
-];
 
 test('the four calls that were promised stand at their addresses', () => {
   const addresses = ['authorize', 'token', 'revoke', 'listInvoices'].map((name) => {

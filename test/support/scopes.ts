@@ -1,0 +1,13 @@
+/** Those that apps were promised, in their order. */
+export const SCOPES = [
+  'read:invoices',
+  'write:invoices',
+  'read:contacts',
+  'write:contacts',
+  'read:deals',
+  'write:deals',
+  'read:expenses',
+  'read:reports',
+  'read:employees',
+  'read:orders',
+];
