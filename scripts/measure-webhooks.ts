@@ -1,5 +1,5 @@
-// `node scripts/measure-webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and what a dead and
-// a silent endpoint cost the others. The server and the receivers are processes of their own; SQLite, loopback.
+// `node scripts/measure-webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and what a dead, a
+// slow and a silent endpoint cost the others. The server and the receivers are processes of their own; SQLite, loopback.
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,8 +25,12 @@ const KEY = 'the-key-that-the-measuring-signs-with-only';
 const ENDPOINTS = 100;
 const PER_MINUTE = 5000;
 const SPELL = 5000;
-const PAIRS = 2;
+const PAIRS = 5;
+/** Within the time limit of an attempt, so that it does answer. */
+const SLOW_BY = 10_000;
 const LOOPS = 8;
+/** A dead one, a silent one and a slow one. */
+const BAD = 3;
 
 if (process.argv[2] === 'receive') receive();
 else await measure();
@@ -39,6 +43,7 @@ function receive(): void {
       body += chunk;
     });
     request.on('end', () => {
+      if (request.url === '/slow') return setTimeout(SLOW_BY).then(() => response.end());
       response.end();
       process.send?.(Date.now() - Date.parse(JSON.parse(body).timestamp));
     });
@@ -70,23 +75,24 @@ async function measure(): Promise<void> {
 
   try {
     await measureRate(appIds, record, receiver);
-    await measureDelay(appIds.slice(2), record, receiver, async () => {
+    await measureDelay(appIds.slice(BAD), record, receiver, async () => {
       const silent = listenRaw((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
       await once(silent, 'listening');
       silent.unref();
       const bad = [
         `http://127.0.0.1:${await freePort()}/`,
         `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`,
+        new URL('/slow', receiver.url).href,
       ];
       for (const [place, to] of bad.entries()) {
         const appId = appIds[place] ?? '';
         await storage.durable.updateTable('endpoints').set({ url: to }).where('app_id', '=', appId).execute();
       }
-      return appIds.slice(0, 2);
+      return appIds.slice(0, BAD);
     });
     const browse = () => newBrowser(server.web, [server.api, server.web]);
     const client = newClient({ api: server.api, browse, user: people.ada, app: people.ledger, business: people.acme });
-    await measureTokens(server.api, client, (count) => plan(storage, appIds.slice(2), count), receiver);
+    await measureTokens(server.api, client, (count) => plan(storage, appIds.slice(BAD), count), receiver);
   } finally {
     server.child.kill('SIGKILL');
     receiver.child.kill('SIGKILL');
@@ -147,7 +153,7 @@ async function measureDelay(others: string[], record: Record, receiver: Receiver
     `median delay of ${others.length} others: ${without.median} ms without (${without.count}), ${withBad.median} ms`,
   );
   console.log(
-    `  with one dead and one silent (${withBad.count}): ratio ${(withBad.median / without.median).toFixed(2)}`,
+    `  with one dead, one silent and one slow (${withBad.count}): ratio ${(withBad.median / without.median).toFixed(2)}`,
   );
 }
 

@@ -7,7 +7,7 @@ export type Database = Kysely<Tables>;
 /**
  * The same database twice, by what a write may lose in a power cut. `durable` answers only once the write is on disk;
  * `recoverable` may answer before: it is for the rotation of a refresh token, which heals itself, for counters that are
- * forgotten within minutes anyway, and for how a webhook's attempt went, since without it the event is sent once more.
+ * forgotten within minutes anyway, and for the delivery of webhooks, since what is forgotten of it is done once more.
  */
 export interface Storage {
   durable: Database;

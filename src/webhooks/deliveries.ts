@@ -95,16 +95,13 @@ export async function recordAttempt(
   const attempts = delivery.attempts + 1;
   const isOver = isDelivered || outcome === 'withheld';
   const dueAt = isOver ? null : nextAttemptAt(attempts, chance, now);
-  await db
-    .updateTable('deliveries')
-    .set({
-      attempts,
-      due_at: dueAt,
-      delivered_at: isDelivered ? now : delivery.deliveredAt,
-      given_up_at: isDelivered || dueAt !== null ? null : now,
-    })
-    .where('id', '=', delivery.id)
-    .execute();
+  const next = { attempts, due_at: dueAt, given_up_at: isDelivered || dueAt !== null ? null : now };
+  const update = db.updateTable('deliveries').where('id', '=', delivery.id);
+  // Whoever was so slow that another took over may report a success, and no failure: the other knows better.
+  await (isDelivered
+    ? update.set({ ...next, delivered_at: now })
+    : update.set(next).where('attempts', '=', delivery.attempts)
+  ).execute();
   await db
     .insertInto('attempts')
     .values({ id: newId(now), delivery_id: delivery.id, at: now, took, status, outcome, head })

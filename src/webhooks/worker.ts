@@ -69,10 +69,10 @@ async function round(
   begin: (endpoint: Claimed) => void,
   isStopped: () => boolean,
 ): Promise<boolean> {
-  const { storage, clock } = parts;
-  const hasEvents = await areEventsWaiting(storage.durable);
+  const db = parts.storage.recoverable;
+  const hasEvents = await areEventsWaiting(db);
   if (hasEvents) await dispatchAll(parts, isStopped);
-  const isDue = places > 0 && !isStopped() && (await areEndpointsDue(storage.durable, clock()));
+  const isDue = places > 0 && !isStopped() && (await areEndpointsDue(db, parts.clock()));
   if (isDue) for (const endpoint of await claim(parts, places)) begin(endpoint);
   return hasEvents || isDue;
 }
@@ -80,28 +80,31 @@ async function round(
 async function dispatchAll({ storage, clock }: WorkerParts, isStopped: () => boolean): Promise<void> {
   let taken = EVENTS_AT_ONCE;
   while (taken === EVENTS_AT_ONCE && !isStopped()) {
-    taken = await storage.atomically((db) => dispatchEvents(db, EVENTS_AT_ONCE, clock()));
+    taken = await storage.recoverable.transaction().execute((db) => dispatchEvents(db, EVENTS_AT_ONCE, clock()));
   }
 }
 
 function claim({ storage, keys, clock }: WorkerParts, limit: number): Promise<Claimed[]> {
   const now = clock();
-  return storage.atomically((db) => claimEndpoints(db, keys, { limit, lease: now + LEASE }, now));
+  return storage.recoverable
+    .transaction()
+    .execute((db) => claimEndpoints(db, keys, { limit, lease: now + LEASE }, now));
 }
 
 /** One delivery after the other, in order. The first failure ends it: the endpoint is left alone for a while. */
 async function workOn(parts: WorkerParts, endpoint: Claimed, isStopped: () => boolean): Promise<void> {
-  const { storage, clock } = parts;
+  const { clock } = parts;
+  const db = parts.storage.recoverable;
   const began = systemClock();
   let pause: number | undefined = 0;
-  for (const delivery of await listDue(storage.durable, endpoint.id, DELIVERIES_IN_A_ROW, clock())) {
+  for (const delivery of await listDue(db, endpoint.id, DELIVERIES_IN_A_ROW, clock())) {
     if (isStopped() || systemClock() - began > WORK_FOR) break;
     pause = await deliver(parts, endpoint, delivery);
     if (pause !== 0) break;
   }
-  const dueAt = await nextDueAt(storage.durable, endpoint.id);
+  const dueAt = await nextDueAt(db, endpoint.id);
   const earliest = clock() + (pause ?? 0);
-  await releaseEndpoint(storage.durable, endpoint, dueAt === null ? null : Math.max(dueAt, earliest));
+  await releaseEndpoint(db, endpoint, dueAt === null ? null : Math.max(dueAt, earliest));
 }
 
 /** How long to leave the endpoint alone afterwards; undefined if it has been switched off. */

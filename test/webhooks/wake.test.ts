@@ -3,11 +3,17 @@ import { after, test } from 'node:test';
 import { recordEvent } from '../../src/events/events.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 import { dispatchEvents, listDue, nextDueAt, recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { addEndpoint, claimEndpoints, releaseEndpoint } from '../../src/webhooks/endpoints.ts';
 import { databaseUrl, TEMPLATE } from '../support/engines.ts';
 import { settle } from '../support/people.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+
+const KEYS = openKeyring(['the-key-that-all-of-these-nodes-sign-with']);
+const DELIVERED = { outcome: 'delivered', status: 200, head: '', took: 1 } as const;
+const TIMEOUT = { outcome: 'timeout', status: null, head: '', took: 15_000 } as const;
 
 test('a delivery that comes in while another node is done with its endpoint is not forgotten', async () => {
   const postgres = await startPostgres();
@@ -15,16 +21,7 @@ test('a delivery that comes in while another node is done with its endpoint is n
   await makeTemplate(postgres.url);
   const storage = openStorage(databaseUrl(postgres.url, TEMPLATE));
   after(() => storage.close());
-  const keys = openKeyring(['the-key-that-all-of-these-nodes-sign-with']);
-  const { ledger, acme } = await settle(() => storage, Date.now);
-  const wish = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
-  const { endpoint } = await storage.atomically((db) => addEndpoint(db, keys, wish, Date.now()));
-  const happen = () =>
-    recordEvent(
-      storage.durable,
-      { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} },
-      Date.now(),
-    );
+  const { endpoint, happen } = await listen(storage);
 
   await happen();
   await storage.atomically((db) => dispatchEvents(db, 200, Date.now()));
@@ -34,11 +31,10 @@ test('a delivery that comes in while another node is done with its endpoint is n
     await dispatchEvents(dispatching, 200, Date.now());
     const now = Date.now();
     const lease = now + 60_000;
-    const [claimed] = await storage.atomically((db) => claimEndpoints(db, keys, { limit: 10, lease }, now));
+    const [claimed] = await storage.atomically((db) => claimEndpoints(db, KEYS, { limit: 10, lease }, now));
     if (!claimed) return;
     for (const delivery of await listDue(storage.durable, endpoint.id, 50, now)) {
-      const outcome = { outcome: 'delivered', status: 200, head: '', took: 1 } as const;
-      await recordAttempt(storage.recoverable, delivery, outcome, { chance: 0, now });
+      await recordAttempt(storage.recoverable, delivery, DELIVERED, { chance: 0, now });
     }
     await releaseEndpoint(storage.durable, claimed, await nextDueAt(storage.durable, endpoint.id));
   });
@@ -46,3 +42,30 @@ test('a delivery that comes in while another node is done with its endpoint is n
   const { due_at } = await storage.durable.selectFrom('endpoints').select('due_at').executeTakeFirstOrThrow();
   assert.notEqual(due_at, null, 'the endpoint still has something to do');
 });
+
+test('a node that was too slow to keep its endpoint cannot undo what another has delivered since', async () => {
+  const storage = openStorage('sqlite::memory:');
+  after(() => storage.close());
+  await migrate(storage);
+  const { endpoint, happen } = await listen(storage);
+  await happen();
+  await storage.atomically((db) => dispatchEvents(db, 200, Date.now()));
+  const [seenByBoth] = await listDue(storage.durable, endpoint.id, 50, Date.now());
+  assert.ok(seenByBoth);
+
+  await recordAttempt(storage.recoverable, seenByBoth, DELIVERED, { chance: 0, now: Date.now() });
+  await recordAttempt(storage.recoverable, seenByBoth, TIMEOUT, { chance: 0, now: Date.now() });
+
+  assert.equal(await nextDueAt(storage.durable, endpoint.id), null, 'nothing is left to send');
+  const { delivered_at } = await storage.durable.selectFrom('deliveries').selectAll().executeTakeFirstOrThrow();
+  assert.notEqual(delivered_at, null);
+});
+
+/** Ledger's endpoint, and how to make something happen that it wants to hear of. */
+async function listen(storage: Storage) {
+  const { ledger, acme } = await settle(() => storage, Date.now);
+  const wish = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
+  const { endpoint } = await storage.atomically((db) => addEndpoint(db, KEYS, wish, Date.now()));
+  const event = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
+  return { endpoint, happen: () => recordEvent(storage.durable, event, Date.now()) };
+}
