@@ -7,7 +7,21 @@ import { fileURLToPath } from 'node:url';
 const src = fileURLToPath(new URL('../src', import.meta.url));
 
 /** A folder imports only itself and folders before it; this is also the reading order. `.` is the files on top. */
-const ORDER = ['lib', 'storage', 'events', 'accounts', 'apps', 'oauth', 'webhooks', 'accounting', 'web', '.', 'cli'];
+const ORDER = [
+  'lib',
+  'storage',
+  'events',
+  'audit',
+  'activity',
+  'accounts',
+  'apps',
+  'oauth',
+  'webhooks',
+  'accounting',
+  'web',
+  '.',
+  'cli',
+];
 
 interface Source {
   path: string;

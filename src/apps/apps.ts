@@ -14,7 +14,10 @@ export interface App extends AppSettings {
   ownerBusinessId: string | null;
   createdBy: string | null;
   createdAt: number;
+  /** By its owner. */
   disabledAt: number | null;
+  /** By the platform, everywhere. */
+  pausedAt: number | null;
 }
 
 /** What its owner may change. */
@@ -49,6 +52,7 @@ export async function registerApp(
     created_by: app.createdBy,
     created_at: now,
     disabled_at: null,
+    paused_at: null,
     deleted_at: null,
     ...settingsRow(app),
   };
@@ -139,5 +143,6 @@ function fromRow(row: Row<'apps'>): App {
     createdBy: row.created_by,
     createdAt: row.created_at,
     disabledAt: row.disabled_at,
+    pausedAt: row.paused_at,
   };
 }

@@ -3,11 +3,16 @@ import { Migrator } from 'kysely/migration';
 import { StorageRefused, StorageUnavailable } from './errors.ts';
 import { foundation } from './migrations/001-foundation.ts';
 import { webhooks } from './migrations/002-webhooks.ts';
+import { people } from './migrations/003-people.ts';
 import type { Change } from './migrations/change.ts';
 import type { Database, Storage } from './storage.ts';
 
 /** In order, forwards only. A change that has been released is never edited. */
-const CHANGES: Record<string, Change> = { '001-foundation': foundation, '002-webhooks': webhooks };
+const CHANGES: Record<string, Change> = {
+  '001-foundation': foundation,
+  '002-webhooks': webhooks,
+  '003-people': people,
+};
 const TABLE = 'migrations';
 
 /** Before anything is served or changed: the tables are ours, and neither older nor newer than this program. */

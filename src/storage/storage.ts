@@ -37,4 +37,6 @@ export interface ColumnTypes {
   amount: RawBuilder<unknown>;
   /** What follows the definition of a table whose rows are updated often. */
   updatedInPlace: RawBuilder<unknown>;
+  /** What makes a table refuse to have a row changed or removed. */
+  appendOnly(table: string): string[];
 }

@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely';
+import type { PeopleTables } from './people-tables.ts';
 
 /** Times are milliseconds since 1970; ids are UUIDs in text; a flag is 0 or 1. Each table has one owning file. */
-export interface Tables {
+export interface Tables extends PeopleTables {
   users: UsersTable;
   businesses: BusinessesTable;
   memberships: MembershipsTable;
@@ -69,7 +70,10 @@ interface AppsTable {
   redirect_uris: string;
   created_by: string | null;
   created_at: number;
+  /** By its owner. */
   disabled_at: number | null;
+  /** By the platform, and everywhere: its owner cannot undo it. */
+  paused_at: number | null;
   deleted_at: number | null;
 }
 

@@ -7,6 +7,7 @@ import { sha256 } from '../lib/secrets.ts';
 const folder = new URL('./assets/', import.meta.url);
 
 export const stylesheetPath = versioned('gatehouse.css');
+export const scriptPath = versioned('gatehouse.js');
 export const iconPath = versioned('icon.svg');
 
 export async function mountAssets(host: FastifyInstance): Promise<void> {

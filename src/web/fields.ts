@@ -81,7 +81,12 @@ export function problemText({ field, message }: Problem): Html {
   return html`<p class="problem" id="${field}-problem">${message}</p>`;
 }
 
-/** Times are shown in UTC, and say so. */
+/** Text that someone will want to carry elsewhere. The button shows only where it can work. */
+export function copyable(id: string, content: string): Html {
+  return html`<span class="copyable"><code id="${id}">${content}</code><button type="button" class="quiet" data-copy="${id}" hidden>Copy</button></span>`;
+}
+
+/** In UTC, and it says so; a browser that runs scripts shows its reader's own zone instead. */
 export function time(milliseconds: number): Html {
   const iso = new Date(milliseconds).toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;

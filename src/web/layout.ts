@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Membership } from '../accounts/memberships.ts';
 import type { User } from '../accounts/users.ts';
 import { type Html, html, toText } from '../lib/html.ts';
-import { iconPath, stylesheetPath } from './assets.ts';
+import { iconPath, scriptPath, stylesheetPath } from './assets.ts';
 import { postForm } from './fields.ts';
 
 export interface Page {
@@ -13,6 +13,8 @@ export interface Page {
   width: 'narrow' | 'reading' | 'wide';
   /** Who is at work here; absent on pages that anyone may see. */
   at?: Place;
+  /** Our own script makes a page nicer for whoever works with it; where someone is to decide or has to trust, none runs. */
+  runsScript?: boolean;
 }
 
 export interface Place {
@@ -21,6 +23,8 @@ export interface Place {
   current: Membership | undefined;
   memberships: Membership[];
   path: string;
+  /** What has just been done here, in words. */
+  done?: string | undefined;
 }
 
 /** `formTargets`: a browser holds `form-action` against every redirect that follows a form, not only its own address. */
@@ -32,6 +36,7 @@ export function sendPage(
   const policy = [
     "default-src 'none'",
     "style-src 'self'",
+    ...(runsScript(page) ? ["script-src 'self'", "connect-src 'self'"] : []),
     "img-src 'self'",
     "object-src 'none'",
     "base-uri 'none'",
@@ -49,7 +54,12 @@ export function sendPage(
     .send(toText(renderPage(page)));
 }
 
-function renderPage({ title, platformName, body, width, at }: Page): Html {
+function runsScript({ runsScript, at }: Page): boolean {
+  return runsScript ?? at !== undefined;
+}
+
+function renderPage(page: Page): Html {
+  const { title, platformName, body, width, at } = page;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -59,6 +69,7 @@ function renderPage({ title, platformName, body, width, at }: Page): Html {
 <title>${title} · ${platformName}</title>
 <link rel="stylesheet" href="${stylesheetPath}">
 <link rel="icon" href="${iconPath}" type="image/svg+xml">
+${runsScript(page) && html`<script type="module" src="${scriptPath}"></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
@@ -68,6 +79,7 @@ ${at ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${m
 </div>
 </header>
 <main id="main" class="${width}">
+${at?.done && html`<p class="done" role="status">${at.done}</p>`}
 ${body}
 </main>
 </body>
@@ -79,18 +91,22 @@ const arch = html`<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="t
 function menu(at: Place): Html {
   const links = [
     { path: '/settings/connected-apps', name: 'Connected apps' },
+    { path: '/settings/members', name: 'Members' },
+    ...(at.current?.role === 'owner' ? [{ path: '/settings/audit-log', name: 'Audit log' }] : []),
     { path: '/settings/developer', name: 'Developer' },
-    { path: '/settings/account', name: 'Account' },
-    ...(at.user.isPlatformAdmin ? [{ path: '/platform/developer/apps', name: 'Platform apps' }] : []),
+    ...(at.user.isPlatformAdmin ? [{ path: '/platform', name: 'Platform' }] : []),
   ];
   return html`<nav aria-label="Settings"><ul>
-${links.map(
-  ({ path, name }) =>
-    html`<li><a href="${path}" ${at.path.startsWith(path) && html`aria-current="page"`}>${name}</a></li>`,
-)}
+${links.map(({ path, name }) => html`<li>${link(at, path, name)}</li>`)}
 </ul></nav>
 <div class="who">${businessSwitch(at)}
+${link(at, '/settings/account', at.user.name)}
 ${postForm({ action: '/sign-out', csrf: at.csrf, body: html`<button class="quiet">Sign out</button>` })}</div>`;
+}
+
+function link({ path: here }: Place, path: string, name: string): Html {
+  const isHere = here === path || here.startsWith(`${path}/`) || here.startsWith(`${path}?`);
+  return html`<a href="${path}" ${isHere && html`aria-current="page"`}>${name}</a>`;
 }
 
 /** Which business the user acts for, and a way to act for another. */

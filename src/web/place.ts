@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { findCurrentMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
+import { doneSentence } from './done.ts';
 import type { Place } from './layout.ts';
 import type { WebParts } from './parts.ts';
 import { isReading, requireSession } from './visits.ts';
@@ -16,6 +17,7 @@ export async function findPlace(parts: WebParts, request: FastifyRequest): Promi
     current: await findCurrentMembership(db, session.user),
     memberships: await listMemberships(db, session.user.id),
     // Where a form answers with a page, there is nothing to come back to.
-    path: isReading(request) ? request.url : '/',
+    path: isReading(request) ? request.url.replace(/[?&]done=[^&]*/, '') : '/',
+    done: isReading(request) ? doneSentence(request.query) : undefined,
   };
 }

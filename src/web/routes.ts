@@ -1,11 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { mountConsent } from './consent.ts';
+import { mountInvitation } from './invitation.ts';
 import type { WebParts } from './parts.ts';
-import { mountPlatformApps } from './platform/developer-apps.ts';
+import { mountPasskeySignIn } from './passkey-sign-in.ts';
+import { mountPlatform } from './platform/routes.ts';
 import { mountAccount } from './settings/account.ts';
+import { mountAuditLog } from './settings/audit-log.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
 import { mountCurrentBusiness } from './settings/current-business.ts';
 import { mountDeveloper } from './settings/developer.ts';
+import { mountMembers } from './settings/members.ts';
+import { mountPasskeys } from './settings/passkeys.ts';
 import { mountSignIn } from './sign-in.ts';
 import { mountSignOut } from './sign-out.ts';
 import { recogniseVisitors } from './visits.ts';
@@ -16,13 +21,18 @@ export function mountWeb(host: FastifyInstance, parts: WebParts): void {
   host.get('/', async (_, reply) => reply.redirect('/settings/connected-apps', 303));
   for (const mount of [
     mountSignIn,
+    mountPasskeySignIn,
     mountSignOut,
     mountConsent,
+    mountInvitation,
     mountConnectedApps,
+    mountMembers,
+    mountAuditLog,
     mountDeveloper,
     mountAccount,
+    mountPasskeys,
     mountCurrentBusiness,
-    mountPlatformApps,
+    mountPlatform,
   ]) {
     mount(host, parts);
   }

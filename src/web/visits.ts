@@ -1,6 +1,7 @@
 import '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sessions.ts';
+import type { Actor } from '../audit/acts.ts';
 import { SECOND } from '../lib/clock.ts';
 import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
@@ -56,6 +57,12 @@ export function keepSession(reply: FastifyReply, session: Session): void {
 
 export function dropSession(reply: FastifyReply): void {
   reply.clearCookie(SESSION, COOKIE);
+}
+
+/** Whom to name in the audit log. */
+export function actorOf(request: FastifyRequest): Actor {
+  const { user } = requireSession(request);
+  return { kind: 'user', id: user.id, name: user.name, address: request.ip };
 }
 
 /** What a person will know a session by. */

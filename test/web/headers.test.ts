@@ -17,7 +17,9 @@ function directives(headers: Headers): Record<string, string> {
 }
 
 function assertGuarded(headers: Headers): void {
-  const { 'form-action': target, ...others } = directives(headers);
+  const { 'form-action': target, 'script-src': script, 'connect-src': reach, ...others } = directives(headers);
+  assert.equal(script ?? "'self'", "'self'", 'our own script, or none');
+  assert.equal(reach, script);
   assert.deepEqual(others, {
     'default-src': "'none'",
     'style-src': "'self'",
@@ -59,15 +61,23 @@ const PAGES: [what: string, status: number, path: string][] = [
 ];
 
 for (const [what, status, path] of PAGES) {
-  test(`${what} may run nothing, be framed nowhere and be kept by no cache [C4] [C9]`, async () => {
+  test(`${what} may run no script but ours, be framed nowhere and be kept by no cache [C4] [C9]`, async () => {
     const page = await browser.open(path);
 
     assert.equal(page.status, status);
     assertGuarded(page.headers);
-    assert.doesNotMatch(page.text, /<script|<style| style="| on\w+="|javascript:/);
+    assert.doesNotMatch(page.text, /<script(?! type="module" src="\/assets\/)|<style| style="| on\w+="|javascript:/);
     assert.doesNotMatch(page.text, /(?:src|href)="(?:https?:)?\/\//);
   });
 }
+
+test('where someone is to decide, or has met trouble, no script runs at all [C4]', async () => {
+  for (const path of [world.authorizeUrl(), '/sign-out', '/nowhere', world.authorizeUrl({ client_id: 'x' })]) {
+    const { headers, text } = await browser.open(path);
+    assert.equal(directives(headers)['script-src'], undefined);
+    assert.doesNotMatch(text, /<script/);
+  }
+});
 
 test('a refused form is guarded like any page [C4]', async () => {
   const forged = await browser.post('/settings/account/password', {});

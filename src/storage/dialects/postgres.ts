@@ -37,6 +37,10 @@ export function openPostgres(url: string, haste: Haste): Storage {
       amount: sql`numeric`,
       // Room on each page, so that a refresh updates its row in place and touches no index.
       updatedInPlace: sql`with (fillfactor = 80)`,
+      appendOnly: (table) => [
+        `create function ${table}_append_only() returns trigger language plpgsql as $$ begin raise exception '${table} is append-only'; end $$`,
+        `create trigger ${table}_append_only before update or delete or truncate on ${table} for each statement execute function ${table}_append_only()`,
+      ],
     },
     atomically: (work) => durable.transaction().execute(work),
     async check() {

@@ -39,6 +39,11 @@ export function openSqlite(path: string): Storage {
       time: sql`integer`,
       amount: sql`text`,
       updatedInPlace: sql``,
+      appendOnly: (table) =>
+        ['update', 'delete'].map(
+          (verb) =>
+            `create trigger ${table}_no_${verb} before ${verb} on ${table} begin select raise(abort, '${table} is append-only'); end`,
+        ),
     },
     atomically: (work) => durable.transaction().execute(work),
     async check() {

@@ -7,20 +7,31 @@ import { pauseApp } from '../../oauth/pauses.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
+import { mountActivity } from './activity-routes.ts';
 import { emptyApp, readAppForm } from './app-form.ts';
 import { appListBody, deleteBody, newAppBody, newSecretBody } from './app-pages.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { mountEndpoints } from './endpoint-routes.ts';
 import type { AppSection } from './section.ts';
+import { mountTryIt } from './try-routes.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 
 export function mountAppPages(host: FastifyInstance, parts: WebParts, section: AppSection): void {
   const desk = openDesk(parts, section);
-  for (const mount of [mountLists, mountRegistration, mountSettings, mountSecrets, mountSwitches, mountDeletion]) {
+  for (const mount of [
+    mountLists,
+    mountRegistration,
+    mountSettings,
+    mountSecrets,
+    mountSwitches,
+    mountDeletion,
+    mountEndpoints,
+    mountActivity,
+    mountTryIt,
+  ]) {
     mount(host, desk);
   }
-  mountEndpoints(host, desk);
 }
 
 function mountLists(host: FastifyInstance, { section, show, findOwn, showApp }: Desk): void {

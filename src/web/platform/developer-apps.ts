@@ -4,16 +4,10 @@ import { mountAppPages } from '../apps/routes.ts';
 import type { AppSection } from '../apps/section.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
-import { notFound } from '../refusals.ts';
 
-/** First-party apps. To anyone but a platform admin these pages do not exist, signed in or not, however they are asked. */
+/** First-party apps. */
 export function mountPlatformApps(host: FastifyInstance, parts: WebParts): void {
-  host.register(async (scope) => {
-    scope.addHook('onRequest', async (request) => {
-      if (!request.visit.session?.user.isPlatformAdmin) throw notFound();
-    });
-    mountAppPages(scope, parts, platformSection(parts));
-  });
+  mountAppPages(host, parts, platformSection(parts));
 }
 
 function platformSection(parts: WebParts): AppSection {

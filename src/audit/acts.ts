@@ -1,0 +1,89 @@
+import { newId } from '../lib/ids.ts';
+import type { Database } from '../storage/storage.ts';
+
+/** Who did it: a user, an app by its own credentials, or an operator on the command line. */
+export interface Actor {
+  kind: 'user' | 'app' | 'operator';
+  id: string | null;
+  name: string;
+  /** From where; null on the command line. */
+  address: string | null;
+}
+
+export const OPERATOR: Actor = { kind: 'operator', id: null, name: 'Operator', address: null };
+
+/** What each action is called where people read it. */
+export const ACTIONS = {
+  'app.registered': 'Registered the app',
+  'app.changed': 'Changed the settings of the app',
+  'app.disabled': 'Disabled the app',
+  'app.enabled': 'Enabled the app',
+  'app.deleted': 'Deleted the app',
+  'app.paused': 'Paused the app everywhere',
+  'app.resumed': 'Resumed the app',
+  'secret.added': 'Added a secret to the app',
+  'secret.removed': 'Removed a secret of the app',
+  'endpoint.added': 'Added a webhook endpoint',
+  'endpoint.changed': 'Changed a webhook endpoint',
+  'endpoint.secret_replaced': 'Replaced the signing secret of a webhook endpoint',
+  'endpoint.disabled': 'Switched a webhook endpoint off',
+  'endpoint.enabled': 'Switched a webhook endpoint on',
+  'endpoint.removed': 'Removed a webhook endpoint',
+  'grant.allowed': 'Allowed the app',
+  'grant.disconnected': 'Disconnected the app',
+  'grant.revoked': 'The app ended its own access',
+  'member.invited': 'Invited someone',
+  'member.invitation_withdrawn': 'Withdrew an invitation',
+  'member.joined': 'Joined the business',
+  'member.added': 'Added a member',
+  'member.role_changed': 'Changed the role of a member',
+  'member.removed': 'Removed a member',
+  'session.started': 'Signed in',
+  'session.ended': 'Ended a session',
+  'session.others_ended': 'Signed out everywhere else',
+  'user.added': 'Added the user',
+  'user.renamed': 'Changed their name',
+  'user.password_changed': 'Changed the password',
+  'user.disabled': 'Disabled the user',
+  'user.enabled': 'Enabled the user',
+  'passkey.added': 'Added a passkey',
+  'passkey.removed': 'Removed a passkey',
+  'business.added': 'Added the business',
+} as const;
+
+export type Action = keyof typeof ACTIONS;
+
+/** One thing that someone did. Names are kept as they were: what was renamed or removed since can still be told. */
+export interface NewAct {
+  action: Action;
+  actor: Actor;
+  /** Whose owners may see it; null where it concerns the platform, or one person, alone. */
+  businessId: string | null;
+  subject: { kind: SubjectKind; id: string; name: string };
+  /** More in words, never a secret: a role, an address, an event. */
+  detail?: Record<string, string>;
+}
+
+export type SubjectKind = 'app' | 'endpoint' | 'business' | 'user' | 'session' | 'invitation' | 'passkey';
+
+/** In the same transaction as the act itself, so that neither exists without the other. */
+export async function recordAct(db: Database, act: NewAct, now: number): Promise<void> {
+  const { action, actor, businessId, subject, detail = {} } = act;
+  await db
+    .insertInto('acts')
+    .values({
+      id: newId(now),
+      at: now,
+      action,
+      actor_kind: actor.kind,
+      actor_id: actor.id,
+      actor_name: actor.name,
+      address: actor.address,
+      business_id: businessId,
+      subject_kind: subject.kind,
+      subject_id: subject.id,
+      subject_name: subject.name,
+      detail: JSON.stringify(detail),
+    })
+    .execute();
+}

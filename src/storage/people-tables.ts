@@ -1,0 +1,96 @@
+import type { Role } from './tables.ts';
+
+/** What people see and control: who did what, what apps did, who is invited, and how one signs in without a password. */
+export interface PeopleTables {
+  acts: ActsTable;
+  logged_requests: LoggedRequestsTable;
+  request_counts: RequestCountsTable;
+  scope_uses: ScopeUsesTable;
+  invitations: InvitationsTable;
+  passkeys: PasskeysTable;
+}
+
+/** What was done, by whom, to what. Only ever added to. */
+interface ActsTable {
+  id: string;
+  at: number;
+  action: string;
+  actor_kind: 'user' | 'app' | 'operator';
+  actor_id: string | null;
+  /** As it was called then, like the subject. */
+  actor_name: string;
+  address: string | null;
+  /** Whose owners may see it; null where it concerns the platform alone. */
+  business_id: string | null;
+  subject_kind: string;
+  subject_id: string;
+  subject_name: string;
+  /** A JSON object of texts. */
+  detail: string;
+}
+
+/** The last requests of each app, for its developers to look at. */
+interface LoggedRequestsTable {
+  id: string;
+  app_id: string;
+  at: number;
+  method: string;
+  route: string;
+  /** At the token endpoint. */
+  grant_type: string | null;
+  status: number;
+  reason: string | null;
+  request_id: string;
+  business_id: string | null;
+  /** In milliseconds. */
+  took: number;
+}
+
+interface RequestCountsTable {
+  app_id: string;
+  /** Hours since 1970. */
+  hour: number;
+  requests: number;
+  errors: number;
+  refreshes: number;
+}
+
+/** How often an app has used what one user allowed it in one business, by scope and day. */
+interface ScopeUsesTable {
+  business_id: string;
+  app_id: string;
+  user_id: string;
+  scope: string;
+  /** Days since 1970. */
+  day: number;
+  uses: number;
+  last_at: number;
+}
+
+interface InvitationsTable {
+  id: string;
+  business_id: string;
+  role: Role;
+  /** For whom it is meant, in the words of whoever made it. */
+  note: string;
+  /** The link itself is shown once, and not kept. */
+  token_hash: string;
+  invited_by: string;
+  created_at: number;
+  expires_at: number;
+  accepted_by: string | null;
+  accepted_at: number | null;
+}
+
+interface PasskeysTable {
+  /** As the authenticator calls it, in base64url. */
+  id: string;
+  user_id: string;
+  name: string;
+  public_key: Uint8Array;
+  counter: number;
+  /** A JSON list. */
+  transports: string;
+  created_at: number;
+  last_used_at: number | null;
+}

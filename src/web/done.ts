@@ -1,0 +1,42 @@
+import type { FastifyReply } from 'fastify';
+
+/** What a page says after something was done. Only the name travels in the address, so nobody can put words into it. */
+const SENTENCES = {
+  disconnected: 'Disconnected. Every token of the app has ended.',
+  saved: 'Saved.',
+  app_disabled: 'The app is disabled. None of its tokens work.',
+  app_enabled: 'The app is enabled.',
+  app_deleted: 'The app is deleted.',
+  app_paused: 'The app is paused everywhere.',
+  app_resumed: 'The app is resumed.',
+  secret_removed: 'The secret is removed, and no longer works.',
+  endpoint_removed: 'The endpoint is removed.',
+  endpoint_enabled: 'The endpoint is on.',
+  endpoint_disabled: 'The endpoint is off.',
+  test_sent: 'A test event is on its way.',
+  resent: 'It is on its way once more.',
+  name_changed: 'Your name is changed.',
+  password_changed: 'Your password is changed. Every other session is signed out.',
+  session_ended: 'The session is ended.',
+  sessions_ended: 'You are signed out everywhere else.',
+  passkey_added: 'The passkey is added. You can sign in with it from now on.',
+  passkey_removed: 'The passkey is removed, and no longer signs in.',
+  invitation_withdrawn: 'The invitation is withdrawn. Its link no longer works.',
+  joined: 'Welcome. You are now a member.',
+  role_changed: 'The role is changed.',
+  member_removed: 'The member is removed. What they allowed has stopped working.',
+  user_disabled: 'The user is disabled, and signed out everywhere.',
+  user_enabled: 'The user is enabled.',
+} as const;
+
+export type Done = keyof typeof SENTENCES;
+
+/** To a page that says what was done. */
+export function redirectDone(reply: FastifyReply, path: string, done: Done): FastifyReply {
+  return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${done}`, 303);
+}
+
+export function doneSentence(query: unknown): string | undefined {
+  const name = (query as { done?: unknown } | undefined)?.done;
+  return typeof name === 'string' && Object.hasOwn(SENTENCES, name) ? SENTENCES[name as Done] : undefined;
+}

@@ -1,0 +1,46 @@
+import { type Html, html } from '../lib/html.ts';
+import { isId } from '../lib/ids.ts';
+
+/** Which part of a long list is asked for: what matches a search, and what comes after the page before. */
+export interface Listing {
+  search: string;
+  /** The id of the last row of the page before. */
+  after: string | undefined;
+}
+
+export const PAGE_SIZE = 50;
+const LONGEST_SEARCH = 100;
+
+export function readListing(query: unknown): Listing {
+  const { q, after } = (query ?? {}) as { q?: unknown; after?: unknown };
+  const search = typeof q === 'string' ? q.trim().replaceAll('\0', '').slice(0, LONGEST_SEARCH) : '';
+  return { search, after: typeof after === 'string' && isId(after) ? after : undefined };
+}
+
+/** A page of rows out of one row more than a page, and the id to go on from if there are more. */
+export function cutPage<Item extends { id: string }>(items: Item[]): { shown: Item[]; next: string | undefined } {
+  const shown = items.slice(0, PAGE_SIZE);
+  return { shown, next: items.length > shown.length ? shown.at(-1)?.id : undefined };
+}
+
+export function searchForm({ path, search, label }: { path: string; search: string; label: string }): Html {
+  return html`<form class="search" method="get" action="${path}" role="search">
+<label class="visually-hidden" for="q">${label}</label>
+<input id="q" name="q" type="search" value="${search}" placeholder="${label}" autocomplete="off" maxlength="${String(LONGEST_SEARCH)}">
+<button class="secondary">Search</button>
+${search && html`<a href="${path}">Show all</a>`}
+</form>`;
+}
+
+/** The way on, and the way back to the start. */
+export function pager({ path, search, after }: Listing & { path: string }, next: string | undefined): Html | null {
+  if (!next && !after) return null;
+  const link = (from: string | undefined) => {
+    const query = new URLSearchParams({ ...(search && { q: search }), ...(from && { after: from }) }).toString();
+    return query ? `${path}?${query}` : path;
+  };
+  return html`<nav class="pager" aria-label="Pages">
+${after && html`<a class="button secondary" href="${link(undefined)}">First page</a>`}
+${next && html`<a class="button secondary" href="${link(next)}" rel="next">Next page</a>`}
+</nav>`;
+}

@@ -1,0 +1,21 @@
+import type { FastifyInstance } from 'fastify';
+import type { WebParts } from '../parts.ts';
+import { notFound } from '../refusals.ts';
+import { mountAllApps } from './apps.ts';
+import { mountPlatformAuditLog } from './audit-log.ts';
+import { mountBusinesses } from './businesses.ts';
+import { mountPlatformApps } from './developer-apps.ts';
+import { mountUsers } from './users.ts';
+
+/** To anyone but a platform admin these pages do not exist, signed in or not, however they are asked. */
+export function mountPlatform(host: FastifyInstance, parts: WebParts): void {
+  host.register(async (scope) => {
+    scope.addHook('onRequest', async (request) => {
+      if (!request.visit.session?.user.isPlatformAdmin) throw notFound();
+    });
+    scope.get('/platform', async (_, reply) => reply.redirect('/platform/apps', 303));
+    for (const mount of [mountAllApps, mountPlatformApps, mountBusinesses, mountUsers, mountPlatformAuditLog]) {
+      mount(scope, parts);
+    }
+  });
+}
