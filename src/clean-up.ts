@@ -1,5 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
+import { removeSpentChallenges } from './accounts/challenges.ts';
+import { removeOldInvitations } from './accounts/invitations.ts';
 import { removeExpiredSessions } from './accounts/sessions.ts';
+import { removeOldRequests } from './activity/logged-requests.ts';
+import { removeOldCounts } from './activity/request-counts.ts';
+import { removeOldScopeUses } from './activity/scope-uses.ts';
 import { removeOldEvents } from './events/events.ts';
 import { type Clock, MINUTE, SECOND } from './lib/clock.ts';
 import { removeDeadGrants, warnOfExpiring } from './oauth/grants.ts';
@@ -17,9 +22,14 @@ const REMOVALS = [
   removeDeadGrants,
   removeExpiredRevocations,
   removeExpiredSessions,
+  removeOldInvitations,
+  removeSpentChallenges,
   removeOldEvents,
   removeOldDeliveries,
   removeOldAttempts,
+  removeOldRequests,
+  removeOldCounts,
+  removeOldScopeUses,
   removeExpiredCounters,
 ];
 

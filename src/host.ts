@@ -183,13 +183,15 @@ function refuseUnreadable(
   socket.destroy();
 }
 
+/** To most people these pages do not exist, whatever the method. */
+const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/audit-log)/;
+
 /** A known address asked in the wrong way says which ways it has. */
 function findWrong(request: FastifyRequest, reply: FastifyReply): Error {
   const path = pathOf(request);
   const isApi = isForPrograms(request);
   const methods = [...(request.server.routes.get(path) ?? [])];
-  // To most people the platform's pages do not exist, whatever the method.
-  if (methods.length === 0 || path.startsWith('/platform/')) {
+  if (methods.length === 0 || HIDDEN.test(path)) {
     const description = 'There is nothing at this address.';
     return isApi ? new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description }) : notFound();
   }

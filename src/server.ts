@@ -1,6 +1,8 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance } from 'fastify';
 import { mountAccounting } from './accounting/routes.ts';
+import { type Activity, openActivity } from './activity/activity.ts';
+import { recordRequests } from './activity/routes.ts';
 import { readForms, readJsonAndForms } from './bodies.ts';
 import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
@@ -30,23 +32,28 @@ export interface RunningServer {
   close(patience?: number): Promise<void>;
 }
 
-/** Every part, plugged in by name. */
-export async function startServer(settings: Settings, clock: Clock = systemClock): Promise<RunningServer> {
+/** Every part, plugged in by name. What remembers the requests of apps can be replaced, to measure what it costs. */
+export async function startServer(
+  settings: Settings,
+  clock: Clock = systemClock,
+  remember: typeof openActivity = openActivity,
+): Promise<RunningServer> {
   const api = newHost(settings, settings.baseUrl);
   const web = settings.baseUrl === settings.consentUrl ? api : newHost(settings, settings.consentUrl);
   const storage = await openPrepared(settings.databaseUrl);
-  const parts = assemble(settings, storage, clock);
+  const report = (error: unknown) => api.log.error(error);
+  const activity = remember(storage, clock, report);
+  const parts = { ...assemble(settings, storage, clock), activity };
   api.register(async (scope) => serveApi(scope, parts));
   web.register(async (scope) => serveWeb(scope, parts));
 
-  const report = (error: unknown) => api.log.error(error);
   const stopCleaning = keepClean(storage, clock, report);
   const stopWebhooks = startWebhooks({ ...parts, allowsLoopback: settings.webhooksToLoopback }, report);
   const close = async (patience = 0) => {
     const hosts = [...new Set([api, web])];
     if (patience > 0) await drain(hosts, patience);
     await finish(hosts);
-    await Promise.all([stopCleaning(), stopWebhooks()]);
+    await Promise.all([stopCleaning(), stopWebhooks(), activity.stop()]);
     await storage.close();
   };
   try {
@@ -70,7 +77,7 @@ async function openPrepared(url: string): Promise<Storage> {
   }
 }
 
-type Parts = ReturnType<typeof assemble>;
+type Parts = ReturnType<typeof assemble> & { activity: Activity };
 
 function assemble(settings: Settings, storage: Storage, clock: Clock) {
   const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;
@@ -101,6 +108,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock) {
 /** It never reads a cookie. */
 async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
   readJsonAndForms(host);
+  recordRequests(host, parts.activity);
   await describeRoutes(host, parts);
   mountOAuth(host, parts);
   mountEvents(host, parts);

@@ -1,5 +1,6 @@
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
+import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
@@ -23,6 +24,25 @@ export async function findBusiness(db: Database, id: string): Promise<Business |
 
 export async function listBusinesses(db: Database): Promise<Business[]> {
   return (await db.selectFrom('businesses').selectAll().orderBy('name').execute()).map(fromRow);
+}
+
+/** By name or id, each with how many members it has. */
+export async function searchBusinesses(db: Database, { search, after, limit }: Sought) {
+  let query = db
+    .selectFrom('businesses')
+    .selectAll()
+    .select(({ selectFrom }) =>
+      selectFrom('memberships')
+        .select(({ fn }) => fn.countAll().as('count'))
+        .whereRef('memberships.business_id', '=', 'businesses.id')
+        .as('members'),
+    )
+    .orderBy('id', 'desc')
+    .limit(limit);
+  if (after) query = query.where('id', '<', after);
+  if (isId(search)) query = query.where('id', '=', search);
+  else if (search) query = query.where(contains(['name'], search));
+  return (await query.execute()).map(({ members, ...row }) => ({ ...fromRow(row), members: Number(members) }));
 }
 
 function fromRow(row: Row<'businesses'>): Business {

@@ -1,4 +1,6 @@
 import { FormError } from '../lib/errors.ts';
+import { isId } from '../lib/ids.ts';
+import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Role } from '../storage/tables.ts';
 
@@ -11,6 +13,16 @@ export interface Membership {
   businessName: string;
   role: Role;
   since: number;
+}
+
+/** A user in a business, as the others there see them. */
+export interface Member {
+  id: string;
+  name: string;
+  email: string;
+  role: Role;
+  since: number;
+  disabledAt: number | null;
 }
 
 export const ROLES: readonly Role[] = ['owner', 'admin', 'member'];
@@ -78,6 +90,53 @@ export async function findCurrentMembership(
   return memberships.find(({ businessId }) => businessId === user.currentBusinessId) ?? memberships[0];
 }
 
+/** By name or email. */
+export async function listMembers(
+  db: Database,
+  businessId: string,
+  { search, after, limit }: Sought,
+): Promise<Member[]> {
+  let query = selectMembers(db).where('memberships.business_id', '=', businessId);
+  if (search) query = query.where(contains(['users.name', 'users.email'], search));
+  if (after) query = query.where('memberships.user_id', '<', after);
+  return query.orderBy('memberships.user_id', 'desc').limit(limit).execute();
+}
+
+export async function findMember(db: Database, businessId: string, userId: string): Promise<Member | undefined> {
+  if (!isId(userId)) return undefined;
+  return selectMembers(db)
+    .where('memberships.business_id', '=', businessId)
+    .where('memberships.user_id', '=', userId)
+    .executeTakeFirst();
+}
+
+/**
+ * The owners of a business and one member of it, in a transaction: until it ends, nobody else can change what these may
+ * do. Always in the same order, so that two who do this at once wait for each other and not for ever.
+ */
+export async function holdMembers(db: Database, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) {
+  return selectMembers(db)
+    .where('memberships.business_id', '=', businessId)
+    .where(({ eb, or }) => or([eb('memberships.role', '=', 'owner'), eb('memberships.user_id', '=', userId)]))
+    .orderBy('memberships.user_id')
+    .forUpdate('memberships')
+    .execute();
+}
+
+function selectMembers(db: Database) {
+  return db
+    .selectFrom('memberships')
+    .innerJoin('users', 'users.id', 'memberships.user_id')
+    .select([
+      'users.id as id',
+      'users.name as name',
+      'users.email as email',
+      'memberships.role as role',
+      'memberships.created_at as since',
+      'users.disabled_at as disabledAt',
+    ]);
+}
+
 function selectMemberships(db: Database) {
   return db
     .selectFrom('memberships')
@@ -91,7 +150,7 @@ function selectMemberships(db: Database) {
     ]);
 }
 
-function readRole(role: string): Role {
+export function readRole(role: string): Role {
   const known = ROLES.find((name) => name === role);
   if (!known) throw new FormError('role', `A role is one of ${ROLES.join(', ')}.`);
   return known;

@@ -60,33 +60,64 @@ export async function resumeSession(db: Database, id: string, now: number): Prom
   return { id, user, signedInAt: row.signed_in_at };
 }
 
-export async function listSessions(db: Database, userId: string, now: number): Promise<SessionSummary[]> {
+/** Those seen last come first, and only so many. */
+export async function listSessions(
+  db: Database,
+  { userId, limit }: { userId: string; limit: number },
+  now: number,
+): Promise<SessionSummary[]> {
   const rows = await db
     .selectFrom('sessions')
     .selectAll()
     .where('user_id', '=', userId)
     .where('expires_at', '>', now)
     .orderBy('last_seen_at', 'desc')
+    .orderBy('id_hash')
+    .limit(limit)
     .execute();
-  return rows.map((row) => ({
-    idHash: row.id_hash,
-    browser: row.browser,
-    address: row.address,
-    signedInAt: row.signed_in_at,
-    lastSeenAt: row.last_seen_at,
-  }));
+  return rows.map(summaryOf);
 }
 
-export async function endSession(db: Database, id: string): Promise<void> {
-  await db.deleteFrom('sessions').where('id_hash', '=', hashSecret(id)).execute();
+/** False if it has ended already. */
+export async function countSessions(db: Database, userId: string, now: number): Promise<number> {
+  const { sessions } = await db
+    .selectFrom('sessions')
+    .select(({ fn }) => fn.countAll().as('sessions'))
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow();
+  return Number(sessions);
 }
 
-export async function endOtherSessions(db: Database, session: Session): Promise<void> {
-  await db
+export async function endSession(db: Database, id: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('sessions')
+    .where('id_hash', '=', hashSecret(id))
+    .executeTakeFirstOrThrow();
+  return numDeletedRows > 0n;
+}
+
+/** Another session of the same user: what was ended, or undefined if there is none such. */
+export async function endOtherSession(
+  db: Database,
+  session: Session,
+  idHash: string,
+): Promise<SessionSummary | undefined> {
+  const row = await deleteOthers(db, session).where('id_hash', '=', idHash).returningAll().executeTakeFirst();
+  return row && summaryOf(row);
+}
+
+/** Says how many there were. */
+export async function endOtherSessions(db: Database, session: Session): Promise<number> {
+  const { numDeletedRows } = await deleteOthers(db, session).executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
+function deleteOthers(db: Database, session: Session) {
+  return db
     .deleteFrom('sessions')
     .where('user_id', '=', session.user.id)
-    .where('id_hash', '!=', hashSecret(session.id))
-    .execute();
+    .where('id_hash', '!=', hashSecret(session.id));
 }
 
 export async function endAllSessions(db: Database, userId: string): Promise<void> {
@@ -106,6 +137,16 @@ export async function removeExpiredSessions(db: Database, limit: number, now: nu
     .where('expires_at', '<=', now)
     .executeTakeFirst();
   return Number(result.numDeletedRows);
+}
+
+function summaryOf(row: Row<'sessions'>): SessionSummary {
+  return {
+    idHash: row.id_hash,
+    browser: row.browser,
+    address: row.address,
+    signedInAt: row.signed_in_at,
+    lastSeenAt: row.last_seen_at,
+  };
 }
 
 async function seeSession(db: Database, row: Row<'sessions'>, now: number): Promise<void> {

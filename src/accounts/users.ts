@@ -2,6 +2,7 @@ import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { hashPassword, isCommonPassword, isPassword } from '../lib/passwords.ts';
+import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
@@ -12,6 +13,7 @@ export interface User {
   isPlatformAdmin: boolean;
   currentBusinessId: string | null;
   createdAt: number;
+  lastSignedInAt: number | null;
   disabledAt: number | null;
 }
 
@@ -23,12 +25,22 @@ export interface NewUser {
 }
 
 export async function addUser(db: Database, user: NewUser, now: number): Promise<User> {
+  const added = await insertUser(db, await prepareUser(user, now));
+  if (!added) {
+    throw new FormError('email', `There is a user with the email ${normalEmail(user.email)} already.`);
+  }
+  return added;
+}
+
+/** Slow on purpose, since it hashes the password, and so not for inside a transaction. */
+export async function prepareUser(user: NewUser, now: number): Promise<Row<'users'>> {
   const email = readEmail(user.email);
+  const name = readName('name', user.name);
   await refuseWeakPassword(user.password, email);
-  const row = {
+  return {
     id: newId(now),
     email,
-    name: readName('name', user.name),
+    name,
     password_hash: await hashPassword(user.password),
     platform_admin: user.isPlatformAdmin ? 1 : 0,
     current_business_id: null,
@@ -36,13 +48,16 @@ export async function addUser(db: Database, user: NewUser, now: number): Promise
     created_at: now,
     disabled_at: null,
   };
+}
+
+/** Undefined if someone has this email already. */
+export async function insertUser(db: Database, row: Row<'users'>): Promise<User | undefined> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('users')
     .values(row)
     .onConflict((conflict) => conflict.column('email').doNothing())
     .executeTakeFirstOrThrow();
-  if (!numInsertedOrUpdatedRows) throw new FormError('email', `There is a user with the email ${email} already.`);
-  return fromRow(row);
+  return numInsertedOrUpdatedRows ? fromRow(row) : undefined;
 }
 
 export async function findUser(db: Database, id: string): Promise<User | undefined> {
@@ -58,6 +73,15 @@ export async function findUserByEmail(db: Database, email: string): Promise<User
 
 export async function listUsers(db: Database): Promise<User[]> {
   return (await db.selectFrom('users').selectAll().orderBy('email').execute()).map(fromRow);
+}
+
+/** By name, email or id. */
+export async function searchUsers(db: Database, { search, after, limit }: Sought): Promise<User[]> {
+  let query = db.selectFrom('users').selectAll().orderBy('id', 'desc').limit(limit);
+  if (after) query = query.where('id', '<', after);
+  if (isId(search)) query = query.where('id', '=', search);
+  else if (search) query = query.where(contains(['name', 'email'], search));
+  return (await query.execute()).map(fromRow);
 }
 
 /** Someone who knew the password, and the hash it was checked against. */
@@ -96,6 +120,20 @@ export async function markSignedIn(
   return numUpdatedRows === 1n;
 }
 
+/** For someone who has proven in another way than by the password who they are. */
+export async function vouchForUser(db: Database, userId: string): Promise<Authenticated | undefined> {
+  const row = await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst();
+  return row && { user: fromRow(row), proof: row.password_hash };
+}
+
+/** False if this is the user's name already. */
+export async function renameUser(db: Database, userId: string, text: string): Promise<boolean> {
+  const name = readName('name', text);
+  const named = db.updateTable('users').set({ name }).where('id', '=', userId).where('name', '!=', name);
+  const { numUpdatedRows } = await named.executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}
+
 /** Slow on purpose, and so not for inside a transaction. */
 export async function hashNewPassword(user: User, password: string): Promise<string> {
   await refuseWeakPassword(password, user.email);
@@ -106,17 +144,42 @@ export async function setPasswordHash(db: Database, userId: string, hash: string
   await db.updateTable('users').set({ password_hash: hash }).where('id', '=', userId).execute();
 }
 
+/** False if the password that was asked for has been changed, or the user disabled, in the meantime. */
+export async function replacePasswordHash(
+  db: Database,
+  { userId, proof, hash }: { userId: string; proof: string; hash: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('users')
+    .set({ password_hash: hash })
+    .where('id', '=', userId)
+    .where('password_hash', '=', proof)
+    .where('disabled_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}
+
 export async function setCurrentBusiness(db: Database, userId: string, businessId: string): Promise<void> {
   await db.updateTable('users').set({ current_business_id: businessId }).where('id', '=', userId).execute();
 }
 
-/** A disabled user's sessions and tokens stop at their very next use. What the user had allowed is kept. */
-export async function disableUser(db: Database, userId: string, now: number): Promise<void> {
-  await db.updateTable('users').set({ disabled_at: now }).where('id', '=', userId).execute();
+/** A disabled user's sessions and tokens stop at their very next use. What the user had allowed is kept. False if it was so already. */
+export async function disableUser(db: Database, userId: string, now: number): Promise<boolean> {
+  const enabled = db.updateTable('users').set({ disabled_at: now }).where('id', '=', userId);
+  const { numUpdatedRows } = await enabled.where('disabled_at', 'is', null).executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
 }
 
-export async function enableUser(db: Database, userId: string): Promise<void> {
-  await db.updateTable('users').set({ disabled_at: null }).where('id', '=', userId).execute();
+export async function enableUser(db: Database, userId: string): Promise<boolean> {
+  const disabled = db.updateTable('users').set({ disabled_at: null }).where('id', '=', userId);
+  const { numUpdatedRows } = await disabled.where('disabled_at', 'is not', null).executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}
+
+/** The ids of those who can sign in as platform admins. Until the transaction ends, nobody else can disable one. */
+export async function holdPlatformAdmins(db: Database): Promise<string[]> {
+  const admins = db.selectFrom('users').select('id').where('platform_admin', '=', 1).where('disabled_at', 'is', null);
+  return (await admins.orderBy('id').forUpdate().execute()).map(({ id }) => id);
 }
 
 async function findRowByEmail(db: Database, email: string) {
@@ -156,6 +219,7 @@ function fromRow(row: Row<'users'>): User {
     isPlatformAdmin: row.platform_admin === 1,
     currentBusinessId: row.current_business_id,
     createdAt: row.created_at,
+    lastSignedInAt: row.last_signed_in_at,
     disabledAt: row.disabled_at,
   };
 }

@@ -1,6 +1,7 @@
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
+import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { addSecret } from './app-secrets.ts';
@@ -78,18 +79,45 @@ export async function holdApp(db: Database, appId: string): Promise<void> {
     .execute();
 }
 
-/** Reversible: while it is disabled no token of the app works, and nobody can connect it. */
-export async function disableApp(db: Database, appId: string, now: number): Promise<void> {
-  await db.updateTable('apps').set({ disabled_at: now }).where('id', '=', appId).execute();
+/** Reversible: while it is disabled no token of the app works, and nobody can connect it. False if it was so already. */
+export async function disableApp(db: Database, appId: string, now: number): Promise<boolean> {
+  return switchApp(db, appId, 'disabled_at', now);
 }
 
-export async function enableApp(db: Database, appId: string): Promise<void> {
-  await db.updateTable('apps').set({ disabled_at: null }).where('id', '=', appId).execute();
+export async function enableApp(db: Database, appId: string): Promise<boolean> {
+  return switchApp(db, appId, 'disabled_at', null);
 }
 
-/** The row stays, so that what the app was allowed to do can still say why it ended. */
-export async function deleteApp(db: Database, appId: string, now: number): Promise<void> {
-  await db.updateTable('apps').set({ deleted_at: now }).where('id', '=', appId).execute();
+/** The same by the platform, whatever the app's owner does with their own switch. */
+export async function pauseApp(db: Database, appId: string, now: number): Promise<boolean> {
+  return switchApp(db, appId, 'paused_at', now);
+}
+
+export async function resumeApp(db: Database, appId: string): Promise<boolean> {
+  return switchApp(db, appId, 'paused_at', null);
+}
+
+/** True for exactly one caller: the row itself decides who was first. */
+async function switchApp(db: Database, appId: string, since: 'disabled_at' | 'paused_at', value: number | null) {
+  const { numUpdatedRows } = await db
+    .updateTable('apps')
+    .set({ [since]: value })
+    .where('id', '=', appId)
+    .where('deleted_at', 'is', null)
+    .where(since, value === null ? 'is not' : 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}
+
+/** The row stays, so that what the app was allowed to do can still say why it ended. False if it was deleted already. */
+export async function deleteApp(db: Database, appId: string, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('apps')
+    .set({ deleted_at: now })
+    .where('id', '=', appId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
 }
 
 export async function findApp(db: Database, id: string): Promise<App | undefined> {
@@ -109,6 +137,36 @@ export async function listBusinessApps(db: Database, businessId: string): Promis
 
 export async function listPlatformApps(db: Database): Promise<App[]> {
   return (await selectApps(db).where('owner_scope', '=', 'platform').orderBy('name').execute()).map(fromRow);
+}
+
+/** With whose it is: null for the platform's own. */
+export interface OwnedApp extends App {
+  ownerName: string | null;
+}
+
+/** By name, client_id, or the name or id of the owner, whoever that is. */
+export async function searchApps(db: Database, { search, after, limit }: Sought): Promise<OwnedApp[]> {
+  let query = selectOwnedApps(db).orderBy('apps.id', 'desc').limit(limit);
+  if (after) query = query.where('apps.id', '<', after);
+  if (isId(search)) {
+    query = query.where(({ eb, or }) => or([eb('apps.id', '=', search), eb('apps.owner_business_id', '=', search)]));
+  } else if (search) query = query.where(contains(['apps.name', 'businesses.name'], search));
+  return (await query.execute()).map(fromOwnedRow);
+}
+
+export async function findOwnedApp(db: Database, id: string): Promise<OwnedApp | undefined> {
+  if (!isId(id)) return undefined;
+  const row = await selectOwnedApps(db).where('apps.id', '=', id).executeTakeFirst();
+  return row && fromOwnedRow(row);
+}
+
+function selectOwnedApps(db: Database) {
+  return db
+    .selectFrom('apps')
+    .leftJoin('businesses', 'businesses.id', 'apps.owner_business_id')
+    .selectAll('apps')
+    .select('businesses.name as owner_name')
+    .where('apps.deleted_at', 'is', null);
 }
 
 function selectApps(db: Database) {
@@ -145,4 +203,8 @@ function fromRow(row: Row<'apps'>): App {
     disabledAt: row.disabled_at,
     pausedAt: row.paused_at,
   };
+}
+
+function fromOwnedRow({ owner_name, ...row }: Row<'apps'> & { owner_name: string | null }): OwnedApp {
+  return { ...fromRow(row), ownerName: owner_name };
 }

@@ -1,9 +1,9 @@
 import { newId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
 
-/** Who did it: a user, an app by its own credentials, or an operator on the command line. */
+/** Who did it: a user, a user in the name of the platform, an app by itself, or an operator on the command line. */
 export interface Actor {
-  kind: 'user' | 'app' | 'operator';
+  kind: 'user' | 'platform' | 'app' | 'operator';
   id: string | null;
   name: string;
   /** From where; null on the command line. */
@@ -52,6 +52,21 @@ export const ACTIONS = {
 } as const;
 
 export type Action = keyof typeof ACTIONS;
+
+/** What an action is done to: the first word of its name. */
+export const GROUPS = {
+  app: 'Apps',
+  secret: 'Secrets',
+  endpoint: 'Webhooks',
+  grant: 'Connected apps',
+  member: 'Members',
+  business: 'Businesses',
+  user: 'Users',
+  session: 'Sessions',
+  passkey: 'Passkeys',
+} as const;
+
+export type Group = keyof typeof GROUPS;
 
 /** One thing that someone did. Names are kept as they were: what was renamed or removed since can still be told. */
 export interface NewAct {

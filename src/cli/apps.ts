@@ -1,7 +1,9 @@
 import { findBusiness } from '../accounts/businesses.ts';
+import { type AppAct, recordAppAct } from '../apps/app-acts.ts';
 import { addSecret, listSecrets, removeSecret } from '../apps/app-secrets.ts';
 import {
   type App,
+  type AppSettings,
   changeApp,
   deleteApp,
   enableApp,
@@ -9,11 +11,12 @@ import {
   listBusinessApps,
   listPlatformApps,
   registerApp,
+  resumeApp,
 } from '../apps/apps.ts';
+import { OPERATOR } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { isId } from '../lib/ids.ts';
-import { pauseApp } from '../oauth/pauses.ts';
+import { disableAppAndTell, pauseAppAndTell } from '../oauth/pauses.ts';
 import { readScopes, SCOPES, scopeNames } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
@@ -36,7 +39,9 @@ export const appCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, (storage) =>
         storage.atomically(async (db) => {
-          const registered = required(await registerApp(db, await readApp(db, options), systemClock()), 'name', 'app');
+          const now = systemClock();
+          const registered = required(await registerApp(db, await readApp(db, options), now), 'name', 'app');
+          await record(db, 'app.registered', { app: registered.app }, now);
           return { ...describe(registered.app), client_secret: registered.secret };
         }),
       ),
@@ -53,20 +58,17 @@ export const appCommands: Command[] = [
       pkce: { value: 'yes|no', help: 'Whether requests without PKCE are refused' },
     },
     run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
-        const app = required(await findApp(durable, options.text('app')), 'app', 'app');
-        if (app.ownerBusinessId === null && options.text('open')) {
-          throw new UsageError('--open is for apps of a business: a platform app acts in any business anyway.');
-        }
-        await changeApp(durable, app.id, {
-          name: options.text('name') || app.name,
-          redirectUris: options.list('redirect-uri').length > 0 ? options.list('redirect-uri') : app.redirectUris,
-          allowedScopes: options.list('scope').length > 0 ? readScopeOptions(options) : app.allowedScopes,
-          openToAnyBusiness: readYesNo(options, 'open', app.openToAnyBusiness),
-          requiresPkce: readYesNo(options, 'pkce', app.requiresPkce),
-        });
-        return describe(required(await findApp(durable, app.id), 'app', 'app'));
-      }),
+      withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const before = required(await findApp(db, options.text('app')), 'app', 'app');
+          await changeApp(db, before.id, readChange(options, before));
+          const app = required(await findApp(db, before.id), 'app', 'app');
+          const changed = ['name', 'redirect-uri', 'scope', 'open', 'pkce'].filter((name) => options.text(name));
+          const detail = { changed: changed.join(', ') };
+          if (changed.length > 0) await record(db, 'app.changed', { app, detail }, systemClock());
+          return describe(app);
+        }),
+      ),
   },
   {
     name: 'app list',
@@ -80,14 +82,26 @@ export const appCommands: Command[] = [
         return { apps: apps.map(describe) };
       }),
   },
-  onApp('app disable', 'Stop an app at once, until it is enabled again', (db, app) => pauseApp(db, app, systemClock())),
-  onApp('app enable', 'Let a disabled app go on', (db, app) => enableApp(db, app.id)),
-  onApp('app delete', 'Delete an app and end all its tokens, for good', (db, app) =>
-    deleteApp(db, app.id, systemClock()),
-  ),
-  onApp('app add-secret', 'Add a second secret; prints it, this once', async (db, app) => ({
-    client_secret: await addSecret(db, app.id, systemClock()),
-  })),
+  onApp('app disable', 'Stop an app at once, until it is enabled again', async (db, app, now) => {
+    if (await disableAppAndTell(db, app, now)) await record(db, 'app.disabled', { app }, now);
+  }),
+  onApp('app enable', 'Let a disabled app go on', async (db, app, now) => {
+    if (await enableApp(db, app.id)) await record(db, 'app.enabled', { app }, now);
+  }),
+  onApp('app pause', 'Stop an app everywhere, whatever its owner does, until it is resumed', async (db, app, now) => {
+    if (await pauseAppAndTell(db, app, now)) await record(db, 'app.paused', { app }, now);
+  }),
+  onApp('app resume', 'Let a paused app go on', async (db, app, now) => {
+    if (await resumeApp(db, app.id)) await record(db, 'app.resumed', { app }, now);
+  }),
+  onApp('app delete', 'Delete an app and end all its tokens, for good', async (db, app, now) => {
+    if (await deleteApp(db, app.id, now)) await record(db, 'app.deleted', { app }, now);
+  }),
+  onApp('app add-secret', 'Add a second secret; prints it, this once', async (db, app, now) => {
+    const secret = await addSecret(db, app.id, now);
+    await record(db, 'secret.added', { app, detail: { secret: `gcs_…${secret.slice(-4)}` } }, now);
+    return { client_secret: secret };
+  }),
   onApp('app list-secrets', 'List an app’s secrets by their ids and last characters', async (db, app) => ({
     secrets: await listSecrets(db, app.id),
   })),
@@ -96,18 +110,22 @@ export const appCommands: Command[] = [
     summary: 'Remove one of an app’s two secrets',
     options: { app: APP, secret: { value: 'ID', help: 'The secret’s id, from app list-secrets', required: true } },
     run: (options, env) =>
-      withStorage(env, async ({ durable, atomically }) => {
-        const app = required(await findApp(durable, options.text('app')), 'app', 'app');
-        const secret = options.text('secret');
-        const removed = isId(secret) && (await atomically((db) => removeSecret(db, app.id, secret, systemClock())));
-        required(removed || undefined, 'secret', 'secret of this app');
-        return { ...describe(app), secrets: await listSecrets(durable, app.id) };
-      }),
+      withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const now = systemClock();
+          const app = required(await findApp(db, options.text('app')), 'app', 'app');
+          const named = (await listSecrets(db, app.id)).find(({ id }) => id === options.text('secret'));
+          const secret = required(named, 'secret', 'secret of this app');
+          required((await removeSecret(db, app.id, secret.id, now)) || undefined, 'secret', 'secret of this app');
+          await record(db, 'secret.removed', { app, detail: { secret: `gcs_…${secret.hint}` } }, now);
+          return { ...describe(app), secrets: await listSecrets(db, app.id) };
+        }),
+      ),
   },
 ];
 
 /** A command that names one app, does one thing to it, and prints it as it is afterwards. */
-function onApp(name: string, summary: string, act: (db: Database, app: App) => Promise<unknown>): Command {
+function onApp(name: string, summary: string, act: (db: Database, app: App, now: number) => Promise<unknown>): Command {
   return {
     name,
     summary,
@@ -116,10 +134,32 @@ function onApp(name: string, summary: string, act: (db: Database, app: App) => P
       withStorage(env, ({ atomically }) =>
         atomically(async (db) => {
           const app = required(await findApp(db, options.text('app')), 'app', 'app');
-          const result = await act(db, app);
+          const result = await act(db, app, systemClock());
           return { ...describe((await findApp(db, app.id)) ?? app), ...(result as object | undefined) };
         }),
       ),
+  };
+}
+
+async function record(
+  db: Database,
+  action: AppAct['action'],
+  on: Pick<AppAct, 'app' | 'detail'>,
+  now: number,
+): Promise<void> {
+  await recordAppAct(db, { action, actor: OPERATOR, ...on }, now);
+}
+
+function readChange(options: Options, app: App): AppSettings {
+  if (app.ownerBusinessId === null && options.text('open')) {
+    throw new UsageError('--open is for apps of a business: a platform app acts in any business anyway.');
+  }
+  return {
+    name: options.text('name') || app.name,
+    redirectUris: options.list('redirect-uri').length > 0 ? options.list('redirect-uri') : app.redirectUris,
+    allowedScopes: options.list('scope').length > 0 ? readScopeOptions(options) : app.allowedScopes,
+    openToAnyBusiness: readYesNo(options, 'open', app.openToAnyBusiness),
+    requiresPkce: readYesNo(options, 'pkce', app.requiresPkce),
   };
 }
 

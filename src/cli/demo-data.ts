@@ -7,6 +7,7 @@ import { findApp, registerApp } from '../apps/apps.ts';
 import { DAY } from '../lib/clock.ts';
 import { readScopes } from '../oauth/scopes.ts';
 import type { Database, Storage } from '../storage/storage.ts';
+import { addDemoConnections } from './demo-connections.ts';
 
 /** The two demo apps know their own secrets, as any app does: in a file that only they read. */
 export interface DemoCredentials {
@@ -52,6 +53,12 @@ async function addDemoData(db: Database, now: number): Promise<string> {
   await addMember(db, { userId: member.id, businessId: harbour.id, role: 'member' }, now);
   await addMember(db, { userId: member.id, businessId: northgate.id, role: 'member' }, now);
   await addMember(db, { userId: admin.id, businessId: northgate.id, role: 'owner' }, now);
+  const connected = [
+    { user: owner, businessId: harbour.id },
+    { user: member, businessId: harbour.id },
+    { user: admin, businessId: northgate.id },
+  ];
+  await addDemoConnections(db, { ownerBusinessId: northgate.id, connected }, now);
   await addDemoInvoices(db, harbour, { prefix: 'HC', count: 36, currency: 'GBP' }, now);
   await addDemoInvoices(db, northgate, { prefix: 'NS', count: 18, currency: 'EUR' }, now);
   return northgate.id;

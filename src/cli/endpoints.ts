@@ -1,4 +1,5 @@
 import { type App, findApp } from '../apps/apps.ts';
+import { OPERATOR } from '../audit/acts.ts';
 import { readSettings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
@@ -6,6 +7,7 @@ import { isId } from '../lib/ids.ts';
 import { type Keyring, openKeyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 import { type LoggedDelivery, listDeliveries, resend, sendTest } from '../webhooks/deliveries.ts';
+import { type EndpointAct, eventsDetail, recordEndpointAct } from '../webhooks/endpoint-acts.ts';
 import { CHOICES } from '../webhooks/endpoint-fields.ts';
 import {
   addEndpoint,
@@ -24,8 +26,6 @@ const APP = { value: 'ID', help: 'The app’s client_id', required: true };
 const ENDPOINT = { value: 'ID', help: 'The endpoint’s id, from endpoint list', required: true };
 const LOGGED = 25;
 
-/** A test is sent to whoever asks for one, so there is nothing to choose about it. */
-
 export const endpointCommands: Command[] = [
   {
     name: 'endpoint add',
@@ -37,12 +37,15 @@ export const endpointCommands: Command[] = [
     },
     run: (options, env) => {
       const keys = openServerKeys(env);
-      return withStorage(env, async ({ durable, atomically }) => {
-        const { id: appId } = await findNamedApp(durable, options);
-        const addition = { appId, url: options.text('url'), eventTypes: readEvents(options, CHOICES) };
-        const { endpoint, secret } = await atomically((db) => addEndpoint(db, keys, addition, systemClock()));
-        return { ...endpoint, secret };
-      });
+      return withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const app = await findNamedApp(db, options);
+          const addition = { appId: app.id, url: options.text('url'), eventTypes: readEvents(options, CHOICES) };
+          const { endpoint, secret } = await addEndpoint(db, keys, addition, systemClock());
+          await record(db, 'endpoint.added', { app, endpoint, detail: eventsDetail(endpoint) });
+          return { ...endpoint, secret };
+        }),
+      );
     },
   },
   {
@@ -61,57 +64,64 @@ export const endpointCommands: Command[] = [
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost' },
       event: { value: 'TYPE', help: 'An event to hear of; replaces all', many: true },
     },
-    act: (db, { appId, id, url, eventTypes }, { options }) =>
-      changeEndpoint(
-        db,
-        { appId, id },
-        { url: options.text('url') || url, eventTypes: readEvents(options, eventTypes) },
-      ),
+    act: async (db, { app, endpoint }, { options }) => {
+      const { appId, id, url, eventTypes } = endpoint;
+      const settings = { url: options.text('url') || url, eventTypes: readEvents(options, eventTypes) };
+      const changed = await changeEndpoint(db, { appId, id }, settings);
+      if (changed) await record(db, 'endpoint.changed', { app, endpoint: changed, detail: eventsDetail(changed) });
+    },
   }),
   onEndpoint({
     name: 'endpoint disable',
     summary: 'Switch an endpoint off; events wait until it is enabled again',
-    act: (db, { id }) => disableEndpoint(db, id, 'by_owner', systemClock()),
+    act: async (db, on) => {
+      const isChange = await disableEndpoint(db, on.endpoint.id, 'by_owner', systemClock());
+      if (isChange) await record(db, 'endpoint.disabled', on);
+    },
   }),
   onEndpoint({
     name: 'endpoint enable',
     summary: 'Switch an endpoint on; what has waited is sent',
-    act: (db, { id }) => enableEndpoint(db, id, systemClock()),
+    act: async (db, on) => {
+      if (await enableEndpoint(db, on.endpoint.id, systemClock())) await record(db, 'endpoint.enabled', on);
+    },
   }),
   onEndpoint({
     name: 'endpoint remove',
     summary: 'Remove an endpoint, for good',
-    act: async (db, { appId, id }) => {
-      await removeEndpoint(db, appId, id);
+    act: async (db, on) => {
+      if (await removeEndpoint(db, on.app.id, on.endpoint.id)) await record(db, 'endpoint.removed', on);
       return { removed: true };
     },
   }),
   onEndpoint({
     name: 'endpoint replace-secret',
     summary: 'Make a new signing secret; prints it, this once. The old one signs beside it for a day',
-    act: async (db, endpoint, { env }) => ({
-      secret: await replaceSecret(db, openServerKeys(env), endpoint, systemClock()),
-    }),
+    act: async (db, on, { env }) => {
+      const secret = await replaceSecret(db, openServerKeys(env), on.endpoint, systemClock());
+      await record(db, 'endpoint.secret_replaced', on);
+      return { secret };
+    },
   }),
   onEndpoint({
     name: 'endpoint test',
     summary: 'Send a test event; endpoint log tells how it fared',
-    act: async (db, endpoint) => ({ eventId: await sendTest(db, endpoint, systemClock()) }),
+    act: async (db, { endpoint }) => ({ eventId: await sendTest(db, endpoint, systemClock()) }),
   }),
   onEndpoint({
     name: 'endpoint log',
     summary: `List the newest ${LOGGED} deliveries, with what became of each attempt`,
-    act: async (db, { id }) => ({
-      deliveries: (await listDeliveries(db, { endpointId: id, limit: LOGGED })).map(describe),
+    act: async (db, { endpoint }) => ({
+      deliveries: (await listDeliveries(db, { endpointId: endpoint.id, limit: LOGGED })).map(describe),
     }),
   }),
   onEndpoint({
     name: 'endpoint resend',
     summary: 'Send a delivery once more, whatever became of it',
     more: { delivery: { value: 'ID', help: 'The delivery’s id, from endpoint log', required: true } },
-    act: async (db, { id }, { options }) => {
+    act: async (db, { endpoint }, { options }) => {
       const delivery = options.text('delivery');
-      const found = isId(delivery) && (await resend(db, id, delivery, systemClock()));
+      const found = isId(delivery) && (await resend(db, endpoint.id, delivery, systemClock()));
       required(found || undefined, 'delivery', 'delivery to this endpoint');
     },
   }),
@@ -121,7 +131,12 @@ interface OnEndpoint {
   name: string;
   summary: string;
   more?: Record<string, Option>;
-  act(db: Database, endpoint: Endpoint, call: { options: Options; env: NodeJS.ProcessEnv }): Promise<unknown>;
+  act(db: Database, on: Named, call: { options: Options; env: NodeJS.ProcessEnv }): Promise<unknown>;
+}
+
+interface Named {
+  app: App;
+  endpoint: Endpoint;
 }
 
 /** A command that names one endpoint, does one thing to it, and prints it as it is afterwards. */
@@ -131,15 +146,21 @@ function onEndpoint({ name, summary, more = {}, act }: OnEndpoint): Command {
     summary,
     options: { app: APP, endpoint: ENDPOINT, ...more },
     run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
-        const app = await findNamedApp(durable, options);
-        const id = options.text('endpoint');
-        const find = async () => (isId(id) ? findEndpoint(durable, app.id, id) : undefined);
-        const endpoint = required(await find(), 'endpoint', 'endpoint of this app');
-        const result = await act(durable, endpoint, { options, env });
-        return { ...((await find()) ?? endpoint), ...(result as object | undefined) };
-      }),
+      withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const app = await findNamedApp(db, options);
+          const id = options.text('endpoint');
+          const find = async () => (isId(id) ? findEndpoint(db, app.id, id) : undefined);
+          const endpoint = required(await find(), 'endpoint', 'endpoint of this app');
+          const result = await act(db, { app, endpoint }, { options, env });
+          return { ...((await find()) ?? endpoint), ...(result as object | undefined) };
+        }),
+      ),
   };
+}
+
+async function record(db: Database, action: EndpointAct['action'], on: Omit<EndpointAct, 'action' | 'actor'>) {
+  await recordEndpointAct(db, { action, actor: OPERATOR, ...on }, systemClock());
 }
 
 async function findNamedApp(db: Database, options: Options): Promise<App> {

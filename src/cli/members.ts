@@ -1,8 +1,10 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { addMember, findMembership, removeMember, setRole } from '../accounts/memberships.ts';
-import { findUser } from '../accounts/users.ts';
+import { addMember, findMembership } from '../accounts/memberships.ts';
+import { changeRole } from '../accounts/roles.ts';
+import { findUser, type User } from '../accounts/users.ts';
+import { OPERATOR, recordAct } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
-import { revokeGrantsOfMember } from '../oauth/grants.ts';
+import { depart } from '../oauth/departures.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
 
@@ -16,41 +18,57 @@ export const memberCommands: Command[] = [
     summary: 'Make a user a member of a business',
     options: { user: USER, business: BUSINESS, role: ROLE },
     run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
-        const parties = await findParties(durable, options);
-        await addMember(durable, { ...parties, role: options.text('role') }, systemClock());
-        return findMembership(durable, parties.userId, parties.businessId);
-      }),
+      withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const { user, businessId } = await findParties(db, options);
+          await addMemberAsOperator(db, { user, businessId, role: options.text('role') }, systemClock());
+          return findMembership(db, user.id, businessId);
+        }),
+      ),
   },
   {
     name: 'member set-role',
     summary: 'Change what a member may do',
     options: { user: USER, business: BUSINESS, role: ROLE },
     run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
-        const { userId, businessId } = await findParties(durable, options);
-        await setRole(durable, userId, businessId, options.text('role'));
-        return required(await findMembership(durable, userId, businessId), 'user', 'member of this business');
-      }),
+      withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const { user, businessId } = await findParties(db, options);
+          const change = { userId: user.id, businessId, role: options.text('role'), by: OPERATOR };
+          await changeRole(db, change, systemClock());
+          return required(await findMembership(db, user.id, businessId), 'user', 'member of this business');
+        }),
+      ),
   },
   {
     name: 'member remove',
     summary: 'Take a user out of a business; what they allowed there ends at once',
     options: { user: USER, business: BUSINESS },
     run: (options, env) =>
-      withStorage(env, async ({ durable, atomically }) => {
-        const { userId, businessId } = await findParties(durable, options);
-        const removed = await atomically(async (db) => {
-          await revokeGrantsOfMember(db, { userId, businessId }, systemClock());
-          return removeMember(db, userId, businessId);
-        });
-        return required(removed ? { userId, businessId, removed } : undefined, 'user', 'member of this business');
-      }),
+      withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const { user, businessId } = await findParties(db, options);
+          const removed = await depart(db, { userId: user.id, businessId, by: OPERATOR }, systemClock());
+          const result = removed ? { userId: user.id, businessId, removed } : undefined;
+          return required(result, 'user', 'member of this business');
+        }),
+      ),
   },
 ];
+
+/** Needs a transaction. */
+export async function addMemberAsOperator(
+  db: Database,
+  { user, businessId, role }: { user: User; businessId: string; role: string },
+  now: number,
+): Promise<void> {
+  await addMember(db, { userId: user.id, businessId, role }, now);
+  const subject = { kind: 'user', id: user.id, name: user.name } as const;
+  await recordAct(db, { action: 'member.added', actor: OPERATOR, businessId, subject, detail: { role } }, now);
+}
 
 async function findParties(db: Database, options: Options) {
   const user = required(await findUser(db, options.text('user')), 'user', 'user');
   const business = required(await findBusiness(db, options.text('business')), 'business', 'business');
-  return { userId: user.id, businessId: business.id };
+  return { user, businessId: business.id };
 }

@@ -1,10 +1,20 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { addMember } from '../accounts/memberships.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
-import { addUser, enableUser, findUser, hashNewPassword, listUsers, setPasswordHash } from '../accounts/users.ts';
+import {
+  addUser,
+  enableUser,
+  findUser,
+  hashNewPassword,
+  listUsers,
+  setPasswordHash,
+  type User,
+} from '../accounts/users.ts';
+import { type Action, OPERATOR, recordAct } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
-import { pauseUser } from '../oauth/pauses.ts';
+import { disableUserAndTell } from '../oauth/pauses.ts';
+import type { Database } from '../storage/storage.ts';
 import { type Command, required, UsageError, withStorage } from './command.ts';
+import { addMemberAsOperator } from './members.ts';
 import { askPassword } from './password-prompt.ts';
 
 const USER = { value: 'ID', help: 'The user’s id', required: true };
@@ -35,8 +45,10 @@ export const userCommands: Command[] = [
       return withStorage(env, (storage) =>
         storage.atomically(async (db) => {
           if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
-          const added = await addUser(db, user, systemClock());
-          if (businessId) await addMember(db, { userId: added.id, businessId, role }, systemClock());
+          const now = systemClock();
+          const added = await addUser(db, user, now);
+          await record(db, 'user.added', added, now);
+          if (businessId) await addMemberAsOperator(db, { user: added, businessId, role }, now);
           return added;
         }),
       );
@@ -56,7 +68,8 @@ export const userCommands: Command[] = [
       withStorage(env, (storage) =>
         storage.atomically(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
-          await pauseUser(db, user, systemClock());
+          const now = systemClock();
+          if (await disableUserAndTell(db, user, now)) await record(db, 'user.disabled', user, now);
           await endAllSessions(db, user.id);
           return findUser(db, user.id);
         }),
@@ -67,11 +80,13 @@ export const userCommands: Command[] = [
     summary: 'Let a disabled user in again',
     options: { user: USER },
     run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
-        const user = required(await findUser(durable, options.text('user')), 'user', 'user');
-        await enableUser(durable, user.id);
-        return findUser(durable, user.id);
-      }),
+      withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const user = required(await findUser(db, options.text('user')), 'user', 'user');
+          if (await enableUser(db, user.id)) await record(db, 'user.enabled', user, systemClock());
+          return findUser(db, user.id);
+        }),
+      ),
   },
   {
     name: 'user set-password',
@@ -85,9 +100,19 @@ export const userCommands: Command[] = [
         await storage.atomically(async (db) => {
           await setPasswordHash(db, user.id, hash);
           await endAllSessions(db, user.id);
+          await record(db, 'user.password_changed', user, systemClock());
         });
         return user;
       });
     },
   },
 ];
+
+/** Platform-wide, so no business sees it. */
+async function record(db: Database, action: UserAction, { id, name, isPlatformAdmin }: User, now: number) {
+  const subject = { kind: 'user', id, name } as const;
+  const detail: Record<string, string> = isPlatformAdmin ? { role: 'platform admin' } : {};
+  await recordAct(db, { action, actor: OPERATOR, businessId: null, subject, detail }, now);
+}
+
+type UserAction = Extract<Action, `user.${string}`>;

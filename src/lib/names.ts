@@ -8,10 +8,19 @@ const JOINERS = /\u200c|\u200d|\ufe0f/g;
 
 /** A name that a person will see and may have to trust: visible characters only, and no longer than a line. */
 export function readName(field: string, text: string): string {
-  const name = text.trim().normalize('NFC');
-  const seen = name.replace(JOINERS, '');
+  return readLine(field, text, 80);
+}
+
+/** A remark that may be left out. */
+export function readNote(field: string, text: string): string {
+  return text.trim() === '' ? '' : readLine(field, text, 100);
+}
+
+function readLine(field: string, text: string, longest: number): string {
+  const line = text.trim().normalize('NFC');
+  const seen = line.replace(JOINERS, '');
   if (seen.trim() === '') throw new FormError(field, 'Enter something that can be read.');
-  if ([...name].length > 80) throw new FormError(field, 'Use at most 80 characters.');
+  if ([...line].length > longest) throw new FormError(field, `Use at most ${longest} characters.`);
   if (UNSEEN.test(seen)) throw new FormError(field, 'Use visible characters only.');
-  return name;
+  return line;
 }

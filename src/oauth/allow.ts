@@ -1,8 +1,11 @@
+import { type Actor, recordAct } from '../audit/acts.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Database, Storage } from '../storage/storage.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
-import { rememberConsent, scopesToAskHolding } from './consents.ts';
+import { type Consent, findConsentHolding, rememberConsent } from './consents.ts';
 import { createGrant, findGrant, type Grant } from './grants.ts';
+import { scopesAllowedBefore } from './scope-choice.ts';
+import { formatScopes, type ScopeMask } from './scopes.ts';
 import { sealToken } from './tokens.ts';
 
 /** Who allows it, and where. */
@@ -11,6 +14,13 @@ export interface Allowance {
   grantId: string;
   userId: string;
   businessId: string;
+}
+
+/** What was said on the consent screen. */
+export interface Answer extends Allowance {
+  choice: Consent;
+  /** Whom to name in the audit log. */
+  actor: Actor;
 }
 
 interface Parts {
@@ -25,17 +35,29 @@ interface Parts {
 export async function allow(
   { storage, keys }: Parts,
   request: AuthorizationRequest,
-  allowance: Allowance,
+  answer: Answer,
   now: number,
 ): Promise<string | undefined> {
-  const { userId, businessId } = allowance;
   await storage.atomically(async (db) => {
-    const isFirst = await createGrant(db, grantOf(request, allowance), now);
-    if (isFirst) await rememberConsent(db, { userId, appId: request.app.id, businessId }, request.scopes, now);
+    const isFirst = await createGrant(db, grantOf(request, answer, answer.choice.allowed), now);
+    if (isFirst) await keepAnswer(db, request, answer, now);
   });
-  const grant = await findGrant(storage.durable, { grantId: allowance.grantId, rotation: 0 });
+  const grant = await findGrant(storage.durable, { grantId: answer.grantId, rotation: 0 });
   const isOpen = grant && grant.exchangedAt === null && !grant.deadBecause && now < grant.codeExpiresAt;
   return isOpen ? codeOf(keys, grant) : undefined;
+}
+
+async function keepAnswer(db: Database, { app }: AuthorizationRequest, answer: Answer, now: number): Promise<void> {
+  const { userId, businessId, choice, actor } = answer;
+  await rememberConsent(db, { userId, appId: app.id, businessId }, choice, now);
+  const act = {
+    action: 'grant.allowed' as const,
+    actor,
+    businessId,
+    subject: { kind: 'app' as const, id: app.id, name: app.name },
+    detail: { scope: formatScopes(choice.allowed) },
+  };
+  await recordAct(db, act, now);
 }
 
 /**
@@ -48,15 +70,22 @@ export async function allowSilently(
   allowance: Allowance,
   now: number,
 ): Promise<string | undefined> {
-  const { userId, businessId } = allowance;
-  const parties = { userId, appId: request.app.id, businessId };
   const isAllowed = await storage.atomically(async (db) => {
-    const isFirstParty = request.app.ownerScope === 'platform';
-    if (!isFirstParty && (await scopesToAskHolding(db, parties, request.scopes)) !== 0) return false;
-    return createGrant(db, grantOf(request, allowance), now);
+    const scopes = await findSilentScopes(db, request, allowance);
+    return scopes !== 0 && createGrant(db, grantOf(request, allowance, scopes), now);
   });
   const grant = isAllowed && (await findGrant(storage.durable, { grantId: allowance.grantId, rotation: 0 }));
   return grant ? codeOf(keys, grant) : undefined;
+}
+
+async function findSilentScopes(
+  db: Database,
+  request: AuthorizationRequest,
+  { userId, businessId }: Allowance,
+): Promise<ScopeMask> {
+  if (request.app.ownerScope === 'platform') return request.scopes;
+  const consent = await findConsentHolding(db, { userId, appId: request.app.id, businessId });
+  return scopesAllowedBefore(request, consent);
 }
 
 /** Derived from the row, so that allowing twice yields the same code twice. */
@@ -64,7 +93,8 @@ function codeOf(keys: Keyring, { id, salt, codeExpiresAt }: Grant): string {
   return sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt: codeExpiresAt, scopes: 0 });
 }
 
-function grantOf({ app, scopes, sentRedirectUri, codeChallenge }: AuthorizationRequest, allowance: Allowance) {
+function grantOf(request: AuthorizationRequest, allowance: Allowance, scopes: ScopeMask) {
+  const { app, sentRedirectUri: redirectUri, codeChallenge } = request;
   const { grantId: id, userId, businessId } = allowance;
-  return { id, appId: app.id, userId, businessId, scopes, redirectUri: sentRedirectUri, codeChallenge };
+  return { id, appId: app.id, userId, businessId, scopes, redirectUri, codeChallenge };
 }

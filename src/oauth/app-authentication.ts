@@ -1,3 +1,4 @@
+import type { Involved } from '../activity/involved.ts';
 import { verifySecret } from '../apps/app-secrets.ts';
 import { type App, findApp } from '../apps/apps.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
@@ -10,6 +11,8 @@ export interface PresentedCredentials {
   clientId: string | undefined;
   clientSecret: string | undefined;
   address: string;
+  /** Where it is written down which app it was. */
+  involved: Involved;
 }
 
 interface Credentials {
@@ -40,6 +43,8 @@ async function authenticateApp(
   const guesser = `${clientId.slice(0, 64)} ${presented.address}`;
   await failures.check(guesser);
   const app = await findApp(db, clientId);
+  // Its developer should see a wrong secret, too.
+  if (app) presented.involved.appId = app.id;
   if (app && (await verifySecret(db, app.id, clientSecret, now))) return app;
   await failures.count(guesser);
   throw new AppNotAuthenticated(

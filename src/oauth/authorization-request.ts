@@ -12,7 +12,10 @@ export interface AuthorizationRequest {
   callback: Callback;
   /** As the app sent it; null where it left it out. The token request must repeat it (RFC 6749 §4.1.3). */
   sentRedirectUri: string | null;
+  /** All that is asked for, whether or not the user may leave it out. */
   scopes: ScopeMask;
+  /** Those of them that the user may leave out. */
+  optionalScopes: ScopeMask;
   prompt: 'none' | 'login' | null;
   codeChallenge: string | null;
 }
@@ -38,10 +41,18 @@ function readQuestion(app: App, parameters: Parameters): Omit<AuthorizationReque
   const read = (name: keyof AuthorizeQuery) => readOnce(parameters, name);
   if (!read('state')) throw missing('Send a state: it is how your app knows its own request.');
   readResponseType(read('response_type'));
-  const scopes = readRequestedScopes(app, read('scope'));
+  const named = readRequestedScopes(app, read('scope') ?? '');
+  if (named === 0) throw missing('Send scope: the names of what the app needs, with spaces.');
+  const optionalScopes = readRequestedScopes(app, read('optional_scope') ?? '');
   const prompt = readPrompt(read('prompt'));
   const codeChallenge = readChallenge(app, read('code_challenge'), read('code_challenge_method'));
-  return { sentRedirectUri: read('redirect_uri') ?? null, scopes, prompt, codeChallenge };
+  return {
+    sentRedirectUri: read('redirect_uri') ?? null,
+    scopes: named | optionalScopes,
+    optionalScopes,
+    prompt,
+    codeChallenge,
+  };
 }
 
 interface Value {
@@ -72,6 +83,9 @@ async function findRequestedApp(db: Database, parameters: Parameters): Promise<A
   if (ids.length > 1) throw new UntrustedRequest('client_id was sent more than once.', 'Send it exactly once.');
   const app = await findApp(db, ids[0]?.text ?? '');
   if (!app) throw new UntrustedRequest('No app has this client_id.', remedy);
+  if (app.pausedAt !== null) {
+    throw new UntrustedRequest(`${app.name} is paused.`, 'Only whoever runs this platform can let it go on.');
+  }
   if (app.disabledAt !== null) {
     throw new UntrustedRequest(`${app.name} is disabled.`, 'Whoever registered the app can enable it again.');
   }
@@ -123,10 +137,8 @@ function readResponseType(type: string | undefined): void {
   );
 }
 
-function readRequestedScopes(app: App, text: string | undefined): ScopeMask {
-  const names = splitScopes(text ?? '');
-  if (names.length === 0) throw missing('Send scope: the names of what the app needs, with spaces.');
-  const { scopes, unknown } = readScopes(names);
+function readRequestedScopes(app: App, text: string): ScopeMask {
+  const { scopes, unknown } = readScopes(splitScopes(text));
   if (unknown.length > 0) {
     const list = unknown.join(' ').slice(0, 200);
     const hint = list.includes(',') ? ' Separate scopes with spaces.' : '';

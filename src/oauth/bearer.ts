@@ -1,3 +1,4 @@
+import type { Involved } from '../activity/involved.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
@@ -17,7 +18,7 @@ export interface Access {
 /** RFC 6750 §2.1 and §3.1. The token is taken from the header and nowhere else. */
 export async function readAccess(
   { db, keys }: { db: Database; keys: Keyring },
-  { authorization, inQuery }: { authorization: string | undefined; inQuery: boolean },
+  { authorization, inQuery, involved }: { authorization: string | undefined; inQuery: boolean; involved: Involved },
   now: number,
 ): Promise<Access> {
   // RFC 6750 §3.1: whoever tries another way to authenticate is told how, and nothing more.
@@ -31,6 +32,8 @@ export async function readAccess(
     throw refuse(reason, description);
   }
   const { token, grant } = proven;
+  const { appId, userId, businessId } = grant;
+  Object.assign(involved, { appId, userId, businessId });
   if (grant.deadBecause) throw refuse(grant.deadBecause, explain(grant.deadBecause));
   if (now >= token.expiresAt) {
     throw refuse('access_token_expired', 'This access token has expired: it lasts one hour. Use the refresh token.');

@@ -1,3 +1,4 @@
+import type { Involved } from '../activity/involved.ts';
 import type { App } from '../apps/apps.ts';
 import { isRegistered } from '../apps/redirect-uris.ts';
 import type { Keyring } from '../lib/keyring.ts';
@@ -13,6 +14,7 @@ export interface CodeExchange {
   code: string;
   redirectUri: string | undefined;
   codeVerifier: string | undefined;
+  involved: Involved;
 }
 
 /** RFC 6749 §4.1.3. The checks are in this order so that only the app itself can spend its code, and only once. */
@@ -28,6 +30,7 @@ export async function exchangeCode(
   if (grant.appId !== app.id) {
     throw new OAuthError('invalid_grant', 'token_of_another_app', 'This code was issued to another app.');
   }
+  exchange.involved.businessId = grant.businessId;
   if (grant.exchangedAt !== null) await refuseReuse(storage, grant, now);
   if (grant.deadBecause) throw new OAuthError('invalid_grant', grant.deadBecause, explain(grant.deadBecause));
   refuseExpired(grant, now);

@@ -1,44 +1,125 @@
-import { listMemberships } from '../accounts/memberships.ts';
+import { listScopeUses } from '../activity/scope-uses.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
-import type { Database, Storage } from '../storage/storage.ts';
-import { type ConsentParties, forgetConsent, listConsents } from './consents.ts';
-import { listLiveGrants, revokeGrantsBetween } from './grants.ts';
+import { DAY } from '../lib/clock.ts';
+import type { Database } from '../storage/storage.ts';
+import {
+  type ConnectionKey,
+  type ConnectionRow,
+  keyText,
+  listConnectionKeys,
+  listConnectionRows,
+  type Wanted,
+} from './connection-rows.ts';
+import { forgetConsents } from './consents.ts';
+import type { GrantReason } from './grant-reasons.ts';
+import { type GrantParties, revokeGrantsBetween, wasGranted } from './grants.ts';
 import type { ScopeMask } from './scopes.ts';
 
 /** An app that acts for a user in a business, or may come back for more without asking. */
 export interface Connection {
   app: App;
-  businessId: string;
-  businessName: string;
+  /** The business that registered the app; undefined for the platform's own. */
+  maker: Named | undefined;
+  user: Named;
+  business: Named;
   scopes: ScopeMask;
   since: number;
+  /** When it last fetched tokens, or used one. */
+  lastUsedAt: number | null;
   /** False where a consent is remembered, but no token lives by it. */
   isLive: boolean;
+  /** How often it did what it may do, in the last 30 days, by the name of the scope. */
+  uses: Map<string, number>;
 }
 
-export async function listConnections(db: Database, userId: string, now: number): Promise<Connection[]> {
-  const live = await listLiveGrants(db, userId, now);
-  const allowed = [...live, ...(await listConsents(db, userId))];
-  const memberships = new Map((await listMemberships(db, userId)).map((each) => [each.businessId, each]));
-  const apps = await listAppsById(db, [...new Set(allowed.map(({ appId }) => appId))]);
-  return apps.flatMap((app) =>
-    [...memberships.values()].flatMap(({ businessId, businessName, since: memberSince }) => {
-      const here = allowed.filter(
-        (each) => each.appId === app.id && each.businessId === businessId && each.since >= memberSince,
-      );
-      if (here.length === 0) return [];
-      const scopes = here.reduce((mask, each) => mask | each.scopes, 0) & app.allowedScopes;
-      const since = Math.min(...here.map((each) => each.since));
-      return [{ app, businessId, businessName, scopes, since, isLive: here.some((each) => live.includes(each)) }];
-    }),
-  );
+export interface Named {
+  id: string;
+  name: string;
 }
 
-/** Ends every token at once and forgets the consent, so that the app has to ask again. */
-export async function disconnect(storage: Storage, parties: ConsentParties, now: number): Promise<void> {
-  await storage.atomically(async (db) => {
-    // In this order: whoever is about to rely on the consent either has made a grant that is found below, or waits.
-    await forgetConsent(db, parties);
-    await revokeGrantsBetween(db, parties, 'disconnected_by_user', now);
+const USES_LOOKED_AT = 30 * DAY;
+
+export async function listConnections(db: Database, wanted: Wanted, now: number): Promise<Connection[]> {
+  const keys = await listConnectionKeys(db, wanted, now);
+  if (keys.length === 0) return [];
+  const among = {
+    appIds: distinct(keys.map(({ appId }) => appId)),
+    businessIds: distinct(keys.map(({ businessId }) => businessId)),
+    userIds: distinct(keys.map(({ userId }) => userId)),
+  };
+  const rows = Map.groupBy(await listConnectionRows(db, keys, now), keyText);
+  const uses = Map.groupBy(await listUses(db, among, now), keyText);
+  const parties = await findParties(db, among);
+  return keys.flatMap((key) => {
+    const found = parties(key);
+    const here = rows.get(keyText(key));
+    // What was ended while this was being read is no longer there.
+    return found && here ? [{ ...found, ...summarise(here, uses.get(keyText(key)) ?? [], found.app) }] : [];
   });
+}
+
+type Use = Awaited<ReturnType<typeof listUses>>[number];
+
+function summarise(rows: ConnectionRow[], used: Use[], app: App) {
+  const times = [...rows.map(({ fetchedAt }) => fetchedAt ?? 0), ...used.map(({ lastAt }) => lastAt)];
+  return {
+    scopes: rows.reduce((mask, row) => mask | row.scopes, 0) & app.allowedScopes,
+    since: Math.min(...rows.map(({ since }) => since)),
+    lastUsedAt: Math.max(...times) || null,
+    isLive: rows.some(({ isLive }) => isLive),
+    uses: new Map(used.map(({ scope, uses }) => [scope, uses])),
+  };
+}
+
+interface Among {
+  appIds: string[];
+  businessIds: string[];
+  userIds: string[];
+}
+
+/** What is told of the use of a connection is told within one business; elsewhere, fetching tokens is all that counts. */
+async function listUses(db: Database, { businessIds, ...among }: Among, now: number) {
+  const [businessId, ...others] = businessIds;
+  if (businessId === undefined || others.length > 0) return [];
+  const uses = await listScopeUses(db, { businessId, among }, now - USES_LOOKED_AT);
+  return uses.map((use) => ({ ...use, businessId }));
+}
+
+async function findParties(db: Database, { appIds, businessIds, userIds }: Among) {
+  const named = (table: 'users' | 'businesses', ids: string[]) =>
+    db.selectFrom(table).select(['id', 'name']).where('id', 'in', ids).execute();
+  const apps = byId(await listAppsById(db, appIds));
+  const users = byId(await named('users', userIds));
+  const makerIds = [...apps.values()].flatMap(({ ownerBusinessId }) => ownerBusinessId ?? []);
+  const businesses = byId(await named('businesses', distinct([...businessIds, ...makerIds])));
+  return ({ appId, userId, businessId }: ConnectionKey) => {
+    const [app, user, business] = [apps.get(appId), users.get(userId), businesses.get(businessId)];
+    if (!app || !user || !business) return undefined;
+    return { app, user, business, maker: businesses.get(app.ownerBusinessId ?? '') };
+  };
+}
+
+function byId<Item extends { id: string }>(items: Item[]): Map<string, Item> {
+  return new Map(items.map((item) => [item.id, item]));
+}
+
+function distinct(ids: string[]): string[] {
+  return [...new Set(ids)];
+}
+
+/**
+ * Ends every token at once and forgets the consent, so that the app has to ask again; of one user, or of everyone in the
+ * business. Needs a transaction. Says of how many people; undefined if there never was anything between these.
+ */
+export async function disconnect(
+  db: Database,
+  parties: GrantParties,
+  reason: GrantReason,
+  now: number,
+): Promise<number | undefined> {
+  // In this order: whoever is about to rely on the consent either has made a grant that is found below, or waits.
+  const forgotten = await forgetConsents(db, parties);
+  const ended = await revokeGrantsBetween(db, parties, reason, now);
+  const people = new Set([...forgotten, ...ended]).size;
+  return people > 0 || (await wasGranted(db, parties)) ? people : undefined;
 }

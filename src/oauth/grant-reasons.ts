@@ -2,10 +2,12 @@
 export type GrantReason =
   | 'revoked_by_app'
   | 'disconnected_by_user'
+  | 'disconnected_by_owner'
   | 'code_reused'
   | 'code_verifier_wrong'
   | 'refresh_token_reused'
   | 'app_deleted'
+  | 'app_paused'
   | 'app_disabled'
   | 'app_closed'
   | 'user_disabled'
@@ -14,12 +16,14 @@ export type GrantReason =
 const SENTENCES: Record<GrantReason, string> = {
   revoked_by_app: 'The app revoked this grant itself.',
   disconnected_by_user: 'The user disconnected the app.',
+  disconnected_by_owner: 'An owner of the business disconnected the app.',
   code_reused: 'The code of this grant was sent twice, so everything it gave was revoked: a code works once.',
   code_verifier_wrong: 'The code_verifier and the code_challenge did not belong together, and that used the code up.',
   refresh_token_reused:
     'A refresh token of this grant was sent again after it had been replaced, so the grant was revoked: someone may ' +
     'have copied it. Always store the newest refresh token before you use it.',
   app_deleted: 'The app was deleted.',
+  app_paused: 'The platform has paused the app.',
   app_disabled: 'The app is disabled.',
   app_closed: 'The app is no longer open to other businesses than its own.',
   user_disabled: 'The user who allowed this is disabled.',
@@ -35,6 +39,7 @@ interface Standing {
   created_at: number;
   revoked_reason: string | null;
   app_disabled_at: number | null;
+  app_paused_at: number | null;
   app_deleted_at: number | null;
   business_id: string;
   owner_business_id: string | null;
@@ -47,6 +52,7 @@ interface Standing {
 export function deathOf(standing: Standing): GrantReason | null {
   if (standing.revoked_reason !== null) return standing.revoked_reason as GrantReason;
   if (standing.app_deleted_at !== null) return 'app_deleted';
+  if (standing.app_paused_at !== null) return 'app_paused';
   if (standing.app_disabled_at !== null) return 'app_disabled';
   if (isClosed(standing)) return 'app_closed';
   if (standing.user_disabled_at !== null) return 'user_disabled';

@@ -77,6 +77,7 @@ function selectStanding(db: Database, rotation: number) {
       'apps.owner_business_id',
       'apps.open_to_any_business',
       'apps.disabled_at as app_disabled_at',
+      'apps.paused_at as app_paused_at',
       'apps.deleted_at as app_deleted_at',
       'users.disabled_at as user_disabled_at',
       'memberships.created_at as member_since',

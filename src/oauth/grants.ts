@@ -1,4 +1,4 @@
-import { recordEvent } from '../events/events.ts';
+import { recordEvent, recordEvents } from '../events/events.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newSalt } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
@@ -88,19 +88,14 @@ export async function rotate(
   return numUpdatedRows === 1n;
 }
 
-export async function listLiveGrants(db: Database, userId: string, now: number) {
-  return db
-    .selectFrom('grants')
-    .select(['app_id as appId', 'business_id as businessId', 'scopes', 'created_at as since'])
-    .where('user_id', '=', userId)
-    .where('revoked_at', 'is', null)
-    .where('refresh_expires_at', '>', now)
-    .execute();
-}
-
 /** Ends every token of the grant. A grant that is dead already keeps its first reason. */
 export async function revokeGrant(storage: Storage, grantId: string, reason: GrantReason, now: number): Promise<void> {
-  await storage.atomically((db) => endGrants(db, selectLive(db).where('id', '=', grantId), reason, now));
+  await storage.atomically((db) => endGrant(db, grantId, reason, now));
+}
+
+/** The same in a transaction. True for exactly one caller. */
+export async function endGrant(db: Database, grantId: string, reason: GrantReason, now: number): Promise<boolean> {
+  return (await endGrants(db, selectLive(db).where('id', '=', grantId), reason, now)).length > 0;
 }
 
 /** Ends all that someone allowed in a business that they have left. */
@@ -113,18 +108,31 @@ export async function revokeGrantsOfMember(
   await endGrants(db, theirs, 'member_removed', now);
 }
 
-/** Ends all that one user allowed one app in one business. */
+/** One app in one business, for one user or for everyone. */
+export type GrantParties = Pick<Grant, 'appId' | 'businessId'> & { userId?: string | undefined };
+
+/** Ends all that there is between these. Gives the users whose it was. */
 export async function revokeGrantsBetween(
   db: Database,
-  { userId, appId, businessId }: Pick<Grant, 'userId' | 'appId' | 'businessId'>,
+  parties: GrantParties,
   reason: GrantReason,
   now: number,
-): Promise<void> {
-  const between = selectLive(db)
-    .where('user_id', '=', userId)
-    .where('app_id', '=', appId)
-    .where('business_id', '=', businessId);
-  await endGrants(db, between, reason, now);
+): Promise<string[]> {
+  return endGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);
+}
+
+/** Whether there was ever a grant between these, dead or alive, that is not so old that it is gone. */
+export async function wasGranted(db: Database, parties: GrantParties): Promise<boolean> {
+  return (await selectBetween(db, parties).limit(1).executeTakeFirst()) !== undefined;
+}
+
+function selectBetween(db: Database, { appId, businessId, userId }: GrantParties) {
+  const between = db
+    .selectFrom('grants')
+    .select('id')
+    .where('business_id', '=', businessId)
+    .where('app_id', '=', appId);
+  return userId === undefined ? between : between.where('user_id', '=', userId);
 }
 
 function selectLive(db: Database) {
@@ -137,11 +145,15 @@ async function endGrants(db: Database, grants: ReturnType<typeof selectLive>, re
     .set({ revoked_at: now, revoked_reason: reason })
     .where('id', 'in', grants)
     .where('revoked_at', 'is', null)
-    .returning(['id', 'app_id', 'business_id', 'user_id'])
+    .returning(['id as grantId', 'app_id as appId', 'business_id as businessId', 'user_id as userId'])
     .execute();
-  for (const { id: grantId, app_id: appId, business_id: businessId, user_id: userId } of ended) {
-    await recordEvent(db, { type: 'grant.revoked', appId, businessId, data: { grantId, userId, reason } }, now);
-  }
+  const events = ended.map(({ grantId, userId, ...audience }) => ({
+    type: 'grant.revoked' as const,
+    ...audience,
+    data: { grantId, userId, reason },
+  }));
+  await recordEvents(db, events, now);
+  return ended.map(({ userId }) => userId);
 }
 
 /**

@@ -33,6 +33,7 @@ export async function answerIntrospection(
   const app = await identifyApp(parts, credentials, now);
   const proven = await proveEitherToken(parts.storage.durable, parts.keys, requireField(fields, 'token'));
   const isKnown = proven && proven.grant.appId === app.id && isActive(proven, now);
+  if (isKnown) credentials.involved.businessId = proven.grant.businessId;
   return isKnown ? describe(proven, parts.issuer, now) : { active: false };
 }
 

@@ -1,22 +1,32 @@
 import type { User } from '../accounts/users.ts';
 import { disableUser } from '../accounts/users.ts';
-import { type App, disableApp } from '../apps/apps.ts';
+import { type App, disableApp, pauseApp } from '../apps/apps.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Database } from '../storage/storage.ts';
 import type { GrantReason } from './grant-reasons.ts';
 
-/** Nothing of the app works until it is enabled again. Its grants stay as they are, but it hears of each. Needs a transaction. */
-export async function pauseApp(db: Database, app: App, now: number): Promise<void> {
-  if (app.disabledAt !== null) return;
-  await tellOfPause(db, { app_id: app.id }, 'app_disabled', now);
-  await disableApp(db, app.id, now);
+/**
+ * Its owner stops the app: nothing of it works until it is enabled again. Its grants stay as they are, but it hears of
+ * each. Needs a transaction. False if it was disabled already.
+ */
+export async function disableAppAndTell(db: Database, app: App, now: number): Promise<boolean> {
+  const isChange = await disableApp(db, app.id, now);
+  if (isChange) await tellOfPause(db, { app_id: app.id }, 'app_disabled', now);
+  return isChange;
+}
+
+/** The same by the platform, until it resumes the app. */
+export async function pauseAppAndTell(db: Database, app: App, now: number): Promise<boolean> {
+  const isChange = await pauseApp(db, app.id, now);
+  if (isChange) await tellOfPause(db, { app_id: app.id }, 'app_paused', now);
+  return isChange;
 }
 
 /** The same for everything that a user allowed. */
-export async function pauseUser(db: Database, user: User, now: number): Promise<void> {
-  if (user.disabledAt !== null) return;
-  await tellOfPause(db, { user_id: user.id }, 'user_disabled', now);
-  await disableUser(db, user.id, now);
+export async function disableUserAndTell(db: Database, user: User, now: number): Promise<boolean> {
+  const isChange = await disableUser(db, user.id, now);
+  if (isChange) await tellOfPause(db, { user_id: user.id }, 'user_disabled', now);
+  return isChange;
 }
 
 async function tellOfPause(

@@ -4,10 +4,12 @@ import type { GrantReason } from './grant-reasons.ts';
 const DEAD_GRANT = [
   'revoked_by_app',
   'disconnected_by_user',
+  'disconnected_by_owner',
   'code_reused',
   'code_verifier_wrong',
   'refresh_token_reused',
   'app_deleted',
+  'app_paused',
   'app_disabled',
   'app_closed',
   'user_disabled',

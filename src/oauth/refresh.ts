@@ -1,3 +1,4 @@
+import type { Involved } from '../activity/involved.ts';
 import type { App } from '../apps/apps.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -11,6 +12,7 @@ import { issueTokens, type TokenResponse } from './token-response.ts';
 export interface Refresh {
   refreshToken: string;
   scope: string | undefined;
+  involved: Involved;
 }
 
 export interface RefreshParts {
@@ -29,6 +31,7 @@ export async function refresh(parts: RefreshParts, app: App, request: Refresh, n
   if (grant.appId !== app.id) {
     throw new OAuthError('invalid_grant', 'token_of_another_app', 'This refresh token was issued to another app.');
   }
+  request.involved.businessId = grant.businessId;
   if (grant.deadBecause) throw new OAuthError('invalid_grant', grant.deadBecause, explain(grant.deadBecause));
   refuseExpired(token.expiresAt, now);
   const isCurrent = token.rotation >= grant.rotation;

@@ -1,7 +1,10 @@
-import type { App } from '../apps/apps.ts';
+import { findUser } from '../accounts/users.ts';
+import { type App, findApp } from '../apps/apps.ts';
+import { recordAct } from '../audit/acts.ts';
+import type { Storage } from '../storage/storage.ts';
 import { identifyApp, type PresentedCredentials, presentsCredentials } from './app-authentication.ts';
 import { requireField } from './fields.ts';
-import { revokeGrant } from './grants.ts';
+import { endGrant, type Grant } from './grants.ts';
 import { revokeAccessToken } from './revoked-access-tokens.ts';
 import type { RevocationRequest } from './schemas.ts';
 import type { TokenParts } from './token-endpoint.ts';
@@ -16,7 +19,8 @@ export async function answerRevocation(
 ): Promise<Record<string, never>> {
   const token = requireField(fields, 'token');
   const app = presentsCredentials(credentials) ? await identifyApp(parts, credentials, now) : undefined;
-  await revokeToken(parts, app, token, now);
+  const grant = await revokeToken(parts, { app, text: token, address: credentials.address }, now);
+  if (grant) Object.assign(credentials.involved, { appId: grant.appId, businessId: grant.businessId });
   return {};
 }
 
@@ -24,13 +28,34 @@ export async function answerRevocation(
  * RFC 7009. Holding the token is proof enough; an app that names itself as well can end only its own. A token that is
  * unknown, expired or foreign is left alone without a word: there is nothing in it to tell.
  */
-async function revokeToken({ storage, keys, limits }: TokenParts, app: App | undefined, text: string, now: number) {
+async function revokeToken({ storage, keys, limits }: TokenParts, { app, text, address }: Presented, now: number) {
   const proven = await proveEitherToken(storage.durable, keys, text);
-  if (!proven || !isRevocable(proven, app, now)) return;
+  if (!proven || !isRevocable(proven, app, now)) return undefined;
   const { token, grant } = proven;
   if (!app) await limits.perApp.count(grant.appId);
-  if (token.kind === 'refresh') await revokeGrant(storage, grant.id, 'revoked_by_app', now);
+  if (token.kind === 'refresh') await endByApp(storage, grant, address, now);
   else await revokeAccessToken(storage.durable, token);
+  return grant;
+}
+
+interface Presented {
+  /** Undefined if it did not name itself. */
+  app: App | undefined;
+  text: string;
+  address: string;
+}
+
+/** A grant ends once, and so it is written down once, for the owners of the business that it was for. */
+async function endByApp(storage: Storage, grant: Grant, address: string, now: number): Promise<void> {
+  await storage.atomically(async (db) => {
+    if (!(await endGrant(db, grant.id, 'revoked_by_app', now))) return;
+    const app = await findApp(db, grant.appId);
+    const user = await findUser(db, grant.userId);
+    const named = { kind: 'app', id: grant.appId, name: app?.name ?? 'A deleted app' } as const;
+    const detail = { user: user?.name ?? '' };
+    const act = { actor: { ...named, address }, businessId: grant.businessId, subject: named, detail };
+    await recordAct(db, { action: 'grant.revoked', ...act }, now);
+  });
 }
 
 function isRevocable({ token, grant }: ProvenToken, app: App | undefined, now: number): boolean {

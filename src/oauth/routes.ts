@@ -1,12 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Involved } from '../activity/involved.ts';
+import '../activity/routes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Database, Storage } from '../storage/storage.ts';
 import type { PresentedCredentials } from './app-authentication.ts';
 import { readAuthorizationRequest } from './authorization-request.ts';
 import { type Access, readAccess } from './bearer.ts';
+import { CallbackError } from './errors.ts';
 import { withoutEmpty } from './fields.ts';
 import { answerIntrospection } from './introspection.ts';
 import { serverMetadata } from './metadata.ts';
@@ -43,7 +46,7 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
   // The browser's first stop. It is only checked here and sent on: this host knows no cookies, so it knows no user.
   host.get('/api/v1/oauth/authorize', describedBy(authorizeOperation), async (request, reply) => {
     const query = rawQuery(request.url);
-    await readAuthorizationRequest(storage.durable, query);
+    await checkAuthorization(storage.durable, query, request.involved);
     return reply.redirect(`${parts.consentUrl}/consent?${stamp(keys, query, clock())}`, 303);
   });
 
@@ -54,6 +57,17 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
   const metadata = '/.well-known/oauth-authorization-server';
   host.get(metadata, { schema: metadataOperation, onRequest: shareWithAnyOrigin }, async () => serverMetadata(issuer));
   openToBrowsers(host, metadata);
+}
+
+/** As soon as it is certain that the request is the app's own, its developer may see what became of it. */
+async function checkAuthorization(db: Database, query: string, involved: Involved): Promise<void> {
+  try {
+    involved.appId = (await readAuthorizationRequest(db, query)).app.id;
+  } catch (error) {
+    const sent = new URLSearchParams(query).getAll('client_id');
+    if (error instanceof CallbackError) involved.appId = sent.find((id) => id !== '') ?? '';
+    throw error;
+  }
 }
 
 interface Endpoint<Fields> {
@@ -112,7 +126,8 @@ export async function accessOf(
   reply.header('cache-control', 'no-store');
   const { authorization } = request.headers;
   const inQuery = Object.hasOwn(request.query as object, 'access_token');
-  const access = await readAccess({ db: storage.durable, keys }, { authorization, inQuery }, clock());
+  const { involved } = request;
+  const access = await readAccess({ db: storage.durable, keys }, { authorization, inQuery, involved }, clock());
   await limits.perGrant.count(access.grantId);
   return access;
 }
@@ -123,5 +138,6 @@ function credentialsOf(request: FastifyRequest, fields: Credentials): PresentedC
     clientId: fields.client_id,
     clientSecret: fields.client_secret,
     address: request.ip,
+    involved: request.involved,
   };
 }

@@ -149,6 +149,11 @@ export const AUTHORIZE_QUERY = Type.Object({
     `Names separated by spaces, all of them allowed for the app: ${SCOPES.map(({ name }) => `\`${name}\``).join(', ')}.`,
     'read:invoices',
   ),
+  optional_scope: optional(
+    'Names like those of `scope`, which the user may leave unticked; a name in both is optional too. What was granted stands ' +
+      'in the `scope` of the token response.',
+    'read:contacts',
+  ),
   state: text(
     'Random, and new each time: how your app knows its own request. It comes back byte for byte.',
     'aP3kW9xQ',

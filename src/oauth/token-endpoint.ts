@@ -27,12 +27,16 @@ export async function answerTokenRequest(
 ): Promise<TokenResponse> {
   const type = requireField(fields, 'grant_type');
   const app = await identifyApp(parts, credentials, now);
+  const { involved } = credentials;
   if (type === 'authorization_code') {
+    involved.grantType = type;
     const { redirect_uri: redirectUri, code_verifier: codeVerifier } = fields;
-    return exchangeCode(parts, app, { code: requireField(fields, 'code'), redirectUri, codeVerifier }, now);
+    return exchangeCode(parts, app, { code: requireField(fields, 'code'), redirectUri, codeVerifier, involved }, now);
   }
   if (type === 'refresh_token') {
-    return refresh(parts, app, { refreshToken: requireField(fields, 'refresh_token'), scope: fields.scope }, now);
+    involved.grantType = type;
+    const refreshToken = requireField(fields, 'refresh_token');
+    return refresh(parts, app, { refreshToken, scope: fields.scope, involved }, now);
   }
   throw new OAuthError(
     'unsupported_grant_type',

@@ -8,6 +8,7 @@ export interface PeopleTables {
   scope_uses: ScopeUsesTable;
   invitations: InvitationsTable;
   passkeys: PasskeysTable;
+  spent_challenges: SpentChallengesTable;
 }
 
 /** What was done, by whom, to what. Only ever added to. */
@@ -15,7 +16,7 @@ interface ActsTable {
   id: string;
   at: number;
   action: string;
-  actor_kind: 'user' | 'app' | 'operator';
+  actor_kind: 'user' | 'platform' | 'app' | 'operator';
   actor_id: string | null;
   /** As it was called then, like the subject. */
   actor_name: string;
@@ -80,11 +81,13 @@ interface InvitationsTable {
   expires_at: number;
   accepted_by: string | null;
   accepted_at: number | null;
+  withdrawn_at: number | null;
 }
 
 interface PasskeysTable {
-  /** As the authenticator calls it, in base64url. */
   id: string;
+  /** As the authenticator calls it, in base64url. */
+  credential_id: string;
   user_id: string;
   name: string;
   public_key: Uint8Array;
@@ -93,4 +96,10 @@ interface PasskeysTable {
   transports: string;
   created_at: number;
   last_used_at: number | null;
+}
+
+/** What an authenticator has answered already, for as long as the answer could be sent again. */
+interface SpentChallengesTable {
+  id: string;
+  expires_at: number;
 }

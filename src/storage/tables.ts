@@ -117,6 +117,8 @@ interface ConsentsTable {
   app_id: string;
   business_id: string;
   scopes: number;
+  /** Optional scopes that were left out: they are not asked about again. */
+  declined: number;
   allowed_at: number;
 }
 

@@ -8,6 +8,7 @@ const folder = new URL('./assets/', import.meta.url);
 
 export const stylesheetPath = versioned('gatehouse.css');
 export const scriptPath = versioned('gatehouse.js');
+export const passkeyScriptPath = versioned('passkeys.js');
 export const iconPath = versioned('icon.svg');
 
 export async function mountAssets(host: FastifyInstance): Promise<void> {

@@ -1,54 +1,109 @@
 import { type Html, html } from '../lib/html.ts';
+import { isLoopbackHost } from '../lib/loopback.ts';
 import type { AuthorizationRequest } from '../oauth/authorization-request.ts';
-import { listScopes, type Scope, type ScopeMask } from '../oauth/scopes.ts';
+import type { Consent } from '../oauth/consents.ts';
+import { undecidedScopes } from '../oauth/scope-choice.ts';
+import { listScopes, type Scope, type ScopeMask, scopeNames } from '../oauth/scopes.ts';
 import { boundBusiness } from '../oauth/tenancy.ts';
-import { postForm } from './fields.ts';
+import { described, type Problem, postForm, problemText } from './fields.ts';
 import { businessSelect, type Page, type Place } from './layout.ts';
 
 export interface ConsentQuestion {
   platformName: string;
   asked: AuthorizationRequest;
-  /** Those of the requested scopes that the user has not allowed before. */
-  toAsk: ScopeMask;
+  /** What the user has answered this app before. */
+  consent: Consent;
+  /** Those of the optional scopes that are ticked. */
+  ticked: ScopeMask;
   ownerName: string;
   /** What is asked, sealed. */
   question: string;
+  problem: Problem | undefined;
   at: Place;
 }
 
-export function consentScreen({ platformName, asked, toAsk, ownerName, question, at }: ConsentQuestion): Page {
-  const { app, callback, scopes } = asked;
+export function consentScreen(shown: ConsentQuestion): Page {
+  const { platformName, asked, question, at } = shown;
+  const { name } = asked.app;
   const businessName = at.current?.businessName ?? '';
-  const isAddition = toAsk !== scopes;
   return {
-    title: `Let ${app.name} into ${businessName}?`,
+    title: `Let ${name} into ${businessName}?`,
     platformName,
     width: 'narrow',
     body: html`<div class="card consent">
-<div class="parties" aria-hidden="true"><span class="tile">${initial(app.name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
-<h1>Let <strong>${app.name}</strong> into <strong>${businessName}</strong>?</h1>
-<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
-${isAddition && html`<p class="notice">You have allowed this app before. What it asks for now and did not have is marked <span class="new">New</span>.</p>`}
-${scopeList('What it may see', 'read', scopes, isAddition ? toAsk : 0)}
-${scopeList('What it may change', 'write', scopes, isAddition ? toAsk : 0)}
+<div class="parties" aria-hidden="true"><span class="tile">${initial(name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
+<h1>Let <strong>${name}</strong> into <strong>${businessName}</strong>?</h1>
+${maker(shown)}
+${earlierAnswer(shown)}
 ${postForm({
   action: '/consent',
   csrf: at.csrf,
   body: html`<input type="hidden" name="question" value="${question}">
 <input type="hidden" name="return_to" value="${at.path}">
-<dl class="facts">
-<div><dt>Business</dt><dd>${boundBusiness(app) === null ? businessChoice(at) : businessName}</dd></div>
-<div><dt>Signed in as</dt><dd>${at.user.name}<br><span class="muted">${at.user.email}</span><br><a class="small" href="/sign-in?return_to=${encodeURIComponent(at.path)}">Use another account</a></dd></div>
-<div><dt>You will be sent to</dt><dd><strong>${new URL(callback.redirectUri).host}</strong></dd></div>
-</dl>
+${scopesAsked(shown)}
+${circumstances(shown)}
 <div class="answers">
 <button class="secondary" name="answer" value="deny">Deny</button>
 <button class="primary" name="answer" value="allow">Allow</button>
 </div>`,
 })}
-<p class="small muted">You can disconnect ${app.name} at any time under <a href="/settings/connected-apps">Connected apps</a>.</p>
+<p class="small muted">${name} never sees your password. What you allow is for ${businessName} only, and lasts until you disconnect ${name}: at any time, under <a href="/settings/connected-apps">Connected apps</a>.</p>
 </div>`,
   };
+}
+
+/** Only third-party apps ask: those of the platform itself show no screen. */
+function maker({ asked: { app }, ownerName, platformName }: ConsentQuestion): Html {
+  return html`<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
+<p class="muted"><span class="badge">Third-party app</span> Registered on ${day(app.createdAt)}</p>`;
+}
+
+function earlierAnswer({ asked, consent }: ConsentQuestion): Html | null {
+  if ((asked.scopes & consent.allowed) === 0) return null;
+  const canNarrow = (asked.optionalScopes & consent.allowed) !== 0;
+  return html`<p class="notice">You have allowed this app before. What it asks for now and did not have is marked <span class="new">New</span>.
+${canNarrow && html`What it has already it keeps until you disconnect it, also if you untick it here.`}</p>`;
+}
+
+function scopesAsked(shown: ConsentQuestion): Html {
+  const { asked, problem } = shown;
+  const hint =
+    asked.optionalScopes !== 0 ? 'Untick what you would rather not allow: the app can do without.' : undefined;
+  return html`<fieldset class="field" ${described('optional_scope', { hint, wrong: problem !== undefined })}>
+<legend class="visually-hidden">What ${asked.app.name} asks for</legend>
+${scopeList('What it may see', 'read', shown)}
+${scopeList('What it may change', 'write', shown)}
+${hint && html`<p class="hint" id="optional_scope-hint">${hint}</p>`}
+${problem && problemText(problem)}
+</fieldset>`;
+}
+
+function scopeList(heading: string, kind: Scope['kind'], shown: ConsentQuestion): Html | null {
+  const { asked, consent, ticked } = shown;
+  const listed = listScopes(asked.scopes).filter((scope) => scope.kind === kind);
+  if (listed.length === 0) return null;
+  const isAddition = (asked.scopes & consent.allowed) !== 0;
+  const fresh = scopeNames(isAddition ? undecidedScopes(asked, consent) : 0);
+  const optional = scopeNames(asked.optionalScopes);
+  const chosen = scopeNames(ticked);
+  return html`<h2>${heading}</h2>
+<ul class="scopes ${kind}">${listed.map(({ name, meaning }) => {
+    const mark = fresh.includes(name) && html`<span class="new">New</span>`;
+    if (!optional.includes(name)) return html`<li>${meaning} ${mark}</li>`;
+    return html`<li class="optional"><label class="choice"><input type="checkbox" name="optional_scope" value="${name}" ${chosen.includes(name) && html`checked`}><span>${meaning} <span class="muted">(optional)</span> ${mark}</span></label></li>`;
+  })}</ul>`;
+}
+
+/** In which business, as whom, and where to. */
+function circumstances({ asked, at }: ConsentQuestion): Html {
+  const isBound = boundBusiness(asked.app) !== null;
+  // The host as it goes over the wire: a name in other letters that looks like a known one stands here as xn--.
+  const { host, hostname } = new URL(asked.callback.redirectUri);
+  return html`<dl class="facts">
+<div><dt>Business</dt><dd>${isBound ? at.current?.businessName : businessChoice(at)}</dd></div>
+<div><dt>Signed in as</dt><dd>${at.user.name}<br><span class="muted">${at.user.email}</span><br><a class="small" href="/sign-in?return_to=${encodeURIComponent(at.path)}">Use another account</a></dd></div>
+<div><dt>You will be sent to</dt><dd><strong>${host}</strong>${isLoopbackHost(hostname) && html`<br><span class="muted">A program on this computer</span>`}</dd></div>
+</dl>`;
 }
 
 /** In the same form as Allow: what is chosen here is what is meant, whether or not Switch was clicked. */
@@ -57,14 +112,11 @@ function businessChoice(at: Place): Html {
   return html`<div class="switch">${businessSelect(at)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;
 }
 
-function scopeList(heading: string, kind: Scope['kind'], scopes: ScopeMask, fresh: ScopeMask): Html | null {
-  const listed = listScopes(scopes).filter((scope) => scope.kind === kind);
-  const added = new Set(listScopes(fresh).map(({ name }) => name));
-  if (listed.length === 0) return null;
-  return html`<h2>${heading}</h2>
-<ul class="scopes ${kind}">${listed.map(
-    ({ name, meaning }) => html`<li>${meaning} ${added.has(name) && html`<span class="new">New</span>`}</li>`,
-  )}</ul>`;
+/** A day in words. In UTC, since no script runs here that knows its reader's zone. */
+function day(milliseconds: number): Html {
+  const date = new Date(milliseconds);
+  const words = date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+  return html`<time datetime="${date.toISOString().slice(0, 10)}">${words}</time>`;
 }
 
 function initial(name: string): string {

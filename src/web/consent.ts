@@ -3,36 +3,26 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership, listMemberships, type Membership } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { setCurrentBusiness } from '../accounts/users.ts';
-import { HOUR } from '../lib/clock.ts';
 import { isId, newId } from '../lib/ids.ts';
-import { seal, unseal } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
-import { hashSecret } from '../lib/secrets.ts';
 import { allow, allowSilently } from '../oauth/allow.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorization-request.ts';
 import { codeLocation } from '../oauth/callback.ts';
-import { scopesToAsk } from '../oauth/consents.ts';
+import { type Consent, findConsent } from '../oauth/consents.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
+import { chooseScopes, scopesAllowedBefore, undecidedScopes } from '../oauth/scope-choice.ts';
+import { readScopes, type ScopeMask, scopesBeyond } from '../oauth/scopes.ts';
 import { readStamp } from '../oauth/stamps.ts';
 import { boundBusiness, findActingMembership, mayActIn } from '../oauth/tenancy.ts';
+import { isStale, newQuestion, type Question, readQuestion, sealQuestion } from './consent-question.ts';
 import { consentScreen } from './consent-screen.ts';
 import { sourceOf } from './destination.ts';
-import { type Form, text } from './fields.ts';
+import { type Form, list, type Problem, text } from './fields.ts';
 import { sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
-import { forbidden, notFound, PageRefused, SignInNeeded } from './refusals.ts';
+import { notFound, PageRefused, SignInNeeded } from './refusals.ts';
 import { readReturnTo } from './return-to.ts';
-
-/** What the screen was about. It travels through the form, sealed, and counts only in the session it was put to. */
-interface Question {
-  query: string;
-  session: string;
-  grantId: string;
-  businessId: string;
-  shownAt: number;
-}
-
-const ANSWER_WITHIN = HOUR;
+import { actorOf } from './visits.ts';
 
 export function mountConsent(host: FastifyInstance, parts: WebParts): void {
   host.get('/consent', (request, reply) => askConsent(parts, request, reply));
@@ -45,11 +35,11 @@ async function askConsent(parts: WebParts, request: FastifyRequest, reply: Fasti
   const asked = await readAuthorizationRequest(storage.durable, query);
   if (askedAt === null) return startOver(parts, reply, query);
   const session = requireSignIn(request, asked, askedAt);
-  const membership = await requireMembership(parts, asked, session);
-  const parties = { userId: session.user.id, appId: asked.app.id, businessId: membership.businessId };
-  const toAsk = await scopesToAsk(storage.durable, parties, asked.scopes);
+  const { businessId } = await requireMembership(parts, asked, session);
+  const parties = { userId: session.user.id, appId: asked.app.id, businessId };
+  const consent = await findConsent(storage.durable, parties);
 
-  if (asked.app.ownerScope === 'platform' || toAsk === 0) {
+  if (needsNoScreen(asked, consent)) {
     const code = await allowSilently(parts, asked, { ...parties, grantId: newId(clock()) }, clock());
     return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(parts, reply, query);
   }
@@ -57,7 +47,16 @@ async function askConsent(parts: WebParts, request: FastifyRequest, reply: Fasti
     const description = 'The user has yet to allow this; ask without prompt=none.';
     throw new CallbackError(asked.callback, new OAuthError('consent_required', 'consent_required', description));
   }
-  return showConsent(parts, reply, { request, asked, session, membership, query, toAsk });
+  const question = newQuestion({ query, businessId, session }, clock());
+  const ticked = scopesBeyond(asked.optionalScopes, consent.declined);
+  return showConsent(parts, reply, { request, asked, session, question, consent, ticked, path: request.url });
+}
+
+/** What is optional, and was never asked about, is no reason to fail where no page may ask: the app can do without. */
+function needsNoScreen(asked: AuthorizationRequest, consent: Consent): boolean {
+  if (asked.app.ownerScope === 'platform') return true;
+  if (scopesAllowedBefore(asked, consent) === 0) return false;
+  return asked.prompt === 'none' || undecidedScopes(asked, consent) === 0;
 }
 
 async function answerConsent(
@@ -68,11 +67,8 @@ async function answerConsent(
   const { storage, keys, clock, issuer, consentUrl } = parts;
   const { session } = request.visit;
   if (!session) throw new SignInNeeded(readReturnTo(request.body.return_to, consentUrl));
-  const question = unseal<Question>(keys, 'consent', text(request.body, 'question'));
-  if (question?.session !== hashSecret(session.id)) {
-    throw forbidden('This question was put to someone else, or has been changed. Go back to the app.');
-  }
-  const { query, grantId, businessId, shownAt } = question;
+  const question = readQuestion(keys, request.body, session);
+  const { query, grantId, businessId } = question;
   const asked = await readAuthorizationRequest(storage.durable, query);
   const mayChoose = boundBusiness(asked.app) === null;
   if (mayChoose && (await hasSwitched(parts, session, question, request.body))) return startOver(parts, reply, query);
@@ -80,11 +76,13 @@ async function answerConsent(
     const refusal = new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.');
     throw new CallbackError(asked.callback, refusal);
   }
-  const isStale = clock() - shownAt >= ANSWER_WITHIN;
-  if (isStale || !(await mayActIn(storage.durable, asked.app, session.user, businessId))) {
-    return startOver(parts, reply, query);
-  }
-  const code = await allow(parts, asked, { grantId, userId: session.user.id, businessId }, clock());
+  const mayStill = await mayActIn(storage.durable, asked.app, session.user, businessId);
+  if (isStale(question, clock()) || !mayStill) return startOver(parts, reply, query);
+
+  const choice = chooseScopes(asked, readScopes(list(request.body, 'optional_scope')).scopes);
+  if (choice.allowed === 0) return askForSomething(parts, reply, { request, asked, session, question });
+  const answer = { grantId, userId: session.user.id, businessId, choice, actor: actorOf(request) };
+  const code = await allow(parts, asked, answer, clock());
   if (!code) throw answered();
   return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
 }
@@ -129,37 +127,56 @@ async function requireMembership(
   throw new CallbackError(asked.callback, new OAuthError('access_denied', 'not_a_member', description));
 }
 
-interface Showing {
+interface Asking {
   request: FastifyRequest;
   asked: AuthorizationRequest;
   session: Session;
-  membership: Membership;
-  query: string;
-  toAsk: number;
+  question: Question;
+}
+
+/** Everything was optional, and nothing was ticked: a code for nothing would help nobody. */
+async function askForSomething(
+  parts: WebParts,
+  reply: FastifyReply,
+  asking: Asking & { request: FastifyRequest<{ Body: Form }> },
+): Promise<FastifyReply> {
+  const { asked, session, question, request } = asking;
+  const parties = { userId: session.user.id, appId: asked.app.id, businessId: question.businessId };
+  const consent = await findConsent(parts.storage.durable, parties);
+  const path = readReturnTo(request.body.return_to, parts.consentUrl);
+  const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
+  return showConsent(parts, reply, { ...asking, consent, ticked: 0, path, problem });
+}
+
+interface Showing extends Asking {
+  consent: Consent;
+  ticked: ScopeMask;
+  /** Where this screen can be opened again. */
+  path: string;
+  problem?: Problem;
 }
 
 async function showConsent(parts: WebParts, reply: FastifyReply, showing: Showing): Promise<FastifyReply> {
-  const { storage, keys, clock, platformName, issuer } = parts;
-  const { request, asked, session, membership, query, toAsk } = showing;
+  const { storage, keys, platformName, issuer } = parts;
+  const { request, asked, session, question, consent, ticked, path, problem } = showing;
   const db = storage.durable;
-  const { businessId } = membership;
-  const now = clock();
-  const sessionHash = hashSecret(session.id);
-  const question: Question = { query, session: sessionHash, grantId: newId(now), businessId, shownAt: now };
   const owner = await findBusiness(db, asked.app.ownerBusinessId ?? '');
   const page = consentScreen({
     platformName,
     asked,
-    toAsk,
+    consent,
+    ticked,
+    problem,
     ownerName: owner?.name ?? platformName,
-    question: seal(keys, 'consent', question),
+    question: sealQuestion(keys, question),
     at: {
       user: session.user,
       csrf: request.visit.csrf,
-      current: membership,
+      current: await findMembership(db, session.user.id, question.businessId),
       memberships: await listMemberships(db, session.user.id),
-      path: request.url,
+      path,
     },
   });
-  return sendPage(reply, page, { formTargets: [sourceOf(asked.callback.redirectUri), issuer] });
+  const formTargets = [sourceOf(asked.callback.redirectUri), issuer];
+  return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
 }

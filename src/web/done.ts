@@ -24,6 +24,7 @@ const SENTENCES = {
   invitation_withdrawn: 'The invitation is withdrawn. Its link no longer works.',
   joined: 'Welcome. You are now a member.',
   role_changed: 'The role is changed.',
+  left: 'You have left the business. What you allowed there has stopped working.',
   member_removed: 'The member is removed. What they allowed has stopped working.',
   user_disabled: 'The user is disabled, and signed out everywhere.',
   user_enabled: 'The user is enabled.',

@@ -56,18 +56,20 @@ interface Field {
   hint?: string;
   autocomplete?: string;
   focus?: boolean;
+  /** It may stay empty. */
+  optional?: boolean;
 }
 
 /** A labelled input that says beside itself what is wrong with what was typed. */
 export function input(
-  { name, label, type = 'text', value = '', hint, autocomplete = 'off', focus = false }: Field,
+  { name, label, type = 'text', value = '', hint, autocomplete = 'off', focus = false, optional = false }: Field,
   problem?: Problem,
 ): Html {
   const wrong = problem?.field === name;
   return html`<div class="field">
 <label for="${name}">${label}</label>
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" required ${focus && html`autofocus`} ${described(name, { hint, wrong })}>
+<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" ${!optional && html`required`} ${focus && html`autofocus`} ${described(name, { hint, wrong })}>
 ${wrong && problemText(problem)}
 </div>`;
 }

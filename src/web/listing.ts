@@ -32,15 +32,21 @@ ${search && html`<a href="${path}">Show all</a>`}
 </form>`;
 }
 
-/** The way on, and the way back to the start. */
-export function pager({ path, search, after }: Listing & { path: string }, next: string | undefined): Html | null {
+/** The way on, and the way back to the start. `filters` are kept on both. */
+export function pager(
+  { path, search, after, filters = {} }: Listing & { path: string; filters?: Record<string, string | undefined> },
+  next: string | undefined,
+): Html | null {
   if (!next && !after) return null;
-  const link = (from: string | undefined) => {
-    const query = new URLSearchParams({ ...(search && { q: search }), ...(from && { after: from }) }).toString();
-    return query ? `${path}?${query}` : path;
-  };
+  const link = (from: string | undefined) => listingAddress(path, { q: search, ...filters, after: from });
   return html`<nav class="pager" aria-label="Pages">
 ${after && html`<a class="button secondary" href="${link(undefined)}">First page</a>`}
 ${next && html`<a class="button secondary" href="${link(next)}" rel="next">Next page</a>`}
 </nav>`;
+}
+
+/** The address of a part of a list; what is empty is left out. */
+export function listingAddress(path: string, asked: Record<string, string | undefined>): string {
+  const given = Object.entries(asked).filter((pair): pair is [string, string] => Boolean(pair[1]));
+  return given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
 }

@@ -1,3 +1,5 @@
+import type { Site } from '../accounts/webauthn.ts';
+import type { Activity } from '../activity/activity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
@@ -8,10 +10,16 @@ export interface WebParts {
   storage: Storage;
   keys: Keyring;
   clock: Clock;
+  activity: Activity;
   /** Where apps start, and what answers are issued by. */
   issuer: string;
   /** The origin of these pages. */
   consentUrl: string;
   platformName: string;
   limits: { signInPerAccount: RateLimit; signInPerAddress: RateLimit };
+}
+
+/** What passkeys are bound to. */
+export function siteOf({ keys, platformName, consentUrl }: WebParts): Site {
+  return { keys, name: platformName, origin: consentUrl };
 }

@@ -1,5 +1,59 @@
-import type { FastifyInstance } from 'fastify';
-import type { WebParts } from './parts.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { spendChallenge } from '../accounts/challenges.ts';
+import { findPasskey, usePasskey } from '../accounts/passkeys.ts';
+import type { Session } from '../accounts/sessions.ts';
+import { vouchForUser } from '../accounts/users.ts';
+import { askForPasskey, claimedCredential, verifyPasskey } from '../accounts/webauthn.ts';
+import { hashSecret } from '../lib/secrets.ts';
+import { type Form, text } from './fields.ts';
+import { siteOf, type WebParts } from './parts.ts';
+import { answerSignIn, renewSession } from './sign-in.ts';
+
+/** One sentence for whatever was wrong: nobody learns which passkeys there are. */
+const REFUSAL = {
+  field: 'passkey',
+  message: 'This passkey did not sign you in. Try again, or use your password.',
+};
 
 /** Sign-in without a password. */
-export function mountPasskeySignIn(_host: FastifyInstance, _parts: WebParts): void {}
+export function mountPasskeySignIn(host: FastifyInstance, parts: WebParts): void {
+  host.post('/sign-in/passkey/options', async (request, reply) => {
+    const options = await askForPasskey(siteOf(parts), bearerOf(request), parts.clock());
+    return reply.header('cache-control', 'no-store').send(options);
+  });
+
+  host.post<{ Body: Form }>('/sign-in/passkey', (request, reply) => {
+    const email = request.visit.session?.user.email ?? '';
+    return answerSignIn(parts, { request, reply, email, refusal: REFUSAL }, () =>
+      signIn(parts, request, text(request.body, 'credential')),
+    );
+  });
+}
+
+/** Counted like a password, but for the account: which one it is, only a valid answer tells. */
+async function signIn(parts: WebParts, request: FastifyRequest, answer: string): Promise<Session | undefined> {
+  const { limits } = parts;
+  await limits.signInPerAddress.count(request.ip);
+  const session = await renewByPasskey(parts, request, answer);
+  if (session) await limits.signInPerAddress.giveBack(request.ip);
+  return session;
+}
+
+async function renewByPasskey(parts: WebParts, request: FastifyRequest, answer: string): Promise<Session | undefined> {
+  const { storage, clock } = parts;
+  const passkey = await findPasskey(storage.durable, claimedCredential(answer) ?? '');
+  if (!passkey) return undefined;
+  const verified = await verifyPasskey(siteOf(parts), { answer, passkey, bearer: bearerOf(request) }, clock());
+  const authenticated = verified && (await vouchForUser(storage.durable, passkey.userId));
+  if (!authenticated) return undefined;
+  return storage.atomically(async (db) => {
+    if (!(await spendChallenge(db, verified.challenge))) return undefined;
+    if (!(await usePasskey(db, passkey.id, verified.counter, clock()))) return undefined;
+    return renewSession(db, request, { ...authenticated, means: 'passkey' }, clock());
+  });
+}
+
+/** The browser that was asked, whoever may be signed in there. */
+function bearerOf({ visit }: FastifyRequest): string {
+  return hashSecret(visit.visitor);
+}

@@ -1,4 +1,4 @@
-const ALLOWED = /^\/(?:$|consent$|settings\/|platform\/)/;
+const ALLOWED = /^\/(?:$|consent$|invitation\/|settings\/|platform\/)/;
 
 /** A path on this host that a person may be sent back to; anything else becomes the front page. */
 export function readReturnTo(text: unknown, consentUrl: string): string {

@@ -1,13 +1,18 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { endSession, startSession } from '../accounts/sessions.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { endSession, type Session, startSession } from '../accounts/sessions.ts';
 import { type Authenticated, authenticateUser, markSignedIn } from '../accounts/users.ts';
+import { type Actor, recordAct } from '../audit/acts.ts';
+import { nameBrowser } from '../lib/browser-names.ts';
 import { TooManyRequests } from '../lib/errors.ts';
-import { html } from '../lib/html.ts';
+import { type Html, html } from '../lib/html.ts';
+import { hashSecret } from '../lib/secrets.ts';
+import type { Database } from '../storage/storage.ts';
 import { type Destination, destinationOf } from './destination.ts';
 import { type Form, input, type Problem, postForm, text } from './fields.ts';
 import { counterOf, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
+import { passkeyBox } from './passkey-box.ts';
 import { readReturnTo } from './return-to.ts';
 import { browserOf, keepSession } from './visits.ts';
 
@@ -28,37 +33,57 @@ export function mountSignIn(host: FastifyInstance, parts: WebParts): void {
     return sendPage(reply, signInPage(parts, { csrf: request.visit.csrf, returnTo, email, destination }), destination);
   });
 
-  host.post<{ Body: Form }>('/sign-in', async (request, reply) => {
-    const returnTo = readReturnTo(request.body.return_to, parts.consentUrl);
-    const email = text(request.body, 'email');
-    const refuse = async (status: number, message: string) => {
-      const destination = await destinationOf(parts, returnTo);
-      const problem = { field: 'password', message };
-      const form = { csrf: request.visit.csrf, returnTo, email, destination, problem };
-      return sendPage(reply, signInPage(parts, form), { status, ...destination });
-    };
-    try {
-      const session = await signIn(parts, request, email, text(request.body, 'password'));
-      if (!session) return refuse(401, 'The email or the password is wrong.');
-      keepSession(reply, session);
-      rememberBrowser(parts.keys, reply, session.user.email);
-      return reply.redirect(returnTo, 303);
-    } catch (error) {
-      if (!(error instanceof TooManyRequests)) throw error;
-      reply.header('retry-after', error.retryAfter);
-      return refuse(429, error.message);
-    }
+  host.post<{ Body: Form }>('/sign-in', (request, reply) => {
+    const [email, password] = [text(request.body, 'email'), text(request.body, 'password')];
+    const refusal = { field: 'password', message: 'The email or the password is wrong.' };
+    return answerSignIn(parts, { request, reply, email, refusal }, () => signIn(parts, request, email, password));
   });
+}
+
+interface Attempt {
+  request: FastifyRequest<{ Body: Form }>;
+  reply: FastifyReply;
+  email: string;
+  /** The same for whatever was wrong. */
+  refusal: Problem;
+}
+
+/** To where the person was going, if they may; or else the form again, with what was typed. */
+export async function answerSignIn(
+  parts: WebParts,
+  { request, reply, email, refusal }: Attempt,
+  attempt: () => Promise<Session | undefined>,
+): Promise<FastifyReply> {
+  const returnTo = readReturnTo(request.body.return_to, parts.consentUrl);
+  const refuse = async (status: number, message: string) => {
+    const destination = await destinationOf(parts, returnTo);
+    const problem = { ...refusal, message };
+    const form = { csrf: request.visit.csrf, returnTo, email, destination, problem };
+    return sendPage(reply, signInPage(parts, form), { status, ...destination });
+  };
+  try {
+    const session = await attempt();
+    if (!session) return refuse(401, refusal.message);
+    keepSession(reply, session);
+    rememberBrowser(parts.keys, reply, session.user.email);
+    return reply.redirect(returnTo, 303);
+  } catch (error) {
+    if (!(error instanceof TooManyRequests)) throw error;
+    reply.header('retry-after', error.retryAfter);
+    return refuse(429, error.message);
+  }
 }
 
 /** Each attempt is counted before it is looked at, by account and by address, and forgiven if it succeeds. */
 async function signIn(parts: WebParts, request: FastifyRequest, email: string, password: string) {
-  const { storage, limits, keys } = parts;
+  const { storage, limits, keys, clock } = parts;
   const account = counterOf(keys, request, email);
   await limits.signInPerAddress.count(request.ip);
   await limits.signInPerAccount.count(account);
   const authenticated = await authenticateUser(storage.durable, email, password);
-  const session = authenticated && (await renewSession(parts, request, authenticated));
+  const session =
+    authenticated &&
+    (await storage.atomically((db) => renewSession(db, request, { ...authenticated, means: 'password' }, clock())));
   if (!session) return undefined;
   await limits.signInPerAccount.forget(account);
   await limits.signInPerAddress.giveBack(request.ip);
@@ -66,13 +91,20 @@ async function signIn(parts: WebParts, request: FastifyRequest, email: string, p
 }
 
 /** Signing in always makes a new session id, and the old one ends. */
-async function renewSession({ storage, clock }: WebParts, request: FastifyRequest, { user, proof }: Authenticated) {
-  const { session } = request.visit;
-  return storage.atomically(async (db) => {
-    if (!(await markSignedIn(db, { userId: user.id, proof }, clock()))) return undefined;
-    if (session) await endSession(db, session.id);
-    return startSession(db, { user, ...browserOf(request) }, clock());
-  });
+export async function renewSession(
+  db: Database,
+  request: FastifyRequest,
+  { user, proof, means }: Authenticated & { means: 'password' | 'passkey' },
+  now: number,
+): Promise<Session | undefined> {
+  if (!(await markSignedIn(db, { userId: user.id, proof }, now))) return undefined;
+  if (request.visit.session) await endSession(db, request.visit.session.id);
+  const session = await startSession(db, { user, ...browserOf(request) }, now);
+  const actor: Actor = { kind: 'user', id: user.id, name: user.name, address: request.ip };
+  const name = nameBrowser(browserOf(request).browser);
+  const subject = { kind: 'session', id: hashSecret(session.id), name } as const;
+  await recordAct(db, { action: 'session.started', actor, businessId: null, subject, detail: { with: means } }, now);
+  return session;
 }
 
 function signInPage({ platformName }: WebParts, { csrf, returnTo, email, destination, problem }: SignInForm): Page {
@@ -80,6 +112,7 @@ function signInPage({ platformName }: WebParts, { csrf, returnTo, email, destina
     title: 'Sign in',
     platformName,
     width: 'narrow',
+    runsScript: true,
     body: html`<div class="card">
 <h1>Sign in</h1>
 <p class="muted">to continue to ${destination.appName ?? platformName}</p>
@@ -91,6 +124,17 @@ ${input({ name: 'email', label: 'Email', type: 'email', value: email, autocomple
 ${input({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', focus: email !== '' }, problem)}
 <button class="primary wide">Sign in</button>`,
 })}
+${passkeySignInForm(csrf, returnTo, problem)}
 </div>`,
   };
+}
+
+function passkeySignInForm(csrf: string, returnTo: string, problem: Problem | undefined): Html {
+  const form = postForm({
+    action: '/sign-in/passkey',
+    csrf,
+    body: html`<input type="hidden" name="return_to" value="${returnTo}">
+<button class="secondary wide">Use a passkey instead</button>`,
+  });
+  return passkeyBox({ act: 'get', form, problem });
 }

@@ -1,17 +1,20 @@
-import type { FastifyInstance } from 'fastify';
-import { endSession } from '../accounts/sessions.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { endSession, type Session } from '../accounts/sessions.ts';
+import { recordAct } from '../audit/acts.ts';
+import { nameBrowser } from '../lib/browser-names.ts';
 import { html } from '../lib/html.ts';
+import { hashSecret } from '../lib/secrets.ts';
 import { postForm } from './fields.ts';
 import { sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
-import { dropSession } from './visits.ts';
+import { actorOf, browserOf, dropSession } from './visits.ts';
 
-export function mountSignOut(host: FastifyInstance, { storage, platformName }: WebParts): void {
+export function mountSignOut(host: FastifyInstance, parts: WebParts): void {
   // A link cannot sign anyone out: it only asks.
   host.get('/sign-out', async (request, reply) =>
     sendPage(reply, {
       title: 'Sign out',
-      platformName,
+      platformName: parts.platformName,
       width: 'narrow',
       body: html`<div class="card">
 <h1>Sign out?</h1>
@@ -22,8 +25,16 @@ ${postForm({ action: '/sign-out', csrf: request.visit.csrf, body: html`<button c
   );
 
   host.post('/sign-out', async (request, reply) => {
-    if (request.visit.session) await endSession(storage.durable, request.visit.session.id);
+    if (request.visit.session) await signOut(parts, request, request.visit.session);
     dropSession(reply);
     return reply.redirect('/sign-in', 303);
+  });
+}
+
+async function signOut({ storage, clock }: WebParts, request: FastifyRequest, { id }: Session): Promise<void> {
+  const subject = { kind: 'session', id: hashSecret(id), name: nameBrowser(browserOf(request).browser) } as const;
+  await storage.atomically(async (db) => {
+    if (!(await endSession(db, id))) return;
+    await recordAct(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
   });
 }

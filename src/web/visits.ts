@@ -59,10 +59,11 @@ export function dropSession(reply: FastifyReply): void {
   reply.clearCookie(SESSION, COOKIE);
 }
 
-/** Whom to name in the audit log. */
+/** Whom to name in the audit log. What is done on the platform's pages is done in its name. */
 export function actorOf(request: FastifyRequest): Actor {
   const { user } = requireSession(request);
-  return { kind: 'user', id: user.id, name: user.name, address: request.ip };
+  const kind = request.routeOptions.url?.startsWith('/platform/') ? 'platform' : 'user';
+  return { kind, id: user.id, name: user.name, address: request.ip };
 }
 
 /** What a person will know a session by. */

@@ -65,13 +65,15 @@ export async function changeEndpoint(
   db: Database,
   { appId, id }: { appId: string; id: string },
   { url, eventTypes }: { url: string; eventTypes: string[] },
-): Promise<void> {
-  await db
+): Promise<Endpoint | undefined> {
+  const row = await db
     .updateTable('endpoints')
     .set({ url: readUrl(url), event_types: JSON.stringify(readEventTypes(eventTypes)) })
     .where('app_id', '=', appId)
     .where('id', '=', id)
-    .execute();
+    .returningAll()
+    .executeTakeFirst();
+  return row && fromRow(row);
 }
 
 /** The new secret signs from now on, and for a day the old one beside it. */
@@ -89,26 +91,35 @@ export async function replaceSecret(db: Database, keys: Keyring, endpoint: Endpo
   return secret;
 }
 
-export async function disableEndpoint(db: Database, id: string, reason: DisabledReason, now: number): Promise<void> {
-  await db
+/** False if it was off already; it then keeps its first reason. */
+export async function disableEndpoint(db: Database, id: string, reason: DisabledReason, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('endpoints')
     .set({ disabled_at: now, disabled_reason: reason })
     .where('id', '=', id)
     .where('disabled_at', 'is', null)
-    .execute();
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
 }
 
-/** What has waited meanwhile is on its way at once. */
-export async function enableEndpoint(db: Database, id: string, now: number): Promise<void> {
-  await db
+/** What has waited meanwhile is on its way at once. False if it was on already. */
+export async function enableEndpoint(db: Database, id: string, now: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable('endpoints')
     .set({ disabled_at: null, disabled_reason: null, failing_since: null, failures: 0, due_at: now })
     .where('id', '=', id)
-    .execute();
+    .where('disabled_at', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
 }
 
-export async function removeEndpoint(db: Database, appId: string, id: string): Promise<void> {
-  await db.deleteFrom('endpoints').where('app_id', '=', appId).where('id', '=', id).execute();
+export async function removeEndpoint(db: Database, appId: string, id: string): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('endpoints')
+    .where('app_id', '=', appId)
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  return numDeletedRows > 0n;
 }
 
 /** Those of an app that want to hear of this, and were there when it happened. A test is for the one that it names. */

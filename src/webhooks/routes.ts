@@ -19,8 +19,9 @@ export function mountEvents(host: FastifyInstance, parts: TokenParts & { clock: 
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
   host.get<{ Querystring: Sent<EventQuery> }>(PATH, describedBy(eventsOperation), async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const { authorization } = request.headers;
-    const credentials = { authorization, clientId: undefined, clientSecret: undefined, address: request.ip };
+    const { headers, ip: address, involved } = request;
+    const { authorization } = headers;
+    const credentials = { authorization, clientId: undefined, clientSecret: undefined, address, involved };
     const app = await identifyApp(parts, credentials, parts.clock());
     const { limit, after } = readPage(request.query);
 

@@ -103,6 +103,12 @@ test('app list prints the apps of a business, or those of the platform, without 
   assert.doesNotMatch(JSON.stringify([own, platform]), /gcs_|secret/);
 });
 
+test('an app can be paused and resumed, which its own switch does not undo', async () => {
+  assert.equal(typeof (await onApp('pause')).pausedAt, 'number');
+  assert.equal(typeof (await onApp('enable')).pausedAt, 'number');
+  assert.equal((await onApp('resume')).pausedAt, null);
+});
+
 test('an app can be disabled and enabled again', async () => {
   assert.equal(typeof (await onApp('disable')).disabledAt, 'number');
   assert.equal((await onApp('enable')).disabledAt, null);

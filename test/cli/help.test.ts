@@ -24,6 +24,8 @@ const COMMANDS: Record<string, string[]> = {
   'app list': ['business'],
   'app disable': ['app'],
   'app enable': ['app'],
+  'app pause': ['app'],
+  'app resume': ['app'],
   'app delete': ['app'],
   'app add-secret': ['app'],
   'app list-secrets': ['app'],

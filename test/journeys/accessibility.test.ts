@@ -32,6 +32,9 @@ const PRIVATE = [
   `/settings/developer/${world.ledger.id}/endpoints`,
   `/settings/developer/${world.ledger.id}/endpoints/new`,
   '/settings/account',
+  '/settings/audit-log',
+  '/settings/audit-log?kind=member&q=nobody',
+  '/platform/audit-log',
   '/platform/developer/apps',
   '/platform/developer/apps/new',
 ];

@@ -42,7 +42,16 @@ const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, 
   ['app_disabled', ({ app }) => disableApp(db(), app.id, world.clock()), true],
   ['user_disabled', ({ user }) => disableUser(db(), user.id, world.clock()), true],
   ['member_removed', ({ user }) => removeMember(db(), user.id, world.acme.id), true],
-  ['disconnected_by_user', (connected) => disconnect(world.storage(), parties(connected), world.clock()), true],
+  [
+    'disconnected_by_user',
+    (connected) => disconnect(db(), parties(connected), 'disconnected_by_user', world.clock()),
+    true,
+  ],
+  [
+    'disconnected_by_owner',
+    ({ app }) => disconnect(db(), { appId: app.id, businessId: world.acme.id }, 'disconnected_by_owner', world.clock()),
+    true,
+  ],
   ['code_reused', ({ code, credentials }) => world.exchange(code, credentials), false],
   ['revoked_by_app', ({ refresh, credentials }) => world.revoke(refresh, credentials), false],
   [

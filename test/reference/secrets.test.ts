@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { hiddenFields } from '../support/browser.ts';
+import { inviteInBrowser } from '../support/invitations.ts';
 import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
 import { startLoggedServer } from './logged-server.ts';
 import { type RawAnswer, write } from './raw.ts';
@@ -103,6 +104,16 @@ async function misplace(): Promise<void> {
   await keepRefusal(await ask(TOKEN, again), 400);
 }
 
+/** A link in whose address the secret itself stands. */
+async function invite(): Promise<void> {
+  const link = await inviteInBrowser(browser);
+  secrets.set('the link of an invitation', link.replace('/invitation/', ''));
+  await browser.open(link);
+  await keepRefusal(await ask(web + link, { method: 'POST' }), 403);
+  await keepRefusal(await ask(web + link, { method: 'PUT' }), 404);
+  await keepRefusal(await ask(`${web}${link}/more`), 404);
+}
+
 /** A failure of ours is logged whole, with whatever the database had to say. */
 async function breakDown(): Promise<void> {
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
@@ -117,6 +128,7 @@ async function breakDown(): Promise<void> {
 test('no code, token, secret, cookie or password that was used stands in the log or in what is refused', async () => {
   await connect();
   await misplace();
+  await invite();
   await breakDown();
 
   const log = (await server.readLog()).join('\n');

@@ -26,7 +26,10 @@ test('the account page says who is signed in, and with which role in which busin
 
   const { text } = await browser.open(PATH);
 
-  assert.match(text, /<dd>Ann<\/dd>.*<dd>ann@example\.com<\/dd>.*Acme <span class="badge">member</s);
+  assert.match(
+    text,
+    /name="name" type="text" value="Ann".*<dd>ann@example\.com<br>.*Acme <span class="badge">member</s,
+  );
 });
 
 test('changing the password needs the current one [D3]', async () => {
@@ -45,7 +48,8 @@ test('after a change only the new password signs in [D3]', async () => {
 
   const page = await changePassword(browser, PASSWORD, NEXT);
 
-  assert.equal(page.url, world.web + PATH);
+  assert.equal(page.url, `${world.web}${PATH}?done=password_changed`);
+  assert.match(page.text, /role="status">Your password is changed\. Every other session is signed out\./);
   assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 401);
   assert.equal((await world.browse().signIn(user.email, NEXT)).status, 200);
 });
@@ -95,54 +99,71 @@ test('guessing at the current password in a session left open is limited like si
   assert.deepEqual(statuses, [400, 400, 429]);
 });
 
-test('a user sees where they are signed in, and which of it is here [D3]', async () => {
-  const { user, browser } = await newcomer('Fay');
-  const phone = world.browse();
-  const form = await phone.open('/sign-in');
-  await phone.submit(
-    form,
-    '/sign-in',
-    { email: user.email, password: PASSWORD },
-    { 'user-agent': 'Telephone/1.0 (pocket)' },
-  );
+test('a user changes their name, and every page calls them by it', async () => {
+  const { user, browser } = await newcomer('Nia');
 
-  const here = await browser.open(PATH);
-  const there = await phone.open(PATH);
+  const page = await browser.submit(await browser.open(PATH), `${PATH}/name`, { name: ' Nia  Núñez ' });
 
-  assert.match(here.text, /Telephone\/1\.0 \(pocket\) <p class="muted small">(?:127\.0\.0\.1|::1), last seen/);
-  assert.match(there.text, /Telephone\/1\.0 \(pocket\) <span class="badge">This browser</);
-  assert.equal(here.text.split('This browser').length, 2);
+  assert.match(page.text, /role="status">Your name is changed\./);
+  assert.match(page.text, /<a href="\/settings\/account" aria-current="page">Nia {2}Núñez<\/a>/);
+  const [act] = await actsOf(user.id, 'user.renamed');
+  assert.deepEqual([act?.subject_name, act?.detail, act?.business_id], ['Nia', '{"to":"Nia  Núñez"}', null]);
 });
 
-test('the list of sessions shows nothing that would open one [D3]', async () => {
-  const { user, browser } = await newcomer('Gus');
+test('a name that nobody could read is refused beside its field, and what was typed is kept', async () => {
+  const { user, browser } = await newcomer('Oda');
+
+  for (const [name, sentence] of [
+    ['', /can be read/],
+    ['x'.repeat(81), /at most 80/],
+    ['Oda\u202e<b>', /visible characters/],
+    ['Oda\0', /visible characters/],
+  ] as const) {
+    const page = await browser.submit(await browser.open(PATH), `${PATH}/name`, { name });
+    assert.equal(page.status, 400);
+    assert.match(/id="name-problem">([^<]*)</.exec(page.text)?.[1] ?? '', sentence);
+    assert.ok(page.text.includes(`value="${name.replace('<b>', '&lt;b&gt;')}"`));
+  }
+  assert.match((await browser.open(PATH)).text, /name="name" type="text" value="Oda"/);
+  assert.deepEqual(await actsOf(user.id, 'user.renamed'), []);
+});
+
+test('each change of the account is recorded once, for the person alone, and without a secret', async () => {
+  const { user, browser } = await newcomer('Pia');
+  await world.signedIn(user);
+  await world.signedIn(user);
+  const first = await browser.open(PATH);
+  const [, session = ''] = /name="session" value="([^"]+)"/.exec(first.text) ?? [];
+
+  await browser.submit(first, `${PATH}/end-session`, { session });
+  await browser.submit(first, `${PATH}/end-other-sessions`);
+  await browser.submit(first, `${PATH}/end-other-sessions`);
+  await browser.submit(first, `${PATH}/name`, { name: 'Pia' });
+  await changePassword(browser, PASSWORD, NEXT);
+
+  const acts = (await actsOf(user.id)).filter(({ action }) => action !== 'session.started');
+  assert.deepEqual(
+    acts.map(({ action }) => action),
+    ['session.ended', 'session.others_ended', 'user.password_changed'],
+  );
+  assert.ok(acts.every(({ business_id, address }) => business_id === null && address !== null));
+  assert.doesNotMatch(JSON.stringify(acts), new RegExp(`${PASSWORD}|${NEXT}`));
+});
+
+test('of two changes of the password at once, the one that asked for a password gone by is refused', async () => {
+  const { user, browser } = await newcomer('Quin');
   const other = await world.signedIn(user);
 
-  const { text } = await browser.open(PATH);
+  const pages = await Promise.all([
+    changePassword(browser, PASSWORD, 'the first new password'),
+    changePassword(other, PASSWORD, 'the second new password'),
+  ]);
 
-  for (const { cookies } of [browser, other]) assert.ok(!text.includes(cookies.get('__Host-session') ?? '-'));
+  assert.equal(pages.filter(({ url }) => url.includes('done=password_changed')).length, 1);
+  assert.equal((await actsOf(user.id, 'user.password_changed')).length, 1);
 });
 
-test('a user ends all their other sessions with one button [D3]', async () => {
-  const { user, browser } = await newcomer('Hal');
-  const others = [await world.signedIn(user), await world.signedIn(user)];
-  const stranger = await world.signedIn();
-
-  const page = await browser.submit(await browser.open(PATH), `${PATH}/end-other-sessions`);
-
-  assert.equal(page.url, world.web + PATH);
-  assert.deepEqual(await Promise.all(others.map(isSignedIn)), [false, false]);
-  assert.equal(await isSignedIn(browser), true);
-  assert.equal(await isSignedIn(stranger), true);
-  assert.doesNotMatch(page.text, /Sign out everywhere else/);
-});
-
-test('ending sessions leaves what was connected alone', async () => {
-  const { user, browser } = await newcomer('Ida');
-  await world.signedIn(user);
-  const { access_token } = await world.connect({}, browser);
-
-  await browser.submit(await browser.open(PATH), `${PATH}/end-other-sessions`);
-
-  assert.equal((await world.listInvoices(access_token)).status, 200);
-});
+async function actsOf(actorId: string, action?: string) {
+  const acts = await world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  return acts.filter((act) => act.actor_id === actorId && (!action || act.action === action));
+}

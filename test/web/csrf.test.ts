@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEVELOPER, PLATFORM, TYPED } from '../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../support/browser.ts';
+import { inviteInBrowser } from '../support/invitations.ts';
 import { PASSWORD } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -14,6 +15,7 @@ await world.connect({}, await world.signedIn(root));
 const browser = await world.signedIn(root);
 const other = await world.signedIn(root);
 const csrf = await browser.csrf();
+const invitation = await inviteInBrowser(browser);
 
 const inSection = (section: string, id: string): [string, Fields][] => [
   [section, { ...TYPED, ticket: '' }],
@@ -34,6 +36,12 @@ const FORMS: [path: string, fields: Fields][] = [
   ['/settings/connected-apps/disconnect', { app: world.ledger.id, business: world.acme.id }],
   ['/settings/account/password', { current_password: PASSWORD, password: 'another good password' }],
   ['/settings/account/end-other-sessions', {}],
+  ['/settings/members/invite', { role: 'owner', business: world.acme.id }],
+  [`/settings/members/invitations/${world.acme.id}/withdraw`, {}],
+  [`/settings/members/${world.ada.id}/role`, { role: 'member', business: world.acme.id }],
+  [`/settings/members/${world.ada.id}/remove`, { business: world.acme.id }],
+  [invitation, {}],
+  [`${invitation}/account`, { name: 'Eve', email: 'eve@example.com', password: PASSWORD }],
   ...inSection(DEVELOPER, world.ledger.id),
   ...inSection(PLATFORM, console_.id),
 ];
@@ -57,7 +65,16 @@ const FORGERIES: Forgery[] = [
   { name: 'that the browser calls same-site', fields: { csrf }, headers: { 'sec-fetch-site': 'same-site' } },
 ];
 
-const TABLES = ['users', 'sessions', 'apps', 'app_secrets', 'grants', 'consents', 'memberships'] as const;
+const TABLES = [
+  'users',
+  'sessions',
+  'apps',
+  'app_secrets',
+  'grants',
+  'consents',
+  'memberships',
+  'invitations',
+] as const;
 
 async function snapshot() {
   const db = world.storage().durable;

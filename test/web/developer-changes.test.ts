@@ -30,7 +30,7 @@ test('a change of an app is shown at once and holds for the next request', async
   const withOldScope = await client.authorize({ scope: 'read:invoices' }, browser);
   const withoutPkce = await client.authorize({ scope: 'read:contacts', redirect_uri: moved }, browser);
 
-  assert.equal(page.url, world.web + path);
+  assert.equal(page.url, `${world.web}${path}?done=saved`);
   assert.match(page.text, /<h1>After/);
   assert.equal(withOldScope.leftTo?.searchParams.get('error'), 'invalid_scope');
   assert.equal(withoutPkce.leftTo?.origin, 'https://moved.example');
@@ -75,7 +75,7 @@ test('a deleted app is gone at once, with every token of it', async () => {
   const list = await browser.submit(question, `${path}/delete`);
 
   assert.match(question.text, /Delete Doomed\?/);
-  assert.equal(list.url, world.web + DEVELOPER);
+  assert.equal(list.url, `${world.web}${DEVELOPER}?done=app_deleted`);
   assert.ok(!list.text.includes('Doomed'));
   assert.equal((await browser.open(path)).status, 404);
   assert.equal((await client.listInvoices(tokens.access_token)).status, 401);

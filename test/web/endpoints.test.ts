@@ -128,7 +128,7 @@ test('a change of an endpoint is shown at once', async () => {
 
   const page = await act('', { url: 'https://moved.example/', events: 'invoice.paid' });
 
-  assert.equal(page.url, world.web + path);
+  assert.equal(page.url, `${world.web}${path}?done=saved`);
   assert.match(page.text, /<h1>https:\/\/moved\.example\//);
   assert.deepEqual(ticked(page.text), ['invoice.paid']);
   assert.match((await browser.open(list)).text, />https:\/\/moved\.example\/</);
@@ -207,7 +207,7 @@ test('removing an endpoint asks first, and then it is gone', async () => {
   assert.match(question.text, /Remove this endpoint\?/);
   assert.ok(question.text.includes(URL_));
   assert.equal(kept.status, 200);
-  assert.equal(after.url, world.web + list);
+  assert.equal(after.url, `${world.web}${list}?done=endpoint_removed`);
   assert.match(after.text, /No endpoints yet/);
   assert.equal((await browser.open(path)).status, 404);
 });

@@ -35,6 +35,7 @@ const KEPT = [
   '/settings/developer/new?from=mail&x=%2F%2Fevil.example',
   '/settings/developer/01a1dd0a-eb11-7000-997c-587fb8fee946',
   '/platform/developer/apps',
+  '/invitation/4Jv0S1m2d3Qx7yWfKz9rTbLcNhEoUaPgIiMwXsYtVQk',
   '/consent?client_id=x&redirect_uri=https%3A%2F%2Fevil.example%2F',
   '/consent?redirect_uri=https://evil.example/',
 ];

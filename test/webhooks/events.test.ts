@@ -7,7 +7,7 @@ import { SETTLED_AFTER } from '../../src/events/events.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { disconnect } from '../../src/oauth/connections.ts';
 import { revokeGrantsOfMember, warnOfExpiring } from '../../src/oauth/grants.ts';
-import { pauseApp, pauseUser } from '../../src/oauth/pauses.ts';
+import { disableAppAndTell, disableUserAndTell } from '../../src/oauth/pauses.ts';
 import type { RegisteredApp } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -105,7 +105,8 @@ test('what an app was told of a business it cannot read again once it was discon
   await world.addInvoice(world.acme, { number: 'E-2' });
   assert.ok((await typesOf(app)).includes('invoice.created'));
 
-  await disconnect(world.storage(), { userId: world.ada.id, appId: app.id, businessId: world.acme.id }, world.clock());
+  const parties = { userId: world.ada.id, appId: app.id, businessId: world.acme.id };
+  await disconnect(world.storage().durable, parties, 'disconnected_by_user', world.clock());
 
   const types = await typesOf(app);
   assert.ok(!types.includes('invoice.created'));
@@ -152,9 +153,9 @@ test('an app that is paused, or whose user is disabled, hears of each grant that
   for (let i = 0; i < 2; i++) {
     const found = await findApp(world.storage().durable, app.id);
     assert.ok(found);
-    await atomically((db) => pauseApp(db, found, world.clock()));
+    await atomically((db) => disableAppAndTell(db, found, world.clock()));
   }
-  await atomically((db) => pauseUser(db, user, world.clock()));
+  await atomically((db) => disableUserAndTell(db, user, world.clock()));
 
   assert.deepEqual(await reasons(other), ['user_disabled']);
   assert.deepEqual(await reasons(app), ['app_disabled', 'user_disabled']);

@@ -48,7 +48,17 @@ class Flow(unittest.TestCase):
         self.assertEqual(query["scope"], ["read:invoices read:contacts"])
         self.assertEqual(query["state"], [one.state])
         self.assertNotIn("prompt", query)
+        self.assertNotIn("optional_scope", query)
         self.assertNotIn(one.code_verifier, one.url)
+
+    def test_what_an_app_can_do_without_is_asked_for_as_optional(self) -> None:
+        began = self.app.begin_authorization(
+            scopes=["read:invoices"], optional_scopes=("read:contacts", "write:invoices")
+        )
+        query = parse_qs(urlsplit(began.url).query)
+
+        self.assertEqual(query["scope"], ["read:invoices"])
+        self.assertEqual(query["optional_scope"], ["read:contacts write:invoices"])
 
     def test_a_visitor_who_says_no_is_an_error_that_says_so(self) -> None:
         began = self.app.begin_authorization(scopes=["read:contacts"])

@@ -7,6 +7,8 @@ import { exchangeCode, type Tokens } from './tokens.ts';
 export interface AuthorizationOptions {
   /** What the app wants to do, such as `read:invoices`. */
   scopes: readonly string[];
+  /** What it can do without: the user may leave it unticked. The `scopes` of the tokens are what was granted. */
+  optionalScopes?: readonly string[] | undefined;
   /** `none` never shows a page; `login` asks for the password even if the user is signed in. */
   prompt?: 'none' | 'login' | undefined;
 }
@@ -27,6 +29,7 @@ const LONGEST_ISSUER = 200;
 export async function beginAuthorization(app: Credentials, options: AuthorizationOptions): Promise<Authorization> {
   const given = requireObject(options, 'The argument of beginAuthorization');
   const scopes = requireScopes(given.scopes, 'scopes');
+  const optional = given.optionalScopes === undefined ? [] : requireScopes(given.optionalScopes, 'optionalScopes');
   const prompt = requirePrompt(given.prompt);
   const state = randomText();
   const codeVerifier = randomText();
@@ -35,6 +38,7 @@ export async function beginAuthorization(app: Credentials, options: Authorizatio
     client_id: app.clientId,
     redirect_uri: app.redirectUri,
     scope: scopes.join(' '),
+    ...(optional.length > 0 && { optional_scope: optional.join(' ') }),
     state,
     code_challenge: await challengeOf(codeVerifier),
     code_challenge_method: 'S256',

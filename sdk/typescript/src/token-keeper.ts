@@ -99,4 +99,4 @@ function isFinal(error: unknown): error is GatehouseError {
 }
 
 /** Whoever stopped the app or the user can undo it, and then the same refresh token works again. */
-const UNDOABLE = ['app_disabled', 'app_closed', 'user_disabled'];
+const UNDOABLE = ['app_paused', 'app_disabled', 'app_closed', 'user_disabled'];

@@ -39,11 +39,12 @@ export function openSqlite(path: string): Storage {
       time: sql`integer`,
       amount: sql`text`,
       updatedInPlace: sql``,
+      // `insert or replace` removes a row without asking the trigger for removals.
       appendOnly: (table) =>
-        ['update', 'delete'].map(
-          (verb) =>
-            `create trigger ${table}_no_${verb} before ${verb} on ${table} begin select raise(abort, '${table} is append-only'); end`,
-        ),
+        ['update', 'delete', 'insert'].map((verb) => {
+          const when = verb === 'insert' ? `when exists (select 1 from ${table} where id = new.id)` : '';
+          return `create trigger ${table}_no_${verb} before ${verb} on ${table} ${when} begin select raise(abort, '${table} is append-only'); end`;
+        }),
     },
     atomically: (work) => durable.transaction().execute(work),
     async check() {
@@ -73,6 +74,8 @@ function openFile(path: string): DatabaseSync {
     if (path !== ':memory:') mkdirSync(dirname(resolve(path)), { recursive: true });
     const file = new DatabaseSync(path, { timeout: BUSY_MS });
     file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+    // SQLite's own knows the letters of English only, and people search for names in any language.
+    file.function('lower', { deterministic: true }, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
     return file;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

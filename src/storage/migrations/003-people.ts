@@ -3,12 +3,31 @@ import type { Change } from './change.ts';
 
 /** People see and control everything: what was done, what apps did, who is invited, and sign-in without a password. */
 export const people: Change = async (db, types) => {
-  for (const change of [pausing, auditing, activity, invitations, passkeys]) await change(db, types);
+  for (const change of [pausing, declining, connections, auditing, activity, members, invitations, passkeys])
+    await change(db, types);
 };
 
 /** The platform's own switch: an app's owner cannot turn it back. */
 const pausing: Change = async (db, { time }) => {
   await db.schema.alterTable('apps').addColumn('paused_at', time).execute();
+};
+
+/** Optional scopes that were left out of a consent. */
+const declining: Change = async (db, { integer }) => {
+  await db.schema
+    .alterTable('consents')
+    .addColumn('declined', integer, (column) => column.notNull().defaultTo(0))
+    .execute();
+};
+
+/** Both in one order, so that a page of who has connected what is read, and not sorted. None of it changes at a refresh. */
+const connections: Change = async (db) => {
+  const order = ['business_id', 'app_id', 'user_id'];
+  await db.schema.dropIndex('grants_by_business').execute();
+  await db.schema.createIndex('grants_by_business').on('grants').columns(order).execute();
+  await db.schema.dropIndex('grants_by_app').execute();
+  await db.schema.createIndex('grants_by_app').on('grants').columns(['app_id', 'business_id']).execute();
+  await db.schema.createIndex('consents_by_business').on('consents').columns(order).execute();
 };
 
 /** The table itself refuses to have a row changed or removed. */
@@ -75,6 +94,12 @@ const activity: Change = async (db, { id, integer, time, updatedInPlace }) => {
   await db.schema.createIndex('scope_uses_by_age').on('scope_uses').column('day').execute();
 };
 
+/** The members of a business are listed in order, a page at a time. */
+const members: Change = async (db) => {
+  await db.schema.createIndex('memberships_in_order').on('memberships').columns(['business_id', 'user_id']).execute();
+  await db.schema.dropIndex('memberships_by_business').execute();
+};
+
 const invitations: Change = async (db, { id, time }) => {
   await db.schema
     .createTable('invitations')
@@ -88,22 +113,31 @@ const invitations: Change = async (db, { id, time }) => {
     .addColumn('expires_at', time, (column) => column.notNull())
     .addColumn('accepted_by', id)
     .addColumn('accepted_at', time)
+    .addColumn('withdrawn_at', time)
     .execute();
   await db.schema.createIndex('invitations_by_business').on('invitations').columns(['business_id', 'id']).execute();
   await db.schema.createIndex('invitations_by_expiry').on('invitations').column('expires_at').execute();
 };
 
-const passkeys: Change = async (db, { id, bytes, integer, time }) => {
+const passkeys: Change = async (db, { id, bytes, time }) => {
   await db.schema
     .createTable('passkeys')
-    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('id', id, (column) => column.primaryKey())
+    .addColumn('credential_id', 'text', (column) => column.notNull().unique())
     .addColumn('user_id', id, (column) => column.notNull().references('users.id'))
     .addColumn('name', 'text', (column) => column.notNull())
     .addColumn('public_key', bytes, (column) => column.notNull())
-    .addColumn('counter', integer, (column) => column.notNull())
+    // As wide as a time: a counter has 32 bits, and none of them is a sign.
+    .addColumn('counter', time, (column) => column.notNull())
     .addColumn('transports', 'text', (column) => column.notNull())
     .addColumn('created_at', time, (column) => column.notNull())
     .addColumn('last_used_at', time)
     .execute();
   await db.schema.createIndex('passkeys_by_user').on('passkeys').column('user_id').execute();
+  await db.schema
+    .createTable('spent_challenges')
+    .addColumn('id', id, (column) => column.primaryKey())
+    .addColumn('expires_at', time, (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('spent_challenges_by_expiry').on('spent_challenges').column('expires_at').execute();
 };

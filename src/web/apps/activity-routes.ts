@@ -1,5 +1,54 @@
-import type { FastifyInstance } from 'fastify';
-import type { Desk } from './desk.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { listRequests } from '../../activity/logged-requests.ts';
+import { listCounts } from '../../activity/request-counts.ts';
+import { html } from '../../lib/html.ts';
+import { isId } from '../../lib/ids.ts';
+import { listAppConnections } from '../../oauth/app-connections.ts';
+import { type Form, text } from '../fields.ts';
+import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
+import { readPeriod, startOf } from './chart.ts';
+import { connectionsBody } from './connections-page.ts';
+import type { AppRequest, Desk } from './desk.ts';
+import { requestLogBody } from './request-log.ts';
+import { appHead } from './tabs.ts';
 
-/** What an app has asked for lately, and who has connected it. */
-export function mountActivity(_host: FastifyInstance, _desk: Desk): void {}
+type ForApp = { Params: { id: string }; Querystring: Form };
+
+/** What an app has asked for lately, and who has connected it: for everyone who may look at the app. */
+export function mountActivity(host: FastifyInstance, desk: Desk): void {
+  const { section, db, clock, show, findOwn } = desk;
+
+  host.get<ForApp>(`${section.path}/:id/requests`, async (request, reply) => {
+    const { entry, app, path } = await lookAt(request);
+    const body = requestLogBody({ app, path: `${path}/requests`, ...(await readLog(desk, app.id, request.query)) });
+    return show(reply, entry, html`${appHead(section, entry, app, 'Requests')}${body}`);
+  });
+
+  host.get<ForApp>(`${section.path}/:id/connections`, async (request, reply) => {
+    const { entry, app, path } = await lookAt(request);
+    const listing = readListing(request.query);
+    const found = await listAppConnections(db, app, { ...listing, limit: PAGE_SIZE + 1 }, clock());
+    const body = connectionsBody({ app, path: `${path}/connections`, ...listing, ...cutPage(found) });
+    return show(reply, entry, html`${appHead(section, entry, app, 'Connections')}${body}`);
+  });
+
+  async function lookAt(request: FastifyRequest) {
+    const entry = await section.enter(request);
+    const app = await findOwn(entry, (request as AppRequest).params.id);
+    return { entry, app, path: `${section.path}/${app.id}` };
+  }
+}
+
+/** What this node has noted a moment ago is to be seen, too. */
+async function readLog({ db, clock, activity, issuer }: Desk, appId: string, query: Form) {
+  await activity.flush();
+  const now = clock();
+  const { search, after } = readListing(query);
+  const onlyErrors = text(query, 'errors') === 'only';
+  const period = readPeriod(text(query, 'period'));
+  const requestId = search === '' ? undefined : search.toLowerCase();
+  const wanted = { appId, onlyErrors, requestId, before: after, limit: PAGE_SIZE + 1 };
+  const found = requestId === undefined || isId(requestId) ? await listRequests(db, wanted) : [];
+  const counts = await listCounts(db, appId, startOf(period, now));
+  return { issuer, search, after, onlyErrors, period, counts, ...cutPage(found), now };
+}

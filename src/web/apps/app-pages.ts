@@ -2,9 +2,13 @@ import type { AppSecret } from '../../apps/app-secrets.ts';
 import type { App, AppSettings } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
-import { type Problem, postForm, time } from '../fields.ts';
+import type { Endpoint } from '../../webhooks/endpoints.ts';
+import { copyable, type Problem, postForm, time } from '../fields.ts';
 import { appFields } from './app-form.ts';
+import { troubleNotices } from './endpoint-state.ts';
+import { secretRows } from './secret-rows.ts';
 import type { AppSection, Entry } from './section.ts';
+import { appBadges, appHead } from './tabs.ts';
 
 export function appListBody(section: AppSection, entry: Entry, apps: App[]): Html {
   return html`<div class="head"><h1>${section.title}</h1>
@@ -13,7 +17,7 @@ ${entry.canChange && html`<a class="button primary" href="${section.path}/new">N
 ${apps.length === 0 && html`<p class="empty">${entry.canChange ? 'No apps yet. Register one to get its client_id and client_secret.' : 'No apps yet. Owners and admins of the business can register one.'}</p>`}
 <ul class="rows">${apps.map(
     (app) =>
-      html`<li><div><a href="${section.path}/${app.id}">${app.name}</a> ${badges(app)}
+      html`<li><div><a href="${section.path}/${app.id}">${app.name}</a> ${appBadges(app)}
 <p class="muted small"><code>${app.id}</code></p></div></li>`,
   )}</ul>`;
 }
@@ -47,8 +51,8 @@ export function newSecretBody(
 <div class="card">
 <p class="notice"><strong>Copy the secret now.</strong> It is not kept in a form that can be read, so it is never shown again.</p>
 <dl class="facts">
-<div><dt>client_id</dt><dd><code id="client-id">${app.id}</code></dd></div>
-<div><dt>client_secret</dt><dd><code id="client-secret">${secret}</code></dd></div>
+<div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
+<div><dt>client_secret</dt><dd>${copyable('client-secret', secret)}</dd></div>
 ${endpoints(issuer)}
 </dl>
 <p><a class="button primary" href="${section.path}/${app.id}">I have copied it</a></p>
@@ -62,14 +66,15 @@ function endpoints(issuer: string): Html {
 
 export function appBody(section: AppSection, entry: Entry, view: AppView): Html {
   const { app, secrets, problem } = view;
-  return html`<p><a href="${section.path}">${section.title}</a></p>
-<h1>${app.name} ${badges(app)}</h1>
+  return html`${appHead(section, entry, app, 'Settings')}
+${app.pausedAt !== null && html`<p class="notice">Paused by ${view.platformName} since ${time(app.pausedAt)}: nothing of the app works until it is resumed there.</p>`}
+${entry.canChange && troubleNotices(`${section.path}/${app.id}/endpoints`, view.endpoints, view.now)}
 <section class="card"><h2>Credentials</h2>
-<dl class="facts"><div><dt>client_id</dt><dd><code>${app.id}</code></dd></div></dl>
+<dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
+${endpoints(view.issuer)}</dl>
 ${problem?.field === 'secret' && html`<p class="problem">${problem.message}</p>`}
-<ul class="rows">${secrets.map((secret) => secretRow(section, entry, view, secret))}</ul>
+${secretRows({ entry, path: `${section.path}/${app.id}/secrets`, secrets, now: view.now })}
 ${entry.canChange && secrets.length < 2 && action(entry, `${section.path}/${app.id}/secrets`, html`<button class="secondary">Add a second secret</button>`)}
-${secrets.length > 1 && html`<p class="muted small">Both secrets work. Move your app to the new one, see that the old one is no longer used, then remove it.</p>`}
 </section>
 ${entry.canChange ? changes(section, entry, view) : summary(app)}`;
 }
@@ -80,20 +85,10 @@ export interface AppView {
   /** What the form shows, which is not what is stored when something in it was refused. */
   settings: AppSettings;
   problem?: Problem;
-}
-
-function secretRow({ path }: AppSection, entry: Entry, { app, secrets }: AppView, secret: AppSecret): Html {
-  return html`<li><div><code>gcs_…${secret.hint}</code>
-<p class="muted small">Added ${time(secret.createdAt)}, ${secret.lastUsedAt ? html`last used ${time(secret.lastUsedAt)}` : 'never used'}</p></div>
-${
-  entry.canChange &&
-  secrets.length > 1 &&
-  action(
-    entry,
-    `${path}/${app.id}/secrets/${secret.id}/remove`,
-    html`<button class="danger" aria-label="Remove the secret that ends in ${secret.hint}">Remove</button>`,
-  )
-}</li>`;
+  endpoints: Endpoint[];
+  issuer: string;
+  platformName: string;
+  now: number;
 }
 
 function changes(section: AppSection, entry: Entry, { app, settings, problem }: AppView): Html {
@@ -104,9 +99,6 @@ function changes(section: AppSection, entry: Entry, { app, settings, problem }: 
     style: 'card',
     body: html`<h2>Settings</h2>${appFields(settings, section, problem)}<button class="primary">Save</button>`,
   })}
-<section class="card"><h2>Webhooks</h2>
-<p>The app can be told of what happens, as it happens.</p><p><a class="button secondary" href="${path}/endpoints">Webhook endpoints</a></p>
-</section>
 <section class="card"><h2>Stop the app</h2>
 ${
   app.disabledAt
@@ -136,10 +128,4 @@ ${action(entry, `${path}/delete`, html`<button class="danger">Delete app</button
 
 function action({ at }: Entry, path: string, button: Html): Html {
   return postForm({ action: path, csrf: at.csrf, body: button });
-}
-
-function badges(app: App): Html {
-  return html`${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}
-${app.openToAnyBusiness && html`<span class="badge">Any business</span>`}
-${app.disabledAt && html`<span class="badge warn">Disabled</span>`}`;
 }

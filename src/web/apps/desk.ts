@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { listSecrets } from '../../apps/app-secrets.ts';
 import { type App, type AppSettings, findApp } from '../../apps/apps.ts';
-import type { Html } from '../../lib/html.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { listEndpoints } from '../../webhooks/endpoints.ts';
 import type { Problem } from '../fields.ts';
 import { sendPage } from '../layout.ts';
 import type { WebParts } from '../parts.ts';
@@ -17,8 +18,14 @@ export type Desk = ReturnType<typeof openDesk>;
 export function openDesk(parts: WebParts, section: AppSection) {
   const db = parts.storage.durable;
 
-  const show = (reply: FastifyReply, { at }: Entry, body: Html, status = 200): FastifyReply =>
-    sendPage(reply, { title: section.title, platformName: parts.platformName, width: 'wide', at, body }, { status });
+  const show = (reply: FastifyReply, { at }: Entry, content: Html, status = 200): FastifyReply => {
+    const body = html`${section.above?.(at)}${content}`;
+    return sendPage(
+      reply,
+      { title: section.title, platformName: parts.platformName, width: 'wide', at, body },
+      { status },
+    );
+  };
 
   async function enterToChange(request: FastifyRequest): Promise<Entry> {
     const entry = await section.enter(request);
@@ -48,7 +55,9 @@ export function openDesk(parts: WebParts, section: AppSection) {
     },
 
     async showApp(reply: FastifyReply, entry: Entry, { app, settings = app, problem }: Shown): Promise<FastifyReply> {
-      const view = { app, settings, secrets: await listSecrets(db, app.id) };
+      const { issuer, platformName, clock } = parts;
+      const [secrets, endpoints] = [await listSecrets(db, app.id), await listEndpoints(db, app.id)];
+      const view = { app, settings, secrets, endpoints, issuer, platformName, now: clock() };
       const body = appBody(section, entry, problem ? { ...view, problem } : view);
       return show(reply, entry, body, problem ? 400 : 200);
     },

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../lib/ids.ts';
+import type { Database } from '../../storage/storage.ts';
 import { resend, sendTest } from '../../webhooks/deliveries.ts';
+import { eventsDetail, recordEndpointAct } from '../../webhooks/endpoint-acts.ts';
 import {
   addEndpoint,
   changeEndpoint,
@@ -12,8 +14,10 @@ import {
   removeEndpoint,
   replaceSecret,
 } from '../../webhooks/endpoints.ts';
+import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import { notFound } from '../refusals.ts';
+import { actorOf } from '../visits.ts';
 import type { Desk } from './desk.ts';
 import { type EndpointDesk, openEndpointDesk } from './endpoint-desk.ts';
 import { emptyEndpoint, readEndpointForm } from './endpoint-form.ts';
@@ -54,14 +58,23 @@ function mountAddition(
     const settings = readEndpointForm(request.body);
     const add = async () => {
       const addition = { appId: of.app.id, ...settings };
-      const { endpoint, secret } = await storage.atomically((tx) => addEndpoint(tx, keys, addition, clock()));
+      const { endpoint, secret } = await storage.atomically(async (tx) => {
+        const added = await addEndpoint(tx, keys, addition, clock());
+        const act = { actor: actorOf(request), app: of.app, ...added, detail: eventsDetail(added.endpoint) };
+        await recordEndpointAct(tx, { action: 'endpoint.added', ...act }, clock());
+        return added;
+      });
       return show(reply, of.entry, signingSecretBody(`${of.path}/${endpoint.id}`, endpoint, secret));
     };
     return tryForm(add, (problem) => show(reply, of.entry, newEndpointBody(of, { settings, problem }), 400));
   });
 }
 
-function mountSettings(host: FastifyInstance, { db, enterEndpoint, showEndpoint }: EndpointDesk, path: string): void {
+function mountSettings(
+  host: FastifyInstance,
+  { storage, clock, enterEndpoint, showEndpoint }: EndpointDesk,
+  path: string,
+): void {
   host.get<ForOne>(path, async (request, reply) => {
     const one = await enterEndpoint(request);
     const before = text(request.query, 'before');
@@ -74,8 +87,13 @@ function mountSettings(host: FastifyInstance, { db, enterEndpoint, showEndpoint 
     const one = await enterEndpoint(request);
     const settings = readEndpointForm(request.body);
     const change = async () => {
-      await changeEndpoint(db, { appId: one.app.id, id: one.endpoint.id }, settings);
-      return reply.redirect(one.path, 303);
+      await storage.atomically(async (tx) => {
+        const endpoint = await changeEndpoint(tx, { appId: one.app.id, id: one.endpoint.id }, settings);
+        if (!endpoint) throw notFound();
+        const act = { actor: actorOf(request), app: one.app, endpoint, detail: eventsDetail(endpoint) };
+        await recordEndpointAct(tx, { action: 'endpoint.changed', ...act }, clock());
+      });
+      return redirectDone(reply, one.path, 'saved');
     };
     return tryForm(change, (problem) => showEndpoint(reply, one, { settings, problem }));
   });
@@ -89,7 +107,7 @@ const NOTICES: Record<string, string | undefined> = {
 
 function mountSecret(
   host: FastifyInstance,
-  { db, keys, clock, show, enterEndpoint }: EndpointDesk,
+  { storage, keys, clock, show, enterEndpoint }: EndpointDesk,
   path: string,
 ): void {
   host.post<ForOne>(`${path}/secret`, async (request, reply) => {
@@ -98,28 +116,48 @@ function mountSecret(
     if (text(request.body, 'old_secret_until') !== String(endpoint.oldSecretUntil ?? '')) {
       return reply.redirect(path, 303);
     }
-    const secret = await replaceSecret(db, keys, endpoint, clock());
-    const replaced = await findEndpoint(db, app.id, endpoint.id);
-    if (!replaced) throw notFound();
+    const { replaced, secret } = await storage.atomically(async (tx) => {
+      const secret = await replaceSecret(tx, keys, endpoint, clock());
+      const replaced = await findEndpoint(tx, app.id, endpoint.id);
+      if (!replaced) throw notFound();
+      const act = { actor: actorOf(request), app, endpoint };
+      await recordEndpointAct(tx, { action: 'endpoint.secret_replaced', ...act }, clock());
+      return { replaced, secret };
+    });
     return show(reply, entry, signingSecretBody(path, replaced, secret));
   });
 }
 
-function mountSwitches(host: FastifyInstance, { db, clock, enterEndpoint }: EndpointDesk, path: string): void {
+function mountSwitches(host: FastifyInstance, { storage, clock, enterEndpoint }: EndpointDesk, path: string): void {
   const switches = {
-    disable: ({ id }: Endpoint) => disableEndpoint(db, id, 'by_owner', clock()),
-    enable: ({ id }: Endpoint) => enableEndpoint(db, id, clock()),
-  };
-  for (const [name, turn] of Object.entries(switches)) {
+    disable: {
+      action: 'endpoint.disabled',
+      done: 'endpoint_disabled',
+      turn: (tx: Database, { id }: Endpoint) => disableEndpoint(tx, id, 'by_owner', clock()),
+    },
+    enable: {
+      action: 'endpoint.enabled',
+      done: 'endpoint_enabled',
+      turn: (tx: Database, { id }: Endpoint) => enableEndpoint(tx, id, clock()),
+    },
+  } as const;
+  for (const [name, { action, done, turn }] of Object.entries(switches)) {
     host.post<ForOne>(`${path}/${name}`, async (request, reply) => {
-      const { endpoint, path } = await enterEndpoint(request);
-      await turn(endpoint);
-      return reply.redirect(path, 303);
+      const { app, endpoint, path } = await enterEndpoint(request);
+      await storage.atomically(async (tx) => {
+        const isTurned = await turn(tx, endpoint);
+        if (isTurned) await recordEndpointAct(tx, { action, actor: actorOf(request), app, endpoint }, clock());
+      });
+      return redirectDone(reply, path, done);
     });
   }
 }
 
-function mountRemoval(host: FastifyInstance, { db, show, enterEndpoint }: EndpointDesk, path: string): void {
+function mountRemoval(
+  host: FastifyInstance,
+  { storage, clock, show, enterEndpoint }: EndpointDesk,
+  path: string,
+): void {
   host.get<ForOne>(`${path}/remove`, async (request, reply) => {
     const one = await enterEndpoint(request);
     return show(reply, one.entry, removeEndpointBody(one));
@@ -127,8 +165,11 @@ function mountRemoval(host: FastifyInstance, { db, show, enterEndpoint }: Endpoi
 
   host.post<ForOne>(`${path}/remove`, async (request, reply) => {
     const { app, endpoint, listPath } = await enterEndpoint(request);
-    await removeEndpoint(db, app.id, endpoint.id);
-    return reply.redirect(listPath, 303);
+    await storage.atomically(async (tx) => {
+      if (!(await removeEndpoint(tx, app.id, endpoint.id))) return;
+      await recordEndpointAct(tx, { action: 'endpoint.removed', actor: actorOf(request), app, endpoint }, clock());
+    });
+    return redirectDone(reply, listPath, 'endpoint_removed');
   });
 }
 

@@ -13,6 +13,23 @@ export function stateBadge({ disabledAt }: Endpoint): Html {
   return disabledAt === null ? html`<span class="badge">On</span>` : html`<span class="badge warn">Off</span>`;
 }
 
+/** What the app's own page says of endpoints that its events do not reach. */
+export function troubleNotices(path: string, endpoints: Endpoint[], now: number): Html[] {
+  return endpoints
+    .filter((endpoint) => isInTrouble(endpoint, now))
+    .map(
+      (
+        endpoint,
+      ) => html`<div class="notice"><p><strong>Webhooks do not arrive</strong> at <a href="${path}/${endpoint.id}">${endpoint.url}</a>.</p>
+${stateNotice(endpoint, now)}</div>`,
+    );
+}
+
+function isInTrouble({ disabledAt, disabledReason, failingSince }: Endpoint, now: number): boolean {
+  if (disabledAt !== null) return disabledReason === 'failing';
+  return failingSince !== null && now - failingSince >= WARNED_AFTER;
+}
+
 /** Why it is off, or that it soon will be. */
 export function stateNotice(endpoint: Endpoint, now: number): Html {
   const { disabledAt, disabledReason, failingSince } = endpoint;

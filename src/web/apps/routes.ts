@@ -1,14 +1,18 @@
 import type { FastifyInstance } from 'fastify';
-import { addSecret, removeSecret } from '../../apps/app-secrets.ts';
-import { type App, changeApp, deleteApp, enableApp, registerApp } from '../../apps/apps.ts';
-import { isId, newId } from '../../lib/ids.ts';
+import { recordAppAct } from '../../apps/app-acts.ts';
+import { addSecret, listSecrets, removeSecret } from '../../apps/app-secrets.ts';
+import { type App, changeApp, deleteApp, enableApp, findApp, holdApp, registerApp } from '../../apps/apps.ts';
+import { newId } from '../../lib/ids.ts';
 import { seal, unseal } from '../../lib/keyring.ts';
-import { pauseApp } from '../../oauth/pauses.ts';
+import { disableAppAndTell } from '../../oauth/pauses.ts';
+import type { Database } from '../../storage/storage.ts';
+import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
+import { actorOf } from '../visits.ts';
 import { mountActivity } from './activity-routes.ts';
-import { emptyApp, readAppForm } from './app-form.ts';
+import { changedSettings, emptyApp, readAppForm } from './app-form.ts';
 import { appListBody, deleteBody, newAppBody, newSecretBody } from './app-pages.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { mountEndpoints } from './endpoint-routes.ts';
@@ -64,7 +68,12 @@ function mountRegistration(
     if (id === undefined) throw notFound();
     const register = async () => {
       const registration = { ...settings, id, ownerBusinessId: entry.ownerBusinessId, createdBy: entry.at.user.id };
-      const registered = await storage.atomically((tx) => registerApp(tx, registration, clock()));
+      const registered = await storage.atomically(async (tx) => {
+        const fresh = await registerApp(tx, registration, clock());
+        const act = { action: 'app.registered', actor: actorOf(request) } as const;
+        if (fresh) await recordAppAct(tx, { ...act, app: fresh.app }, clock());
+        return fresh;
+      });
       if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
       return show(reply, entry, newSecretBody({ section, issuer }, registered.app, registered.secret));
     };
@@ -74,13 +83,22 @@ function mountRegistration(
   });
 }
 
-function mountSettings(host: FastifyInstance, { section, db, enterApp, showApp }: Desk): void {
+function mountSettings(host: FastifyInstance, { section, storage, clock, enterApp, showApp }: Desk): void {
   host.post<ForApp>(`${section.path}/:id`, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
     const settings = readAppForm(request.body, section);
     const change = async () => {
-      await changeApp(db, app.id, settings);
-      return reply.redirect(path, 303);
+      await storage.atomically(async (tx) => {
+        await holdApp(tx, app.id);
+        const before = await findApp(tx, app.id);
+        if (!before) throw notFound();
+        await changeApp(tx, app.id, settings);
+        const changed = changedSettings(before, (await findApp(tx, app.id)) ?? before);
+        if (changed === '') return;
+        const act = { action: 'app.changed', actor: actorOf(request), app: before, detail: { changed } } as const;
+        await recordAppAct(tx, act, clock());
+      });
+      return redirectDone(reply, path, 'saved');
     };
     return tryForm(change, (problem) => showApp(reply, entry, { app, settings, problem }));
   });
@@ -90,7 +108,12 @@ function mountSecrets(host: FastifyInstance, { section, storage, clock, issuer, 
   host.post<ForApp>(`${section.path}/:id/secrets`, async (request, reply) => {
     const { entry, app } = await enterApp(request);
     const add = async () => {
-      const secret = await storage.atomically((tx) => addSecret(tx, app.id, clock()));
+      const secret = await storage.atomically(async (tx) => {
+        const added = await addSecret(tx, app.id, clock());
+        const detail = { secret: `gcs_…${added.slice(-4)}` };
+        await recordAppAct(tx, { action: 'secret.added', actor: actorOf(request), app, detail }, clock());
+        return added;
+      });
       return show(reply, entry, newSecretBody({ section, issuer }, app, secret));
     };
     return tryForm(add, (problem) => showApp(reply, entry, { app, problem }));
@@ -101,29 +124,45 @@ function mountSecrets(host: FastifyInstance, { section, storage, clock, issuer, 
     const { entry, app, path } = await enterApp(request);
     const { secret } = request.params;
     const remove = async () => {
-      const removed = isId(secret) && (await storage.atomically((tx) => removeSecret(tx, app.id, secret, clock())));
-      if (!removed) throw notFound();
-      return reply.redirect(path, 303);
+      await storage.atomically(async (tx) => {
+        const known = (await listSecrets(tx, app.id)).find(({ id }) => id === secret);
+        if (!known || !(await removeSecret(tx, app.id, known.id, clock()))) throw notFound();
+        const detail = { secret: `gcs_…${known.hint}` };
+        await recordAppAct(tx, { action: 'secret.removed', actor: actorOf(request), app, detail }, clock());
+      });
+      return redirectDone(reply, path, 'secret_removed');
     };
     return tryForm(remove, (problem) => showApp(reply, entry, { app, problem }));
   });
 }
 
-function mountSwitches(host: FastifyInstance, { section, storage, clock, db, enterApp }: Desk): void {
-  const switches = {
-    disable: (app: App) => storage.atomically((tx) => pauseApp(tx, app, clock())),
-    enable: (app: App) => enableApp(db, app.id),
-  };
-  for (const [name, turn] of Object.entries(switches)) {
-    host.post<ForApp>(`${section.path}/:id/${name}`, async (request, reply) => {
+function mountSwitches(host: FastifyInstance, { section, storage, clock, enterApp }: Desk): void {
+  const switches = [
+    {
+      verb: 'disable',
+      turn: (tx: Database, app: App) => disableAppAndTell(tx, app, clock()),
+      action: 'app.disabled',
+      done: 'app_disabled',
+    },
+    {
+      verb: 'enable',
+      turn: (tx: Database, app: App) => enableApp(tx, app.id),
+      action: 'app.enabled',
+      done: 'app_enabled',
+    },
+  ] as const;
+  for (const { verb, turn, action, done } of switches) {
+    host.post<ForApp>(`${section.path}/:id/${verb}`, async (request, reply) => {
       const { app, path } = await enterApp(request);
-      await turn(app);
-      return reply.redirect(path, 303);
+      await storage.atomically(async (tx) => {
+        if (await turn(tx, app)) await recordAppAct(tx, { action, actor: actorOf(request), app }, clock());
+      });
+      return redirectDone(reply, path, done);
     });
   }
 }
 
-function mountDeletion(host: FastifyInstance, { section, clock, db, show, enterApp }: Desk): void {
+function mountDeletion(host: FastifyInstance, { section, storage, clock, show, enterApp }: Desk): void {
   host.get<ForApp>(`${section.path}/:id/delete`, async (request, reply) => {
     const { entry, app } = await enterApp(request);
     return show(reply, entry, deleteBody(section, entry, app));
@@ -131,7 +170,10 @@ function mountDeletion(host: FastifyInstance, { section, clock, db, show, enterA
 
   host.post<ForApp>(`${section.path}/:id/delete`, async (request, reply) => {
     const { app } = await enterApp(request);
-    await deleteApp(db, app.id, clock());
-    return reply.redirect(section.path, 303);
+    await storage.atomically(async (tx) => {
+      if (!(await deleteApp(tx, app.id, clock()))) return;
+      await recordAppAct(tx, { action: 'app.deleted', actor: actorOf(request), app }, clock());
+    });
+    return redirectDone(reply, section.path, 'app_deleted');
   });
 }

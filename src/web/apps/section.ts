@@ -1,11 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import type { App } from '../../apps/apps.ts';
+import type { Html } from '../../lib/html.ts';
 import type { Place } from '../layout.ts';
 
 /** A part of the site in which apps are kept: a business's own, or the platform's. The pages are the same in both. */
 export interface AppSection {
   path: string;
   title: string;
+  /** What stands at the top of each of its pages. */
+  above?(at: Place): Html;
   /** Whether it makes sense to open an app here to other businesses. */
   canOpenToAnyBusiness: boolean;
   /** Lets in whoever may look, and throws for anyone else. */

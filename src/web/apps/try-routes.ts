@@ -1,5 +1,171 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { recordAppAct } from '../../apps/app-acts.ts';
+import { type App, changeApp, findApp, holdApp } from '../../apps/apps.ts';
+import { FormError } from '../../lib/errors.ts';
+import { newSecret } from '../../lib/secrets.ts';
+import { readScopes } from '../../oauth/scopes.ts';
+import { redirectDone } from '../done.ts';
+import { type Form, list, text, tryForm } from '../fields.ts';
+import { notFound, PageRefused } from '../refusals.ts';
+import { actorOf } from '../visits.ts';
 import type { Desk } from './desk.ts';
+import { readCallback, readPasted } from './try-callback.ts';
+import { openTryDesk, type TryDesk } from './try-desk.ts';
+import { authorizeBody, type Question, switchBody } from './try-pages.ts';
+import { sendCall } from './try-send.ts';
+import { callbackBody, retryBody, stepBody } from './try-step-pages.ts';
+import { isStep, STEPS, type StepName } from './try-steps.ts';
+import type { Walk } from './try-walk.ts';
 
-/** The flow for real, step by step. */
-export function mountTryIt(_host: FastifyInstance, _desk: Desk): void {}
+type ForApp = { Params: { id: string }; Body: Form };
+type ForStep = { Params: { id: string; step: string }; Body: Form };
+
+/** The flow for real, step by step, for those who may change the app. */
+export function mountTryIt(host: FastifyInstance, desk: Desk): void {
+  const tryDesk = openTryDesk(desk);
+  const path = `${desk.section.path}/:id/try`;
+  for (const mount of [mountStart, mountReturnAddress, mountPaste, mountSteps]) mount(host, tryDesk, path);
+  mountReturn(host, tryDesk);
+}
+
+function mountStart(host: FastifyInstance, { show, keep, enterTrial, showStart }: TryDesk, path: string): void {
+  host.get<ForApp>(path, async (request, reply) => showStart(reply, await enterTrial(request)));
+
+  host.post<ForApp>(path, async (request, reply) => {
+    const trial = await enterTrial(request);
+    const question = readQuestion(request.body, trial.app);
+    const begin = async () => {
+      refuseEmpty(question, trial.app);
+      const walk = { appId: trial.app.id, verifier: newSecret(), ...question };
+      return show(reply, trial.entry, authorizeBody(trial, walk, keep(request, walk)));
+    };
+    return tryForm(begin, (problem) => showStart(reply, trial, { question, problem }));
+  });
+}
+
+function readQuestion(form: Form, { allowedScopes }: App): Question {
+  return { scopes: readScopes(list(form, 'scope')).scopes & allowedScopes, redirectUri: text(form, 'redirect_uri') };
+}
+
+function refuseEmpty({ scopes, redirectUri }: Question, { redirectUris }: App): void {
+  if (scopes === 0) throw new FormError('scope', 'Choose at least one scope.');
+  if (!redirectUris.includes(redirectUri)) throw new FormError('redirect_uri', 'Choose one of the redirect URIs.');
+}
+
+function mountReturnAddress(host: FastifyInstance, desk: TryDesk, path: string): void {
+  host.post<ForApp>(`${path}/return-address`, async (request, reply) => {
+    const trial = await desk.enterTrial(request);
+    const change = async () => {
+      await setReturnAddress(desk, request, trial.app.id);
+      return redirectDone(reply, `${trial.path}/try`, 'saved');
+    };
+    return tryForm(change, (problem) => desk.showStart(reply, trial, { problem }));
+  });
+}
+
+/** An owner may let answers come to these pages, as they may let them go to any other address. */
+async function setReturnAddress(
+  { storage, clock, returnAddress }: TryDesk,
+  request: FastifyRequest<ForApp>,
+  appId: string,
+): Promise<void> {
+  const isWanted = text(request.body, 'answer') === 'add';
+  await storage.atomically(async (tx) => {
+    await holdApp(tx, appId);
+    const app = await findApp(tx, appId);
+    if (!app) throw notFound();
+    if (isWanted === app.redirectUris.includes(returnAddress)) return;
+    const others = app.redirectUris.filter((uri) => uri !== returnAddress);
+    await changeApp(tx, appId, { ...app, redirectUris: isWanted ? [...others, returnAddress] : others });
+    const detail = { changed: 'redirect URIs' };
+    await recordAppAct(tx, { action: 'app.changed', actor: actorOf(request), app, detail }, clock());
+  });
+}
+
+/** What was pasted takes the way that it would have come by itself. */
+function mountPaste(host: FastifyInstance, { section, show, open, enterTrial, showLost }: TryDesk, path: string): void {
+  host.post<ForApp>(`${path}/callback`, async (request, reply) => {
+    const [state, pasted] = [text(request.body, 'walk'), text(request.body, 'pasted')];
+    const walk = open(request, state);
+    if (walk?.appId !== request.params.id) return showLost(reply, await enterTrial(request));
+    const goOn = async () => reply.redirect(`${section.path}/try?${readPasted(pasted, state)}`, 303);
+    return tryForm(goOn, async (problem) => {
+      const trial = await enterTrial(request);
+      return show(reply, trial.entry, authorizeBody(trial, walk, state, { pasted, problem }), 400);
+    });
+  });
+}
+
+/** One address for all apps: the state says which of them was tried, and by whom. */
+function mountReturn(host: FastifyInstance, desk: TryDesk): void {
+  const { section, issuer, returnAddress, show, open, keep, enterToChange, findOwn } = desk;
+  host.get<{ Querystring: Form }>(`${section.path}/try`, async (request, reply) => {
+    const walk = open(request, text(request.query, 'state'));
+    const callback = readCallback(request.query);
+    if (!walk || !callback || (callback.iss !== '' && callback.iss !== issuer)) throw notAnAnswer();
+    if (await isElsewhere(desk, request, reply, walk)) return reply;
+    const entry = await enterToChange(request);
+    const app = await findOwn(entry, walk.appId);
+    const trial = { section, entry, app, path: `${section.path}/${app.id}`, issuer, returnAddress };
+    const learned = { ...walk, code: callback.code };
+    return show(reply, entry, callbackBody({ trial, walk: learned, kept: keep(request, learned) }, callback));
+  });
+}
+
+function notAnAnswer(): PageRefused {
+  const sentence =
+    'This is no answer to a request that you have made here in the last 30 minutes. Open the app and try it again.';
+  return new PageRefused(400, 'Not an answer', sentence);
+}
+
+/** On the way someone may have chosen another business to act for; to them, and to them only, the app is elsewhere. */
+async function isElsewhere(
+  { section, db, show }: TryDesk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  walk: Walk,
+): Promise<boolean> {
+  const entry = await section.enter(request);
+  const app = await findApp(db, walk.appId);
+  if (!app || app.ownerBusinessId === entry.ownerBusinessId) return false;
+  const home = entry.at.memberships.find(({ businessId }) => businessId === app.ownerBusinessId);
+  if (!home || home.role === 'member') return false;
+  show(reply, entry, switchBody(app, { ...home, csrf: entry.at.csrf, url: request.url }), 409);
+  return true;
+}
+
+function mountSteps(host: FastifyInstance, desk: TryDesk, path: string): void {
+  const { show, open, keep, enterTrial, showLost } = desk;
+  host.post<ForStep>(`${path}/:step`, async (request, reply) => {
+    const trial = await enterTrial(request);
+    const { step: name } = request.params;
+    if (!isStep(name)) throw notFound();
+    const kept = text(request.body, 'walk');
+    const walk = open(request, kept);
+    if (walk?.appId !== trial.app.id || !STEPS[name].isPossible(walk)) return showLost(reply, trial);
+    const take = async () => {
+      const { learned, ...sent } = await takeStep(trial.issuer, name, withSecret(name, walk, request.body));
+      return show(reply, trial.entry, stepBody({ trial, walk: learned, kept: keep(request, learned) }, sent));
+    };
+    return tryForm(take, (problem) => show(reply, trial.entry, retryBody({ trial, walk, kept, problem }, name), 400));
+  });
+}
+
+/** Typed once, where it is first needed. */
+function withSecret(name: StepName, walk: Walk, form: Form): Walk {
+  if (name !== 'exchange') return walk;
+  const secret = text(form, 'client_secret').trim();
+  if (secret === '') throw new FormError('client_secret', 'Enter one of the app’s secrets.');
+  if (!/^[\x21-\x7e]{1,200}$/.test(secret)) {
+    throw new FormError('client_secret', 'A secret starts with gcs_ and has no spaces.');
+  }
+  return { ...walk, secret };
+}
+
+async function takeStep(issuer: string, name: StepName, walk: Walk) {
+  const { secret = '', tokens } = walk;
+  const call = STEPS[name].call(issuer, walk);
+  const secrets = { CLIENT_SECRET: secret, ACCESS_TOKEN: tokens?.access ?? '', REFRESH_TOKEN: tokens?.refresh ?? '' };
+  const answer = await sendCall(call, secrets);
+  return { name, call, answer, learned: answer ? STEPS[name].learn(walk, answer) : walk };
+}

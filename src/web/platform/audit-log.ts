@@ -1,5 +1,21 @@
 import type { FastifyInstance } from 'fastify';
+import { GROUPS, type Group } from '../../audit/acts.ts';
+import { html } from '../../lib/html.ts';
+import { mountAuditSection } from '../audit-section.ts';
 import type { WebParts } from '../parts.ts';
+import { findPlace } from '../place.ts';
+import { platformTabs } from './tabs.ts';
 
 /** What was done anywhere. */
-export function mountPlatformAuditLog(_host: FastifyInstance, _parts: WebParts): void {}
+export function mountPlatformAuditLog(host: FastifyInstance, parts: WebParts): void {
+  mountAuditSection(host, parts, {
+    path: '/platform/audit-log',
+    groups: Object.keys(GROUPS) as Group[],
+    async enter(request) {
+      const at = await findPlace(parts, request);
+      const head = html`${platformTabs(at)}<h1>Audit log</h1>
+<p class="muted">Who did what, in every business and on the platform, the newest first. Nothing in it can be changed or removed.</p>`;
+      return { at, businessId: undefined, head };
+    },
+  });
+}

@@ -1,5 +1,90 @@
 import type { FastifyInstance } from 'fastify';
+import { type Business, findBusiness, searchBusinesses } from '../../accounts/businesses.ts';
+import { listMembers, type Member } from '../../accounts/memberships.ts';
+import { type OwnedApp, searchApps } from '../../apps/apps.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { findReach } from '../../oauth/reach.ts';
+import { copyable, time } from '../fields.ts';
+import { cutPage, PAGE_SIZE, pager, readListing, searchForm } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
+import { findPlace } from '../place.ts';
+import { notFound } from '../refusals.ts';
+import { appBadges } from './app-views.ts';
+import { counted, longList, sendPlatformPage } from './page.ts';
+import { userBadges } from './user-views.ts';
+
+const PATH = '/platform/businesses';
+const APPS_SHOWN = 10;
 
 /** Every business. */
-export function mountBusinesses(_host: FastifyInstance, _parts: WebParts): void {}
+export function mountBusinesses(host: FastifyInstance, parts: WebParts): void {
+  mountList(host, parts);
+  mountBusiness(host, parts);
+}
+
+function mountList(host: FastifyInstance, parts: WebParts): void {
+  host.get(PATH, async (request, reply) => {
+    const at = await findPlace(parts, request);
+    const listing = { ...readListing(request.query), path: PATH };
+    const found = await searchBusinesses(parts.storage.durable, { ...listing, limit: PAGE_SIZE + 1 });
+    const { shown, next } = cutPage(found);
+    const title = 'Businesses';
+    const body = longList({ ...listing, title, label: 'Search by name or id', rows: shown.map(businessRow), next });
+    return sendPlatformPage(reply, parts, { at, title, body });
+  });
+}
+
+function businessRow({ id, name, createdAt, members }: Business & { members: number }): Html {
+  return html`<li><div><a href="${PATH}/${id}">${name}</a>
+<p class="muted small">${counted(members, 'member', 'members')} · since ${time(createdAt)} · <code>${id}</code></p></div></li>
+`;
+}
+
+function mountBusiness(host: FastifyInstance, parts: WebParts): void {
+  const { storage, clock } = parts;
+  host.get<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
+    const at = await findPlace(parts, request);
+    const db = storage.durable;
+    const business = await findBusiness(db, request.params.id);
+    if (!business) throw notFound();
+    const listing = { ...readListing(request.query), path: `${PATH}/${business.id}` };
+    const { shown, next } = cutPage(await listMembers(db, business.id, { ...listing, limit: PAGE_SIZE + 1 }));
+    const apps = await searchApps(db, { search: business.id, after: undefined, limit: APPS_SHOWN + 1 });
+    const reach = await findReach(db, { business_id: business.id }, clock());
+    const body = html`<h1>${business.name}</h1>
+${facts(business, reach)}
+${appSection(business, apps)}
+<section class="card"><h2>Members</h2>
+${searchForm({ path: listing.path, search: listing.search, label: 'Search by name or email' })}
+${shown.length === 0 && html`<p class="empty">${listing.search ? `No member found for “${listing.search}”.` : 'No members.'}</p>`}
+<ul class="rows">${shown.map(memberRow)}</ul>
+${pager(listing, next)}</section>`;
+    return sendPlatformPage(reply, parts, { at, title: business.name, body });
+  });
+}
+
+function facts({ id, createdAt }: Business, { apps, users }: { apps: number; users: number }): Html {
+  const connected = `${counted(apps, 'app', 'apps')}, by ${counted(users, 'member', 'members')}`;
+  return html`<section class="card"><h2>The business</h2>
+<dl class="facts">
+<div><dt>Business id</dt><dd>${copyable('business-id', id)}</dd></div>
+<div><dt>Added</dt><dd>${time(createdAt)}</dd></div>
+<div><dt>Has connected</dt><dd>${apps === 0 ? 'no apps' : connected}</dd></div>
+</dl></section>`;
+}
+
+function appSection({ id }: Business, apps: OwnedApp[]): Html {
+  const rows = apps
+    .slice(0, APPS_SHOWN)
+    .map((app) => html`<li><div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}</div></li>`);
+  return html`<section class="card"><h2>Its own apps</h2>
+${rows.length === 0 && html`<p class="empty">It has registered no app.</p>`}
+<ul class="rows">${rows}</ul>
+${apps.length > rows.length && html`<p><a href="/platform/apps?q=${id}">All apps of this business</a></p>`}</section>`;
+}
+
+function memberRow({ id, name, email, role, since, disabledAt }: Member): Html {
+  return html`<li><div><a href="/platform/users/${id}">${name}</a> <span class="badge">${role}</span> ${userBadges({ isPlatformAdmin: false, disabledAt })}
+<p class="muted small">${email} · since ${time(since)}</p></div></li>
+`;
+}

@@ -4,6 +4,7 @@ import { mountAppPages } from '../apps/routes.ts';
 import type { AppSection } from '../apps/section.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
+import { platformTabs } from './tabs.ts';
 
 /** First-party apps. */
 export function mountPlatformApps(host: FastifyInstance, parts: WebParts): void {
@@ -13,7 +14,8 @@ export function mountPlatformApps(host: FastifyInstance, parts: WebParts): void 
 function platformSection(parts: WebParts): AppSection {
   return {
     path: '/platform/developer/apps',
-    title: 'Platform apps',
+    title: 'First-party apps',
+    above: platformTabs,
     canOpenToAnyBusiness: false,
     async enter(request) {
       return {

@@ -1,5 +1,123 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { listMemberships } from '../../accounts/memberships.ts';
+import { countSessions, endAllSessions } from '../../accounts/sessions.ts';
+import { listSolelyOwned } from '../../accounts/sole-owners.ts';
+import { enableUser, findUser, holdPlatformAdmins, searchUsers, type User } from '../../accounts/users.ts';
+import { type Action, recordAct } from '../../audit/acts.ts';
+import { FormError } from '../../lib/errors.ts';
+import { disableUserAndTell } from '../../oauth/pauses.ts';
+import { findReach } from '../../oauth/reach.ts';
+import type { Database } from '../../storage/storage.ts';
+import { redirectDone } from '../done.ts';
+import { type Problem, tryForm } from '../fields.ts';
+import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
+import { findPlace } from '../place.ts';
+import { notFound } from '../refusals.ts';
+import { actorOf, requireSession } from '../visits.ts';
+import { longList, sendPlatformPage } from './page.ts';
+import { disableBody, userBody, userRow } from './user-views.ts';
+
+const PATH = '/platform/users';
+type ForUser = { Params: { id: string } };
 
 /** Every user. */
-export function mountUsers(_host: FastifyInstance, _parts: WebParts): void {}
+export function mountUsers(host: FastifyInstance, parts: WebParts): void {
+  for (const mount of [mountList, mountUser, mountSwitches]) mount(host, parts);
+}
+
+function mountList(host: FastifyInstance, parts: WebParts): void {
+  host.get(PATH, async (request, reply) => {
+    const at = await findPlace(parts, request);
+    const listing = { ...readListing(request.query), path: PATH };
+    const { shown, next } = cutPage(await searchUsers(parts.storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
+    const title = 'Users';
+    const body = longList({ ...listing, title, label: 'Search by name, email or id', rows: shown.map(userRow), next });
+    return sendPlatformPage(reply, parts, { at, title, body });
+  });
+}
+
+function mountUser(host: FastifyInstance, parts: WebParts): void {
+  const { storage, clock } = parts;
+  host.get<ForUser>(`${PATH}/:id`, async (request, reply) => {
+    const at = await findPlace(parts, request);
+    const user = await requireUser(storage.durable, request.params.id);
+    const memberships = await listMemberships(storage.durable, user.id);
+    const isYou = user.id === at.user.id;
+    const body = userBody(user, { ...(await affected(parts, user)), memberships, isYou, csrf: at.csrf });
+    return sendPlatformPage(reply, parts, { at, title: user.name, body });
+  });
+
+  host.get<ForUser>(`${PATH}/:id/disable`, async (request, reply) => {
+    const user = await requireUser(storage.durable, request.params.id);
+    if (user.disabledAt !== null) return reply.redirect(`${PATH}/${user.id}`, 303);
+    return askToDisable(parts, request, reply, user);
+  });
+
+  host.post<ForUser>(`${PATH}/:id/enable`, async (request, reply) => {
+    const user = await storage.atomically(async (db) => {
+      const found = await requireUser(db, request.params.id);
+      if (await enableUser(db, found.id)) await recordSwitch(db, 'user.enabled', request, found, clock());
+      return found;
+    });
+    return redirectDone(reply, `${PATH}/${user.id}`, 'user_enabled');
+  });
+}
+
+function mountSwitches(host: FastifyInstance, parts: WebParts): void {
+  const { storage, clock } = parts;
+  host.post<ForUser>(`${PATH}/:id/disable`, async (request, reply) => {
+    const user = await requireUser(storage.durable, request.params.id);
+    const disable = async () => {
+      await storage.atomically(async (db) => {
+        await refuseToLockOut(db, request, user);
+        if (!(await disableUserAndTell(db, user, clock()))) return;
+        await endAllSessions(db, user.id);
+        await recordSwitch(db, 'user.disabled', request, user, clock());
+      });
+      return redirectDone(reply, `${PATH}/${user.id}`, 'user_disabled');
+    };
+    return tryForm(disable, (problem) => askToDisable(parts, request, reply, user, problem));
+  });
+}
+
+/** Someone must remain who can undo it. Of two admins who disable each other at the same moment, one comes too late. */
+async function refuseToLockOut(db: Database, request: FastifyRequest, user: User): Promise<void> {
+  const you = requireSession(request).user;
+  const admins = await holdPlatformAdmins(db);
+  if (!admins.includes(you.id)) throw notFound();
+  if (user.id === you.id) throw new FormError('user', 'You cannot disable yourself. Another platform admin can.');
+  if (admins.every((id) => id === user.id)) throw new FormError('user', 'This is the last platform admin.');
+}
+
+async function askToDisable(
+  parts: WebParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: User,
+  problem?: Problem,
+): Promise<FastifyReply> {
+  const at = await findPlace(parts, request);
+  const solelyOwned = await listSolelyOwned(parts.storage.durable, user.id);
+  const body = disableBody(user, { ...(await affected(parts, user)), solelyOwned, csrf: at.csrf, problem });
+  return sendPlatformPage(reply, parts, { at, title: `Disable ${user.name}`, body, status: problem ? 400 : 200 });
+}
+
+/** What stops if this user is disabled now. */
+async function affected({ storage, clock }: WebParts, user: User) {
+  return {
+    sessions: await countSessions(storage.durable, user.id, clock()),
+    reach: await findReach(storage.durable, { user_id: user.id }, clock()),
+  };
+}
+
+async function recordSwitch(db: Database, action: Action, request: FastifyRequest, { id, name }: User, now: number) {
+  const subject = { kind: 'user' as const, id, name };
+  await recordAct(db, { action, actor: actorOf(request), businessId: null, subject }, now);
+}
+
+async function requireUser(db: Database, id: string): Promise<User> {
+  const user = await findUser(db, id);
+  if (!user) throw notFound();
+  return user;
+}

@@ -11,6 +11,9 @@ const DEAD_GRANT: Record<GrantReason, string> = {
   revoked_by_app:
     'The app itself revoked the token, or the grant it belongs to. If users should come back, send them to the authorize endpoint.',
   disconnected_by_user: 'The user disconnected the app. Let them connect it again when they want to.',
+  disconnected_by_owner:
+    'An owner of the business disconnected the app, for this user or for everyone. Ask the business before you send the user ' +
+    'to connect it again.',
   code_reused:
     'The code came twice, so what it first gave was revoked: someone may have copied it. Exchange each code once, and do not ' +
     'repeat an exchange whose answer was lost. Send the user to the authorize endpoint again.',
@@ -21,6 +24,8 @@ const DEAD_GRANT: Record<GrantReason, string> = {
     'A refresh token came back after it had been replaced, so the grant was revoked: someone may have copied it. Store each new ' +
     'refresh token before you use it, look into the store before you refresh, and send the user to the authorize endpoint again.',
   app_deleted: 'The app was deleted. Nothing of it works any more.',
+  app_paused:
+    'The platform has paused the app everywhere. Whoever runs it can resume the app, and its tokens work again with it.',
   app_disabled: 'The app is disabled. Whoever registered it can enable it again, and its tokens work again with it.',
   app_closed: 'The app’s owner closed it to businesses other than its own.',
   user_disabled: 'The user who allowed the app is disabled. Another member of the business can connect it.',

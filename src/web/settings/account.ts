@@ -1,90 +1,113 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  endOtherSessions,
-  listSessions,
-  type Session,
-  type SessionSummary,
-  startSession,
-} from '../../accounts/sessions.ts';
-import { authenticateUser, hashNewPassword, setPasswordHash } from '../../accounts/users.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { endOtherSession, endOtherSessions, type Session, startSession } from '../../accounts/sessions.ts';
+import { authenticateUser, hashNewPassword, renameUser, replacePasswordHash } from '../../accounts/users.ts';
+import { recordAct } from '../../audit/acts.ts';
+import { nameBrowser } from '../../lib/browser-names.ts';
 import { FormError } from '../../lib/errors.ts';
-import { type Html, html } from '../../lib/html.ts';
-import { hashSecret } from '../../lib/secrets.ts';
-import { type Form, input, type Problem, postForm, text, time, tryForm } from '../fields.ts';
-import { type Place, sendPage } from '../layout.ts';
+import { redirectDone } from '../done.ts';
+import { type Form, text, tryForm } from '../fields.ts';
+import { counterOf } from '../known-browsers.ts';
 import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
-import { browserOf, keepSession, requireSession } from '../visits.ts';
+import { notFound } from '../refusals.ts';
+import { actorOf, browserOf, keepSession, requireSession } from '../visits.ts';
+import { ACCOUNT, revealSession, showAccount } from './account-page.ts';
 
-const PATH = '/settings/account';
+type Posted = FastifyRequest<{ Body: Form }>;
 
 export function mountAccount(host: FastifyInstance, parts: WebParts): void {
-  host.get(PATH, async (request, reply) => showAccount(parts, request, reply));
+  host.get(ACCOUNT, async (request, reply) => showAccount(parts, request, reply));
 
-  host.post<{ Body: Form }>(`${PATH}/password`, async (request, reply) => {
-    requireSession(request);
+  host.post<{ Body: Form }>(`${ACCOUNT}/name`, async (request, reply) => {
     const change = async () => {
-      keepSession(reply, await changePassword(parts, request));
-      return reply.redirect(PATH, 303);
+      await changeName(parts, request);
+      return redirectDone(reply, ACCOUNT, 'name_changed');
     };
     return tryForm(change, (problem) => showAccount(parts, request, reply, problem));
   });
 
-  host.post(`${PATH}/end-other-sessions`, async (request, reply) => {
-    await endOtherSessions(parts.storage.durable, requireSession(request));
-    return reply.redirect(PATH, 303);
+  host.post<{ Body: Form }>(`${ACCOUNT}/password`, async (request, reply) => {
+    const change = async () => {
+      keepSession(reply, await changePassword(parts, request));
+      return redirectDone(reply, ACCOUNT, 'password_changed');
+    };
+    return tryForm(change, (problem) => showAccount(parts, request, reply, problem));
+  });
+
+  host.post<{ Body: Form }>(`${ACCOUNT}/end-session`, async (request, reply) => {
+    await endOne(parts, request);
+    return redirectDone(reply, ACCOUNT, 'session_ended');
+  });
+
+  host.post<{ Body: Form }>(`${ACCOUNT}/end-other-sessions`, async (request, reply) => {
+    await endOthers(parts, request);
+    return redirectDone(reply, ACCOUNT, 'sessions_ended');
+  });
+}
+
+async function changeName({ storage, clock }: WebParts, request: Posted): Promise<void> {
+  const { user } = requireSession(request);
+  const name = text(request.body, 'name');
+  await storage.atomically(async (db) => {
+    if (!(await renameUser(db, user.id, name))) return;
+    const subject = { kind: 'user', id: user.id, name: user.name } as const;
+    const act = { action: 'user.renamed', actor: actorOf(request), businessId: null, subject } as const;
+    await recordAct(db, { ...act, detail: { to: name.trim().normalize('NFC') } }, clock());
   });
 }
 
 /** The current password is asked as at sign-in, and counted so; every session ends, and this browser gets a new one. */
-async function changePassword(parts: WebParts, request: FastifyRequest<{ Body: Form }>): Promise<Session> {
-  const { storage, limits, clock } = parts;
+async function changePassword(parts: WebParts, request: Posted): Promise<Session> {
+  const { storage, clock } = parts;
   const { user } = requireSession(request);
-  await limits.signInPerAccount.count(user.email);
-  if (!(await authenticateUser(storage.durable, user.email, text(request.body, 'current_password')))) {
-    throw new FormError('current_password', 'This is not your current password.');
-  }
-  await limits.signInPerAccount.forget(user.email);
+  const proof = await askPassword(parts, request);
   const hash = await hashNewPassword(user, text(request.body, 'password'));
   return storage.atomically(async (db) => {
-    await setPasswordHash(db, user.id, hash);
+    if (!(await replacePasswordHash(db, { userId: user.id, proof, hash }))) throw wrongPassword();
     const session = await startSession(db, { user, ...browserOf(request) }, clock());
     await endOtherSessions(db, session);
+    const subject = { kind: 'user', id: user.id, name: user.name } as const;
+    await recordAct(
+      db,
+      { action: 'user.password_changed', actor: actorOf(request), businessId: null, subject },
+      clock(),
+    );
     return session;
   });
 }
 
-async function showAccount(parts: WebParts, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {
-  const at = await findPlace(parts, request);
-  const sessions = await listSessions(parts.storage.durable, at.user.id, parts.clock());
-  const body = html`<h1>Account</h1>
-<section class="card"><h2>You</h2>
-<dl class="facts">
-<div><dt>Name</dt><dd>${at.user.name}</dd></div>
-<div><dt>Email</dt><dd>${at.user.email}</dd></div>
-<div><dt>Businesses</dt><dd>${at.memberships.map(({ businessName, role }) => html`${businessName} <span class="badge">${role}</span><br>`)}</dd></div>
-</dl></section>
-<section class="card"><h2>Change password</h2>
-${postForm({
-  action: `${PATH}/password`,
-  csrf: at.csrf,
-  body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
-${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters. Every other session is signed out.', autocomplete: 'new-password' }, problem)}
-<button class="primary">Change password</button>`,
-})}</section>
-<section class="card"><h2>Where you are signed in</h2>
-<p class="muted">A session ends 12 hours after it was last used, and after 30 days in any case.</p>
-${sessionList(at, sessions, hashSecret(at.session.id))}</section>`;
-  const page = { title: 'Account', platformName: parts.platformName, width: 'wide' as const, at, body };
-  return sendPage(reply, page, { status: problem ? 400 : 200 });
+async function askPassword({ storage, limits, keys }: WebParts, request: Posted): Promise<string> {
+  const { user } = requireSession(request);
+  const account = counterOf(keys, request, user.email);
+  await limits.signInPerAccount.count(account);
+  const known = await authenticateUser(storage.durable, user.email, text(request.body, 'current_password'));
+  if (!known) throw wrongPassword();
+  await limits.signInPerAccount.forget(account);
+  return known.proof;
 }
 
-function sessionList(at: Place, sessions: SessionSummary[], here: string): Html {
-  const rows = sessions.map(
-    ({ idHash, browser, address, lastSeenAt }) =>
-      html`<li><div>${browser} ${idHash === here && html`<span class="badge">This browser</span>`}<p class="muted small">${address}, last seen ${time(lastSeenAt)}</p></div></li>`,
-  );
-  const body = html`<button class="danger">Sign out everywhere else</button>`;
-  return html`<ul class="rows">${rows}</ul>
-${sessions.length > 1 && postForm({ action: `${PATH}/end-other-sessions`, csrf: at.csrf, body })}`;
+function wrongPassword(): FormError {
+  return new FormError('current_password', 'This is not your current password.');
+}
+
+async function endOne({ storage, keys, clock }: WebParts, request: Posted): Promise<void> {
+  const session = requireSession(request);
+  const idHash = revealSession(keys, text(request.body, 'session'));
+  await storage.atomically(async (db) => {
+    const ended = idHash && (await endOtherSession(db, session, idHash));
+    if (!ended) throw notFound();
+    const subject = { kind: 'session', id: ended.idHash, name: nameBrowser(ended.browser) } as const;
+    await recordAct(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
+  });
+}
+
+async function endOthers({ storage, clock }: WebParts, request: Posted): Promise<void> {
+  const session = requireSession(request);
+  const { user } = session;
+  await storage.atomically(async (db) => {
+    const ended = await endOtherSessions(db, session);
+    if (ended === 0) return;
+    const subject = { kind: 'user', id: user.id, name: user.name } as const;
+    const act = { action: 'session.others_ended', actor: actorOf(request), businessId: null, subject } as const;
+    await recordAct(db, { ...act, detail: { sessions: String(ended) } }, clock());
+  });
 }

@@ -1,5 +1,21 @@
 import type { FastifyInstance } from 'fastify';
+import { html } from '../../lib/html.ts';
+import { mountAuditSection } from '../audit-section.ts';
 import type { WebParts } from '../parts.ts';
+import { findPlace } from '../place.ts';
+import { notFound } from '../refusals.ts';
 
-/** What was done in the current business, for its owners. */
-export function mountAuditLog(_host: FastifyInstance, _parts: WebParts): void {}
+/** What was done in the current business, for its owners. To anyone else there is no such page. */
+export function mountAuditLog(host: FastifyInstance, parts: WebParts): void {
+  mountAuditSection(host, parts, {
+    path: '/settings/audit-log',
+    groups: ['app', 'secret', 'endpoint', 'grant', 'member', 'business'],
+    async enter(request) {
+      const at = await findPlace(parts, request);
+      if (at.current?.role !== 'owner') throw notFound();
+      const head = html`<h1>Audit log</h1>
+<p class="muted">Who did what in ${at.current.businessName}, the newest first. Nothing in it can be changed or removed.</p>`;
+      return { at, businessId: at.current.businessId, head };
+    },
+  });
+}

@@ -1,56 +1,97 @@
 import type { FastifyInstance } from 'fastify';
-import { html } from '../../lib/html.ts';
+import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
-import { type Connection, disconnect, listConnections } from '../../oauth/connections.ts';
-import { listScopes } from '../../oauth/scopes.ts';
-import { type Form, postForm, text, time } from '../fields.ts';
-import { sendPage } from '../layout.ts';
+import type { Wanted } from '../../oauth/connection-rows.ts';
+import { type Connection, listConnections } from '../../oauth/connections.ts';
+import { type Place, sendPage } from '../layout.ts';
+import { type Listing, pager, readListing, searchForm } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
-import { notFound } from '../refusals.ts';
-import { requireSession } from '../visits.ts';
+import { appCards, CONNECTED_APPS, elsewhereRows } from './connection-cards.ts';
+import { mountDisconnecting } from './disconnecting.ts';
 
-const PATH = '/settings/connected-apps';
+/** A connection says much, so a page has room for fewer of them than of what fits in a line. */
+const PER_PAGE = 15;
+const MOST_ELSEWHERE = 8;
 
 export function mountConnectedApps(host: FastifyInstance, parts: WebParts): void {
   const { storage, clock, platformName } = parts;
 
-  host.get(PATH, async (request, reply) => {
+  host.get(CONNECTED_APPS, async (request, reply) => {
     const at = await findPlace(parts, request);
-    const connections = await listConnections(storage.durable, at.user.id, clock());
-    return sendPage(reply, {
-      title: 'Connected apps',
-      platformName,
-      width: 'wide',
-      at,
-      body: html`<h1>Connected apps</h1>
-<p class="muted">What you have let into your businesses. Disconnecting an app ends its access at once.</p>
-${connections.length === 0 && html`<p class="empty">No app acts for you. When you allow one, it is listed here.</p>`}
-<ul class="cards">${connections.map((connection) => card(connection, at.csrf))}</ul>`,
-    });
+    const listing = readConnectionListing(request.query);
+    const here = await listConnections(storage.durable, wantedHere(at, listing), clock());
+    const elsewhere = await listConnections(storage.durable, wantedElsewhere(at, listing), clock());
+    const body = listBody(at, { listing, here, elsewhere }, platformName);
+    return sendPage(reply, { title: 'Connected apps', platformName, width: 'wide', at, body });
   });
 
-  host.post<{ Body: Form }>(`${PATH}/disconnect`, async (request, reply) => {
-    const { user } = requireSession(request);
-    const [appId, businessId] = [text(request.body, 'app'), text(request.body, 'business')];
-    if (!isId(appId) || !isId(businessId)) throw notFound();
-    await disconnect(storage, { userId: user.id, appId, businessId }, clock());
-    return reply.redirect(PATH, 303);
-  });
+  mountDisconnecting(host, parts);
 }
 
-function card({ app, businessId, businessName, scopes, since, isLive }: Connection, csrf: string) {
-  return html`<li class="card">
-<h2>${app.name} ${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}</h2>
-<p class="muted">In ${businessName}, since ${time(since)}</p>
-${!isLive && html`<p class="notice">It has no access now, but may come back without asking. Disconnect it to be asked again.</p>`}
-<ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
-${postForm({
-  action: `${PATH}/disconnect`,
-  csrf,
-  body: html`<input type="hidden" name="app" value="${app.id}">
-<input type="hidden" name="business" value="${businessId}">
-<button class="danger" aria-label="Disconnect ${app.name} from ${businessName}">Disconnect</button>`,
-})}
-</li>`;
+interface ConnectionListing extends Listing {
+  from: Wanted['after'];
+}
+
+/** A connection has no id of its own: a page goes on after an app and a user. */
+function readConnectionListing(query: unknown): ConnectionListing {
+  const { after } = (query ?? {}) as { after?: unknown };
+  const [appId = '', userId = '', ...more] = typeof after === 'string' ? after.split('.') : [];
+  const from = isId(appId) && isId(userId) && more.length === 0 ? { appId, userId } : undefined;
+  return { search: readListing(query).search, after: from && `${appId}.${userId}`, from };
+}
+
+/** Owners see what everyone has connected to the business, others what they have themselves. One more than is shown. */
+function wantedHere(at: Place, { search, from }: ConnectionListing): Wanted {
+  const businessIds = at.current ? [at.current.businessId] : [];
+  return { businessIds, userId: isOwner(at) ? undefined : at.user.id, search, after: from, limit: PER_PAGE + 1 };
+}
+
+/** In businesses that one is not acting for, one's own, on the first page. */
+function wantedElsewhere({ user, current, memberships }: Place, { search, from }: ConnectionListing): Wanted {
+  const others = memberships.map(({ businessId }) => businessId).filter((id) => id !== current?.businessId);
+  return { businessIds: from ? [] : others, userId: user.id, search, limit: MOST_ELSEWHERE + 1 };
+}
+
+function isOwner({ current }: Place): boolean {
+  return current?.role === 'owner';
+}
+
+interface Found {
+  listing: ConnectionListing;
+  here: Connection[];
+  elsewhere: Connection[];
+}
+
+function listBody(at: Place, { listing, here, elsewhere }: Found, platformName: string): Html {
+  const { search, after } = listing;
+  const shown = here.slice(0, PER_PAGE);
+  const last = shown.at(-1);
+  const next = here.length > PER_PAGE && last ? `${last.app.id}.${last.user.id}` : undefined;
+  const viewer = { userId: at.user.id, csrf: at.csrf, platformName };
+  const isWhole = !next && !after && !search;
+  const forEveryone = (people: Connection[]) => isOwner(at) && (people.length > 1 || !isWhole);
+  const isLong = shown.length > 1 || elsewhere.length > 0 || !isWhole;
+  return html`<h1>Connected apps</h1>
+<p class="muted">${isOwner(at) ? `What you and the other people of ${at.current?.businessName} have let in.` : 'What you have let into your businesses.'} Disconnecting an app ends its access at once.</p>
+${isLong && searchForm({ path: CONNECTED_APPS, search, label: isOwner(at) ? 'Search by app or person' : 'Search by app' })}
+${shown.length > 0 && html`<p class="muted small">Beside each permission stands how often the app has used it in the last 30 days.</p>`}
+${shown.length === 0 && html`<p class="empty">${emptySentence(at, listing, elsewhere)}</p>`}
+${appCards(shown, viewer, { forEveryone })}
+${pager({ path: CONNECTED_APPS, search, after }, next)}
+${
+  elsewhere.length > 0 &&
+  html`<section class="card"><h2>Your connections in other businesses</h2>
+${elsewhereRows(elsewhere.slice(0, MOST_ELSEWHERE), viewer)}
+${elsewhere.length > MOST_ELSEWHERE && html`<p class="muted small">There are more. Switch to a business above to see all that you have connected there.</p>`}</section>`
+}`;
+}
+
+function emptySentence(at: Place, { search, after }: Listing, elsewhere: Connection[]): string {
+  const business = at.current?.businessName;
+  if (search) return `No connection ${business ? `in ${business} ` : ''}matches “${search}”.`;
+  if (after) return 'There are no more.';
+  if (isOwner(at)) return `No app acts for anyone in ${business}. When someone allows one, it is listed here.`;
+  if (elsewhere.length > 0) return `No app acts for you in ${business}.`;
+  return 'No app acts for you. When you allow one, it is listed here.';
 }

@@ -1,5 +1,64 @@
 import type { FastifyInstance } from 'fastify';
+import { countOpenInvitations } from '../../accounts/invitations.ts';
+import { listMembers, type Member } from '../../accounts/memberships.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { time } from '../fields.ts';
+import { cutPage, type Listing, PAGE_SIZE, pager, readListing, searchForm } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
+import { findPlace } from '../place.ts';
+import { mountMemberChanges } from './member-changes.ts';
+import { type Entry, type MemberDesk, openMemberDesk, PATH } from './member-desk.ts';
+import { roleBadge } from './member-fields.ts';
+import { mountInvitations } from './member-invitations.ts';
+import { memberTabs } from './member-tabs.ts';
 
-/** Who belongs to the current business, and who is invited. */
-export function mountMembers(_host: FastifyInstance, _parts: WebParts): void {}
+/** Who belongs to the current business, and who is invited. Every member may look; owners decide. */
+export function mountMembers(host: FastifyInstance, parts: WebParts): void {
+  const desk = openMemberDesk(parts);
+  mountList(host, desk);
+  mountInvitations(host, desk);
+  mountMemberChanges(host, desk);
+}
+
+function mountList(host: FastifyInstance, desk: MemberDesk): void {
+  const { db, clock, show, enter } = desk;
+  host.get(PATH, async (request, reply) => {
+    const place = await findPlace(desk, request);
+    if (!place.current) return show(reply, { at: place }, nowhere);
+    const entry = await enter(request);
+    const { businessId } = entry.business;
+    const listing = readListing(request.query);
+    const members = await listMembers(db, businessId, { ...listing, limit: PAGE_SIZE + 1 });
+    const open = entry.isOwner ? await countOpenInvitations(db, businessId, clock()) : 0;
+    return show(reply, entry, listBody(entry, { listing, members, open }));
+  });
+}
+
+const nowhere = html`<h1>Members</h1>
+<p class="empty">You are not a member of any business yet. Ask an owner of yours for an invitation: it is a link that lets you in.</p>`;
+
+interface Shown {
+  listing: Listing;
+  members: Member[];
+  open: number;
+}
+
+function listBody(entry: Entry, { listing, members, open }: Shown): Html {
+  const { shown, next } = cutPage(members);
+  const { businessName } = entry.business;
+  return html`<div class="head"><div><h1>Members</h1>
+<p class="muted">The people of ${businessName}, and what they may do.</p></div>
+${entry.isOwner && html`<a class="button primary" href="${PATH}/invite">Invite someone</a>`}</div>
+${entry.isOwner && memberTabs('members', open)}
+${searchForm({ path: PATH, search: listing.search, label: 'Search by name or email' })}
+${shown.length === 0 && html`<p class="empty">${listing.search ? 'Nobody here has a name or an email like this.' : 'There is nobody else.'}</p>`}
+${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((member) => row(entry, member))}</ul></div>`}
+${pager({ path: PATH, ...listing }, next)}
+<p><a href="${PATH}/${entry.at.user.id}/remove">Leave ${businessName}…</a></p>`;
+}
+
+function row({ at, isOwner }: Entry, { id, name, email, role, since, disabledAt }: Member): Html {
+  return html`<li><div><strong>${name}</strong> ${roleBadge(role)} ${id === at.user.id && html`<span class="badge">You</span>`} ${disabledAt !== null && html`<span class="badge warn">Disabled</span>`}
+<p class="muted small">${email}, since ${time(since)}</p></div>
+${isOwner && html`<a class="button secondary" href="${PATH}/${id}" aria-label="Manage ${name}">Manage</a>`}</li>`;
+}

@@ -1,5 +1,99 @@
-import type { FastifyInstance } from 'fastify';
-import type { WebParts } from '../parts.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { spendChallenge } from '../../accounts/challenges.ts';
+import { addPasskey, listPasskeys, removePasskey } from '../../accounts/passkeys.ts';
+import { askForNewPasskey, readNewPasskey } from '../../accounts/webauthn.ts';
+import { type Action, recordAct } from '../../audit/acts.ts';
+import { FormError } from '../../lib/errors.ts';
+import { readName } from '../../lib/names.ts';
+import { hashSecret } from '../../lib/secrets.ts';
+import type { Database } from '../../storage/storage.ts';
+import { redirectDone } from '../done.ts';
+import { type Form, text, tryForm } from '../fields.ts';
+import { siteOf, type WebParts } from '../parts.ts';
+import { notFound } from '../refusals.ts';
+import { actorOf, requireSession } from '../visits.ts';
+import { ACCOUNT, showAccount } from './account-page.ts';
+import { mayAddPasskey, PASSKEYS } from './passkey-section.ts';
+
+type Posted = FastifyRequest<{ Body: Form }>;
 
 /** Passkeys of the signed-in user. */
-export function mountPasskeys(_host: FastifyInstance, _parts: WebParts): void {}
+export function mountPasskeys(host: FastifyInstance, parts: WebParts): void {
+  host.post<{ Body: Form }>(`${PASSKEYS}/options`, async (request, reply) => {
+    reply.header('cache-control', 'no-store');
+    return tryForm(
+      async () => reply.send(await askForPasskey(parts, request)),
+      ({ message }) => reply.code(400).send({ problem: message }),
+    );
+  });
+
+  host.post<{ Body: Form }>(PASSKEYS, async (request, reply) => {
+    const add = async () => {
+      await keepPasskey(parts, request);
+      return redirectDone(reply, ACCOUNT, 'passkey_added');
+    };
+    return tryForm(add, (problem) => showAccount(parts, request, reply, problem));
+  });
+
+  host.post<{ Params: { id: string }; Body: Form }>(`${PASSKEYS}/:id/remove`, async (request, reply) => {
+    await dropPasskey(parts, request, request.params.id);
+    return redirectDone(reply, ACCOUNT, 'passkey_removed');
+  });
+}
+
+/** What is wrong with the name is said now, before the authenticator has made a key for it. */
+async function askForPasskey(parts: WebParts, request: Posted) {
+  const session = requireSession(request);
+  if (!mayAddPasskey(session, parts.clock())) {
+    throw new FormError('passkey', 'Your last sign-in was too long ago. Reload the page, and sign in again.');
+  }
+  readName('passkey_name', text(request.body, 'passkey_name'));
+  const known = await listPasskeys(parts.storage.durable, session.user.id);
+  const asked = { user: session.user, bearer: hashSecret(session.id), known };
+  return askForNewPasskey(siteOf(parts), asked, parts.clock());
+}
+
+/** That the sign-in was recent was asked with the challenge, and only this session has the challenge. */
+async function keepPasskey(parts: WebParts, request: Posted): Promise<void> {
+  const { storage, clock } = parts;
+  const { id, user } = requireSession(request);
+  const answer = { answer: text(request.body, 'credential'), bearer: hashSecret(id) };
+  const made = await readNewPasskey(siteOf(parts), answer, clock());
+  if (!made) throw notAdded();
+  const { credential, challenge } = made;
+  await storage.atomically(async (db) => {
+    if (!(await spendChallenge(db, challenge))) throw notAdded();
+    const name = text(request.body, 'passkey_name');
+    const passkey = await addPasskey(db, { userId: user.id, name, credential }, clock());
+    if (!passkey) throw notAdded();
+    await record(db, { action: 'passkey.added', request, passkey }, clock());
+  });
+}
+
+function notAdded(): FormError {
+  return new FormError('passkey', 'This passkey could not be added. Try again, perhaps with another device.');
+}
+
+async function dropPasskey({ storage, clock }: WebParts, request: Posted, id: string): Promise<void> {
+  const { user } = requireSession(request);
+  await storage.atomically(async (db) => {
+    const passkey = await removePasskey(db, user.id, id);
+    if (!passkey) throw notFound();
+    await record(db, { action: 'passkey.removed', request, passkey }, clock());
+  });
+}
+
+interface PasskeyAct {
+  action: Action;
+  request: Posted;
+  passkey: { id: string; name: string };
+}
+
+async function record(
+  db: Database,
+  { action, request, passkey: { id, name } }: PasskeyAct,
+  now: number,
+): Promise<void> {
+  const subject = { kind: 'passkey', id, name } as const;
+  await recordAct(db, { action, actor: actorOf(request), businessId: null, subject }, now);
+}

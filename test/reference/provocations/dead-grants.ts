@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { removeMember } from '../../../src/accounts/memberships.ts';
 import { disableUser } from '../../../src/accounts/users.ts';
-import { changeApp, deleteApp, disableApp } from '../../../src/apps/apps.ts';
+import { changeApp, deleteApp, disableApp, pauseApp } from '../../../src/apps/apps.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { disconnect } from '../../../src/oauth/connections.ts';
 import type { Browser } from '../../support/browser.ts';
@@ -94,12 +94,23 @@ function endedByPeople({ world, connect }: Connections) {
     async disconnected_by_user() {
       const connected = await connect();
       const parties = { userId: world.ada.id, appId: connected.app.id, businessId: world.acme.id };
-      await disconnect(world.storage(), parties, world.clock());
+      await disconnect(db(), parties, 'disconnected_by_user', world.clock());
+      return connected;
+    },
+    async disconnected_by_owner() {
+      const connected = await connect();
+      const everyone = { appId: connected.app.id, businessId: world.acme.id };
+      await disconnect(db(), everyone, 'disconnected_by_owner', world.clock());
       return connected;
     },
     async app_deleted() {
       const connected = await connect();
       await deleteApp(db(), connected.app.id, world.clock());
+      return connected;
+    },
+    async app_paused() {
+      const connected = await connect();
+      await pauseApp(db(), connected.app.id, world.clock());
       return connected;
     },
     async app_disabled() {

@@ -97,6 +97,7 @@ const TABLE: [name: string, use: (value: Anything) => unknown, values: unknown[]
   ['accessToken', (accessToken) => newApi({ accessToken }), NO_TOKEN],
   ['beginAuthorization', (value) => app.beginAuthorization(value), [...NO_OBJECT, undefined]],
   ['scopes', (scopes) => app.beginAuthorization({ scopes }), NO_SCOPES],
+  ['optionalScopes', (it) => app.beginAuthorization({ scopes: ['a'], optionalScopes: it }), NO_SCOPES.slice(1)],
   ['prompt', (prompt) => app.beginAuthorization({ scopes: ['a'], prompt }), [null, '', 'consent', 7]],
   ['callbackUrl', (value) => app.finishAuthorization(value, pending), [undefined, null, '', 7, {}]],
   ['finishAuthorization', (value) => app.finishAuthorization(callback, value), [...NO_OBJECT, undefined]],

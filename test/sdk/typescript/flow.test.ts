@@ -58,9 +58,24 @@ test('each authorization has its own state and its own PKCE challenge, and asks 
     prompt: 'login',
   });
   assert.equal(new URL(second.url).searchParams.get('prompt'), null);
+  assert.equal(new URL(second.url).searchParams.get('optional_scope'), null);
   const secrets = [first.state, first.codeVerifier, second.state, second.codeVerifier];
   assert.equal(new Set(secrets).size, 4);
   for (const secret of secrets) assert.match(secret, /^[\w-]{43}$/);
+});
+
+test('what an app can do without may be left unticked, and the tokens say what was granted', async () => {
+  const frank = await world.signedIn(await world.addUser('Frank', [[world.acme, 'member']]));
+  const { url, ...pending } = await app.beginAuthorization({
+    scopes: ['read:invoices'],
+    optionalScopes: ['read:contacts', 'write:invoices'],
+  });
+  const consent = await frank.open(url);
+  const { leftTo } = await frank.submit(consent, '/consent', { answer: 'allow', optional_scope: 'read:contacts' });
+
+  const tokens = await app.finishAuthorization(leftTo?.href ?? '', pending);
+
+  assert.deepEqual(tokens.scopes, ['read:invoices', 'read:contacts']);
 });
 
 test('an answer is understood as a whole address, as a URL, as a path and as a query', async () => {

@@ -91,7 +91,7 @@ test('the five minutes of the README refuse what another browser began, and go o
 test('the five minutes of the README begin again when the grant has ended', async () => {
   const [cookie = ''] = (await connect()).cookies;
   const parties = { userId: world.ada.id, appId: registration.id, businessId: world.acme.id };
-  await disconnect(world.storage(), parties, world.clock());
+  await disconnect(world.storage().durable, parties, 'disconnected_by_user', world.clock());
 
   const ended = await open(home, cookie);
   assert.deepEqual([ended.status, ended.headers.get('location')], [303, '/']);

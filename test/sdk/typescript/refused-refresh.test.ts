@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatehouseError, type Tokens } from '../../../sdk/typescript/src/index.ts';
-import { disableApp, enableApp } from '../../../src/apps/apps.ts';
+import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/apps/apps.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { disconnect } from '../../../src/oauth/connections.ts';
 import { newWorld } from '../../support/world.ts';
@@ -12,7 +12,7 @@ const REFRESH = 'token refresh_token';
 
 const disconnectLedger = () => {
   const parties = { userId: world.ada.id, appId: world.ledger.id, businessId: world.acme.id };
-  return disconnect(world.storage(), parties, world.clock());
+  return disconnect(world.storage().durable, parties, 'disconnected_by_user', world.clock());
 };
 
 async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {
@@ -51,6 +51,17 @@ test('an app that was disabled goes on with the same tokens once it is enabled',
   assert.equal((await errorOf(api.businesses())).reason, 'app_disabled');
 
   await enableApp(world.storage().durable, world.ledger.id);
+
+  assert.equal((await api.businesses()).length, 1);
+});
+
+test('an app that the platform paused goes on with the same tokens once it is resumed', async () => {
+  const tokens = await connect(world);
+  const api = newApp(world).api({ tokens: expired(tokens), save: () => {} });
+  await pauseApp(world.storage().durable, world.ledger.id, world.clock());
+  assert.equal((await errorOf(api.businesses())).reason, 'app_paused');
+
+  await resumeApp(world.storage().durable, world.ledger.id);
 
   assert.equal((await api.businesses()).length, 1);
 });

@@ -17,7 +17,7 @@ _EARLY = 60.0
 _REMEMBERED = 50
 
 # Whoever stopped the app or the user can undo it, and then the same refresh token works again.
-_UNDOABLE = ("app_disabled", "app_closed", "user_disabled")
+_UNDOABLE = ("app_paused", "app_disabled", "app_closed", "user_disabled")
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,14 +36,23 @@ class App:
         return f"App(base_url={self._transport.base_url!r}, client_id={self._credentials.client_id!r})"
 
     def begin_authorization(
-        self, *, scopes: list[str] | tuple[str, ...], prompt: Literal["none", "login"] | None = None
+        self,
+        *,
+        scopes: list[str] | tuple[str, ...],
+        optional_scopes: list[str] | tuple[str, ...] | None = None,
+        prompt: Literal["none", "login"] | None = None,
     ) -> Authorization:
-        """Where to send a visitor who is to allow these scopes. `prompt="none"` never shows them a page."""
+        """Where to send a visitor who is to allow these scopes. `prompt="none"` never shows them a page.
+
+        They may leave `optional_scopes` unticked: the `scopes` of the tokens are what was granted.
+        """
         parameters = {
             "client_id": self._credentials.client_id,
             "redirect_uri": self._redirect_uri,
             "scope": " ".join(arguments.read_scopes("scopes", scopes)),
         }
+        if optional_scopes is not None:
+            parameters["optional_scope"] = " ".join(arguments.read_scopes("optional_scopes", optional_scopes))
         if arguments.read_prompt(prompt) is not None:
             parameters["prompt"] = str(prompt)
         return begin(f"{self._transport.base_url}/api/v1/oauth/authorize", parameters)

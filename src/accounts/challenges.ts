@@ -1,0 +1,57 @@
+import { MINUTE } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { type Keyring, seal, unseal } from '../lib/keyring.ts';
+import type { Database } from '../storage/storage.ts';
+
+/** What an authenticator is asked to sign. It travels through the browser, sealed, so that nothing is kept before the answer. */
+export interface Challenge {
+  id: string;
+  /** Whose question this is; an answer out of another browser, or session, does not count. */
+  bearer: string;
+  askedAt: number;
+}
+
+/** What is signed to add a passkey signs nobody in, and the other way round. */
+export type ChallengePurpose = 'passkey to add' | 'passkey to sign in';
+
+const ANSWER_WITHIN = 5 * MINUTE;
+
+/** Longer than an answer counts, since the clocks of two nodes may differ. */
+const REMEMBER_FOR = 10 * MINUTE;
+
+export function newChallenge(keys: Keyring, purpose: ChallengePurpose, bearer: string, now: number): string {
+  const challenge: Challenge = { id: newId(now), bearer, askedAt: now };
+  return seal(keys, purpose, challenge);
+}
+
+/** Undefined if we never asked this, asked it of someone else, or asked it too long ago. */
+export function readChallenge(
+  keys: Keyring,
+  { purpose, bearer, sealed }: { purpose: ChallengePurpose; bearer: string; sealed: string },
+  now: number,
+): Challenge | undefined {
+  const challenge = unseal<Challenge>(keys, purpose, sealed);
+  if (challenge?.bearer !== bearer || now - challenge.askedAt >= ANSWER_WITHIN) return undefined;
+  return challenge;
+}
+
+/** True for exactly one caller: an answer that was overheard is no use a second time. */
+export async function spendChallenge(db: Database, { id, askedAt }: Challenge): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('spent_challenges')
+    .values({ id, expires_at: askedAt + REMEMBER_FOR })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirstOrThrow();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+export async function removeSpentChallenges(db: Database, limit: number, now: number): Promise<number> {
+  const expired = db
+    .selectFrom('spent_challenges')
+    .select('id')
+    .where('expires_at', '<=', now)
+    .orderBy('expires_at')
+    .limit(limit);
+  const result = await db.deleteFrom('spent_challenges').where('id', 'in', expired).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}

@@ -1,0 +1,210 @@
+import { type Actor, recordAct } from '../audit/acts.ts';
+import { DAY } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
+import { isId } from '../lib/ids.ts';
+import { readNote } from '../lib/names.ts';
+import { hashSecret } from '../lib/secrets.ts';
+import type { Database } from '../storage/storage.ts';
+import { type Role, readRole } from './memberships.ts';
+import { holdOwnership, isDecidedByOwner } from './ownership.ts';
+
+/** A link that makes whoever opens it first a member of a business. */
+export interface Invitation {
+  id: string;
+  businessId: string;
+  businessName: string;
+  role: Role;
+  /** For whom it is meant. */
+  note: string;
+  inviterName: string;
+  inviterDisabledAt: number | null;
+  expiresAt: number;
+  acceptedBy: string | null;
+  acceptedAt: number | null;
+  withdrawnAt: number | null;
+}
+
+export interface NewInvitation {
+  /** Chosen beforehand by a form, like the token, so that sending it twice invites once. */
+  id: string;
+  token: string;
+  businessId: string;
+  role: string;
+  note: string;
+  by: Actor & { id: string };
+}
+
+export type InvitationState = 'open' | 'used' | 'withdrawn' | 'expired';
+
+const LIFETIME = 7 * DAY;
+const MOST_OPEN = 100;
+
+/** Kept for so long after it expired, so that a late visitor hears why it does not work. */
+const KEPT_FOR = 30 * DAY;
+
+/** Needs a transaction. Undefined if it is not for this one to invite. Asked twice, it is the same invitation. */
+export async function invite(db: Database, invitation: NewInvitation, now: number): Promise<Invitation | undefined> {
+  const { id, businessId, by } = invitation;
+  const ownership = await holdOwnership(db, { userId: by.id, businessId });
+  if (!isDecidedByOwner(ownership, by)) return undefined;
+  const [role, note] = [readRole(invitation.role), readNote('note', invitation.note)];
+  const made = await findInvitation(db, invitation.token);
+  if (made) return made.businessId === businessId ? made : undefined;
+  await refuseTooMany(db, businessId, now);
+  await db
+    .insertInto('invitations')
+    .values({
+      id,
+      business_id: businessId,
+      role,
+      note,
+      token_hash: hashSecret(invitation.token),
+      invited_by: by.id,
+      created_at: now,
+      expires_at: now + LIFETIME,
+      accepted_by: null,
+      accepted_at: null,
+      withdrawn_at: null,
+    })
+    .execute();
+  const subject = { kind: 'invitation' as const, id, name: nameOf(note) };
+  await recordAct(db, { action: 'member.invited', actor: by, businessId, subject, detail: { role } }, now);
+  return findInvitation(db, invitation.token);
+}
+
+async function refuseTooMany(db: Database, businessId: string, now: number): Promise<void> {
+  if ((await countOpenInvitations(db, businessId, now)) < MOST_OPEN) return;
+  throw new FormError('note', `${MOST_OPEN} invitations are open already. Withdraw one that is not needed.`);
+}
+
+/** Needs a transaction. Undefined if there is none, or if it is not for this one to withdraw. */
+export async function withdrawInvitation(
+  db: Database,
+  { id, businessId, by }: { id: string; businessId: string; by: Actor & { id: string } },
+  now: number,
+): Promise<Invitation | undefined> {
+  const ownership = await holdOwnership(db, { userId: by.id, businessId });
+  if (!isDecidedByOwner(ownership, by) || !isId(id)) return undefined;
+  const isWithdrawn = await withdraw(db, now)
+    .where('id', '=', id)
+    .where('business_id', '=', businessId)
+    .executeTakeFirstOrThrow();
+  const invitation = await selectInvitations(db)
+    .where('invitations.id', '=', id)
+    .where('invitations.business_id', '=', businessId)
+    .executeTakeFirst();
+  if (invitation && isWithdrawn.numUpdatedRows === 1n) {
+    const subject = { kind: 'invitation' as const, id, name: nameOf(invitation.note) };
+    const detail = { role: invitation.role };
+    await recordAct(db, { action: 'member.invitation_withdrawn', actor: by, businessId, subject, detail }, now);
+  }
+  return invitation;
+}
+
+/** What an owner has not yet handed out ends with the right to do so. */
+export async function withdrawInvitationsOf(
+  db: Database,
+  { userId, businessId }: { userId: string; businessId: string },
+  now: number,
+): Promise<void> {
+  await withdraw(db, now).where('invited_by', '=', userId).where('business_id', '=', businessId).execute();
+}
+
+/** True for exactly one caller: the row itself decides who was first. */
+export async function acceptInvitation(
+  db: Database,
+  { id, userId }: { id: string; userId: string },
+  now: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('invitations')
+    .set({ accepted_by: userId, accepted_at: now })
+    .where('id', '=', id)
+    .where('accepted_at', 'is', null)
+    .where('withdrawn_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}
+
+export async function findInvitation(db: Database, token: string): Promise<Invitation | undefined> {
+  return selectInvitations(db).where('invitations.token_hash', '=', hashSecret(token)).executeTakeFirst();
+}
+
+/** While whoever made it is disabled, it is as good as withdrawn. */
+export function stateOf(invitation: Invitation, now: number): InvitationState {
+  if (invitation.acceptedAt !== null) return 'used';
+  if (invitation.withdrawnAt !== null || invitation.inviterDisabledAt !== null) return 'withdrawn';
+  return now < invitation.expiresAt ? 'open' : 'expired';
+}
+
+/** Those of a business that can still be used, the newest first. */
+export async function listOpenInvitations(
+  db: Database,
+  businessId: string,
+  { after, limit }: { after: string | undefined; limit: number },
+  now: number,
+): Promise<Invitation[]> {
+  let query = selectInvitations(db)
+    .where('invitations.business_id', '=', businessId)
+    .where('invitations.accepted_at', 'is', null)
+    .where('invitations.withdrawn_at', 'is', null)
+    .where('invitations.expires_at', '>', now);
+  if (after) query = query.where('invitations.id', '<', after);
+  return query.orderBy('invitations.id', 'desc').limit(limit).execute();
+}
+
+export async function countOpenInvitations(db: Database, businessId: string, now: number): Promise<number> {
+  const { open } = await db
+    .selectFrom('invitations')
+    .select(({ fn }) => fn.countAll().as('open'))
+    .where('business_id', '=', businessId)
+    .where('accepted_at', 'is', null)
+    .where('withdrawn_at', 'is', null)
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow();
+  return Number(open);
+}
+
+export async function removeOldInvitations(db: Database, limit: number, now: number): Promise<number> {
+  const old = db
+    .selectFrom('invitations')
+    .select('id')
+    .where('expires_at', '<=', now - KEPT_FOR)
+    .orderBy('expires_at')
+    .limit(limit);
+  const result = await db.deleteFrom('invitations').where('id', 'in', old).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+function withdraw(db: Database, now: number) {
+  return db
+    .updateTable('invitations')
+    .set({ withdrawn_at: now })
+    .where('accepted_at', 'is', null)
+    .where('withdrawn_at', 'is', null);
+}
+
+function selectInvitations(db: Database) {
+  return db
+    .selectFrom('invitations')
+    .innerJoin('businesses', 'businesses.id', 'invitations.business_id')
+    .innerJoin('users', 'users.id', 'invitations.invited_by')
+    .select([
+      'invitations.id as id',
+      'invitations.business_id as businessId',
+      'businesses.name as businessName',
+      'invitations.role as role',
+      'invitations.note as note',
+      'users.name as inviterName',
+      'users.disabled_at as inviterDisabledAt',
+      'invitations.expires_at as expiresAt',
+      'invitations.accepted_by as acceptedBy',
+      'invitations.accepted_at as acceptedAt',
+      'invitations.withdrawn_at as withdrawnAt',
+    ]);
+}
+
+function nameOf(note: string): string {
+  return note || 'Someone';
+}

@@ -1,0 +1,10 @@
+/** What a request turned out to be about. It is filled in on the way, since a refusal may end that way anywhere. */
+export interface Involved {
+  appId?: string;
+  userId?: string;
+  businessId?: string;
+  /** By which it was let read something. */
+  scope?: string;
+  /** At the token endpoint. */
+  grantType?: string;
+}

@@ -1,0 +1,122 @@
+import { DAY } from '../lib/clock.ts';
+import type { Database } from '../storage/storage.ts';
+import { inChunks } from './chunks.ts';
+
+/** One request of an app, as its developers see it. It holds no token, no code, no secret and no address with a query. */
+export interface LoggedRequest {
+  id: string;
+  appId: string;
+  at: number;
+  method: string;
+  /** The pattern of its address. */
+  route: string;
+  grantType: string | null;
+  status: number;
+  /** Why it was refused. */
+  reason: string | null;
+  requestId: string;
+  businessId: string | null;
+  /** In milliseconds. */
+  took: number;
+}
+
+const KEPT_FOR = 7 * DAY;
+
+/** Of each app, so many are kept; a busy app must not fill the disk. */
+export const MOST_KEPT = 1000;
+
+/** Whatever may have been stored before is left as it is. */
+export async function addRequests(db: Database, requests: LoggedRequest[]): Promise<void> {
+  for (const chunk of inChunks(requests)) {
+    await db
+      .insertInto('logged_requests')
+      .values(chunk.map(toRow))
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+  }
+}
+
+/** Whether it was refused: by its status, or by what the user's browser was sent back with. */
+export function isError({ status, reason }: Pick<LoggedRequest, 'status' | 'reason'>): boolean {
+  return status >= 400 || reason !== null;
+}
+
+interface Wanted {
+  appId: string;
+  onlyErrors: boolean;
+  /** Of one request; undefined for all. */
+  requestId: string | undefined;
+  /** The id of the last row of the page before. */
+  before: string | undefined;
+  limit: number;
+}
+
+/** Newest first, with the name of the business that each acted in. */
+export async function listRequests(
+  db: Database,
+  { appId, onlyErrors, requestId, before, limit }: Wanted,
+): Promise<(LoggedRequest & { businessName: string | null })[]> {
+  let query = db
+    .selectFrom('logged_requests as request')
+    .leftJoin('businesses', 'businesses.id', 'request.business_id')
+    .select([
+      'request.id',
+      'request.app_id as appId',
+      'request.at',
+      'request.method',
+      'request.route',
+      'request.grant_type as grantType',
+      'request.status',
+      'request.reason',
+      'request.request_id as requestId',
+      'request.business_id as businessId',
+      'request.took',
+      'businesses.name as businessName',
+    ])
+    .where('request.app_id', '=', appId)
+    .orderBy('request.id', 'desc')
+    .limit(limit);
+  if (before !== undefined) query = query.where('request.id', '<', before);
+  if (requestId !== undefined) query = query.where('request.request_id', '=', requestId);
+  if (onlyErrors) {
+    query = query.where(({ eb, or }) => or([eb('request.status', '>=', 400), eb('request.reason', 'is not', null)]));
+  }
+  return query.execute();
+}
+
+/** Leaves an app its newest. */
+export async function trimRequests(db: Database, appId: string): Promise<void> {
+  const ofApp = db.selectFrom('logged_requests').select('id').where('app_id', '=', appId);
+  const oldestKept = ofApp
+    .orderBy('id', 'desc')
+    .offset(MOST_KEPT - 1)
+    .limit(1);
+  await db.deleteFrom('logged_requests').where('app_id', '=', appId).where('id', '<', oldestKept).execute();
+}
+
+export async function removeOldRequests(db: Database, limit: number, now: number): Promise<number> {
+  const old = db
+    .selectFrom('logged_requests')
+    .select('id')
+    .where('at', '<', now - KEPT_FOR)
+    .orderBy('at')
+    .limit(limit);
+  const result = await db.deleteFrom('logged_requests').where('id', 'in', old).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+function toRow(request: LoggedRequest) {
+  return {
+    id: request.id,
+    app_id: request.appId,
+    at: request.at,
+    method: request.method,
+    route: request.route,
+    grant_type: request.grantType,
+    status: request.status,
+    reason: request.reason,
+    request_id: request.requestId,
+    business_id: request.businessId,
+    took: request.took,
+  };
+}

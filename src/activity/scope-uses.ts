@@ -1,0 +1,123 @@
+import { DAY } from '../lib/clock.ts';
+import type { Database } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
+import { inChunks } from './chunks.ts';
+
+/** How often an app has used one scope, of what one user allowed it in one business. */
+export interface ScopeUse {
+  appId: string;
+  userId: string;
+  scope: string;
+  uses: number;
+  lastAt: number;
+}
+
+export type NewScopeUse = ScopeUse & { businessId: string };
+
+const KEPT_FOR = 31 * DAY;
+
+/** In the order of their keys: two nodes that add to the same rows then wait for each other, and never in a circle. */
+export async function addScopeUses(db: Database, uses: NewScopeUse[]): Promise<void> {
+  const rows = uses
+    .map((use) => ({ key: keyOf(use), row: toRow(use) }))
+    .sort((a, b) => (a.key < b.key ? -1 : 1))
+    .map(({ row }) => row);
+  for (const values of inChunks(rows)) {
+    await db
+      .insertInto('scope_uses')
+      .values(values)
+      .onConflict((conflict) =>
+        conflict.columns(['business_id', 'app_id', 'user_id', 'scope', 'day']).doUpdateSet(({ eb, ref }) => ({
+          uses: eb('scope_uses.uses', '+', ref('excluded.uses')),
+          last_at: eb
+            .case()
+            .when('excluded.last_at', '>', ref('scope_uses.last_at'))
+            .then(ref('excluded.last_at'))
+            .else(ref('scope_uses.last_at'))
+            .end(),
+        })),
+      )
+      .execute();
+  }
+}
+
+/** One row of the table for each of these. */
+export function keyOf({ businessId, appId, userId, scope, lastAt }: Omit<NewScopeUse, 'uses'>): string {
+  return `${businessId} ${appId} ${userId} ${scope} ${String(dayOf(lastAt)).padStart(8, '0')}`;
+}
+
+/** What apps have used in a business since then, over all days; or, of it, what some apps used as some users. */
+export async function listScopeUses(
+  db: Database,
+  {
+    businessId,
+    userId,
+    among,
+  }: { businessId: string; userId?: string; among?: { appIds: string[]; userIds: string[] } },
+  since: number,
+): Promise<ScopeUse[]> {
+  let query = db
+    .selectFrom('scope_uses')
+    .select(({ fn }) => [
+      'app_id as appId',
+      'user_id as userId',
+      'scope',
+      fn.sum<number>('uses').as('uses'),
+      fn.max<number>('last_at').as('lastAt'),
+    ])
+    .where('business_id', '=', businessId)
+    .where('day', '>=', dayOf(since))
+    .groupBy(['app_id', 'user_id', 'scope']);
+  if (userId !== undefined) query = query.where('user_id', '=', userId);
+  if (among) query = query.where('app_id', 'in', among.appIds).where('user_id', 'in', among.userIds);
+  return query.execute();
+}
+
+/** When one app last used anything in each of these businesses. */
+export async function lastUses(db: Database, appId: string, businessIds: string[]): Promise<Map<string, number>> {
+  if (businessIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('scope_uses')
+    .select(({ fn }) => ['business_id as businessId', fn.max<number>('last_at').as('lastAt')])
+    .where('business_id', 'in', businessIds)
+    .where('app_id', '=', appId)
+    .groupBy('business_id')
+    .execute();
+  return new Map(rows.map(({ businessId, lastAt }) => [businessId, lastAt]));
+}
+
+export async function removeOldScopeUses(db: Database, limit: number, now: number): Promise<number> {
+  const old = db
+    .selectFrom('scope_uses')
+    .select(['business_id', 'app_id', 'user_id', 'scope', 'day'])
+    .where('day', '<', dayOf(now - KEPT_FOR))
+    .orderBy('day')
+    .limit(limit);
+  const result = await db
+    .deleteFrom('scope_uses')
+    .where(({ eb, refTuple }) =>
+      eb(
+        refTuple('business_id', 'app_id', 'user_id', 'scope', 'day'),
+        'in',
+        old.$asTuple('business_id', 'app_id', 'user_id', 'scope', 'day'),
+      ),
+    )
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
+
+function toRow(use: NewScopeUse): Row<'scope_uses'> {
+  return {
+    business_id: use.businessId,
+    app_id: use.appId,
+    user_id: use.userId,
+    scope: use.scope,
+    day: dayOf(use.lastAt),
+    uses: use.uses,
+    last_at: use.lastAt,
+  };
+}
+
+function dayOf(at: number): number {
+  return Math.floor(at / DAY);
+}

@@ -1,0 +1,78 @@
+import { lastUses } from '../activity/scope-uses.ts';
+import type { App } from '../apps/apps.ts';
+import { contains, type Sought } from '../storage/search.ts';
+import type { Database } from '../storage/storage.ts';
+import { boundBusiness } from './tenancy.ts';
+
+/** A business that an app is connected to, as far as the app's developer may know it: nobody is named. */
+export interface AppConnection {
+  /** Of the business. */
+  id: string;
+  businessName: string;
+  users: number;
+  since: number;
+  lastUsedAt: number | null;
+}
+
+/** Those that work at this moment, by business, the newest business first. */
+export async function listAppConnections(
+  db: Database,
+  app: App,
+  sought: Sought,
+  now: number,
+): Promise<AppConnection[]> {
+  const connected = selectConnected(db, app, sought, now).as('connected');
+  const rows = await db
+    .selectFrom(connected)
+    .innerJoin('businesses', 'businesses.id', 'connected.business_id')
+    .selectAll('connected')
+    .select('businesses.name')
+    .orderBy('connected.business_id', 'desc')
+    .execute();
+  const ids = rows.map((row) => row.business_id);
+  const used = await lastUses(db, app.id, ids);
+  return rows.map((row) => ({
+    id: row.business_id,
+    businessName: row.name,
+    users: Number(row.users),
+    since: row.since,
+    lastUsedAt: Math.max(row.rotated_at ?? 0, used.get(row.business_id) ?? 0) || null,
+  }));
+}
+
+/** In the order of an index, so that a page costs the same however many businesses there are. */
+function selectConnected(db: Database, app: App, { search, after, limit }: Sought, now: number) {
+  let query = db
+    .selectFrom('grants')
+    .innerJoin('users', 'users.id', 'grants.user_id')
+    .innerJoin('memberships', (join) =>
+      join
+        .onRef('memberships.user_id', '=', 'grants.user_id')
+        .onRef('memberships.business_id', '=', 'grants.business_id')
+        .onRef('memberships.created_at', '<=', 'grants.created_at'),
+    )
+    .select(({ fn }) => [
+      'grants.business_id',
+      fn.count<number>('grants.user_id').distinct().as('users'),
+      fn.min('grants.created_at').as('since'),
+      fn.max('grants.rotated_at').as('rotated_at'),
+    ])
+    .where('grants.app_id', '=', app.id)
+    .where('users.disabled_at', 'is', null)
+    .where('grants.revoked_at', 'is', null)
+    .where('grants.refresh_expires_at', '>', now)
+    .groupBy('grants.business_id')
+    .orderBy('grants.business_id', 'desc')
+    .limit(limit);
+  const bound = boundBusiness(app);
+  if (bound !== null) query = query.where('grants.business_id', '=', bound);
+  if (after) query = query.where('grants.business_id', '<', after);
+  if (search) {
+    const named = db
+      .selectFrom('businesses')
+      .select('id')
+      .where(contains(['businesses.name'], search));
+    query = query.where('grants.business_id', 'in', named);
+  }
+  return query;
+}

@@ -1,0 +1,44 @@
+import type { Database } from '../storage/storage.ts';
+
+/** How far something reaches at this moment: what would stop if it were stopped. */
+export interface Reach {
+  apps: number;
+  businesses: number;
+  users: number;
+}
+
+/** Of one app, of all that one user allowed, or of all that was allowed in one business. */
+export async function findReach(
+  db: Database,
+  whose: { app_id: string } | { user_id: string } | { business_id: string },
+  now: number,
+): Promise<Reach> {
+  const { apps, businesses, users } = await selectLive(db, now)
+    .innerJoin('apps', 'apps.id', 'grants.app_id')
+    .select(({ fn }) => [
+      fn.count('grants.app_id').distinct().as('apps'),
+      fn.count('grants.business_id').distinct().as('businesses'),
+      fn.count('grants.user_id').distinct().as('users'),
+    ])
+    .where('apps.deleted_at', 'is', null)
+    .where(({ and }) => and(whose))
+    .executeTakeFirstOrThrow();
+  // A count arrives as a number from one engine, and as text from another.
+  return { apps: Number(apps), businesses: Number(businesses), users: Number(users) };
+}
+
+/** How many live grants each of some apps has, in one question. */
+export async function countLiveGrants(db: Database, appIds: string[], now: number): Promise<(appId: string) => number> {
+  if (appIds.length === 0) return () => 0;
+  const rows = await selectLive(db, now)
+    .select(({ fn }) => ['app_id', fn.countAll().as('count')])
+    .where('app_id', 'in', appIds)
+    .groupBy('app_id')
+    .execute();
+  const counts = new Map(rows.map(({ app_id, count }) => [app_id, Number(count)]));
+  return (appId) => counts.get(appId) ?? 0;
+}
+
+function selectLive(db: Database, now: number) {
+  return db.selectFrom('grants').where('grants.revoked_at', 'is', null).where('grants.refresh_expires_at', '>', now);
+}

@@ -1,0 +1,16 @@
+import { type Expression, type SqlBool, sql } from 'kysely';
+
+/** A page of a long list: what matches a search, newest first, after the last row of the page before. */
+export interface Sought {
+  search: string;
+  after: string | undefined;
+  limit: number;
+}
+
+/** True where one of the columns holds the text, in small letters or capitals. A wildcard in the text is only a letter. */
+export function contains(columns: string[], text: string): Expression<SqlBool> {
+  const pattern = `%${text.normalize('NFC').replace(/[!%_]/g, '!$&')}%`;
+  // Looked through as one text: on SQLite, putting a row into small letters is the larger part of the work.
+  const texts = columns.map((column) => sql`coalesce(${sql.ref(column)}, '')`);
+  return sql<SqlBool>`lower(${sql.join(texts, sql` || '\n' || `)}) like lower(${pattern}) escape '!'`;
+}

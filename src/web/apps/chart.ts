@@ -1,0 +1,127 @@
+import type { Counts, HourOfCounts } from '../../activity/request-counts.ts';
+import { DAY, HOUR } from '../../lib/clock.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { time } from '../fields.ts';
+
+/** How far back a chart looks, and in which steps. */
+export interface Period {
+  name: 'day' | 'month';
+  /** What stands in a sentence after "in the last". */
+  words: string;
+  step: number;
+  steps: number;
+}
+
+export const PERIODS: readonly [Period, Period] = [
+  { name: 'day', words: '24 hours', step: HOUR, steps: 24 },
+  { name: 'month', words: '30 days', step: DAY, steps: 30 },
+];
+
+export function readPeriod(name: string): Period {
+  return PERIODS.find((period) => period.name === name) ?? PERIODS[0];
+}
+
+/** The step that is not over yet is the last. */
+export function startOf({ step, steps }: Period, now: number): number {
+  return (Math.floor(now / step) - steps + 1) * step;
+}
+
+interface Bar extends Counts {
+  at: number;
+}
+
+const WIDTH = 720;
+const HEIGHT = 160;
+const GAP = 2;
+
+/** Drawn here, as shapes alone: every word and number beside it is text that can be read, zoomed and searched. */
+export function chart(period: Period, counts: HourOfCounts[], now: number): Html {
+  const bars = toBars(period, counts, now);
+  const total = bars.reduce(add, { requests: 0, errors: 0, refreshes: 0 });
+  if (total.requests === 0) return html`<p class="empty">No requests in the last ${period.words}.</p>`;
+  const most = Math.max(...bars.map(({ requests }) => requests));
+  const unit = period.name === 'day' ? 'an hour' : 'a day';
+  const label = `In the last ${period.words}: ${inWords(total)}. At most ${count(most, 'request', 's')} in ${unit}.`;
+  return html`<figure class="chart">
+<figcaption><ul class="legend">
+<li class="requests">Requests <strong>${total.requests}</strong></li>
+<li class="errors">Errors <strong>${total.errors}</strong></li>
+<li class="refreshes">Refreshes <strong>${total.refreshes}</strong></li>
+<li class="most">At most ${most} in ${unit}</li>
+</ul></figcaption>
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
+${bars.map((bar, place) => drawBar(bar, place, { count: bars.length, most }))}
+<polyline class="refreshes" points="${refreshLine(bars, most)}"/>
+</svg>
+<div class="ends"><span>${time(bars[0]?.at ?? now)}</span><span>${time(now)}</span></div>
+<details><summary>The same in numbers</summary>${table(bars, period)}</details>
+</figure>`;
+}
+
+function toBars(period: Period, counts: HourOfCounts[], now: number): Bar[] {
+  const start = startOf(period, now);
+  const bars = Array.from({ length: period.steps }, (_, place) => ({
+    at: start + place * period.step,
+    requests: 0,
+    errors: 0,
+    refreshes: 0,
+  }));
+  for (const each of counts) {
+    const place = Math.floor((each.hour * HOUR - start) / period.step);
+    const bar = bars[place];
+    if (bar) bars[place] = { at: bar.at, ...add(bar, each) };
+  }
+  return bars;
+}
+
+function add(a: Counts, b: Counts): Counts {
+  return {
+    requests: a.requests + b.requests,
+    errors: a.errors + b.errors,
+    refreshes: a.refreshes + b.refreshes,
+  };
+}
+
+/** Errors are a part of the requests, so they stand inside of the bar. */
+function drawBar(bar: Bar, place: number, { count, most }: { count: number; most: number }): Html | null {
+  if (bar.requests === 0) return null;
+  const wide = WIDTH / count;
+  const rect = (name: string, value: number) => {
+    const height = round((value / most) * HEIGHT);
+    return html`<rect class="${name}" x="${round(place * wide + GAP / 2)}" y="${round(HEIGHT - height)}" width="${round(wide - GAP)}" height="${height}"/>`;
+  };
+  return html`<g><title>${inWords(bar)}</title>${rect('requests', bar.requests)}${bar.errors > 0 && rect('errors', bar.errors)}</g>`;
+}
+
+function refreshLine(bars: Bar[], most: number): string {
+  const wide = WIDTH / bars.length;
+  const points = bars.map(({ refreshes }, place) => {
+    return `${round((place + 0.5) * wide)},${round(HEIGHT - (refreshes / most) * HEIGHT)}`;
+  });
+  return points.join(' ');
+}
+
+function table(bars: Bar[], period: Period): Html {
+  const when = (at: number) => (period.name === 'day' ? time(at) : new Date(at).toISOString().slice(0, 10));
+  const rows = bars
+    .filter(({ requests }) => requests > 0)
+    .map(
+      ({ at, requests, errors, refreshes }) =>
+        html`<tr><th scope="row">${when(at)}</th><td>${requests}</td><td>${errors}</td><td>${refreshes}</td></tr>`,
+    );
+  return html`<table><thead><tr><th scope="col">${period.name === 'day' ? 'Hour from' : 'Day (UTC)'}</th><th scope="col">Requests</th><th scope="col">Errors</th><th scope="col">Refreshes</th></tr></thead>
+<tbody>${rows}</tbody></table>`;
+}
+
+function inWords({ requests, errors, refreshes }: Counts): string {
+  const parts = [count(requests, 'request', 's'), count(errors, 'error', 's'), count(refreshes, 'refresh', 'es')];
+  return parts.join(', ');
+}
+
+function count(number: number, thing: string, ending: string): string {
+  return `${number} ${thing}${number === 1 ? '' : ending}`;
+}
+
+function round(length: number): number {
+  return Math.round(length * 10) / 10;
+}

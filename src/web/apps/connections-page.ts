@@ -1,0 +1,38 @@
+import type { App } from '../../apps/apps.ts';
+import { type Html, html } from '../../lib/html.ts';
+import type { AppConnection } from '../../oauth/app-connections.ts';
+import { time } from '../fields.ts';
+import { type Listing, pager, searchForm } from '../listing.ts';
+
+export interface Connections extends Listing {
+  app: App;
+  path: string;
+  shown: AppConnection[];
+  next: string | undefined;
+}
+
+export function connectionsBody(connections: Connections): Html {
+  const { app, path, search, after, shown, next } = connections;
+  return html`<section class="card"><h2>Who has connected it</h2>
+<p class="muted small">The businesses in which ${app.name} may act now, and for how many of their users. Who they are is theirs to tell.</p>
+${searchForm({ path, search, label: 'Find a business by its name' })}
+${shown.length === 0 ? html`<p class="empty">${nothing(connections)}</p>` : table(shown)}
+${pager({ path, search, after }, next)}
+</section>`;
+}
+
+function nothing({ search, after }: Connections): string {
+  if (search) return 'No business with such a name has connected it.';
+  return after
+    ? 'There are no more.'
+    : 'Nobody has connected it yet. Send a user to the authorize endpoint, or try it yourself.';
+}
+
+function table(shown: AppConnection[]): Html {
+  return html`<div class="table" role="region" aria-label="Connections" tabindex="0"><table>
+<thead><tr><th scope="col">Business</th><th scope="col">Users</th><th scope="col">Since</th><th scope="col">Last used</th></tr></thead>
+<tbody>${shown.map(
+    ({ businessName, users, since, lastUsedAt }) =>
+      html`<tr><th scope="row">${businessName}</th><td>${users}</td><td>${time(since)}</td><td>${lastUsedAt ? time(lastUsedAt) : 'Never'}</td></tr>`,
+  )}</tbody></table></div>`;
+}

@@ -1,0 +1,103 @@
+import { isError, type LoggedRequest } from '../../activity/logged-requests.ts';
+import type { HourOfCounts } from '../../activity/request-counts.ts';
+import type { App } from '../../apps/apps.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { errorUri } from '../../oauth/reasons.ts';
+import { type Listing, listingAddress, pager, searchForm } from '../listing.ts';
+import { prose } from '../reference/prose.ts';
+import { chart, PERIODS, type Period } from './chart.ts';
+import { explainReason } from './reason-words.ts';
+
+type Shown = LoggedRequest & { businessName: string | null };
+
+export interface RequestLog extends Listing {
+  app: App;
+  path: string;
+  issuer: string;
+  onlyErrors: boolean;
+  period: Period;
+  counts: HourOfCounts[];
+  shown: Shown[];
+  next: string | undefined;
+  now: number;
+}
+
+export function requestLogBody(log: RequestLog): Html {
+  const { path, search, after, onlyErrors, period, next } = log;
+  const isFirst = after === undefined;
+  const errors = onlyErrors ? 'only' : undefined;
+  return html`${isFirst && search === '' && chartSection(log)}
+<section class="card"><div class="head"><h2>Requests</h2>${filter(log)}</div>
+<p class="muted small">What the app asked for at the token endpoint and the API: the newest thousand, for seven days. No token, code or secret is kept.</p>
+${searchForm({ path, search, label: 'Find a request by its id' })}
+<div id="requests" ${isFirst && html`data-live`}>${rows(log)}</div>
+${pager({ path, search, after, filters: { errors, period: period.name === 'day' ? undefined : period.name } }, next)}
+</section>`;
+}
+
+function chartSection({ path, period, counts, onlyErrors, now }: RequestLog): Html {
+  const errors = onlyErrors ? 'only' : undefined;
+  const links = PERIODS.map((each) => ({
+    name: `Last ${each.words}`,
+    to: listingAddress(path, { errors, period: each.name === 'day' ? undefined : each.name }),
+    isHere: each.name === period.name,
+  }));
+  return html`<section class="card"><div class="head"><h2>Activity</h2>${choices('Period', links)}</div>
+${chart(period, counts, now)}</section>`;
+}
+
+function filter({ path, period, onlyErrors }: RequestLog): Html {
+  const kept = { period: period.name === 'day' ? undefined : period.name };
+  return choices('Which requests', [
+    { name: 'All', to: listingAddress(path, kept), isHere: !onlyErrors },
+    { name: 'Errors only', to: listingAddress(path, { ...kept, errors: 'only' }), isHere: onlyErrors },
+  ]);
+}
+
+interface Choice {
+  name: string;
+  to: string;
+  isHere: boolean;
+}
+
+function choices(label: string, links: Choice[]): Html {
+  return html`<nav aria-label="${label}"><ul>${links.map(
+    ({ name, to, isHere }) => html`<li><a href="${to}" ${isHere && html`aria-current="true"`}>${name}</a></li>`,
+  )}</ul></nav>`;
+}
+
+function rows(log: RequestLog): Html {
+  if (log.shown.length === 0) return html`<p class="empty">${nothing(log)}</p>`;
+  return html`<div class="table" role="region" aria-label="Requests" tabindex="0"><table>
+<thead><tr><th scope="col">Time</th><th scope="col">Request</th><th scope="col">Outcome</th><th scope="col">Business</th><th scope="col">Request id</th></tr></thead>
+<tbody>${log.shown.map((request) => row(request, log.issuer))}</tbody></table></div>`;
+}
+
+function nothing({ search, onlyErrors, after }: RequestLog): string {
+  if (search) return 'No request of this app has this id. It stands in the header x-request-id of every answer.';
+  if (after) return 'There is nothing older.';
+  return onlyErrors
+    ? 'No errors. Nothing that the app asked for was refused.'
+    : 'The app has not asked for anything yet.';
+}
+
+function row(request: Shown, issuer: string): Html {
+  const { at, method, route, grantType, status, took, businessName, requestId } = request;
+  return html`<tr><td>${preciseTime(at)}</td>
+<td><code>${method} ${route}</code>${grantType && html`<br><span class="muted">${grantType}</span>`}</td>
+<td><span class="badge ${isError(request) && 'warn'}">${status}</span> <span class="muted">${took} ms</span>${why(request, issuer)}</td>
+<td>${businessName}</td><td><code class="small">${requestId}</code></td></tr>`;
+}
+
+function why({ reason, route }: Shown, issuer: string): Html | null {
+  if (reason === null) return null;
+  const known = explainReason(reason, route);
+  if (!known) return html`<br><code>${reason}</code>`;
+  return html`<br><a href="${errorUri(issuer, known.code, reason)}">${reason}</a><br>${prose(known.words)}`;
+}
+
+/** To the second: of requests, many come within one minute. */
+function preciseTime(milliseconds: number): Html {
+  const iso = new Date(milliseconds).toISOString();
+  return html`<time datetime="${iso}" data-precise="yes">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
+}

@@ -1,0 +1,47 @@
+import type { AppSecret } from '../../apps/app-secrets.ts';
+import { DAY } from '../../lib/clock.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { postForm, time } from '../fields.ts';
+import type { Entry } from './section.ts';
+
+export interface SecretRows {
+  entry: Entry;
+  path: string;
+  /** Oldest first. */
+  secrets: AppSecret[];
+  now: number;
+}
+
+/** What was used so lately is in use. */
+const IN_USE_FOR = 7 * DAY;
+
+export function secretRows(rows: SecretRows): Html {
+  const [older, newer] = rows.secrets;
+  return html`<ul class="rows">${rows.secrets.map((secret) => secretRow(rows, secret))}</ul>
+${older && newer && advice(older, newer, rows.now)}`;
+}
+
+function secretRow({ entry, path, secrets }: SecretRows, secret: AppSecret): Html {
+  return html`<li><div><code>gcs_…${secret.hint}</code>
+<p class="muted small">Added ${time(secret.createdAt)}, ${secret.lastUsedAt ? html`last used ${time(secret.lastUsedAt)}` : 'never used'}</p></div>
+${
+  entry.canChange &&
+  secrets.length > 1 &&
+  postForm({
+    action: `${path}/${secret.id}/remove`,
+    csrf: entry.at.csrf,
+    body: html`<button class="danger" aria-label="Remove the secret that ends in ${secret.hint}">Remove</button>`,
+  })
+}</li>`;
+}
+
+/** Both secrets work. Whoever removes the older too early breaks their app; whoever never does has two to guard. */
+function advice(older: AppSecret, newer: AppSecret, now: number): Html {
+  const { lastUsedAt } = older;
+  if (lastUsedAt !== null && now - lastUsedAt < IN_USE_FOR) {
+    return html`<p class="notice">The older secret was last used ${time(lastUsedAt)}: it is still in use. Move your app to the newer one before you remove it.</p>`;
+  }
+  const since = lastUsedAt === null ? 'has never been used' : html`has not been used since ${time(lastUsedAt)}`;
+  if (newer.lastUsedAt !== null) return html`<p class="notice">The older secret ${since}: it can be removed.</p>`;
+  return html`<p class="notice">The older secret ${since}, and the newer one has never been used. See that your app has the newer one, then remove the older.</p>`;
+}

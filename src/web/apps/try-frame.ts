@@ -1,0 +1,38 @@
+import type { App } from '../../apps/apps.ts';
+import { type Html, html } from '../../lib/html.ts';
+import type { AppSection, Entry } from './section.ts';
+import { appHead } from './tabs.ts';
+import type { StepName } from './try-steps.ts';
+
+/** Whose app is tried, and where its pages are. */
+export interface Trial {
+  section: AppSection;
+  entry: Entry;
+  app: App;
+  /** The page of the app. */
+  path: string;
+  issuer: string;
+  /** Where answers come by themselves, if the app has it among its redirect URIs. */
+  returnAddress: string;
+}
+
+const STAGES: [name: string, steps: (StepName | 'authorize')[]][] = [
+  ['Authorize', ['authorize']],
+  ['Exchange', ['exchange']],
+  ['Call the API', ['businesses', 'invoices']],
+  ['Refresh', ['refresh']],
+  ['Revoke', ['revoke']],
+];
+
+/** What every page of a walk has above it: whose it is, and how far along. */
+export function frame({ section, entry, app }: Trial, at: StepName | 'authorize', body: Html): Html {
+  return html`${appHead(section, entry, app, 'Try it')}
+<ol class="stages">${STAGES.map(([name, steps]) => html`<li class="stage" ${steps.includes(at) && html`aria-current="step"`}>${name}</li>`)}</ol>
+${body}`;
+}
+
+/** Text of several lines that someone will want to carry elsewhere. */
+export function sample(id: string, content: string): Html {
+  return html`<pre class="sample" id="${id}">${content}</pre>
+<p><button type="button" class="quiet" data-copy="${id}" hidden>Copy</button></p>`;
+}

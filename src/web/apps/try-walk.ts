@@ -1,0 +1,48 @@
+import { MINUTE } from '../../lib/clock.ts';
+import { conceal, type Keyring, reveal } from '../../lib/keyring.ts';
+import { hashSecret } from '../../lib/secrets.ts';
+import type { ScopeMask } from '../../oauth/scopes.ts';
+
+/** How far someone has come in trying an app. */
+export interface Walk {
+  appId: string;
+  redirectUri: string;
+  scopes: ScopeMask;
+  /** What PKCE proves the asker by (RFC 7636 §4.1). */
+  verifier: string;
+  code?: string | undefined;
+  secret?: string;
+  tokens?: { access: string; refresh: string };
+  businessId?: string;
+  hasEnded?: boolean;
+}
+
+interface Kept {
+  session: string;
+  at: number;
+  walk: Walk;
+}
+
+interface Keeper {
+  keys: Keyring;
+  session: { id: string };
+}
+
+const GOOD_FOR = 30 * MINUTE;
+
+/**
+ * It travels through its owner's browser, as the `state` of the request and then in forms, and nothing of it is stored
+ * here. Concealed and not just sealed: the verifier is in it, and later a secret and tokens.
+ */
+export function keepWalk({ keys, session }: Keeper, walk: Walk, now: number): string {
+  const kept: Kept = { session: hashSecret(session.id), at: now, walk };
+  return conceal(keys, 'try it', JSON.stringify(kept));
+}
+
+/** Undefined if it was changed, was kept too long ago, or belongs to another session. */
+export function openWalk({ keys, session }: Keeper, text: string, now: number): Walk | undefined {
+  const revealed = reveal(keys, 'try it', text);
+  if (revealed === undefined) return undefined;
+  const { session: of, at, walk } = JSON.parse(revealed) as Kept;
+  return of === hashSecret(session.id) && now - at < GOOD_FOR ? walk : undefined;
+}

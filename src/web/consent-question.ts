@@ -1,0 +1,39 @@
+import type { Session } from '../accounts/sessions.ts';
+import { HOUR } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { type Keyring, seal, unseal } from '../lib/keyring.ts';
+import { hashSecret } from '../lib/secrets.ts';
+import { type Form, text } from './fields.ts';
+import { forbidden } from './refusals.ts';
+
+/** What the screen was about. It travels through the form, sealed, and counts only in the session it was put to. */
+export interface Question {
+  query: string;
+  session: string;
+  grantId: string;
+  businessId: string;
+  shownAt: number;
+}
+
+const ANSWER_WITHIN = HOUR;
+
+export function newQuestion(
+  { query, businessId, session }: { query: string; businessId: string; session: Session },
+  now: number,
+): Question {
+  return { query, session: hashSecret(session.id), grantId: newId(now), businessId, shownAt: now };
+}
+
+export function sealQuestion(keys: Keyring, question: Question): string {
+  return seal(keys, 'consent', question);
+}
+
+export function readQuestion(keys: Keyring, form: Form, session: Session): Question {
+  const question = unseal<Question>(keys, 'consent', text(form, 'question'));
+  if (question?.session === hashSecret(session.id)) return question;
+  throw forbidden('This question was put to someone else, or has been changed. Go back to the app.');
+}
+
+export function isStale({ shownAt }: Question, now: number): boolean {
+  return now - shownAt >= ANSWER_WITHIN;
+}

@@ -1,0 +1,51 @@
+import type { FastifyReply } from 'fastify';
+import { type Html, html } from '../../lib/html.ts';
+import { type Place, sendPage } from '../layout.ts';
+import { type Listing, pager, searchForm } from '../listing.ts';
+import type { WebParts } from '../parts.ts';
+import { platformTabs } from './tabs.ts';
+
+export interface PlatformPage {
+  at: Place;
+  title: string;
+  body: Html;
+  status?: number;
+}
+
+export function sendPlatformPage(
+  reply: FastifyReply,
+  { platformName }: WebParts,
+  { at, title, body, status = 200 }: PlatformPage,
+): FastifyReply {
+  const page = { title, platformName, width: 'wide' as const, at, body: html`${platformTabs(at)}${body}` };
+  return sendPage(reply, page, { status });
+}
+
+interface LongList extends Listing {
+  path: string;
+  title: string;
+  /** What can be searched for, in words. */
+  label: string;
+  rows: Html[];
+  next: string | undefined;
+}
+
+/** One page of everything there is of a kind. */
+export function longList({ title, label, rows, next, ...listing }: LongList): Html {
+  const { search, after, path } = listing;
+  const nothing = search
+    ? `Nothing found for “${search}”.`
+    : after
+      ? 'There is nothing more.'
+      : 'There is nothing yet.';
+  return html`<h1>${title}</h1>
+${searchForm({ path, search, label })}
+${rows.length === 0 && html`<p class="empty">${nothing}</p>`}
+<ul class="rows">${rows}</ul>
+${pager(listing, next)}`;
+}
+
+/** One kind of thing, and how many of it. */
+export function counted(count: number, one: string, many: string): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,96 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { listPasskeys } from '../../accounts/passkeys.ts';
+import { listSessions, type SessionSummary } from '../../accounts/sessions.ts';
+import { nameBrowser } from '../../lib/browser-names.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { conceal, type Keyring, reveal } from '../../lib/keyring.ts';
+import { hashSecret } from '../../lib/secrets.ts';
+import { type Form, input, type Problem, postForm, text, time } from '../fields.ts';
+import { type Place, sendPage } from '../layout.ts';
+import type { WebParts } from '../parts.ts';
+import { findPlace } from '../place.ts';
+import { isReading } from '../visits.ts';
+import { passkeySection } from './passkey-section.ts';
+
+export const ACCOUNT = '/settings/account';
+const SESSIONS_SHOWN = 30;
+
+export async function showAccount(parts: WebParts, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {
+  const { storage, clock, keys, platformName } = parts;
+  const at = await findPlace(parts, request);
+  const wanted = { userId: at.user.id, limit: SESSIONS_SHOWN + 1 };
+  const sessions = await listSessions(storage.durable, wanted, clock());
+  const passkeys = await listPasskeys(storage.durable, at.user.id);
+  const typed = isReading(request) ? {} : (request.body as Form);
+  const body = html`<h1>Account</h1>
+${personSection(at, typed, problem)}
+${passwordSection(at, problem)}
+${passkeySection({ at, passkeys, request, typed, problem }, clock())}
+${sessionSection({ at, sessions, here: hashSecret(at.session.id), keys })}`;
+  const page = { title: 'Account', platformName, width: 'wide' as const, at, body };
+  return sendPage(reply, page, { status: problem ? 400 : 200 });
+}
+
+function personSection({ user, csrf, memberships }: Place, typed: Form, problem?: Problem): Html {
+  const name = problem?.field === 'name' ? text(typed, 'name') : user.name;
+  return html`<section class="card"><h2>You</h2>
+${postForm({
+  action: `${ACCOUNT}/name`,
+  csrf,
+  body: html`${input({ name: 'name', label: 'Name', value: name, autocomplete: 'name' }, problem)}
+<button class="secondary">Change name</button>`,
+})}
+<dl class="facts">
+<div><dt>Email</dt><dd>${user.email}<br><span class="muted small">You sign in with it, and it cannot be changed here.</span></dd></div>
+<div><dt>Businesses</dt><dd>${memberships.map(({ businessName, role }) => html`${businessName} <span class="badge">${role}</span><br>`)}</dd></div>
+</dl></section>`;
+}
+
+function passwordSection({ csrf }: Place, problem?: Problem): Html {
+  return html`<section class="card"><h2>Change password</h2>
+${postForm({
+  action: `${ACCOUNT}/password`,
+  csrf,
+  body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
+${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters. Every other session is signed out. Passkeys stay.', autocomplete: 'new-password' }, problem)}
+<button class="primary">Change password</button>`,
+})}</section>`;
+}
+
+interface SessionSection {
+  at: Place;
+  sessions: SessionSummary[];
+  /** The hash of the session that asks. */
+  here: string;
+  keys: Keyring;
+}
+
+function sessionSection({ at, sessions, here, keys }: SessionSection): Html {
+  const shown = sessions.slice(0, SESSIONS_SHOWN);
+  const rows = html`<ul class="rows">${shown.map((session) => sessionRow(session, session.idHash === here, keys))}</ul>`;
+  const endOthers = html`<button class="danger">Sign out everywhere else</button>`;
+  return html`<section class="card"><h2>Where you are signed in</h2>
+<p class="muted">A session ends 12 hours after it was last used, and after 30 days in any case.</p>
+${postForm({ action: `${ACCOUNT}/end-session`, csrf: at.csrf, body: rows })}
+${sessions.length > shown.length && html`<p class="muted">These are the last ${SESSIONS_SHOWN}; there are more.</p>`}
+${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: at.csrf, body: endOthers })}</section>`;
+}
+
+function sessionRow(session: SessionSummary, isHere: boolean, keys: Keyring): Html {
+  const { browser, address, signedInAt, lastSeenAt } = session;
+  const name = nameBrowser(browser);
+  return html`<li><div><strong>${name}</strong> ${isHere && html`<span class="badge">This browser</span>`}
+<p class="muted small">${address}. Last seen ${time(lastSeenAt)}, signed in since ${time(signedInAt)}</p></div>
+${!isHere && html`<button class="danger" name="session" value="${concealSession(keys, session)}" aria-label="End the session of ${name} at ${address}">End</button>`}</li>`;
+}
+
+const ADDRESS = 'session address';
+
+/** What a page calls a session by. It is no cookie, nor does it tell what is stored of one. */
+function concealSession(keys: Keyring, { idHash }: SessionSummary): string {
+  return conceal(keys, ADDRESS, idHash);
+}
+
+export function revealSession(keys: Keyring, concealed: string): string | undefined {
+  return reveal(keys, ADDRESS, concealed);
+}

@@ -1,0 +1,119 @@
+import type { App } from '../../apps/apps.ts';
+import { type Html, html } from '../../lib/html.ts';
+import type { Connection } from '../../oauth/connections.ts';
+import { listScopes, type Scope } from '../../oauth/scopes.ts';
+import { boundBusiness } from '../../oauth/tenancy.ts';
+import { postForm, time } from '../fields.ts';
+
+export const CONNECTED_APPS = '/settings/connected-apps';
+
+/** Who is looking. */
+export interface Viewer {
+  userId: string;
+  csrf: string;
+  platformName: string;
+}
+
+/** One card for each app, with everyone on it who is on this page. */
+export function appCards(connections: Connection[], viewer: Viewer, { forEveryone }: CardOptions): Html {
+  const groups = [...Map.groupBy(connections, ({ app }) => app.id).values()];
+  const named = groups.flatMap((people) => people.slice(0, 1).map((first) => ({ ...first, people })));
+  named.sort((a, b) => a.app.name.localeCompare(b.app.name));
+  return html`<ul class="cards">${named.map((card) => appCard(card, viewer, forEveryone(card.people)))}</ul>`;
+}
+
+interface CardOptions {
+  /** Whether to offer to disconnect the app for everyone at once. */
+  forEveryone: (people: Connection[]) => boolean;
+}
+
+type Card = Connection & { people: Connection[] };
+
+function appCard({ app, maker, business, people }: Card, viewer: Viewer, forEveryone: boolean): Html {
+  return html`<li class="card">
+<div class="head"><h2>${app.name} ${appBadges(app)}</h2>
+${forEveryone && html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/disconnect" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}</div>
+<p class="muted">${maker ? `By ${maker.name}` : `Part of ${viewer.platformName}`}</p>
+${stoppedSentence(people[0], viewer.platformName)}
+<ul class="people">${people.map((connection) => person(connection, viewer))}</ul>
+</li>`;
+}
+
+function appBadges(app: App): Html {
+  return html`${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}${app.pausedAt !== null && html`<span class="badge warn">Paused</span>`}${app.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}`;
+}
+
+/** Why nothing of the app works now, for anyone here. */
+function stoppedSentence(connection: Connection | undefined, platformName: string): Html | false {
+  if (!connection) return false;
+  const { app, business } = connection;
+  const bound = boundBusiness(app);
+  const isClosed = bound !== null && bound !== business.id;
+  if (app.pausedAt !== null)
+    return stopped(`${platformName} has paused this app everywhere. Until it is resumed, it has no access.`);
+  if (app.disabledAt !== null)
+    return stopped('Its developer has disabled this app. Until it is enabled, it has no access.');
+  return isClosed && stopped('Its developer has closed this app to other businesses. It has no access now.');
+}
+
+function stopped(sentence: string): Html {
+  return html`<p class="notice">${sentence}</p>`;
+}
+
+function person(connection: Connection, viewer: Viewer): Html {
+  const { user, business, scopes, since, lastUsedAt, isLive, uses } = connection;
+  return html`<li class="person">
+<div class="head"><p><strong>${user.name}</strong> ${user.id === viewer.userId && html`<span class="badge">You</span>`}<br>
+<span class="muted small">In ${business.name}, since ${time(since)}, ${lastUsedAt === null ? 'not used lately' : html`last used ${time(lastUsedAt)}`}</span></p>
+${disconnectButton(connection, viewer)}</div>
+${!isLive && html`<p class="notice">${DORMANT}</p>`}
+${scopeList('May see', 'read', { scopes, uses })}
+${scopeList('May change', 'write', { scopes, uses })}
+</li>`;
+}
+
+const DORMANT = 'It has no access now, but may come back without asking. Disconnect it to be asked again.';
+
+/** What is one's own goes with one click; before it is someone else's, one is asked. */
+function disconnectButton({ app, user, business }: Connection, viewer: Viewer): Html {
+  if (user.id !== viewer.userId) {
+    return html`<a class="button danger" href="${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/disconnect" aria-label="Disconnect ${app.name} for ${user.name}">Disconnect…</a>`;
+  }
+  return postForm({
+    action: `${CONNECTED_APPS}/disconnect`,
+    csrf: viewer.csrf,
+    body: html`<input type="hidden" name="app" value="${app.id}">
+<input type="hidden" name="business" value="${business.id}">
+<button class="danger" aria-label="Disconnect ${app.name} from ${business.name}">Disconnect</button>`,
+  });
+}
+
+function scopeList(
+  heading: string,
+  kind: Scope['kind'],
+  { scopes, uses }: Pick<Connection, 'scopes' | 'uses'>,
+): Html | null {
+  const listed = listScopes(scopes).filter((scope) => scope.kind === kind);
+  if (listed.length === 0) return null;
+  return html`<h3 class="muted small">${heading}</h3>
+<ul class="scopes ${kind}">${listed.map(
+    ({ name, meaning }) => html`<li>${meaning} <span class="muted small">${useText(uses.get(name))}</span></li>`,
+  )}</ul>`;
+}
+
+function useText(uses: number | undefined): string {
+  if (!uses) return 'not used';
+  return uses === 1 ? 'used once' : `used ${uses} times`;
+}
+
+/** What a person has connected in businesses that they are not acting for: enough to know it, and to end it. */
+export function elsewhereRows(connections: Connection[], viewer: Viewer): Html {
+  return html`<ul class="rows">${connections.map((connection) => {
+    const { app, business, since, lastUsedAt, isLive, scopes } = connection;
+    return html`<li><div><strong>${app.name}</strong> ${appBadges(app)}
+<p class="muted small">In ${business.name}, since ${time(since)}${isLive && lastUsedAt !== null && html`, last used ${time(lastUsedAt)}`}</p>
+<p class="small">${listScopes(scopes).map(({ meaning }) => html`${meaning}. `)}</p>
+${!isLive && html`<p class="small">${DORMANT}</p>`}</div>
+${disconnectButton(connection, viewer)}</li>`;
+  })}</ul>`;
+}

@@ -1,0 +1,156 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { findMembership } from '../../accounts/memberships.ts';
+import { findUser } from '../../accounts/users.ts';
+import { type App, findApp } from '../../apps/apps.ts';
+import { recordAct } from '../../audit/acts.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { isId } from '../../lib/ids.ts';
+import { countPeople } from '../../oauth/connection-rows.ts';
+import { type Connection, disconnect, listConnections, type Named } from '../../oauth/connections.ts';
+import { redirectDone } from '../done.ts';
+import { type Form, postForm, text, time } from '../fields.ts';
+import { sendPage } from '../layout.ts';
+import type { WebParts } from '../parts.ts';
+import { findPlace } from '../place.ts';
+import { notFound } from '../refusals.ts';
+import { actorOf, requireSession } from '../visits.ts';
+import { CONNECTED_APPS } from './connection-cards.ts';
+
+/** One's own goes with one click. */
+export function mountDisconnecting(host: FastifyInstance, parts: WebParts): void {
+  host.post<{ Body: Form }>(`${CONNECTED_APPS}/disconnect`, async (request, reply) => {
+    const { user } = requireSession(request);
+    const [appId, businessId] = [text(request.body, 'app'), text(request.body, 'business')];
+    const membership = isId(businessId) && (await findMembership(parts.storage.durable, user.id, businessId));
+    const app = await findApp(parts.storage.durable, appId);
+    if (!app || !membership) throw notFound();
+    await end(parts, request, { app, businessId, user });
+    return redirectDone(reply, CONNECTED_APPS, 'disconnected');
+  });
+
+  mountForOnePerson(host, parts);
+  mountForEveryone(host, parts);
+}
+
+/** What another person has connected, an owner can end; with a question first. */
+function mountForOnePerson(host: FastifyInstance, parts: WebParts): void {
+  const path = `${CONNECTED_APPS}/:business/:app/:user/disconnect`;
+  type Asked = { Params: { business: string; app: string; user: string } };
+
+  host.get<Asked>(path, async (request, reply) => {
+    const { app, business } = await enterAsOwner(parts, request);
+    const { user: userId } = request.params;
+    if (!isId(userId)) throw notFound();
+    const wanted = { businessIds: [business.id], appId: app.id, userId };
+    const [connection] = await listConnections(parts.storage.durable, wanted, parts.clock());
+    if (!connection) throw notFound();
+    return ask(parts, { request, reply }, personQuestion(connection));
+  });
+
+  host.post<Asked>(path, async (request, reply) => {
+    const { app, business } = await enterAsOwner(parts, request);
+    const user = await findUser(parts.storage.durable, request.params.user);
+    if (!user) throw notFound();
+    await end(parts, request, { app, businessId: business.id, user });
+    return redirectDone(reply, CONNECTED_APPS, 'disconnected');
+  });
+}
+
+function mountForEveryone(host: FastifyInstance, parts: WebParts): void {
+  const path = `${CONNECTED_APPS}/:business/:app/disconnect`;
+  type Asked = { Params: { business: string; app: string } };
+
+  host.get<Asked>(path, async (request, reply) => {
+    const { app, business } = await enterAsOwner(parts, request);
+    const counts = await countPeople(parts.storage.durable, { appId: app.id, businessId: business.id }, parts.clock());
+    if (counts.people === 0) throw notFound();
+    return ask(parts, { request, reply }, everyoneQuestion(app, business, counts));
+  });
+
+  host.post<Asked>(path, async (request, reply) => {
+    const { app, business } = await enterAsOwner(parts, request);
+    await end(parts, request, { app, businessId: business.id });
+    return redirectDone(reply, CONNECTED_APPS, 'disconnected');
+  });
+}
+
+type OwnerRequest = FastifyRequest<{ Params: { business: string; app: string } }>;
+
+/** Only owners get further, and whatever is not of their business is not there. */
+async function enterAsOwner({ storage }: WebParts, request: OwnerRequest): Promise<{ app: App; business: Named }> {
+  const { user } = requireSession(request);
+  const { business: id, app: appId } = request.params;
+  const membership = isId(id) ? await findMembership(storage.durable, user.id, id) : undefined;
+  const app = membership?.role === 'owner' ? await findApp(storage.durable, appId) : undefined;
+  if (!membership || !app) throw notFound();
+  return { app, business: { id, name: membership.businessName } };
+}
+
+interface Ending {
+  app: App;
+  businessId: string;
+  /** Whose; without it, everyone's. */
+  user?: Named;
+}
+
+/** Doing it once more changes nothing, and says the same. What there never was is not there. */
+async function end({ storage, clock }: WebParts, request: FastifyRequest, { app, businessId, user }: Ending) {
+  const [actor, now] = [actorOf(request), clock()];
+  const reason = user?.id === actor.id ? 'disconnected_by_user' : 'disconnected_by_owner';
+  await storage.atomically(async (db) => {
+    const people = await disconnect(db, { appId: app.id, businessId, userId: user?.id }, reason, now);
+    if (people === undefined) throw notFound();
+    if (people === 0) return;
+    const subject = { kind: 'app' as const, id: app.id, name: app.name };
+    const detail: Record<string, string> = user ? { user: user.name } : { user: 'everyone', people: String(people) };
+    await recordAct(db, { action: 'grant.disconnected', actor, businessId, subject, detail }, now);
+  });
+}
+
+interface Question {
+  title: string;
+  body: Html;
+  action: string;
+}
+
+async function ask(
+  parts: WebParts,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  { title, body, action }: Question,
+): Promise<FastifyReply> {
+  const at = await findPlace(parts, request);
+  return sendPage(reply, {
+    title,
+    platformName: parts.platformName,
+    width: 'wide',
+    at,
+    body: html`<div class="card"><h1>${title}</h1>
+${body}
+<div class="answers"><a class="button secondary" href="${CONNECTED_APPS}">Keep it</a>
+${postForm({ action, csrf: at.csrf, body: html`<button class="danger">Disconnect</button>` })}</div></div>`,
+  });
+}
+
+function personQuestion({ app, user, business, since, lastUsedAt }: Connection): Question {
+  return {
+    title: `Disconnect ${app.name} for ${user.name}?`,
+    action: `${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/disconnect`,
+    body: html`<p>Every token that the app has for ${user.name} in ${business.name} ends at once, and ${app.name} is told that an owner ended it. ${user.name} can allow it again.</p>
+<dl class="facts">
+<div><dt>Connected since</dt><dd>${time(since)}</dd></div>
+<div><dt>Last used</dt><dd>${lastUsedAt === null ? 'Not lately' : time(lastUsedAt)}</dd></div>
+</dl>`,
+  };
+}
+
+function everyoneQuestion(app: App, business: Named, { people, live }: { people: number; live: number }): Question {
+  return {
+    title: `Disconnect ${app.name} for everyone?`,
+    action: `${CONNECTED_APPS}/${business.id}/${app.id}/disconnect`,
+    body: html`<p>Every token that the app has in ${business.name} ends at once, and ${app.name} is told that an owner ended it. Anyone can allow it again.</p>
+<dl class="facts">
+<div><dt>People who have connected it</dt><dd>${people}</dd></div>
+<div><dt>For whom it has access now</dt><dd>${live}</dd></div>
+</dl>`,
+  };
+}

@@ -1,0 +1,128 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Member } from '../../accounts/memberships.ts';
+import { changeRole } from '../../accounts/roles.ts';
+import type { App } from '../../apps/apps.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { depart, listAppsAllowedBy } from '../../oauth/departures.ts';
+import { redirectDone } from '../done.ts';
+import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../fields.ts';
+import { notFound } from '../refusals.ts';
+import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './member-desk.ts';
+import { roleBadge, roleField } from './member-fields.ts';
+
+type ForMember = { Params: { user: string }; Body: Form };
+
+/** What owners decide about a member; and anyone may leave. */
+export function mountMemberChanges(host: FastifyInstance, desk: MemberDesk): void {
+  mountRole(host, desk);
+  mountRemoval(host, desk);
+}
+
+function mountRole(host: FastifyInstance, { storage, clock, show, enterAsOwner, findOne }: MemberDesk): void {
+  host.get<ForMember>(`${PATH}/:user`, async (request, reply) => {
+    const entry = await enterAsOwner(request);
+    const member = await findOne(entry, request.params.user);
+    return show(reply, entry, memberBody(entry, member, { role: member.role }));
+  });
+
+  host.post<ForMember>(`${PATH}/:user/role`, async (request, reply) => {
+    const entry = await enterAsOwner(request);
+    const member = await findOne(entry, request.params.user);
+    refuseOtherBusiness(entry, request.body);
+    const role = text(request.body, 'role');
+    const change = { userId: member.id, businessId: entry.business.businessId, role, by: entry.by };
+    const set = async () => {
+      if (!(await storage.atomically((db) => changeRole(db, change, clock())))) throw notFound();
+      return redirectDone(reply, PATH, 'role_changed');
+    };
+    return tryForm(set, (problem) => show(reply, entry, memberBody(entry, member, { role, problem }), 400));
+  });
+}
+
+function mountRemoval(host: FastifyInstance, desk: MemberDesk): void {
+  const { storage, clock, db, show, enter, findOne } = desk;
+
+  async function enterFor(request: Parameters<typeof enter>[0], userId: string) {
+    const entry = await enter(request);
+    if (!entry.isOwner && userId !== entry.at.user.id) throw notFound();
+    return { entry, member: await findOne(entry, userId) };
+  }
+
+  async function ask(reply: FastifyReply, entry: Entry, member: Member, problem?: Problem): Promise<FastifyReply> {
+    const parties = { userId: member.id, businessId: entry.business.businessId };
+    const apps = await listAppsAllowedBy(db, parties, clock());
+    return show(reply, entry, removalBody(entry, { member, apps, problem }), problem ? 400 : 200);
+  }
+
+  host.get<ForMember>(`${PATH}/:user/remove`, async (request, reply) => {
+    const { entry, member } = await enterFor(request, request.params.user);
+    return ask(reply, entry, member);
+  });
+
+  host.post<ForMember>(`${PATH}/:user/remove`, async (request, reply) => {
+    const { entry, member } = await enterFor(request, request.params.user);
+    refuseOtherBusiness(entry, request.body);
+    const parties = { userId: member.id, businessId: entry.business.businessId, by: entry.by };
+    const remove = async () => {
+      if (!(await storage.atomically((tx) => depart(tx, parties, clock())))) throw notFound();
+      if (member.id === entry.at.user.id) return redirectDone(reply, '/settings/connected-apps', 'left');
+      return redirectDone(reply, PATH, 'member_removed');
+    };
+    return tryForm(remove, (problem) => ask(reply, entry, member, problem));
+  });
+}
+
+function memberBody(entry: Entry, member: Member, { role, problem }: { role: string; problem?: Problem }): Html {
+  const isSelf = member.id === entry.at.user.id;
+  return html`<h1>${member.name}</h1>
+<section class="card"><h2>In ${entry.business.businessName}</h2>
+<dl class="facts">
+<div><dt>Email</dt><dd>${member.email}</dd></div>
+<div><dt>Role now</dt><dd>${roleBadge(member.role)}</dd></div>
+<div><dt>Since</dt><dd>${time(member.since)}</dd></div>
+</dl></section>
+${postForm({
+  action: `${PATH}/${member.id}/role`,
+  csrf: entry.at.csrf,
+  style: 'card',
+  body: html`<h2>Change the role</h2>
+${businessField(entry)}
+${roleField(role, problem)}
+<p class="muted small">It counts at once. Invitations that an owner has made end when they stop being one.</p>
+<button class="primary">Save</button>`,
+})}
+<section class="card"><h2>${isSelf ? 'Leave' : 'Remove'}</h2>
+<p>What ${isSelf ? 'you' : 'they'} allowed in ${entry.business.businessName} stops working.</p>
+<p><a class="button danger" href="${PATH}/${member.id}/remove">${isSelf ? 'Leave' : 'Remove'}…</a></p></section>
+<p><a href="${PATH}">All members</a></p>`;
+}
+
+const NAMED_AT_MOST = 20;
+
+interface Removal {
+  member: Member;
+  apps: App[];
+  problem: Problem | undefined;
+}
+
+function removalBody(entry: Entry, { member, apps, problem }: Removal): Html {
+  const { businessName } = entry.business;
+  const isSelf = member.id === entry.at.user.id;
+  const more = apps.length - NAMED_AT_MOST;
+  return html`<div class="card"><h1>${isSelf ? `Leave ${businessName}?` : `Remove ${member.name} from ${businessName}?`}</h1>
+${problem && problemText(problem)}
+${
+  apps.length > 0
+    ? html`<p>These apps act for ${isSelf ? 'you' : member.name} in ${businessName}, and lose their access at once:</p>
+<ul>${apps.slice(0, NAMED_AT_MOST).map(({ name }) => html`<li>${name}</li>`)}${more > 0 && html`<li>and ${String(more)} more</li>`}</ul>`
+    : html`<p>No app acts for ${isSelf ? 'you' : member.name} in ${businessName}.</p>`
+}
+${member.role === 'owner' && html`<p>Invitations that ${isSelf ? 'you have' : `${member.name} has`} made no longer work.</p>`}
+<p>${isSelf ? 'To come back, you need a new invitation.' : 'To come back, they need a new invitation.'} What was allowed stays ended.</p>
+<div class="answers"><a class="button secondary" href="${PATH}">${isSelf ? 'Stay' : 'Keep them'}</a>
+${postForm({
+  action: `${PATH}/${member.id}/remove`,
+  csrf: entry.at.csrf,
+  body: html`${businessField(entry)}<button class="danger">${isSelf ? `Leave ${businessName}` : `Remove ${member.name}`}</button>`,
+})}</div></div>`;
+}

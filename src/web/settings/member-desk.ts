@@ -1,0 +1,68 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findMember, type Member, type Membership } from '../../accounts/memberships.ts';
+import type { Actor } from '../../audit/acts.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { type Form, text } from '../fields.ts';
+import { type Place, sendPage } from '../layout.ts';
+import type { WebParts } from '../parts.ts';
+import { findPlace } from '../place.ts';
+import { notFound, PageRefused } from '../refusals.ts';
+import { actorOf, requireSession } from '../visits.ts';
+
+export const PATH = '/settings/members';
+
+/** Someone at work in a business of theirs. */
+export interface Entry {
+  at: Place;
+  business: Membership;
+  isOwner: boolean;
+  by: Actor & { id: string };
+}
+
+/** What every page about members does: let in whoever may, find the member, and show a page. */
+export type MemberDesk = ReturnType<typeof openMemberDesk>;
+
+export function openMemberDesk(parts: WebParts) {
+  const db = parts.storage.durable;
+
+  const show = (reply: FastifyReply, { at }: { at: Place }, body: Html, status = 200): FastifyReply =>
+    sendPage(reply, { title: 'Members', platformName: parts.platformName, width: 'wide', at, body }, { status });
+
+  async function enter(request: FastifyRequest): Promise<Entry> {
+    const at = await findPlace(parts, request);
+    if (!at.current) throw notFound();
+    const by = { ...actorOf(request), id: requireSession(request).user.id };
+    return { at, business: at.current, isOwner: at.current.role === 'owner', by };
+  }
+
+  return {
+    ...parts,
+    db,
+    show,
+    enter,
+
+    /** To anyone else, what only owners may do is not there. */
+    async enterAsOwner(request: FastifyRequest): Promise<Entry> {
+      const entry = await enter(request);
+      if (!entry.isOwner) throw notFound();
+      return entry;
+    },
+
+    async findOne({ business }: Entry, userId: string): Promise<Member> {
+      const member = await findMember(db, business.businessId, userId);
+      if (!member) throw notFound();
+      return member;
+    },
+  };
+}
+
+/** Every form says which business it is about: the one someone acts for may have changed in another tab. */
+export function businessField({ business }: Entry): Html {
+  return html`<input type="hidden" name="business" value="${business.businessId}">`;
+}
+
+export function refuseOtherBusiness({ business }: Entry, form: Form): void {
+  if (text(form, 'business') === business.businessId) return;
+  const sentence = `You now act for ${business.businessName}, and this form is about another business. Nothing was changed.`;
+  throw new PageRefused(409, 'Another business', sentence);
+}

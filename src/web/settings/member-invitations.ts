@@ -1,0 +1,149 @@
+import type { FastifyInstance } from 'fastify';
+import {
+  countOpenInvitations,
+  type Invitation,
+  invite,
+  listOpenInvitations,
+  stateOf,
+  withdrawInvitation,
+} from '../../accounts/invitations.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { newId } from '../../lib/ids.ts';
+import { seal, unseal } from '../../lib/keyring.ts';
+import { newSecret } from '../../lib/secrets.ts';
+import { redirectDone } from '../done.ts';
+import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../fields.ts';
+import { cutPage, PAGE_SIZE, pager, readListing } from '../listing.ts';
+import { notFound, PageRefused } from '../refusals.ts';
+import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './member-desk.ts';
+import { AS_ROLE, roleBadge, roleField } from './member-fields.ts';
+import { memberTabs } from './member-tabs.ts';
+
+const LIST = `${PATH}/invitations`;
+
+/** Chosen when the form is shown: so a second click shows the link of the first, and invites nobody else. */
+interface Ticket {
+  id: string;
+  token: string;
+}
+
+export function mountInvitations(host: FastifyInstance, desk: MemberDesk): void {
+  mountInvite(host, desk);
+  mountOpen(host, desk);
+}
+
+function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
+  const { storage, keys, clock, consentUrl, show, enterAsOwner } = desk;
+
+  host.get(`${PATH}/invite`, async (request, reply) => {
+    const entry = await enterAsOwner(request);
+    const ticket = seal(keys, 'new invitation', { id: newId(clock()), token: newSecret() });
+    return show(reply, entry, inviteBody(entry, { ticket, role: 'member', note: '' }));
+  });
+
+  host.post<{ Body: Form }>(`${PATH}/invite`, async (request, reply) => {
+    const entry = await enterAsOwner(request);
+    refuseOtherBusiness(entry, request.body);
+    const typed = {
+      ticket: text(request.body, 'ticket'),
+      role: text(request.body, 'role'),
+      note: text(request.body, 'note'),
+    };
+    const chosen = unseal<Ticket>(keys, 'new invitation', typed.ticket);
+    if (!chosen) throw notFound();
+    const wanted = { ...typed, ...chosen, businessId: entry.business.businessId, by: entry.by };
+    const make = async () => {
+      const invitation = await storage.atomically((db) => invite(db, wanted, clock()));
+      if (!invitation) throw notFound();
+      if (stateOf(invitation, clock()) !== 'open') return reply.redirect(LIST, 303);
+      return show(reply, entry, linkBody(invitation, `${consentUrl}/invitation/${chosen.token}`));
+    };
+    return tryForm(make, (problem) => show(reply, entry, inviteBody(entry, typed, problem), 400));
+  });
+}
+
+function mountOpen(host: FastifyInstance, { storage, clock, db, show, enterAsOwner }: MemberDesk): void {
+  host.get(LIST, async (request, reply) => {
+    const entry = await enterAsOwner(request);
+    const { businessId } = entry.business;
+    const { after } = readListing(request.query);
+    const listed = await listOpenInvitations(db, businessId, { after, limit: PAGE_SIZE + 1 }, clock());
+    const open = await countOpenInvitations(db, businessId, clock());
+    return show(reply, entry, listBody(entry, { listed, after, open }));
+  });
+
+  host.post<{ Params: { id: string }; Body: Form }>(`${LIST}/:id/withdraw`, async (request, reply) => {
+    const { business, by } = await enterAsOwner(request);
+    const wanted = { id: request.params.id, businessId: business.businessId, by };
+    const invitation = await storage.atomically((tx) => withdrawInvitation(tx, wanted, clock()));
+    if (!invitation) throw notFound();
+    if (invitation.acceptedAt !== null) {
+      throw new PageRefused(
+        409,
+        'Too late',
+        'Someone has joined with this invitation already. Look among the members.',
+      );
+    }
+    return redirectDone(reply, LIST, 'invitation_withdrawn');
+  });
+}
+
+interface Typed {
+  ticket: string;
+  role: string;
+  note: string;
+}
+
+function inviteBody(entry: Entry, { ticket, role, note }: Typed, problem?: Problem): Html {
+  const hint = 'Only owners see it. At most 100 characters; it may stay empty.';
+  return html`<h1>Invite someone to ${entry.business.businessName}</h1>
+<p class="muted">You get a link, to send in whatever way you like. Whoever opens it first can join, within 7 days.</p>
+${postForm({
+  action: `${PATH}/invite`,
+  csrf: entry.at.csrf,
+  style: 'card',
+  body: html`<input type="hidden" name="ticket" value="${ticket}">
+${businessField(entry)}
+${roleField(role, problem)}
+${input({ name: 'note', label: 'For whom', value: note, hint, optional: true }, problem)}
+<button class="primary">Make the link</button>`,
+})}
+<p><a href="${PATH}">All members</a></p>`;
+}
+
+function linkBody({ businessName, role, note, expiresAt }: Invitation, link: string): Html {
+  return html`<h1>The invitation is ready</h1>
+<section class="card"><h2>Send this link${note && ` to ${note}`}</h2>
+<p class="notice"><strong>Copy it now.</strong> It is not shown again.</p>
+<p>${copyable('invitation', link)}</p>
+<p class="muted">It works once, until ${time(expiresAt)}. Whoever opens it first can join ${businessName} as ${AS_ROLE[role]}, so send it to nobody else.</p></section>
+<p><a class="button secondary" href="${LIST}">All invitations</a></p>`;
+}
+
+interface Open {
+  listed: Invitation[];
+  after: string | undefined;
+  open: number;
+}
+
+function listBody(entry: Entry, { listed, after, open }: Open): Html {
+  const { shown, next } = cutPage(listed);
+  return html`<div class="head"><div><h1>Invitations</h1>
+<p class="muted">Links to ${entry.business.businessName} that nobody has used yet.</p></div>
+<a class="button primary" href="${PATH}/invite">Invite someone</a></div>
+${memberTabs('invitations', open)}
+${shown.length === 0 && html`<p class="empty">No invitation is open. One that was used, withdrawn or has expired is no longer listed.</p>`}
+${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((invitation) => row(entry, invitation))}</ul></div>`}
+${pager({ path: LIST, search: '', after }, next)}`;
+}
+
+function row({ at }: Entry, { id, note, role, inviterName, expiresAt }: Invitation): Html {
+  const name = note || 'No name given';
+  return html`<li><div><strong>${name}</strong> ${roleBadge(role)}
+<p class="muted small">By ${inviterName}, until ${time(expiresAt)}</p></div>
+${postForm({
+  action: `${LIST}/${id}/withdraw`,
+  csrf: at.csrf,
+  body: html`<button class="danger" aria-label="Withdraw the invitation: ${name}">Withdraw</button>`,
+})}</li>`;
+}

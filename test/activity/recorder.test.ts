@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { openActivity } from '../../src/activity/activity.ts';
+import type { Involved } from '../../src/activity/involved.ts';
+import { hourOf, listCounts } from '../../src/activity/request-counts.ts';
+import { listScopeUses } from '../../src/activity/scope-uses.ts';
+import { cleanUp } from '../../src/clean-up.ts';
+import { DAY, HOUR } from '../../src/lib/clock.ts';
+import { newRandomId } from '../../src/lib/ids.ts';
+import { openStorage } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import { newTestDatabase } from '../support/engines.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+const database = await newTestDatabase(folder);
+const storage = openStorage(database.url);
+await migrate(storage);
+const db = storage.durable;
+after(async () => {
+  await storage.close();
+  await database.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const START = Date.UTC(2030, 0, 1);
+
+interface Noted extends Involved {
+  status?: number;
+  reason?: string | null;
+}
+
+/** A recorder on a clock of its own, and a way to note requests of one app with it. */
+function newRecorder() {
+  const reported: unknown[] = [];
+  let now = START;
+  const activity = openActivity(
+    storage,
+    () => now,
+    (error) => reported.push(error),
+  );
+  after(() => activity.stop());
+  const parties = { appId: newRandomId(), userId: newRandomId(), businessId: newRandomId() };
+  const note = ({ status = 200, reason = null, ...involved }: Noted = {}) => {
+    const answered = { method: 'GET', route: '/api/v1/accounting/invoices', requestId: newRandomId(), took: 3 };
+    activity.note({ ...answered, status, reason }, { ...parties, scope: 'read:invoices', ...involved });
+  };
+  const logged = (appId = parties.appId) =>
+    db.selectFrom('logged_requests').selectAll().where('app_id', '=', appId).orderBy('id').execute();
+  const counts = () => listCounts(db, parties.appId, START);
+  const wind = (milliseconds: number) => {
+    now += milliseconds;
+  };
+  return { ...parties, activity, reported, note, logged, counts, wind };
+}
+
+test('what is noted is stored by the next flush: counted by the hour, and by scope and day', async () => {
+  const { activity, note, logged, counts, wind, businessId, userId, appId } = newRecorder();
+
+  note();
+  note({ status: 403, reason: 'insufficient_scope' });
+  wind(HOUR);
+  note();
+  await activity.flush();
+  wind(DAY);
+  note();
+  await activity.flush();
+
+  assert.equal((await logged()).length, 4);
+  assert.deepEqual(
+    (await counts()).map(({ hour, requests, errors }) => [hour - hourOf(START), requests, errors]),
+    [
+      [0, 2, 1],
+      [1, 1, 0],
+      [25, 1, 0],
+    ],
+  );
+  const list = async (asked: Parameters<typeof listScopeUses>[1], since: number) =>
+    (await listScopeUses(db, asked, since)).map((row) => ({ ...row }));
+  const used = { appId, userId, scope: 'read:invoices' };
+  assert.deepEqual(await list({ businessId }, START), [{ ...used, uses: 3, lastAt: START + HOUR + DAY }]);
+  assert.deepEqual(await list({ businessId, userId }, START + DAY), [
+    { ...used, uses: 1, lastAt: START + HOUR + DAY },
+  ]);
+  assert.deepEqual(await list({ businessId, userId: newRandomId() }, START), []);
+});
+
+test('a refresh is counted as one only if it was answered with tokens', async () => {
+  const { activity, note, counts } = newRecorder();
+
+  note({ grantType: 'refresh_token' });
+  note({ grantType: 'refresh_token', status: 400, reason: 'token_unknown' });
+  note({ grantType: 'authorization_code' });
+  await activity.flush();
+
+  const [{ requests, errors, refreshes } = {}] = await counts();
+  assert.deepEqual({ requests, errors, refreshes }, { requests: 3, errors: 1, refreshes: 1 });
+});
+
+test('two recorders that add to the same rows at once lose nothing', async () => {
+  const [one, other] = [newRecorder(), newRecorder()];
+
+  for (let i = 0; i < 20; i++) {
+    one.note();
+    other.note({ appId: one.appId });
+    one.note({ appId: other.appId });
+    other.note();
+    await Promise.all([one.activity.flush(), other.activity.flush()]);
+  }
+
+  for (const { counts } of [one, other]) assert.equal((await counts())[0]?.requests, 40);
+  assert.deepEqual([...one.reported, ...other.reported], []);
+});
+
+test('of a burst the newest hundred are logged, and all are counted', async () => {
+  const { activity, note, logged, counts, wind } = newRecorder();
+
+  for (let i = 0; i < 250; i++) {
+    note();
+    wind(1);
+  }
+  await activity.flush();
+
+  const rows = await logged();
+  assert.equal(rows.length, 100);
+  assert.equal(rows[0]?.at, START + 150);
+  assert.equal((await counts())[0]?.requests, 250);
+});
+
+test('an app that never rests keeps about its newest thousand, and takes nothing from another', async () => {
+  const { activity, note, logged, wind } = newRecorder();
+  const quiet = newRandomId();
+  note({ appId: quiet });
+
+  for (let i = 0; i < 2000; i++) {
+    note();
+    wind(1);
+    if (i % 100 === 99) await activity.flush();
+  }
+
+  const rows = await logged();
+  assert.ok(rows.length >= 1000 && rows.length < 1500, String(rows.length));
+  assert.equal(rows.at(-1)?.at, START + 1999);
+  assert.equal((await logged(quiet)).length, 1);
+});
+
+test('while the database refuses writes nothing is lost or thrown, and it is said once', async () => {
+  const { activity, reported, note, logged, counts } = newRecorder();
+  const allowAgain = await database.refuseWrites(storage);
+
+  note();
+  await activity.flush();
+  note();
+  await activity.flush();
+  await allowAgain();
+  note();
+  await activity.flush();
+
+  assert.equal((await logged()).length, 3);
+  assert.equal((await counts())[0]?.requests, 3);
+  assert.equal(reported.length, 1);
+});
+
+test('however long the database is away, only so much is kept in memory, and what was dropped is told', async () => {
+  const { activity, reported, note } = newRecorder();
+  const allowAgain = await database.refuseWrites(storage);
+
+  for (let i = 0; i < 20_010; i++) note({ appId: newRandomId() });
+  await activity.flush();
+  for (let i = 0; i < 10; i++) note({ appId: newRandomId() });
+  await allowAgain();
+  await activity.flush();
+
+  assert.equal(reported.length, 2);
+  assert.match(String(reported[1]), /no room to remember \d+ requests/);
+  const { count } = await db
+    .selectFrom('logged_requests')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  assert.ok(Number(count) < 15_000, String(count));
+});
+
+test('a request of no known app leaves no trace', async () => {
+  const { activity } = newRecorder();
+  const before = await db.selectFrom('logged_requests').select('id').execute();
+
+  activity.note({ method: 'POST', route: '/x', status: 401, reason: null, requestId: newRandomId(), took: 1 }, {});
+  await activity.flush();
+
+  assert.equal((await db.selectFrom('logged_requests').select('id').execute()).length, before.length);
+});
+
+test('requests go after 7 days, counts and uses after 31, and what is younger stays', async () => {
+  const { activity, note, logged, counts, wind, businessId } = newRecorder();
+  const uses = () => listScopeUses(db, { businessId }, START);
+  note();
+  wind(20 * DAY);
+  note();
+  await activity.flush();
+
+  await cleanUp(db, START + 20 * DAY);
+  const afterTwenty = [(await logged()).length, (await counts()).length, (await uses())[0]?.uses];
+  await cleanUp(db, START + 33 * DAY);
+  const afterMonth = [(await logged()).length, (await counts()).length, (await uses())[0]?.uses];
+
+  assert.deepEqual(afterTwenty, [1, 2, 2]);
+  assert.deepEqual(afterMonth, [0, 1, 1]);
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { HOUR } from '../../src/lib/clock.ts';
+import { findBarriers, launchChromium, newCallback, signIn } from '../support/chromium.ts';
+import { PASSWORD } from '../support/people.ts';
+import { newWorld } from '../support/world.ts';
+
+const chromium = await launchChromium();
+const world = await newWorld();
+const account = `${world.web}/settings/account`;
+
+/** A device with a lock of its own, whose owner always agrees. */
+async function giveAuthenticator(page: Page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send('WebAuthn.enable');
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    /** From now on the device does not know who is before it. */
+    forgetOwner: () => session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false }),
+  };
+}
+
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.waitForURL(`${world.web}/sign-in`);
+}
+
+test('a person adds a passkey, connects an app with it instead of the password, and removes it', async () => {
+  const { uri } = await newCallback();
+  const app = await world.addApp({ name: 'Ledgerly', redirectUris: [uri], ownerBusinessId: world.acme.id });
+  const { page, complaints } = await chromium.newPage({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
+  await giveAuthenticator(page);
+  await page.goto(account);
+  await signIn(page, world.ada.email, PASSWORD);
+
+  await page.getByLabel('Name of the new passkey').fill('Ada’s phone');
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByText('The passkey is added.').waitFor();
+  assert.deepEqual(await findBarriers(page), []);
+  await signOut(page);
+
+  await page.goto(world.authorizeUrl({ client_id: app.id, redirect_uri: uri }));
+  await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.waitForURL(`${uri}?**`);
+  assert.ok(new URL(page.url()).searchParams.get('code'));
+
+  await page.goto(account);
+  await page.getByText(/^Added .* last used/).waitFor();
+  await page.getByRole('button', { name: 'Remove the passkey Ada’s phone' }).click();
+  await page.getByText('The passkey is removed, and no longer signs in.').waitFor();
+  assert.deepEqual(complaints, []);
+});
+
+test('a passkey that was removed, or an owner who was not recognised, is told so beside the button', async () => {
+  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
+  const { page } = await chromium.newPage();
+  const device = await giveAuthenticator(page);
+  await page.goto(account);
+  await signIn(page, bob.email, PASSWORD);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByText('The passkey is added.').waitFor();
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByText('This device has a passkey for your account already.').waitFor();
+  await page.getByRole('button', { name: /Remove the passkey/ }).click();
+  await page.getByText('The passkey is removed').waitFor();
+  await signOut(page);
+
+  await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+  await page.getByText('This passkey did not sign you in. Try again, or use your password.').waitFor();
+  assert.deepEqual(await findBarriers(page), []);
+  await device.forgetOwner();
+  await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+  await page.getByText('No passkey was used. Try again when you are ready.').waitFor();
+  await signIn(page, bob.email, PASSWORD);
+  await page.waitForURL(/connected-apps/);
+});
+
+test('a person changes their name, ends another session, and signs in again before adding a passkey', async () => {
+  const cleo = await world.addUser('Cleo', [[world.acme, 'member']]);
+  await world.signedIn(cleo);
+  const { page, complaints } = await chromium.newPage();
+  await giveAuthenticator(page);
+  await page.goto(account);
+  await signIn(page, cleo.email, PASSWORD);
+  await page.getByLabel('Name', { exact: true }).fill('Cleo Clark');
+  await page.getByRole('button', { name: 'Change name' }).click();
+  await page.getByText('Your name is changed.').waitFor();
+  await page.getByRole('button', { name: /^End the session of/ }).click();
+  await page.getByText('The session is ended.').waitFor();
+  assert.equal(await page.getByRole('button', { name: /^End the session of/ }).count(), 0);
+
+  world.wind(HOUR);
+  await page.goto(account);
+  await page.getByRole('link', { name: 'sign in again' }).click();
+  await signIn(page, cleo.email, PASSWORD);
+  await page.getByRole('button', { name: 'Add a passkey' }).click();
+  await page.getByText('The passkey is added.').waitFor();
+  assert.deepEqual(await findBarriers(page), []);
+  assert.deepEqual(complaints, []);
+});
+
+test('without JavaScript passkeys are not offered, and everything else works', async () => {
+  const { page } = await chromium.newPage({ javaScriptEnabled: false });
+  await page.goto(account);
+  assert.equal(await page.getByRole('button', { name: 'Use a passkey instead' }).isVisible(), false);
+  await signIn(page, world.ada.email, PASSWORD);
+  assert.equal(await page.getByRole('button', { name: 'Add a passkey' }).isVisible(), false);
+  await page.getByText('Adding a passkey needs JavaScript').waitFor();
+});

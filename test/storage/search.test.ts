@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contains } from '../../src/storage/search.ts';
+import { newWorld } from '../support/world.ts';
+
+const world = await newWorld();
+for (const name of ['Élan Ökologie', '100% Cotton', 'Snake_Case', 'Why!', 'Back\\slash']) await world.addBusiness(name);
+
+async function search(text: string): Promise<string[]> {
+  const found = world
+    .storage()
+    .durable.selectFrom('businesses')
+    .select('name')
+    .where(contains(['name'], text));
+  return (await found.orderBy('name').execute()).map(({ name }) => name);
+}
+
+test('a search finds a part of a name in any language, in small letters or capitals', async () => {
+  assert.deepEqual(await search('éLAN öko'), ['Élan Ökologie']);
+  assert.deepEqual(await search('E\u0301lan'), ['Élan Ökologie'], 'however its letters are composed');
+});
+
+test('what a database takes for a wildcard is only a character to search for', async () => {
+  for (const [text, name] of [
+    ['0%', '100% Cotton'],
+    ['e_c', 'Snake_Case'],
+    ['y!', 'Why!'],
+    ['k\\s', 'Back\\slash'],
+  ]) {
+    assert.deepEqual(await search(text ?? ''), [name]);
+  }
+  assert.deepEqual(await search('k%s'), []);
+  assert.deepEqual(await search('S_ake'), []);
+});

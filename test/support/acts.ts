@@ -1,0 +1,35 @@
+import type { Row } from '../../src/storage/tables.ts';
+import type { Browser } from './browser.ts';
+import type { World } from './world.ts';
+
+/** Everything that was ever done in a world, the oldest first. */
+export function readActs(world: World): Promise<Row<'acts'>[]> {
+  return world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+}
+
+/** The rows of a log as a person reads them, the newest first. */
+export function shownActs({ text }: { text: string }) {
+  const rows = [...text.matchAll(/<tr><td>(.*?)<\/tr>/gs)].map(([, row = '']) => row.split('<td>'));
+  const plain = (markup = '') => markup.replace(/<[^>]*>/g, '').trim();
+  return rows.map(([when, who, what = '', onWhat, ...rest]) => {
+    const [where, business] = rest.reverse();
+    const [done, more] = what.split('<p');
+    const whole = { when, who, what: done, more: more && `<p${more}`, onWhat, business, where };
+    return Object.fromEntries(Object.entries(whole).map(([name, cell]) => [name, plain(cell)])) as ShownAct;
+  });
+}
+
+type ShownAct = Record<'when' | 'who' | 'what' | 'more' | 'onWhat' | 'business' | 'where', string>;
+
+/** What an export holds: each line as the cells of its columns, by name. */
+export async function exportedActs(browser: Browser, address: string): Promise<Record<string, string>[]> {
+  const [head = [], ...lines] = parseCsv(await (await browser.ask(address)).text());
+  return lines.map((cells) => Object.fromEntries(head.map((name, i) => [name, cells[i] ?? ''])));
+}
+
+function parseCsv(text: string): string[][] {
+  return text
+    .split('\r\n')
+    .filter(Boolean)
+    .map((line) => [...line.matchAll(/"((?:[^"]|"")*)"/g)].map(([, cell = '']) => cell.replaceAll('""', '"')));
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import type { Browser, Fields, Visited } from './browser.ts';
+
+export const MEMBERS = '/settings/members';
+
+/** An owner makes an invitation in the browser; what comes back is the path of its link. */
+export async function inviteInBrowser(owner: Browser, fields: Fields = {}): Promise<string> {
+  const page = await owner.open(`${MEMBERS}/invite`);
+  return linkIn(await owner.submit(page, `${MEMBERS}/invite`, { role: 'member', ...fields }));
+}
+
+export function linkIn({ text }: Visited): string {
+  const [, path] = /<code id="invitation">https?:\/\/[^/]+(\/invitation\/[\w-]{43})<\/code>/.exec(text) ?? [];
+  assert.ok(path, `the page shows a link:\n${text}`);
+  return path;
+}
+
+/** The addresses at which an invitation can be withdrawn, as the owner's list shows them. */
+export async function withdrawals(owner: Browser): Promise<string[]> {
+  const { text } = await owner.open(`${MEMBERS}/invitations`);
+  return [...text.matchAll(/action="([^"]*\/withdraw)"/g)].map(([, action = '']) => action);
+}
