@@ -38,6 +38,11 @@ const PAGES = {
   'new-app': `${settings.consentUrl}/settings/developer/new`,
   app: `${settings.consentUrl}/settings/developer/${thirdParty.clientId}`,
   'connected-apps': `${settings.consentUrl}/settings/connected-apps`,
+  members: `${settings.consentUrl}/settings/members`,
+  'audit-log': `${settings.consentUrl}/settings/audit-log`,
+  requests: `${settings.consentUrl}/settings/developer/${thirdParty.clientId}/requests`,
+  'try-it': `${settings.consentUrl}/settings/developer/${thirdParty.clientId}/try`,
+  platform: `${settings.consentUrl}/platform/apps`,
   account: `${settings.consentUrl}/settings/account`,
   reference: `${settings.baseUrl}/docs`,
   error: `${settings.baseUrl}/docs/errors/invalid_grant#refresh_token_reused`,
@@ -59,11 +64,18 @@ rmSync(folder, { recursive: true });
 
 async function takePictures(page: Page, suffix: string): Promise<void> {
   for (const [name, url] of Object.entries(PAGES)) {
-    await page.goto(url);
-    if (name !== 'sign-in') await signIn(page, name === 'consent' ? DEMO_USERS.member.email : DEMO_USERS.admin.email);
+    await page.goto(name === 'platform' ? `${settings.consentUrl}/settings/account` : url);
+    if (name !== 'sign-in') await signIn(page, visitorOf(name));
+    if (name === 'platform') await page.goto(url);
     await page.screenshot({ path: `docs/pictures/${name}-${suffix}.png`, fullPage: name !== 'reference' });
-    if (name === 'consent') await page.context().clearCookies();
+    await page.context().clearCookies();
   }
+}
+
+/** Who would look at it: an app's maker, someone who is asked, or the owner of a business. */
+function visitorOf(name: string): string {
+  if (name === 'consent') return DEMO_USERS.member.email;
+  return ['connected-apps', 'members', 'audit-log'].includes(name) ? DEMO_USERS.owner.email : DEMO_USERS.admin.email;
 }
 
 async function signIn(page: Page, email: string): Promise<void> {

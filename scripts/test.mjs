@@ -9,6 +9,7 @@ import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts'
 const HTTP_SUITE = findTests([
   'test/accounting',
   'test/accounts',
+  'test/activity',
   'test/audit',
   'test/clients',
   'test/oauth',

@@ -16,7 +16,7 @@ export interface Activity {
   stop(): Promise<void>;
 }
 
-const FLUSHED_EVERY = SECOND;
+const FLUSHED_EVERY = 2 * SECOND;
 
 /** After so many new rows, an app's oldest go. */
 const TRIMMED_AFTER = MOST_KEPT / 2;

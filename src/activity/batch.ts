@@ -1,6 +1,5 @@
-import { newId } from '../lib/ids.ts';
 import type { Involved } from './involved.ts';
-import { isError, type LoggedRequest } from './logged-requests.ts';
+import { isError, type NewRequest } from './logged-requests.ts';
 import { type HourOfCounts, hourOf } from './request-counts.ts';
 import { keyOf, type NewScopeUse } from './scope-uses.ts';
 
@@ -17,7 +16,7 @@ export interface AnsweredRequest {
 /** What has been noted and not stored yet. However long the database is away, it takes up only so much room. */
 export interface Batch {
   /** By app. */
-  requests: Map<string, LoggedRequest[]>;
+  requests: Map<string, NewRequest[]>;
   requestCount: number;
   counts: Map<string, HourOfCounts>;
   uses: Map<string, NewScopeUse>;
@@ -39,7 +38,7 @@ export function noteRequest(batch: Batch, appId: string, answered: AnsweredReque
   const { businessId = null, userId, scope, grantType = null } = involved;
   const errors = isError(answered) ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
-  keepRequest(batch, { id: newId(now), appId, at: now, grantType, businessId, ...answered });
+  keepRequest(batch, { appId, at: now, grantType, businessId, ...answered });
   keepCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
   keepUse(batch, { businessId, appId, userId, scope, uses: 1, lastAt: now });
@@ -54,7 +53,7 @@ export function merge(older: Batch, newer: Batch): Batch {
   return older;
 }
 
-function keepRequest(batch: Batch, request: LoggedRequest): void {
+function keepRequest(batch: Batch, request: NewRequest): void {
   const ofApp = batch.requests.get(request.appId) ?? [];
   if (ofApp.length === MOST_PER_APP) ofApp.shift();
   else if (batch.requestCount < MOST_REQUESTS) batch.requestCount += 1;

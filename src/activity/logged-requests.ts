@@ -1,10 +1,10 @@
 import { DAY } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
 import { inChunks } from './chunks.ts';
 
 /** One request of an app, as its developers see it. It holds no token, no code, no secret and no address with a query. */
-export interface LoggedRequest {
-  id: string;
+export interface NewRequest {
   appId: string;
   at: number;
   method: string;
@@ -20,24 +20,25 @@ export interface LoggedRequest {
   took: number;
 }
 
+export interface LoggedRequest extends NewRequest {
+  id: string;
+  businessName: string | null;
+}
+
 const KEPT_FOR = 7 * DAY;
 
 /** Of each app, so many are kept; a busy app must not fill the disk. */
 export const MOST_KEPT = 1000;
 
-/** Whatever may have been stored before is left as it is. */
-export async function addRequests(db: Database, requests: LoggedRequest[]): Promise<void> {
+/** Oldest first: that is also the order of their ids. */
+export async function addRequests(db: Database, requests: NewRequest[]): Promise<void> {
   for (const chunk of inChunks(requests)) {
-    await db
-      .insertInto('logged_requests')
-      .values(chunk.map(toRow))
-      .onConflict((conflict) => conflict.column('id').doNothing())
-      .execute();
+    await db.insertInto('logged_requests').values(chunk.map(toRow)).execute();
   }
 }
 
 /** Whether it was refused: by its status, or by what the user's browser was sent back with. */
-export function isError({ status, reason }: Pick<LoggedRequest, 'status' | 'reason'>): boolean {
+export function isError({ status, reason }: Pick<NewRequest, 'status' | 'reason'>): boolean {
   return status >= 400 || reason !== null;
 }
 
@@ -55,7 +56,7 @@ interface Wanted {
 export async function listRequests(
   db: Database,
   { appId, onlyErrors, requestId, before, limit }: Wanted,
-): Promise<(LoggedRequest & { businessName: string | null })[]> {
+): Promise<LoggedRequest[]> {
   let query = db
     .selectFrom('logged_requests as request')
     .leftJoin('businesses', 'businesses.id', 'request.business_id')
@@ -105,9 +106,9 @@ export async function removeOldRequests(db: Database, limit: number, now: number
   return Number(result.numDeletedRows);
 }
 
-function toRow(request: LoggedRequest) {
+function toRow(request: NewRequest) {
   return {
-    id: request.id,
+    id: newId(request.at),
     app_id: request.appId,
     at: request.at,
     method: request.method,

@@ -81,9 +81,7 @@ test('what is noted is stored by the next flush: counted by the hour, and by sco
     (await listScopeUses(db, asked, since)).map((row) => ({ ...row }));
   const used = { appId, userId, scope: 'read:invoices' };
   assert.deepEqual(await list({ businessId }, START), [{ ...used, uses: 3, lastAt: START + HOUR + DAY }]);
-  assert.deepEqual(await list({ businessId, userId }, START + DAY), [
-    { ...used, uses: 1, lastAt: START + HOUR + DAY },
-  ]);
+  assert.deepEqual(await list({ businessId, userId }, START + DAY), [{ ...used, uses: 1, lastAt: START + HOUR + DAY }]);
   assert.deepEqual(await list({ businessId, userId: newRandomId() }, START), []);
 });
 

@@ -160,6 +160,9 @@ test('what is removed is found by an index, so that a round costs the same howev
     durable.selectFrom('events').select('id').where('created_at', '<', 1).orderBy('created_at').limit(500),
     durable.selectFrom('deliveries').select('id').where('created_at', '<', 1).orderBy('created_at').limit(500),
     durable.selectFrom('attempts').select('id').where('at', '<', 1).orderBy('at').limit(500),
+    durable.selectFrom('logged_requests').select('id').where('at', '<', 1).orderBy('at').limit(500),
+    durable.selectFrom('request_counts').select('app_id').where('hour', '<', 1).orderBy('hour').limit(500),
+    durable.selectFrom('scope_uses').select('app_id').where('day', '<', 1).orderBy('day').limit(500),
   ];
 
   for (const query of queries) plans.push(...(await query.explain<{ detail: string }>(undefined, sql`query plan`)));

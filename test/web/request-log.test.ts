@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addRequests } from '../../src/activity/logged-requests.ts';
 import { addCounts, hourOf } from '../../src/activity/request-counts.ts';
-import { newId, newRandomId } from '../../src/lib/ids.ts';
+import { newRandomId } from '../../src/lib/ids.ts';
 import { DEVELOPER, PLATFORM } from '../support/app-pages.ts';
 import type { Visited } from '../support/browser.ts';
 import { type Answer, newClient } from '../support/client.ts';
@@ -132,7 +132,6 @@ test('a request is found by its id, in capitals too, and what is no id finds not
 test('ten thousand requests are read fifty at a time, each once, in small pages; only the first stays up to date', async () => {
   const { app, path, open } = await newApp('Busy');
   const requests = Array.from({ length: 10_000 }, (_, place) => ({
-    id: newId(world.clock() + place),
     appId: app.id,
     at: world.clock() + place,
     method: 'POST',

@@ -8,7 +8,7 @@ import { prose } from '../reference/prose.ts';
 import { chart, PERIODS, type Period } from './chart.ts';
 import { explainReason } from './reason-words.ts';
 
-type Shown = LoggedRequest & { businessName: string | null };
+const LONGEST_NAME = 30;
 
 export interface RequestLog extends Listing {
   app: App;
@@ -17,7 +17,7 @@ export interface RequestLog extends Listing {
   onlyErrors: boolean;
   period: Period;
   counts: HourOfCounts[];
-  shown: Shown[];
+  shown: LoggedRequest[];
   next: string | undefined;
   now: number;
 }
@@ -81,19 +81,25 @@ function nothing({ search, onlyErrors, after }: RequestLog): string {
     : 'The app has not asked for anything yet.';
 }
 
-function row(request: Shown, issuer: string): Html {
+function row(request: LoggedRequest, issuer: string): Html {
   const { at, method, route, grantType, status, took, businessName, requestId } = request;
   return html`<tr><td>${preciseTime(at)}</td>
 <td><code>${method} ${route}</code>${grantType && html`<br><span class="muted">${grantType}</span>`}</td>
 <td><span class="badge ${isError(request) && 'warn'}">${status}</span> <span class="muted">${took} ms</span>${why(request, issuer)}</td>
-<td>${businessName}</td><td><code class="small">${requestId}</code></td></tr>`;
+<td>${businessName && shorten(businessName)}</td><td><code class="small">${requestId}</code></td></tr>`;
 }
 
-function why({ reason, route }: Shown, issuer: string): Html | null {
+function why({ reason, route }: LoggedRequest, issuer: string): Html | null {
   if (reason === null) return null;
   const known = explainReason(reason, route);
   if (!known) return html`<br><code>${reason}</code>`;
   return html`<br><a href="${errorUri(issuer, known.code, reason)}">${reason}</a><br>${prose(known.words)}`;
+}
+
+/** The page holds fifty of them. */
+function shorten(name: string): string {
+  const characters = [...name];
+  return characters.length > LONGEST_NAME ? `${characters.slice(0, LONGEST_NAME).join('')}…` : name;
 }
 
 /** To the second: of requests, many come within one minute. */

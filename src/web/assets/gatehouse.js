@@ -13,6 +13,9 @@ function localise(time) {
   });
 }
 
+// On a phone the menu is wider than the screen.
+document.querySelector('.bar nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
 for (const button of document.querySelectorAll('button[data-copy]')) {
   button.hidden = false;
   button.addEventListener('click', async () => {

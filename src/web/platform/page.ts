@@ -41,7 +41,7 @@ export function longList({ title, label, rows, next, ...listing }: LongList): Ht
   return html`<h1>${title}</h1>
 ${searchForm({ path, search, label })}
 ${rows.length === 0 && html`<p class="empty">${nothing}</p>`}
-<ul class="rows">${rows}</ul>
+${rows.length > 0 && html`<div class="card"><ul class="rows">${rows}</ul></div>`}
 ${pager(listing, next)}`;
 }
 

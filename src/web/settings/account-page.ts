@@ -34,16 +34,16 @@ ${sessionSection({ at, sessions, here: hashSecret(at.session.id), keys })}`;
 function personSection({ user, csrf, memberships }: Place, typed: Form, problem?: Problem): Html {
   const name = problem?.field === 'name' ? text(typed, 'name') : user.name;
   return html`<section class="card"><h2>You</h2>
+<dl class="facts">
+<div><dt>Email</dt><dd>${user.email}<br><span class="muted small">You sign in with it, and it cannot be changed here.</span></dd></div>
+<div><dt>Businesses</dt><dd>${memberships.map(({ businessName, role }) => html`<div>${businessName} <span class="badge">${role}</span></div>`)}</dd></div>
+</dl>
 ${postForm({
   action: `${ACCOUNT}/name`,
   csrf,
   body: html`${input({ name: 'name', label: 'Name', value: name, autocomplete: 'name' }, problem)}
 <button class="secondary">Change name</button>`,
-})}
-<dl class="facts">
-<div><dt>Email</dt><dd>${user.email}<br><span class="muted small">You sign in with it, and it cannot be changed here.</span></dd></div>
-<div><dt>Businesses</dt><dd>${memberships.map(({ businessName, role }) => html`${businessName} <span class="badge">${role}</span><br>`)}</dd></div>
-</dl></section>`;
+})}</section>`;
 }
 
 function passwordSection({ csrf }: Place, problem?: Problem): Html {
@@ -73,7 +73,7 @@ function sessionSection({ at, sessions, here, keys }: SessionSection): Html {
 <p class="muted">A session ends 12 hours after it was last used, and after 30 days in any case.</p>
 ${postForm({ action: `${ACCOUNT}/end-session`, csrf: at.csrf, body: rows })}
 ${sessions.length > shown.length && html`<p class="muted">These are the last ${SESSIONS_SHOWN}; there are more.</p>`}
-${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: at.csrf, body: endOthers })}</section>`;
+${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: at.csrf, style: 'apart', body: endOthers })}</section>`;
 }
 
 function sessionRow(session: SessionSummary, isHere: boolean, keys: Keyring): Html {
