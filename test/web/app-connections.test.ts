@@ -185,13 +185,18 @@ test('each act on an app is recorded once, for its business, and the page says w
   const [oldest = ''] = removableSecrets(await browser.open(path));
   const page = await browser.open(path);
 
-  const removed = await browser.submit(page, `${path}/secrets/${oldest}/remove`);
-  const saved = await browser.submit(page, path, { ...TYPED, name: 'Audited', scope: 'read:contacts' });
-  await browser.submit(page, path, { ...TYPED, name: 'Audited', scope: 'read:contacts' });
-  const disabled = await browser.submit(page, `${path}/disable`);
-  await browser.submit(page, `${path}/disable`);
-  const enabled = await browser.submit(disabled, `${path}/enable`);
-  const list = await browser.submit(await browser.open(`${path}/delete`), `${path}/delete`);
+  const submit = (from: Visited, to: string, fields = {}) => {
+    world.wind(1);
+    return browser.submit(from, path + to, fields);
+  };
+  const typed = { ...TYPED, name: 'Audited', scope: 'read:contacts' };
+  const removed = await submit(page, `/secrets/${oldest}/remove`);
+  const saved = await submit(page, '', typed);
+  await submit(page, '', typed);
+  const disabled = await submit(page, '/disable');
+  await submit(page, '/disable');
+  const enabled = await submit(disabled, '/enable');
+  const list = await submit(await browser.open(`${path}/delete`), '/delete');
 
   const acts = await db().selectFrom('acts').selectAll().where('subject_id', '=', app.id).orderBy('id').execute();
   assert.deepEqual(

@@ -30,17 +30,24 @@ function rowsOf({ text }: Visited): string[] {
   );
 }
 
+/** A moment after what was before, so that it is certain which of them is the newer. */
+async function later<Result>(work: () => Promise<Result>): Promise<Result> {
+  world.wind(1);
+  return work();
+}
+
 const requestIdOf = ({ headers }: Answer): string => headers.get('x-request-id') ?? 'none';
 
 test('the log shows each request for an app, newest first, with its outcome, business and request id', async () => {
   const { client, open } = await newApp('Walked');
 
-  const { refresh_token, access_token } = await client.connect({}, browser);
-  const refreshed = await client.refresh(refresh_token);
-  await client.listInvoices(access_token);
-  await client.get('/api/v1/businesses', { authorization: `Bearer ${access_token}` });
-  await client.introspect(access_token);
-  await client.revoke(refreshed.body.refresh_token);
+  const code = await client.allow({}, browser);
+  const { refresh_token, access_token } = (await later(() => client.exchange(code))).body;
+  const refreshed = await later(() => client.refresh(refresh_token));
+  await later(() => client.listInvoices(access_token));
+  await later(() => client.get('/api/v1/businesses', { authorization: `Bearer ${access_token}` }));
+  await later(() => client.introspect(access_token));
+  await later(() => client.revoke(refreshed.body.refresh_token));
 
   const rows = rowsOf(await open());
   assert.deepEqual(
@@ -61,12 +68,12 @@ test('the log shows each request for an app, newest first, with its outcome, bus
 test('each refusal stands in the log of its app, with the reason in words and a way to read more', async () => {
   const { client, open } = await newApp('Refused');
   const { refresh_token, access_token } = await client.connect({}, browser);
-  await client.refresh(refresh_token, { client_secret: 'gcs_wrong' });
-  await client.exchange('gac_unknown');
-  await client.listInvoices(access_token, { 'x-business-id': newRandomId() });
-  await client.revoke(refresh_token);
-  await client.listInvoices(access_token);
-  await client.authorize({ scope: 'read:everything' }, browser);
+  await later(() => client.refresh(refresh_token, { client_secret: 'gcs_wrong' }));
+  await later(() => client.exchange('gac_unknown'));
+  await later(() => client.listInvoices(access_token, { 'x-business-id': newRandomId() }));
+  await later(() => client.revoke(refresh_token));
+  await later(() => client.listInvoices(access_token));
+  await later(() => client.authorize({ scope: 'read:everything' }, browser));
 
   const page = await open('?errors=only');
 

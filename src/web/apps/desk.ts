@@ -6,7 +6,7 @@ import { listEndpoints } from '../../webhooks/endpoints.ts';
 import type { Problem } from '../fields.ts';
 import { sendPage } from '../layout.ts';
 import type { WebParts } from '../parts.ts';
-import { forbidden, notFound } from '../refusals.ts';
+import { notFound } from '../refusals.ts';
 import { appBody } from './app-pages.ts';
 import type { AppSection, Entry } from './section.ts';
 
@@ -27,9 +27,10 @@ export function openDesk(parts: WebParts, section: AppSection) {
     );
   };
 
+  /** Whoever may only look is offered no change; to them it does not exist. */
   async function enterToChange(request: FastifyRequest): Promise<Entry> {
     const entry = await section.enter(request);
-    if (!entry.canChange) throw forbidden('Only owners and admins of the business can change its apps.');
+    if (!entry.canChange) throw notFound();
     return entry;
   }
 

@@ -3,16 +3,19 @@ import { listBusinessApps } from '../../apps/apps.ts';
 import { mountAppPages } from '../apps/routes.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
-import { forbidden } from '../refusals.ts';
+import { forbidden, notFound } from '../refusals.ts';
+
+const PATH = '/settings/developer';
 
 /** The current business's own apps. Every member may look; owners and admins may change. */
 export function mountDeveloper(host: FastifyInstance, parts: WebParts): void {
   mountAppPages(host, parts, {
-    path: '/settings/developer',
+    path: PATH,
     title: 'Developer',
     canOpenToAnyBusiness: true,
     async enter(request) {
       const at = await findPlace(parts, request);
+      if (!at.current && request.url.startsWith(`${PATH}/`)) throw notFound();
       if (!at.current) throw forbidden('You are not a member of any business yet, and apps belong to a business.');
       return {
         at,
