@@ -55,7 +55,7 @@ export async function readNewPasskey(
   now: number,
 ): Promise<{ credential: Credential; challenge: Challenge } | undefined> {
   const response = readAnswer<RegistrationResponseJSON>(answer);
-  if (!response) return undefined;
+  if (typeof response?.response.attestationObject !== 'string') return undefined;
   const { verifyRegistrationResponse, decodeAttestationObject } = await library();
   const expected = expect(site, 'passkey to add', bearer, now);
   try {

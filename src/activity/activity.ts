@@ -72,7 +72,8 @@ async function storeBatch(db: Database, batch: Batch, untrimmed: Map<string, num
   await addCounts(db, [...batch.counts.values()]);
   await addScopeUses(db, [...batch.uses.values()]);
   await addRequests(db, [...batch.requests.values()].flat());
-  for (const [appId, { length }] of batch.requests) {
+  // In one order, so that two nodes never wait for each other.
+  for (const [appId, { length }] of [...batch.requests].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const added = (untrimmed.get(appId) ?? 0) + length;
     if (added >= TRIMMED_AFTER) await trimRequests(db, appId);
     untrimmed.set(appId, added >= TRIMMED_AFTER ? 0 : added);

@@ -6,6 +6,13 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Co
 /** These join letters in some scripts, and the parts of an emoji. */
 const JOINERS = /\u200c|\u200d|\ufe0f/g;
 
+/** Where letters stand alone a joiner joins nothing: it only makes two names look alike. */
+const IDLE_JOINER =
+  /[\p{sc=Latin}\p{sc=Cyrillic}\p{sc=Greek}\p{N}][\u200c\u200d]|[\u200c\u200d][\p{sc=Latin}\p{sc=Cyrillic}\p{sc=Greek}\p{N}]/u;
+
+/** No script needs so many marks on one letter; they spill over the lines around it. */
+const PILED_MARKS = /\p{M}{4}/u;
+
 /** A name that a person will see and may have to trust: visible characters only, and no longer than a line. */
 export function readName(field: string, text: string): string {
   return readLine(field, text, 80);
@@ -21,6 +28,7 @@ function readLine(field: string, text: string, longest: number): string {
   const seen = line.replace(JOINERS, '');
   if (seen.trim() === '') throw new FormError(field, 'Enter something that can be read.');
   if ([...line].length > longest) throw new FormError(field, `Use at most ${longest} characters.`);
-  if (UNSEEN.test(seen)) throw new FormError(field, 'Use visible characters only.');
+  if (UNSEEN.test(seen) || IDLE_JOINER.test(line) || PILED_MARKS.test(line.replace(JOINERS, '')))
+    throw new FormError(field, 'Use visible characters only.');
   return line;
 }

@@ -28,7 +28,7 @@ export function mountInvitation(host: FastifyInstance, parts: WebParts): void {
 
   host.post<ForInvitation>('/invitation/:token/account', async (request, reply) => {
     const { token } = request.params;
-    if (request.visit.session) return reply.redirect(`/invitation/${token}`, 303);
+    if (request.visit.session) return reply.redirect(`/invitation/${encodeURIComponent(token)}`, 303);
     const invitation = await findOpen(parts, token);
     const create = async () => {
       const session = await joinAsNewcomer(parts, request, { invitation, token });

@@ -11,6 +11,7 @@ import { forbidden, SignInNeeded } from './refusals.ts';
 /** `__Host-`: the browser itself refuses the cookie from any other host, or over plain http from anywhere but here. */
 const SESSION = '__Host-session';
 const VISITOR = '__Host-visitor';
+const LONGEST_BROWSER = 200;
 export const COOKIE = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const;
 
 /** One browser asking for one page. */
@@ -36,6 +37,12 @@ export function recogniseVisitors(host: FastifyInstance, { storage, keys, clock,
     const session = id === undefined ? undefined : await resumeSession(storage.durable, id, clock());
     const visitor = visitorOf(request, reply);
     request.visit = { session, visitor, csrf: sign(keys, 'csrf', visitor) };
+  });
+  // A body may take half a minute to come: whoever was signed out meanwhile is so by then.
+  host.addHook('preValidation', async (request) => {
+    const { session } = request.visit;
+    if (session && !isReading(request))
+      request.visit.session = await resumeSession(storage.durable, session.id, clock());
   });
   host.addHook('preHandler', async (request) => {
     if (!isReading(request)) refuseForeign(request, keys, consentUrl);
@@ -68,7 +75,8 @@ export function actorOf(request: FastifyRequest): Actor {
 
 /** What a person will know a session by. */
 export function browserOf(request: FastifyRequest): { browser: string; address: string } {
-  return { browser: request.headers['user-agent'] ?? 'Unknown browser', address: request.ip };
+  const browser = request.headers['user-agent']?.slice(0, LONGEST_BROWSER) ?? 'Unknown browser';
+  return { browser, address: request.ip };
 }
 
 /** A visitor has a cookie before having a session, so that even the sign-in form can be tied to its browser. */

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
 import { mountAllApps } from './apps.ts';
@@ -10,9 +10,11 @@ import { mountUsers } from './users.ts';
 /** To anyone but a platform admin these pages do not exist, signed in or not, however they are asked. */
 export function mountPlatform(host: FastifyInstance, parts: WebParts): void {
   host.register(async (scope) => {
-    scope.addHook('onRequest', async (request) => {
+    const admit = async (request: FastifyRequest) => {
       if (!request.visit.session?.user.isPlatformAdmin) throw notFound();
-    });
+    };
+    scope.addHook('onRequest', admit);
+    scope.addHook('preValidation', admit);
     scope.get('/platform', async (_, reply) => reply.redirect('/platform/apps', 303));
     for (const mount of [mountAllApps, mountPlatformApps, mountBusinesses, mountUsers, mountPlatformAuditLog]) {
       mount(scope, parts);
