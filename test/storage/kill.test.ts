@@ -127,13 +127,13 @@ for (let round = 1; round <= ROUNDS; round++) {
         () => over,
       ),
     );
-    await wait(300 + Math.random() * 500);
+    while (journals.some(({ exchanged }) => exchanged.length === 0)) await wait(10);
+    await wait(Math.random() * 500);
     over = true;
     await server.end('SIGKILL');
     await Promise.all(running);
 
     const restarted = await cli.serve(env);
-    assert.ok(journals.flatMap(({ exchanged }) => exchanged).length >= LOOPS, 'there was something to lose');
     for (const journal of journals) await assertKept(connectTo(restarted).client, journal);
     assert.equal(await restarted.end('SIGTERM'), 0);
   });

@@ -49,10 +49,10 @@ test('a first-party app can be disabled, enabled, changed and deleted, each with
   const status = async () => (await client.listInvoices(access_token)).status;
   const seen = [await status()];
 
-  for (const verb of ['disable', 'enable']) {
-    await admin.submit(await admin.open(path), `${path}/${verb}`);
-    seen.push(await status());
-  }
+  await admin.submit(await admin.open(`${path}/disable`), `${path}/disable`);
+  seen.push(await status());
+  await admin.submit(await admin.open(path), `${path}/enable`);
+  seen.push(await status());
   const changed = await admin.submit(await admin.open(path), path, { ...TYPED, name: 'Briefer' });
   await admin.submit(await admin.open(`${path}/delete`), `${path}/delete`);
   seen.push(await status());
@@ -74,37 +74,9 @@ test('a ticket for an app of a business does not make that app a first-party one
   assert.equal(answer.status, 404);
 });
 
-const ADDRESSES = [
-  PLATFORM,
-  `${PLATFORM}/new`,
-  `${PLATFORM}/${console_.id}`,
-  `${PLATFORM}/${console_.id}/delete`,
-  `${PLATFORM}/${console_.id}/secrets`,
-  `${PLATFORM}/${console_.id}/secrets/${console_.id}/remove`,
-  `${PLATFORM}/${console_.id}/disable`,
-  `${PLATFORM}/${console_.id}/enable`,
-];
-
 const VISITORS = { 'a signed-in owner of a business': owner, 'someone who is not signed in': world.browse() };
 
 for (const [who, browser] of Object.entries(VISITORS)) {
-  for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
-    test(`to ${who} no platform page exists for ${method} [D5]`, async () => {
-      const before = await world.storage().durable.selectFrom('apps').selectAll().execute();
-      const body =
-        method === 'GET' || method === 'HEAD' ? {} : { body: toBody({ ...TYPED, csrf: await browser.csrf() }) };
-      const statuses = [];
-
-      for (const path of ADDRESSES) statuses.push((await browser.ask(path, { method, ...body })).status);
-
-      assert.deepEqual(
-        statuses,
-        ADDRESSES.map(() => 404),
-      );
-      assert.deepEqual(await world.storage().durable.selectFrom('apps').selectAll().execute(), before);
-    });
-  }
-
   test(`to ${who} a platform page that exists looks like one that does not [D5]`, async () => {
     const body = toBody({ csrf: await browser.csrf() });
     const there = await browser.ask(PLATFORM, { method: 'POST', body });

@@ -154,9 +154,7 @@ test('ten thousand requests are read fifty at a time, each once, in small pages;
 
   const first = await open('?errors=only&period=month');
   const [, next = ''] = /href="([^"]*)" rel="next"/.exec(first.text) ?? [];
-  const began = performance.now();
   const second = await browser.open(next.replaceAll('&amp;', '&'));
-  const took = performance.now() - began;
 
   const idsIn = (page: Visited) => rowsOf(page).map((row) => row.slice(-36));
   const newest = requests.map(({ requestId }) => requestId).reverse();
@@ -165,7 +163,6 @@ test('ten thousand requests are read fifty at a time, each once, in small pages;
   assert.ok(first.text.length < 50_000, String(first.text.length));
   assert.match(first.text, /<div id="requests" data-live>/);
   assert.doesNotMatch(second.text, /data-live/);
-  assert.ok(took < 500, `${took} ms`);
 });
 
 test('the chart counts requests, errors and refreshes of the last day and of the last month', async () => {

@@ -91,7 +91,7 @@ test('whoever may not change the app cannot try it, on any address of it [D5]', 
 
   for (const [as, status] of [
     [stranger, 404],
-    [member, 403],
+    [member, 404],
   ] as const) {
     const csrf = await as.csrf();
     assert.equal((await as.open(tryPath(app))).status, status);

@@ -1,0 +1,153 @@
+import { sql } from 'kysely';
+import { DAY, SECOND } from '../../src/lib/clock.ts';
+import { newId, newRandomId } from '../../src/lib/ids.ts';
+import { newSalt } from '../../src/lib/secrets.ts';
+import { SCOPES } from '../../src/oauth/scopes.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { Tables } from '../../src/storage/tables.ts';
+
+const EVERYTHING = 2 ** SCOPES.length - 1;
+const AT_ONCE = 500;
+
+interface Setting {
+  businessId: string;
+  userId: string;
+  appId: string;
+  /** How many apps the user has connected, and how many users have connected the app: half of all connections each. */
+  half: number;
+}
+
+/** A business so large that every list in it has thousands of rows. */
+export async function addCrowd(storage: Storage, { businessId, userId, appId, half }: Setting, now: number) {
+  const places = Array.from({ length: half }, (_, place) => ({ place, appId: newId(now), userId: newId(now) }));
+  const parties = { business_id: businessId };
+  const pairs = places.flatMap((each) => [
+    { app_id: each.appId, user_id: userId },
+    { app_id: appId, user_id: each.userId },
+  ]);
+  const insert = newInsert(storage);
+  await insert(
+    'apps',
+    places.map((each) => ({
+      ...APP,
+      id: each.appId,
+      name: `Gadget ${each.place}`,
+      owner_business_id: businessId,
+      created_at: now,
+    })),
+  );
+  await insert(
+    'users',
+    places.map(({ place, userId: id }) => ({
+      id,
+      email: `person-${place}@example.com`,
+      name: `Person ${place}`,
+      password_hash: '',
+      platform_admin: 0,
+      created_at: now,
+    })),
+  );
+  await insert(
+    'memberships',
+    places.map((each) => ({ ...parties, user_id: each.userId, role: 'member' as const, created_at: now })),
+  );
+  await insert(
+    'consents',
+    pairs.map((pair) => ({ ...pair, ...parties, scopes: EVERYTHING, declined: 0, allowed_at: now })),
+  );
+  await insert(
+    'grants',
+    pairs.map((pair) => ({ ...pair, ...parties, ...liveGrant(now) })),
+  );
+  await insert(
+    'scope_uses',
+    pairs.map((pair) => ({
+      ...pair,
+      ...parties,
+      scope: 'read:invoices',
+      day: Math.floor(now / DAY),
+      uses: 1234,
+      last_at: now,
+    })),
+  );
+  // What a database does by itself once it has been running for a while.
+  await sql`analyze`.execute(storage.durable);
+  return places;
+}
+
+/** And what is written about it: acts, requests, and businesses that have nothing to do with it. */
+export async function addHistory(storage: Storage, { businessId, userId, appId, half }: Setting, now: number) {
+  const places = Array.from({ length: 2 * half }, (_, place) => place);
+  const insert = newInsert(storage);
+  await insert(
+    'businesses',
+    places.map((place) => ({ id: newId(now), name: `Firm ${place}`, created_at: now })),
+  );
+  await insert(
+    'acts',
+    places.map((place) => ({
+      id: newId(now),
+      at: now,
+      action: 'app.changed',
+      actor_kind: 'user' as const,
+      actor_id: userId,
+      actor_name: `Person ${place}`,
+      address: '192.0.2.7',
+      business_id: businessId,
+      subject_kind: 'app',
+      subject_id: appId,
+      subject_name: 'Crowd',
+      detail: '{}',
+    })),
+  );
+  await insert(
+    'logged_requests',
+    places.map((place) => ({
+      id: newId(now - place * SECOND),
+      app_id: appId,
+      at: now - place * SECOND,
+      method: 'POST',
+      route: '/api/v1/oauth/token',
+      grant_type: 'refresh_token',
+      status: 400,
+      reason: 'refresh_token_reused',
+      request_id: newRandomId(),
+      business_id: businessId,
+      took: 12,
+    })),
+  );
+  await sql`analyze`.execute(storage.durable);
+}
+
+const APP = {
+  owner_scope: 'business' as const,
+  open_to_any_business: 0,
+  requires_pkce: 0,
+  allowed_scopes: EVERYTHING,
+  redirect_uris: '["https://gadget.example/callback"]',
+};
+
+function liveGrant(now: number) {
+  return {
+    id: newId(now),
+    salt: newSalt(),
+    scopes: EVERYTHING,
+    created_at: now,
+    code_expires_at: now,
+    exchanged_at: now,
+    rotation: 0,
+    rotated_at: now,
+    refresh_expires_at: now + 30 * DAY,
+    removable_on: 1_000_000,
+  };
+}
+
+function newInsert(storage: Storage) {
+  return <Name extends keyof Tables>(table: Name, rows: Partial<Tables[Name]>[]): Promise<void> =>
+    storage.atomically(async (db) => {
+      for (let place = 0; place < rows.length; place += AT_ONCE) {
+        const some = rows.slice(place, place + AT_ONCE) as never;
+        await db.insertInto(table).values(some).execute();
+      }
+    });
+}
