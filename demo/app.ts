@@ -10,8 +10,10 @@ import {
   GatehouseError,
   type PendingAuthorization,
   type Tokens,
+  type WebhookEvent,
 } from '../sdk/typescript/src/index.ts';
 import { type Html, toText } from '../src/lib/html.ts';
+import { mountHearing } from './hearing.ts';
 import { connectedPage, type Look, troublePage, welcomePage } from './pages.ts';
 
 /** A small app of its own, which speaks to Gatehouse by its public address and with its own credentials. */
@@ -20,6 +22,8 @@ export interface DemoApp {
   connection: AppOptions;
   scope: string;
   port: number;
+  /** Of its webhooks, if it has an endpoint. */
+  signingSecret?: string;
 }
 
 /** What the app remembers of one browser. */
@@ -30,11 +34,13 @@ interface Visitor {
   refreshes: number;
 }
 
-export async function startDemoApp({ look, connection, scope, port }: DemoApp): Promise<{ close(): Promise<void> }> {
+export async function startDemoApp(options: DemoApp): Promise<{ close(): Promise<void> }> {
+  const { look, connection, scope, port, signingSecret } = options;
   const server = fastify({ forceCloseConnections: true });
   await server.register(cookies);
   await server.register(forms);
-  const parts = { look, app: createApp(connection), scope, visitors: rememberVisitors(look.id) };
+  const heard = mountHearing(server, signingSecret);
+  const parts = { look, app: createApp(connection), scope, visitors: rememberVisitors(look.id), heard };
   server.addHook('onRequest', async (_, reply) => void reply.headers(HEADERS));
   mountHome(server, parts);
   mountConnect(server, parts);
@@ -55,6 +61,7 @@ interface Parts {
   app: App;
   scope: string;
   visitors: ReturnType<typeof rememberVisitors>;
+  heard: readonly WebhookEvent[];
 }
 
 /** The pages show what is someone's own: no cache keeps them, nobody frames them, and they run nothing. */
@@ -65,15 +72,15 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
-function mountHome(server: FastifyInstance, { look, visitors }: Parts): void {
+function mountHome(server: FastifyInstance, { look, visitors, heard }: Parts): void {
   server.get('/', async (request, reply) => {
     const visitor = visitors.of(request, reply);
     const { api } = visitor;
     const [business] = (await api?.businesses()) ?? [];
-    if (!api || !business || !visitor.tokens) return show(reply, welcomePage(look));
+    if (!api || !business || !visitor.tokens) return show(reply, welcomePage(look, heard));
     const { invoices } = await api.invoicePage(business.id, { limit: 12 });
     const { tokens, refreshes } = visitor;
-    return show(reply, connectedPage(look, { business, invoices, tokens, refreshes }));
+    return show(reply, connectedPage(look, { business, invoices, tokens, refreshes, heard }));
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Business, Invoice, Tokens } from '../sdk/typescript/src/index.ts';
+import type { Business, Invoice, Tokens, WebhookEvent } from '../sdk/typescript/src/index.ts';
 import { type Html, html } from '../src/lib/html.ts';
 
 /** How one demo app differs from the other. */
@@ -9,10 +9,10 @@ export interface Look {
   about: string;
 }
 
-export function welcomePage(look: Look): Html {
+export function welcomePage(look: Look, heard: readonly WebhookEvent[]): Html {
   return page(
     look,
-    html`<p class="lead">${look.tagline}</p><p>${look.about}</p><p><a class="go" href="/connect">Connect to Gatehouse</a></p>`,
+    html`<p class="lead">${look.tagline}</p><p>${look.about}</p><p><a class="go" href="/connect">Connect to Gatehouse</a></p>${heardSection(heard)}`,
   );
 }
 
@@ -28,9 +28,10 @@ interface Connected {
   invoices: Invoice[];
   tokens: Tokens;
   refreshes: number;
+  heard: readonly WebhookEvent[];
 }
 
-export function connectedPage(look: Look, { business, invoices, tokens, refreshes }: Connected): Html {
+export function connectedPage(look: Look, { business, invoices, tokens, refreshes, heard }: Connected): Html {
   return page(
     look,
     html`<p class="lead">The newest invoices of ${business.name}</p>
@@ -41,8 +42,14 @@ ${invoices.map(({ number, status, total, currency }) => html`<tr><td>${number}</
 <dt>Refresh token</dt><dd>grt_…${tokens.refreshToken.slice(-4)}, replaced ${refreshes} ${refreshes === 1 ? 'time' : 'times'}</dd>
 <dt>Scopes</dt><dd>${tokens.scopes.join(' ')}</dd></dl>
 <div class="row"><form method="post" action="/refresh"><button>Refresh the tokens</button></form>
-<form method="post" action="/disconnect"><button>Disconnect</button></form></div>`,
+<form method="post" action="/disconnect"><button>Disconnect</button></form></div>${heardSection(heard)}`,
   );
+}
+
+function heardSection(heard: readonly WebhookEvent[]): Html | false {
+  const row = ({ type, timestamp }: WebhookEvent) =>
+    html`<dt>${new Date(timestamp).toISOString().slice(11, 19)} UTC</dt><dd>${type}</dd>`;
+  return heard.length > 0 && html`<h2>Heard by webhook</h2><dl>${heard.map(row)}</dl>`;
 }
 
 function page(look: Look, body: Html): Html {

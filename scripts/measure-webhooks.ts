@@ -59,8 +59,11 @@ async function measure(): Promise<void> {
   await migrate(storage);
   const people = await settle(() => storage, Date.now);
   const appIds: string[] = [];
-  for (let place = 0; place < ENDPOINTS; place++)
-    appIds.push((await people.addApp({ ownerBusinessId: people.acme.id })).id);
+  // Of one owner only some would be worked on side by side.
+  for (let place = 0; place < ENDPOINTS; place++) {
+    const owner = await people.addBusiness(`Owner ${place}`);
+    appIds.push((await people.addApp({ ownerBusinessId: owner.id })).id);
+  }
   const listen = (appId: string, to: string) =>
     addEndpoint(storage.durable, openKeyring([KEY]), { appId, url: to, eventTypes: ['grant.created'] }, Date.now());
   for (const appId of appIds) await listen(appId, receiver.url);

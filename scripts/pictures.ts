@@ -1,12 +1,17 @@
 // `npm run pictures`: takes the pictures in docs/pictures from the running product, with the demo's people.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packed from '@sparticuz/chromium';
 import { chromium, type Page } from 'playwright-core';
+import { searchAppsOf } from '../src/apps/apps.ts';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../src/cli/demo-data.ts';
 import { readSettings } from '../src/config.ts';
+import { openKeyring } from '../src/lib/keyring.ts';
 import { startServer } from '../src/server.ts';
+import { sendTest } from '../src/webhooks/deliveries.ts';
+import { addEndpoint } from '../src/webhooks/endpoints.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-pictures-'));
 const settings = readSettings({
@@ -15,11 +20,15 @@ const settings = readSettings({
   DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`,
   SECRET_KEYS: 'only-for-pictures-and-for-nothing-else-at-all',
   LOG_LEVEL: 'silent',
+  WEBHOOKS_TO_LOOPBACK: 'yes',
 });
 const server = await startServer(settings);
 const businessId = await ensureDemoData(server.storage, Date.now());
 const { thirdParty } = await ensureDemoApps(server.storage, businessId, join(folder, 'apps.json'), Date.now());
-const browser = await chromium.launch({ executablePath: await packed.executablePath(), args: ['--no-sandbox'] });
+const parcelwise = await findParcelwise();
+const receiver = createServer((_, response) => response.writeHead(204).end()).listen(4703, '127.0.0.1');
+const endpointId = await addReceiver(parcelwise);
+const browser = await chromium.launch({ executablePath: await packed.executablePath(), args: ['--no-sandbox', '--disable-gpu'] });
 mkdirSync('docs/pictures', { recursive: true });
 
 const request = new URLSearchParams({
@@ -27,6 +36,7 @@ const request = new URLSearchParams({
   client_id: thirdParty.clientId,
   redirect_uri: 'http://127.0.0.1:4702/callback',
   scope: 'read:invoices read:contacts',
+  optional_scope: 'read:contacts',
   state: 'picture',
   code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
   code_challenge_method: 'S256',
@@ -40,14 +50,19 @@ const PAGES = {
   'connected-apps': `${settings.consentUrl}/settings/connected-apps`,
   members: `${settings.consentUrl}/settings/members`,
   'audit-log': `${settings.consentUrl}/settings/audit-log`,
-  requests: `${settings.consentUrl}/settings/developer/${thirdParty.clientId}/requests`,
+  requests: `${settings.consentUrl}/settings/developer/${parcelwise}/requests`,
+  connections: `${settings.consentUrl}/settings/developer/${parcelwise}/connections`,
+  endpoint: `${settings.consentUrl}/settings/developer/${parcelwise}/endpoints/${endpointId}`,
   'try-it': `${settings.consentUrl}/settings/developer/${thirdParty.clientId}/try`,
   platform: `${settings.consentUrl}/platform/apps`,
   account: `${settings.consentUrl}/settings/account`,
   reference: `${settings.baseUrl}/docs`,
+  'reference-group': `${settings.baseUrl}/docs/authorization`,
   error: `${settings.baseUrl}/docs/errors/invalid_grant#refresh_token_reused`,
 };
 
+/** Of these the beginning is enough. */
+const LONG = ['reference', 'reference-group', 'requests'];
 const SETTINGS = [
   { colorScheme: 'light', size: 'desktop', viewport: { width: 1000, height: 760 } },
   { colorScheme: 'dark', size: 'phone', viewport: { width: 390, height: 844 } },
@@ -59,15 +74,36 @@ for (const { colorScheme, size, viewport } of SETTINGS) {
   console.log(`docs/pictures: ${size}, ${colorScheme}`);
 }
 await browser.close();
+receiver.close();
 await server.close();
 rmSync(folder, { recursive: true });
+
+async function findParcelwise(): Promise<string> {
+  const [app] = await searchAppsOf(server.storage.durable, businessId, {
+    search: 'Parcelwise',
+    after: undefined,
+    limit: 1,
+  });
+  if (!app) throw new Error('The demo has no Parcelwise.');
+  return app.id;
+}
+
+/** With something in its log. */
+async function addReceiver(appId: string): Promise<string> {
+  const addition = { appId, url: 'http://127.0.0.1:4703/events', eventTypes: ['grant.created', 'grant.revoked'] };
+  return server.storage.atomically(async (db) => {
+    const { endpoint } = await addEndpoint(db, openKeyring(settings.secretKeys), addition, Date.now());
+    await sendTest(db, endpoint, Date.now());
+    return endpoint.id;
+  });
+}
 
 async function takePictures(page: Page, suffix: string): Promise<void> {
   for (const [name, url] of Object.entries(PAGES)) {
     await page.goto(name === 'platform' ? `${settings.consentUrl}/settings/account` : url);
     if (name !== 'sign-in') await signIn(page, visitorOf(name));
     if (name === 'platform') await page.goto(url);
-    await page.screenshot({ path: `docs/pictures/${name}-${suffix}.png`, fullPage: name !== 'reference' });
+    await page.screenshot({ path: `docs/pictures/${name}-${suffix}.png`, fullPage: !LONG.includes(name) });
     await page.context().clearCookies();
   }
 }

@@ -14,8 +14,7 @@ const HTTP_SUITE = findTests([
   'test/clients',
   'test/oauth',
   'test/web',
-  'test/webhooks/delivery.test.ts',
-  'test/webhooks/events.test.ts',
+  ...['audience', 'delivery', 'events', 'failing', 'places'].map((name) => `test/webhooks/${name}.test.ts`),
 ]);
 /** What speaks to the token and revoke endpoints runs once more with forms, which must make no difference. */
 const BODIES_SUITE = [

@@ -28,7 +28,7 @@ export interface Settings {
 export interface Limits {
   /** Wrong passwords for one account, from anywhere, in 15 minutes. */
   signInPerAccount: number;
-  /** Wrong passwords from one address, for any account, in 15 minutes. */
+  /** Wrong passwords and passkeys, and newcomers who were refused, from one address in 15 minutes. */
   signInPerAddress: number;
   /** Token, revoke and introspect requests of one app in a minute. */
   perApp: number;
@@ -52,7 +52,7 @@ const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'
 
 export function readSettings(env: Environment): Settings {
   const baseUrl = readOrigin(env, 'BASE_URL', 'http://localhost:4000');
-  const consentUrl = readOrigin(env, 'CONSENT_URL', 'http://localhost:4001');
+  const consentUrl = readConsentUrl(env);
   return {
     baseUrl,
     consentUrl,
@@ -67,6 +67,10 @@ export function readSettings(env: Environment): Settings {
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     limits: readLimits(env),
   };
+}
+
+export function readConsentUrl(env: Environment): string {
+  return readOrigin(env, 'CONSENT_URL', 'http://localhost:4001');
 }
 
 export function readDatabaseUrl(env: Environment): string {

@@ -16,7 +16,8 @@ import { errorLocation } from './oauth/callback.ts';
 import { answerError } from './oauth/error-answers.ts';
 import { ApiError, CallbackError, UntrustedRequest } from './oauth/errors.ts';
 import { mountAssets } from './web/assets.ts';
-import { errorPage } from './web/error-page.ts';
+import { redirectDone } from './web/done.ts';
+import { errorPage, leadsOn, type WayOn } from './web/error-page.ts';
 import { sendPage } from './web/layout.ts';
 import { notFound, PageRefused, SignInNeeded } from './web/refusals.ts';
 
@@ -28,6 +29,8 @@ declare module 'fastify' {
     draining: boolean;
     /** Every address of this host, and the methods it has. */
     routes: Routes;
+    /** How someone who was refused goes on; set where there are pages for people. */
+    findWayOn: ((request: FastifyRequest) => Promise<WayOn>) | undefined;
   }
   interface FastifyReply {
     /** Why a program was refused; it also stands in the log. */
@@ -48,11 +51,14 @@ export function newHost(settings: Settings, publicUrl: string): FastifyInstance 
   // RFC 9110 §10.1.1 lets a server overlook an expectation that it does not know.
   host.server.on('checkExpectation', (request, response) => host.server.emit('request', request, response));
   host.decorate('draining', false);
+  host.decorate('findWayOn', undefined);
   host.addHook('onSend', async (_, reply) => {
     if (host.draining) reply.header('connection', 'close');
   });
-  host.setErrorHandler((error, request, reply) => refuse(settings, error, request, reply));
-  host.setNotFoundHandler((request, reply) => refuse(settings, findWrong(request, reply), request, reply));
+  const refuseKindly = async (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+    refuse(settings, error, request, reply, await wayOnFrom(error, request));
+  host.setErrorHandler(refuseKindly);
+  host.setNotFoundHandler((request, reply) => refuseKindly(findWrong(request, reply), request, reply));
   host.register(mountAssets);
   return host;
 }
@@ -138,14 +144,21 @@ export async function listen(host: FastifyInstance, { host: name, port }: Addres
 }
 
 /** The edge: every refusal that reaches it goes to a program or to a person, each in its own way. */
-function refuse(settings: Settings, error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function refuse(
+  settings: Settings,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  wayOn?: WayOn,
+): FastifyReply {
   const { baseUrl, platformName } = settings;
   if (error instanceof CallbackError) {
     reply.reason = error.refusal.reason;
     return reply.redirect(errorLocation(error, baseUrl), 303);
   }
   if (error instanceof SignInNeeded) {
-    return reply.redirect(`/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`, 303);
+    const address = `/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`;
+    return error.done ? redirectDone(reply, address, error.done) : reply.redirect(address, 303);
   }
   if (isForPrograms(request) && !(error instanceof UntrustedRequest)) {
     const { status, headers, body } = answerError(error, baseUrl);
@@ -153,9 +166,16 @@ function refuse(settings: Settings, error: unknown, request: FastifyRequest, rep
     if (status >= 500) request.log.error(error);
     return reply.code(status).headers(headers).send(body);
   }
-  const { status, headers, page } = errorPage(error, { platformName, requestId: request.id });
+  const { status, headers, page } = errorPage(error, { platformName, requestId: request.id, wayOn });
   if (status >= 500) request.log.error(error);
   return sendPage(reply.headers(headers), page, { status });
+}
+
+/** A database that fails meanwhile must not turn a refusal into something worse. */
+async function wayOnFrom(error: unknown, request: FastifyRequest): Promise<WayOn | undefined> {
+  const isPage = !isForPrograms(request) && !(error instanceof CallbackError) && !(error instanceof SignInNeeded);
+  if (!isPage || !leadsOn(error)) return undefined;
+  return request.server.findWayOn?.(request).catch(() => undefined);
 }
 
 /** What is not even HTTP meets no route and no hook: it is answered by hand, like anything else. */

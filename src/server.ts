@@ -17,6 +17,7 @@ import { StorageUnavailable } from './storage/errors.ts';
 import { prepare } from './storage/migrate.ts';
 import type { Storage } from './storage/storage.ts';
 import { mountApiHome } from './web/api-home.ts';
+import { findWayOn } from './web/place.ts';
 import { mountErrorPages } from './web/reference/error-pages.ts';
 import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
 import { mountReference } from './web/reference/page.ts';
@@ -46,9 +47,10 @@ export async function startServer(
   const parts = { ...assemble(settings, storage, clock), activity };
   api.register(async (scope) => serveApi(scope, parts));
   web.register(async (scope) => serveWeb(scope, parts));
+  web.findWayOn = (request) => findWayOn(parts, request);
 
   const stopCleaning = keepClean(storage, clock, report);
-  const stopWebhooks = startWebhooks({ ...parts, allowsLoopback: settings.webhooksToLoopback }, report);
+  const stopWebhooks = startWebhooks(parts, report);
   const close = async (patience = 0) => {
     const hosts = [...new Set([api, web])];
     if (patience > 0) await drain(hosts, patience);
@@ -95,6 +97,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock) {
     consentUrl,
     platformName,
     retryWindow,
+    allowsLoopback: settings.webhooksToLoopback,
     limits: {
       perApp: limit('perApp', minute),
       wrongSecrets: limit('wrongSecrets', minute),

@@ -1,4 +1,4 @@
-import { type Actor, recordAct } from '../audit/acts.ts';
+import { type Actor, recordAct, type UserActor } from '../audit/acts.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
@@ -24,14 +24,17 @@ export interface Invitation {
   withdrawnAt: number | null;
 }
 
-export interface NewInvitation {
+interface NewInvitation {
   /** Chosen beforehand by a form, like the token, so that sending it twice invites once. */
   id: string;
   token: string;
   businessId: string;
   role: string;
   note: string;
-  by: Actor & { id: string };
+  /** In whose name. */
+  by: UserActor;
+  /** Who makes it for them, if not they themselves. */
+  actor?: Actor;
 }
 
 export type InvitationState = 'open' | 'used' | 'withdrawn' | 'expired';
@@ -67,9 +70,18 @@ export async function invite(db: Database, invitation: NewInvitation, now: numbe
       withdrawn_at: null,
     })
     .execute();
-  const subject = { kind: 'invitation' as const, id, name: nameOf(note) };
-  await recordAct(db, { action: 'member.invited', actor: by, businessId, subject, detail: { role } }, now);
+  await recordInvitation(db, { ...invitation, role, note }, now);
   return findInvitation(db, invitation.token);
+}
+
+async function recordInvitation(
+  db: Database,
+  { id, businessId, role, note, by, actor = by }: NewInvitation,
+  now: number,
+): Promise<void> {
+  const subject = { kind: 'invitation' as const, id, name: nameOf(note) };
+  const detail = { role, ...(actor !== by && { in_the_name_of: by.name }) };
+  await recordAct(db, { action: 'member.invited', actor, businessId, subject, detail }, now);
 }
 
 async function refuseTooMany(db: Database, businessId: string, now: number): Promise<void> {
@@ -80,12 +92,12 @@ async function refuseTooMany(db: Database, businessId: string, now: number): Pro
 /** Needs a transaction. Undefined if there is none, or if it is not for this one to withdraw. */
 export async function withdrawInvitation(
   db: Database,
-  { id, businessId, by }: { id: string; businessId: string; by: Actor & { id: string } },
+  { id, businessId, by }: { id: string; businessId: string; by: UserActor },
   now: number,
 ): Promise<Invitation | undefined> {
   const ownership = await holdOwnership(db, { userId: by.id, businessId });
   if (!isDecidedByOwner(ownership, by) || !isId(id)) return undefined;
-  const isWithdrawn = await withdraw(db, now)
+  const { numUpdatedRows } = await withdraw(db, now)
     .where('id', '=', id)
     .where('business_id', '=', businessId)
     .executeTakeFirstOrThrow();
@@ -93,7 +105,7 @@ export async function withdrawInvitation(
     .where('invitations.id', '=', id)
     .where('invitations.business_id', '=', businessId)
     .executeTakeFirst();
-  if (invitation && isWithdrawn.numUpdatedRows === 1n) {
+  if (invitation && numUpdatedRows === 1n) {
     const subject = { kind: 'invitation' as const, id, name: nameOf(invitation.note) };
     const detail = { role: invitation.role };
     await recordAct(db, { action: 'member.invitation_withdrawn', actor: by, businessId, subject, detail }, now);
@@ -206,5 +218,5 @@ function selectInvitations(db: Database) {
 }
 
 function nameOf(note: string): string {
-  return note || 'Someone';
+  return note || 'An invitation';
 }

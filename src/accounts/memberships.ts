@@ -110,6 +110,21 @@ export async function findMember(db: Database, businessId: string, userId: strin
     .executeTakeFirst();
 }
 
+/** Whether someone else could decide for the business: a disabled owner cannot. */
+export async function hasOtherOwner(
+  db: Database,
+  { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>,
+): Promise<boolean> {
+  const other = await selectMembers(db)
+    .where('memberships.business_id', '=', businessId)
+    .where('memberships.role', '=', 'owner')
+    .where('memberships.user_id', '!=', userId)
+    .where('users.disabled_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return other !== undefined;
+}
+
 /**
  * The owners of a business and one member of it, in a transaction: until it ends, nobody else can change what these may
  * do. Always in the same order, so that two who do this at once wait for each other and not for ever.

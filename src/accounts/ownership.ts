@@ -4,7 +4,7 @@ import type { Database } from '../storage/storage.ts';
 import { holdMembers, type Member } from './memberships.ts';
 
 /** What is known for sure, until the transaction ends, when someone wants to change a membership. */
-export interface Ownership {
+interface Ownership {
   /** Whom it is about; undefined for someone who is no member. */
   member: Member | undefined;
   /** Who may decide: a disabled owner cannot. */

@@ -23,7 +23,7 @@ export interface Credential {
   transports: string[];
 }
 
-export interface NewPasskey {
+interface NewPasskey {
   userId: string;
   name: string;
   credential: Credential;

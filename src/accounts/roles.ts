@@ -3,6 +3,7 @@ import type { Database } from '../storage/storage.ts';
 import { withdrawInvitationsOf } from './invitations.ts';
 import { readRole, setRole } from './memberships.ts';
 import { holdOwnership, isDecidedByOwner, refuseLastOwner } from './ownership.ts';
+import { userSubject } from './user-acts.ts';
 
 interface RoleChange {
   userId: string;
@@ -26,7 +27,7 @@ export async function changeRole(
   await setRole(db, userId, businessId, wanted);
   // Whoever may no longer invite people cannot let them in by a link made before.
   await withdrawInvitationsOf(db, { userId, businessId }, now);
-  const subject = { kind: 'user' as const, id: userId, name: member.name };
+  const subject = userSubject(member);
   const detail = { from: member.role, to: wanted };
   await recordAct(db, { action: 'member.role_changed', actor: by, businessId, subject, detail }, now);
   return true;

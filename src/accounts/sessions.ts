@@ -78,7 +78,6 @@ export async function listSessions(
   return rows.map(summaryOf);
 }
 
-/** False if it has ended already. */
 export async function countSessions(db: Database, userId: string, now: number): Promise<number> {
   const { sessions } = await db
     .selectFrom('sessions')
@@ -89,6 +88,7 @@ export async function countSessions(db: Database, userId: string, now: number): 
   return Number(sessions);
 }
 
+/** False if it has ended already. */
 export async function endSession(db: Database, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('sessions')

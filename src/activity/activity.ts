@@ -1,7 +1,7 @@
 import { type Clock, SECOND } from '../lib/clock.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { type AnsweredRequest, type Batch, emptyBatch, merge, noteRequest } from './batch.ts';
+import { type AnsweredRequest, type Batch, emptyBatch, isEmpty, merge, noteRequest, requestsByApp } from './batch.ts';
 import type { Involved } from './involved.ts';
 import { addRequests, MOST_KEPT, trimRequests } from './logged-requests.ts';
 import { addCounts } from './request-counts.ts';
@@ -29,7 +29,7 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
   let isFailing = false;
 
   async function storePending(): Promise<void> {
-    if (pending.counts.size === 0) return;
+    if (isEmpty(pending)) return;
     const batch = pending;
     pending = emptyBatch();
     isBusy = true;
@@ -71,9 +71,10 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
 async function storeBatch(db: Database, batch: Batch, untrimmed: Map<string, number>): Promise<void> {
   await addCounts(db, [...batch.counts.values()]);
   await addScopeUses(db, [...batch.uses.values()]);
-  await addRequests(db, [...batch.requests.values()].flat());
+  const requests = requestsByApp(batch);
+  await addRequests(db, [...requests.values()].flat());
   // In one order, so that two nodes never wait for each other.
-  for (const [appId, { length }] of [...batch.requests].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [appId, { length }] of [...requests].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const added = (untrimmed.get(appId) ?? 0) + length;
     if (added >= TRIMMED_AFTER) await trimRequests(db, appId);
     untrimmed.set(appId, added >= TRIMMED_AFTER ? 0 : added);

@@ -1,5 +1,5 @@
 import type { Involved } from './involved.ts';
-import { isError, type NewRequest } from './logged-requests.ts';
+import { isError, isFromStranger, type NewRequest } from './logged-requests.ts';
 import { type HourOfCounts, hourOf } from './request-counts.ts';
 import { keyOf, type NewScopeUse } from './scope-uses.ts';
 
@@ -13,24 +13,46 @@ export interface AnsweredRequest {
   took: number;
 }
 
+/** The newest requests of each app: so many of one, and so many in all. */
+interface Shelf {
+  byApp: Map<string, NewRequest[]>;
+  count: number;
+  mostPerApp: number;
+  most: number;
+}
+
 /** What has been noted and not stored yet. However long the database is away, it takes up only so much room. */
 export interface Batch {
-  /** By app. */
-  requests: Map<string, NewRequest[]>;
-  requestCount: number;
+  requests: Shelf;
+  wrongSecrets: Shelf;
   counts: Map<string, HourOfCounts>;
   uses: Map<string, NewScopeUse>;
   /** What there was no room for. */
   dropped: number;
 }
 
-/** Of what one app asks for at once, only the newest are logged; the rest is counted. */
-export const MOST_PER_APP = 100;
-const MOST_REQUESTS = 10_000;
 const MOST_KEYS = 20_000;
 
+/** Of what one app asks for at once, only the newest are logged; the rest is counted. */
 export function emptyBatch(): Batch {
-  return { requests: new Map(), requestCount: 0, counts: new Map(), uses: new Map(), dropped: 0 };
+  return {
+    requests: { byApp: new Map(), count: 0, mostPerApp: 100, most: 10_000 },
+    wrongSecrets: { byApp: new Map(), count: 0, mostPerApp: 20, most: 1000 },
+    counts: new Map(),
+    uses: new Map(),
+    dropped: 0,
+  };
+}
+
+export function isEmpty({ requests, wrongSecrets, counts }: Batch): boolean {
+  return requests.count === 0 && wrongSecrets.count === 0 && counts.size === 0;
+}
+
+/** All that is to be logged, by app. */
+export function requestsByApp({ requests, wrongSecrets }: Batch): Map<string, NewRequest[]> {
+  const all = new Map(requests.byApp);
+  for (const [appId, wrong] of wrongSecrets.byApp) all.set(appId, [...(all.get(appId) ?? []), ...wrong]);
+  return all;
 }
 
 /** Nothing here waits for anything: a request must not take longer because it is noted. */
@@ -39,6 +61,8 @@ export function noteRequest(batch: Batch, appId: string, answered: AnsweredReque
   const errors = isError(answered) ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
   keepRequest(batch, { appId, at: now, grantType, businessId, ...answered });
+  // What anyone can send would drown what the app itself does.
+  if (isFromStranger(answered)) return;
   keepCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
   keepUse(batch, { businessId, appId, userId, scope, uses: 1, lastAt: now });
@@ -46,7 +70,7 @@ export function noteRequest(batch: Batch, appId: string, answered: AnsweredReque
 
 /** One batch out of two. */
 export function merge(older: Batch, newer: Batch): Batch {
-  for (const requests of newer.requests.values()) for (const request of requests) keepRequest(older, request);
+  for (const requests of requestsByApp(newer).values()) for (const request of requests) keepRequest(older, request);
   for (const counts of newer.counts.values()) keepCounts(older, counts);
   for (const use of newer.uses.values()) keepUse(older, use);
   older.dropped += newer.dropped;
@@ -54,12 +78,13 @@ export function merge(older: Batch, newer: Batch): Batch {
 }
 
 function keepRequest(batch: Batch, request: NewRequest): void {
-  const ofApp = batch.requests.get(request.appId) ?? [];
-  if (ofApp.length === MOST_PER_APP) ofApp.shift();
-  else if (batch.requestCount < MOST_REQUESTS) batch.requestCount += 1;
+  const shelf = isFromStranger(request) ? batch.wrongSecrets : batch.requests;
+  const ofApp = shelf.byApp.get(request.appId) ?? [];
+  if (ofApp.length === shelf.mostPerApp) ofApp.shift();
+  else if (shelf.count < shelf.most) shelf.count += 1;
   else return;
   ofApp.push(request);
-  batch.requests.set(request.appId, ofApp);
+  shelf.byApp.set(request.appId, ofApp);
 }
 
 function keepCounts(batch: Batch, more: HourOfCounts): void {

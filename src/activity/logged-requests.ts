@@ -30,6 +30,10 @@ const KEPT_FOR = 7 * DAY;
 /** Of each app, so many are kept; a busy app must not fill the disk. */
 export const MOST_KEPT = 1000;
 
+/** Anyone who knows the id of an app can send these, so they are kept apart: they take no room from what the app asked for. */
+const MOST_WRONG_SECRETS_KEPT = 100;
+const WRONG_SECRET = 'credentials_wrong';
+
 /** Oldest first: that is also the order of their ids. */
 export async function addRequests(db: Database, requests: NewRequest[]): Promise<void> {
   for (const chunk of inChunks(requests)) {
@@ -37,12 +41,16 @@ export async function addRequests(db: Database, requests: NewRequest[]): Promise
   }
 }
 
-/** Whether it was refused: by its status, or by what the user's browser was sent back with. */
-export function isError({ status, reason }: Pick<NewRequest, 'status' | 'reason'>): boolean {
-  return status >= 400 || reason !== null;
+export function isError({ status }: Pick<NewRequest, 'status'>): boolean {
+  return status >= 400;
 }
 
-interface Wanted {
+/** Whether all that is known of its sender is the name of an app. Every other request proved whose it was. */
+export function isFromStranger({ reason }: Pick<NewRequest, 'reason'>): boolean {
+  return reason === WRONG_SECRET;
+}
+
+interface RequestsWanted {
   appId: string;
   onlyErrors: boolean;
   /** Of one request; undefined for all. */
@@ -55,7 +63,7 @@ interface Wanted {
 /** Newest first, with the name of the business that each acted in. */
 export async function listRequests(
   db: Database,
-  { appId, onlyErrors, requestId, before, limit }: Wanted,
+  { appId, onlyErrors, requestId, before, limit }: RequestsWanted,
 ): Promise<LoggedRequest[]> {
   let query = db
     .selectFrom('logged_requests as request')
@@ -79,20 +87,38 @@ export async function listRequests(
     .limit(limit);
   if (before !== undefined) query = query.where('request.id', '<', before);
   if (requestId !== undefined) query = query.where('request.request_id', '=', requestId);
-  if (onlyErrors) {
-    query = query.where(({ eb, or }) => or([eb('request.status', '>=', 400), eb('request.reason', 'is not', null)]));
-  }
+  if (onlyErrors) query = query.where('request.status', '>=', 400);
   return query.execute();
 }
 
-/** Leaves an app its newest. */
+/** Leaves an app its newest, and the newest of those that only named it. */
 export async function trimRequests(db: Database, appId: string): Promise<void> {
-  const ofApp = db.selectFrom('logged_requests').select('id').where('app_id', '=', appId);
-  const oldestKept = ofApp
+  await trim(db, { appId, which: 'is distinct from', most: MOST_KEPT });
+  await trim(db, { appId, which: '=', most: MOST_WRONG_SECRETS_KEPT });
+}
+
+interface Trimming {
+  appId: string;
+  /** How its reason compares to a wrong secret. */
+  which: '=' | 'is distinct from';
+  most: number;
+}
+
+async function trim(db: Database, { appId, which, most }: Trimming): Promise<void> {
+  const oldestKept = db
+    .selectFrom('logged_requests')
+    .select('id')
+    .where('app_id', '=', appId)
+    .where('reason', which, WRONG_SECRET)
     .orderBy('id', 'desc')
-    .offset(MOST_KEPT - 1)
+    .offset(most - 1)
     .limit(1);
-  await db.deleteFrom('logged_requests').where('app_id', '=', appId).where('id', '<', oldestKept).execute();
+  await db
+    .deleteFrom('logged_requests')
+    .where('app_id', '=', appId)
+    .where('reason', which, WRONG_SECRET)
+    .where('id', '<', oldestKept)
+    .execute();
 }
 
 export async function removeOldRequests(db: Database, limit: number, now: number): Promise<number> {

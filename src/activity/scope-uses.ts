@@ -4,7 +4,7 @@ import type { Row } from '../storage/tables.ts';
 import { inChunks } from './chunks.ts';
 
 /** How often an app has used one scope, of what one user allowed it in one business. */
-export interface ScopeUse {
+interface ScopeUse {
   appId: string;
   userId: string;
   scope: string;

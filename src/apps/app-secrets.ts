@@ -15,6 +15,11 @@ export interface AppSecret {
   lastUsedAt: number | null;
 }
 
+/** What a secret is called once it cannot be shown any more. */
+export function secretName(hint: string): string {
+  return `gcs_…${hint}`;
+}
+
 /** An app has at most two secrets, so that one can be replaced while the other is still in use. */
 const SLOTS = [1, 2];
 
@@ -94,6 +99,19 @@ export async function listSecrets(db: Database, appId: string): Promise<AppSecre
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
   }));
+}
+
+/** When each of some apps last proved itself, with whichever secret, in one question. */
+export async function listLastUses(db: Database, appIds: string[]): Promise<(appId: string) => number | null> {
+  if (appIds.length === 0) return () => null;
+  const rows = await db
+    .selectFrom('app_secrets')
+    .select(({ fn }) => ['app_id', fn.max('last_used_at').as('last')])
+    .where('app_id', 'in', appIds)
+    .groupBy('app_id')
+    .execute();
+  const uses = new Map(rows.map(({ app_id, last }) => [app_id, last]));
+  return (appId) => uses.get(appId) ?? null;
 }
 
 export async function verifySecret(db: Database, appId: string, presented: string, now: number): Promise<boolean> {

@@ -139,6 +139,23 @@ export async function listPlatformApps(db: Database): Promise<App[]> {
   return (await selectApps(db).where('owner_scope', '=', 'platform').orderBy('name').execute()).map(fromRow);
 }
 
+/** Those of one owner, null being the platform, by name or client_id; the newest first. */
+export async function searchAppsOf(
+  db: Database,
+  ownerBusinessId: string | null,
+  { search, after, limit }: Sought,
+): Promise<App[]> {
+  let query = selectApps(db).orderBy('id', 'desc').limit(limit);
+  query =
+    ownerBusinessId === null
+      ? query.where('owner_scope', '=', 'platform')
+      : query.where('owner_business_id', '=', ownerBusinessId);
+  if (after) query = query.where('id', '<', after);
+  if (isId(search)) query = query.where('id', '=', search);
+  else if (search) query = query.where(contains(['name'], search));
+  return (await query.execute()).map(fromRow);
+}
+
 /** With whose it is: null for the platform's own. */
 export interface OwnedApp extends App {
   ownerName: string | null;

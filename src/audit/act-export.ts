@@ -14,6 +14,7 @@ const COLUMNS: [name: string, value: (act: Act) => string | null | undefined][] 
   ['actor_kind', ({ actor }) => actor.kind],
   ['actor_id', ({ actor }) => actor.id],
   ['actor', ({ actor }) => actor.name],
+  ['actor_email', ({ actor }) => actor.email],
   ['address', ({ actor }) => actor.address],
   ['subject_kind', ({ subject }) => subject.kind],
   ['subject_id', ({ subject }) => subject.id],

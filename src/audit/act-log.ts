@@ -18,7 +18,7 @@ export interface Act {
 /** Which acts are asked for. Left out, a field asks for nothing. */
 export interface ActFilter {
   businessId?: string | undefined;
-  /** A part of a name or of an address, or a whole id. */
+  /** A part of a name, an email or an address, or a whole id. */
   search?: string | undefined;
   group?: Group | undefined;
   actorId?: string | undefined;
@@ -34,6 +34,17 @@ export async function listActs(
   return (await query.orderBy('acts.id', 'desc').limit(limit).execute()).map(fromRow);
 }
 
+/** What was last done to something in this way. */
+export async function findLastAct(db: Database, subjectId: string, action: Action): Promise<Act | undefined> {
+  const row = await selectActs(db, {})
+    .where('acts.subject_id', '=', subjectId)
+    .where('acts.action', '=', action)
+    .orderBy('acts.id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row && fromRow(row);
+}
+
 /** What an action is called; its bare name, if a later version of this program wrote it. */
 export function actionName(action: string): string {
   return Object.hasOwn(ACTIONS, action) ? ACTIONS[action as Action] : action;
@@ -41,10 +52,17 @@ export function actionName(action: string): string {
 
 /** What else is known of an act, in a line. */
 export function describeDetail(detail: Record<string, string>): string {
-  return Object.entries(detail)
-    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
-    .join('; ');
+  const line = Object.entries(detail).map(describeOne).join('; ');
+  return line.slice(0, 1).toUpperCase() + line.slice(1);
 }
+
+function describeOne([name, value]: [string, string]): string {
+  if (name === 'with') return `with a ${value}`;
+  if (name === 'how') return value;
+  return `${name === 'scope' ? 'scopes' : name.replaceAll('_', ' ')}: ${value}`;
+}
+
+const SEARCHED = ['acts.actor_name', 'acts.actor_email', 'acts.subject_name', 'acts.address', 'acts.detail'];
 
 function selectActs(db: Database, { businessId, search, group, actorId }: ActFilter) {
   let query = db
@@ -59,7 +77,7 @@ function selectActs(db: Database, { businessId, search, group, actorId }: ActFil
   if (isId(search)) {
     return query.where(({ eb, or }) => or([eb('acts.subject_id', '=', search), eb('acts.actor_id', '=', search)]));
   }
-  return query.where(contains(['acts.actor_name', 'acts.subject_name', 'acts.address', 'acts.detail'], search));
+  return query.where(contains(SEARCHED, search));
 }
 
 function actionsOf(group: Group): string[] {
@@ -68,12 +86,22 @@ function actionsOf(group: Group): string[] {
 
 type ActRow = Awaited<ReturnType<ReturnType<typeof selectActs>['executeTakeFirstOrThrow']>>;
 
+function actorOf(row: ActRow): Actor {
+  return {
+    kind: row.actor_kind,
+    id: row.actor_id,
+    name: row.actor_name,
+    email: row.actor_email,
+    address: row.address,
+  };
+}
+
 function fromRow(row: ActRow): Act {
   return {
     id: row.id,
     at: row.at,
     action: row.action,
-    actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name, address: row.address },
+    actor: actorOf(row),
     business: row.business_id === null ? null : { id: row.business_id, name: row.business_name ?? '' },
     subject: { kind: row.subject_kind, id: row.subject_id, name: row.subject_name },
     detail: JSON.parse(row.detail),

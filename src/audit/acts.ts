@@ -6,11 +6,16 @@ export interface Actor {
   kind: 'user' | 'platform' | 'app' | 'operator';
   id: string | null;
   name: string;
+  /** Of a person: anyone can take the name of another, and nobody their email. */
+  email: string | null;
   /** From where; null on the command line. */
   address: string | null;
 }
 
-export const OPERATOR: Actor = { kind: 'operator', id: null, name: 'Operator', address: null };
+/** A person, whose id is known. */
+export type UserActor = Actor & { id: string };
+
+export const OPERATOR: Actor = { kind: 'operator', id: null, name: 'Operator', email: null, address: null };
 
 /** What each action is called where people read it. */
 export const ACTIONS = {
@@ -79,7 +84,7 @@ export interface NewAct {
   detail?: Record<string, string>;
 }
 
-export type SubjectKind = 'app' | 'endpoint' | 'business' | 'user' | 'session' | 'invitation' | 'passkey';
+type SubjectKind = 'app' | 'endpoint' | 'business' | 'user' | 'session' | 'invitation' | 'passkey';
 
 /** In the same transaction as the act itself, so that neither exists without the other. */
 export async function recordAct(db: Database, act: NewAct, now: number): Promise<void> {
@@ -93,6 +98,7 @@ export async function recordAct(db: Database, act: NewAct, now: number): Promise
       actor_kind: actor.kind,
       actor_id: actor.id,
       actor_name: actor.name,
+      actor_email: actor.email,
       address: actor.address,
       business_id: businessId,
       subject_kind: subject.kind,

@@ -1,6 +1,6 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { type AppAct, recordAppAct } from '../apps/app-acts.ts';
-import { addSecret, listSecrets, removeSecret } from '../apps/app-secrets.ts';
+import { type AppAct, changedSettings, recordAppAct } from '../apps/app-acts.ts';
+import { addSecret, listSecrets, removeSecret, secretName } from '../apps/app-secrets.ts';
 import {
   type App,
   type AppSettings,
@@ -8,6 +8,7 @@ import {
   deleteApp,
   enableApp,
   findApp,
+  holdApp,
   listBusinessApps,
   listPlatformApps,
   registerApp,
@@ -60,12 +61,13 @@ export const appCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, ({ atomically }) =>
         atomically(async (db) => {
-          const before = required(await findApp(db, options.text('app')), 'app', 'app');
-          await changeApp(db, before.id, readChange(options, before));
-          const app = required(await findApp(db, before.id), 'app', 'app');
-          const changed = ['name', 'redirect-uri', 'scope', 'open', 'pkce'].filter((name) => options.text(name));
-          const detail = { changed: changed.join(', ') };
-          if (changed.length > 0) await record(db, 'app.changed', { app, detail }, systemClock());
+          const { id } = required(await findApp(db, options.text('app')), 'app', 'app');
+          await holdApp(db, id);
+          const before = required(await findApp(db, id), 'app', 'app');
+          await changeApp(db, id, readChange(options, before));
+          const app = required(await findApp(db, id), 'app', 'app');
+          const changed = changedSettings(before, app);
+          if (changed) await record(db, 'app.changed', { app: before, detail: { changed } }, systemClock());
           return describe(app);
         }),
       ),
@@ -99,7 +101,7 @@ export const appCommands: Command[] = [
   }),
   onApp('app add-secret', 'Add a second secret; prints it, this once', async (db, app, now) => {
     const secret = await addSecret(db, app.id, now);
-    await record(db, 'secret.added', { app, detail: { secret: `gcs_…${secret.slice(-4)}` } }, now);
+    await record(db, 'secret.added', { app, detail: { secret: secretName(secret.slice(-4)) } }, now);
     return { client_secret: secret };
   }),
   onApp('app list-secrets', 'List an app’s secrets by their ids and last characters', async (db, app) => ({
@@ -117,7 +119,7 @@ export const appCommands: Command[] = [
           const named = (await listSecrets(db, app.id)).find(({ id }) => id === options.text('secret'));
           const secret = required(named, 'secret', 'secret of this app');
           required((await removeSecret(db, app.id, secret.id, now)) || undefined, 'secret', 'secret of this app');
-          await record(db, 'secret.removed', { app, detail: { secret: `gcs_…${secret.hint}` } }, now);
+          await record(db, 'secret.removed', { app, detail: { secret: secretName(secret.hint) } }, now);
           return { ...describe(app), secrets: await listSecrets(db, app.id) };
         }),
       ),

@@ -1,21 +1,65 @@
 import type { User } from '../accounts/users.ts';
-import { addScopeUses } from '../activity/scope-uses.ts';
-import { registerApp } from '../apps/apps.ts';
-import { DAY } from '../lib/clock.ts';
+import { recordAppAct } from '../apps/app-acts.ts';
+import { verifySecret } from '../apps/app-secrets.ts';
+import { type App, registerApp } from '../apps/apps.ts';
+import { recordAct } from '../audit/acts.ts';
+import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { rememberConsent } from '../oauth/consents.ts';
-import { createGrant, markExchanged } from '../oauth/grants.ts';
-import { readScopes } from '../oauth/scopes.ts';
+import { createGrant, findGrant, markExchanged, rotate } from '../oauth/grants.ts';
+import { formatScopes, readScopes } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
+import { addDemoHistory } from './demo-history.ts';
+import { personAt } from './demo-people.ts';
 
 const READ = ['read:invoices', 'read:contacts'];
+const REGISTERED = 45 * DAY;
+const LAST_REFRESH = 70 * MINUTE;
 
-/** An app that people have connected already, so that there is something to see before the first click. */
+interface Connected {
+  user: User;
+  businessId: string;
+  scopes: string[];
+  /** How long ago it was allowed. */
+  since: number;
+  /** Of what the app reads. */
+  share: number;
+}
+
+/** An app that people have connected long ago, so that there is something to see before the first click. */
 export async function addDemoConnections(
   db: Database,
-  { ownerBusinessId, connected }: { ownerBusinessId: string; connected: { user: User; businessId: string }[] },
+  { maker, ownerBusinessId, people }: { maker: User; ownerBusinessId: string; people: People },
   now: number,
 ): Promise<void> {
+  const app = await registerParcelwise(
+    db,
+    { maker, ownerBusinessId, lastUsedAt: now - LAST_REFRESH },
+    now - REGISTERED,
+  );
+  const connections: Connected[] = [
+    { ...people.maker, scopes: READ, since: REGISTERED - HOUR, share: 0.2 },
+    { ...people.owner, scopes: [...READ, 'write:invoices'], since: 40 * DAY, share: 0.5 },
+    { ...people.member, scopes: READ, since: 33 * DAY, share: 0.3 },
+  ];
+  for (const connection of connections) await connect(db, app, connection, now);
+  const busy = connections.map(({ user, businessId, share }) => ({
+    appId: app.id,
+    userId: user.id,
+    businessId,
+    share,
+  }));
+  await addDemoHistory(db, busy, now);
+}
+
+type Person = Pick<Connected, 'user' | 'businessId'>;
+type People = Record<'maker' | 'owner' | 'member', Person>;
+
+async function registerParcelwise(
+  db: Database,
+  { maker, ownerBusinessId, lastUsedAt }: { maker: User; ownerBusinessId: string; lastUsedAt: number },
+  at: number,
+): Promise<App> {
   const settings = {
     name: 'Parcelwise',
     redirectUris: ['https://parcelwise.example/callback'],
@@ -23,27 +67,26 @@ export async function addDemoConnections(
     openToAnyBusiness: true,
     requiresPkce: true,
   };
-  const registered = await registerApp(db, { ...settings, ownerBusinessId, createdBy: null }, now);
+  const registered = await registerApp(db, { ...settings, ownerBusinessId, createdBy: maker.id }, at);
   if (!registered) throw new Error('The demo app Parcelwise could not be registered.');
-  for (const [place, { user, businessId }] of connected.entries()) {
-    const parties = { appId: registered.app.id, userId: user.id, businessId };
-    await connect(db, parties, place === 0 ? [...READ, 'write:invoices'] : READ, now);
-  }
+  await recordAppAct(db, { action: 'app.registered', actor: personAt(maker), app: registered.app }, at);
+  await verifySecret(db, registered.app.id, registered.secret, lastUsedAt);
+  return registered.app;
 }
 
-async function connect(db: Database, parties: Parties, names: string[], now: number): Promise<void> {
-  const { scopes } = readScopes(names);
-  const id = newId(now);
-  await createGrant(db, { id, ...parties, scopes, redirectUri: null, codeChallenge: null }, now);
-  await markExchanged(db, id, now);
-  await rememberConsent(db, parties, { allowed: scopes, declined: 0 }, now);
-  const days = [0, 1, 2, 3, 7, 12];
-  const uses = days.map((day) => ({ ...parties, scope: 'read:invoices', uses: 11 + 3 * day, lastAt: now - day * DAY }));
-  await addScopeUses(db, uses);
-}
-
-interface Parties {
-  appId: string;
-  userId: string;
-  businessId: string;
+async function connect(db: Database, app: App, connection: Connected, now: number): Promise<void> {
+  const { user, businessId, since } = connection;
+  const at = now - since;
+  const { scopes } = readScopes(connection.scopes);
+  const parties = { appId: app.id, userId: user.id, businessId };
+  const id = newId(at);
+  await createGrant(db, { id, ...parties, scopes, redirectUri: null, codeChallenge: null }, at);
+  await rememberConsent(db, parties, { allowed: scopes, declined: 0 }, at);
+  const subject = { kind: 'app', id: app.id, name: app.name } as const;
+  const detail = { scope: formatScopes(scopes) };
+  await recordAct(db, { action: 'grant.allowed', actor: personAt(user), businessId, subject, detail }, at);
+  await markExchanged(db, id, at);
+  const grant = await findGrant(db, { grantId: id, rotation: 0 });
+  // Refreshed ever since, or it would have ended by now.
+  if (grant) await rotate(db, { grant, spent: Math.floor(since / (2 * HOUR)) }, now - LAST_REFRESH);
 }

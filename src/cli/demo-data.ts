@@ -1,26 +1,24 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { addInvoice, STATUSES } from '../accounting/invoices.ts';
-import { addBusiness, type Business } from '../accounts/businesses.ts';
-import { addMember, listMemberships } from '../accounts/memberships.ts';
-import { addUser, findUserByEmail, type NewUser } from '../accounts/users.ts';
+import type { Business } from '../accounts/businesses.ts';
+import { listMemberships } from '../accounts/memberships.ts';
+import { findUserByEmail } from '../accounts/users.ts';
+import { recordAppAct } from '../apps/app-acts.ts';
 import { findApp, registerApp } from '../apps/apps.ts';
+import { OPERATOR } from '../audit/acts.ts';
 import { DAY } from '../lib/clock.ts';
 import { readScopes } from '../oauth/scopes.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { addDemoConnections } from './demo-connections.ts';
+import { addDemoPeople, DEMO_USERS } from './demo-people.ts';
+
+export { DEMO_PASSWORD, DEMO_USERS } from './demo-people.ts';
 
 /** The two demo apps know their own secrets, as any app does: in a file that only they read. */
 export interface DemoCredentials {
   thirdParty: { clientId: string; clientSecret: string };
   firstParty: { clientId: string; clientSecret: string };
 }
-
-export const DEMO_PASSWORD = 'over the drawbridge';
-export const DEMO_USERS = {
-  owner: { email: 'olivia@harbour.example', name: 'Olivia Marsh', isPlatformAdmin: false },
-  member: { email: 'sam@harbour.example', name: 'Sam Okafor', isPlatformAdmin: false },
-  admin: { email: 'priya@platform.example', name: 'Priya Nair', isPlatformAdmin: true },
-};
 
 /** Returns the business that makes the third-party demo app. */
 export async function ensureDemoData(storage: Storage, now: number): Promise<string> {
@@ -43,22 +41,13 @@ export async function ensureDemoApps(storage: Storage, ownerBusinessId: string, 
 }
 
 async function addDemoData(db: Database, now: number): Promise<string> {
-  const harbour = await addBusiness(db, { name: 'Harbour Coffee' }, now);
-  const northgate = await addBusiness(db, { name: 'Northgate Software' }, now);
-  const add = (user: Omit<NewUser, 'password'>) => addUser(db, { ...user, password: DEMO_PASSWORD }, now);
-  const owner = await add(DEMO_USERS.owner);
-  const member = await add(DEMO_USERS.member);
-  const admin = await add(DEMO_USERS.admin);
-  await addMember(db, { userId: owner.id, businessId: harbour.id, role: 'owner' }, now);
-  await addMember(db, { userId: member.id, businessId: harbour.id, role: 'member' }, now);
-  await addMember(db, { userId: member.id, businessId: northgate.id, role: 'member' }, now);
-  await addMember(db, { userId: admin.id, businessId: northgate.id, role: 'owner' }, now);
-  const connected = [
-    { user: owner, businessId: harbour.id },
-    { user: member, businessId: harbour.id },
-    { user: admin, businessId: northgate.id },
-  ];
-  await addDemoConnections(db, { ownerBusinessId: northgate.id, connected }, now);
+  const { harbour, northgate, owner, member, admin } = await addDemoPeople(db, now);
+  const people = {
+    maker: { user: admin, businessId: northgate.id },
+    owner: { user: owner, businessId: harbour.id },
+    member: { user: member, businessId: harbour.id },
+  };
+  await addDemoConnections(db, { maker: admin, ownerBusinessId: northgate.id, people }, now);
   await addDemoInvoices(db, harbour, { prefix: 'HC', count: 36, currency: 'GBP' }, now);
   await addDemoInvoices(db, northgate, { prefix: 'NS', count: 18, currency: 'EUR' }, now);
   return northgate.id;
@@ -98,5 +87,6 @@ async function addDemoApp(
   };
   const registered = await registerApp(db, settings, now);
   if (!registered) throw new Error(`The demo app ${app.name} could not be registered.`);
+  await recordAppAct(db, { action: 'app.registered', actor: OPERATOR, app: registered.app }, now);
   return { clientId: registered.app.id, clientSecret: registered.secret };
 }

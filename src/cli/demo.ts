@@ -1,9 +1,11 @@
 import type { DemoApp } from '../../demo/app.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { openKeyring } from '../lib/keyring.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
-import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from './demo-data.ts';
+import { DEMO_PASSWORD, DEMO_USERS, type DemoCredentials, ensureDemoApps, ensureDemoData } from './demo-data.ts';
+import { ensureDemoEndpoint } from './demo-endpoint.ts';
 import { untilStopped } from './serve.ts';
 
 const CREDENTIALS = 'data/demo-apps.json';
@@ -13,7 +15,7 @@ export const demoCommand: Command = {
   summary: 'Serve both hosts with sample data and two demo apps to click through',
   options: {},
   async run(_, env) {
-    const settings = readSettings({ LOG_LEVEL: 'warn', ...env });
+    const settings = readSettings({ LOG_LEVEL: 'warn', WEBHOOKS_TO_LOOPBACK: 'yes', ...env });
     if (settings.baseUrl.startsWith('https:')) {
       throw new SettingRefused('BASE_URL is public, and the demo is for a machine of your own. Use: gatehouse serve');
     }
@@ -37,10 +39,22 @@ async function prepareApps(storage: Storage, settings: Settings) {
   const businessId = await ensureDemoData(storage, systemClock());
   const credentials = await ensureDemoApps(storage, businessId, CREDENTIALS, systemClock());
   const { thirdParty, firstParty } = demoApps(settings);
+  const url = `http://127.0.0.1:${thirdParty.port}/webhooks`;
+  const hearing = settings.webhooksToLoopback && (await prepareHearing(storage, settings, credentials, url));
   return {
-    thirdParty: { ...thirdParty, connection: { ...thirdParty.connection, ...credentials.thirdParty } },
+    thirdParty: {
+      ...thirdParty,
+      connection: { ...thirdParty.connection, ...credentials.thirdParty },
+      ...hearing,
+    },
     firstParty: { ...firstParty, connection: { ...firstParty.connection, ...credentials.firstParty } },
   };
+}
+
+async function prepareHearing(storage: Storage, settings: Settings, { thirdParty }: DemoCredentials, url: string) {
+  const keys = openKeyring(settings.secretKeys);
+  const signingSecret = await ensureDemoEndpoint(storage, keys, { appId: thirdParty.clientId, url }, systemClock());
+  return { signingSecret };
 }
 
 async function startApp(app: DemoApp) {

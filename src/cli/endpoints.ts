@@ -8,7 +8,7 @@ import { type Keyring, openKeyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 import { type LoggedDelivery, listDeliveries, resend, sendTest } from '../webhooks/deliveries.ts';
 import { type EndpointAct, eventsDetail, recordEndpointAct } from '../webhooks/endpoint-acts.ts';
-import { CHOICES } from '../webhooks/endpoint-fields.ts';
+import { CHOICES, refuseLoopback } from '../webhooks/endpoint-fields.ts';
 import {
   addEndpoint,
   changeEndpoint,
@@ -37,6 +37,7 @@ export const endpointCommands: Command[] = [
     },
     run: (options, env) => {
       const keys = openServerKeys(env);
+      checkUrl(options, env);
       return withStorage(env, ({ atomically }) =>
         atomically(async (db) => {
           const app = await findNamedApp(db, options);
@@ -64,7 +65,8 @@ export const endpointCommands: Command[] = [
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost' },
       event: { value: 'TYPE', help: 'An event to hear of; replaces all', many: true },
     },
-    act: async (db, { app, endpoint }, { options }) => {
+    act: async (db, { app, endpoint }, { options, env }) => {
+      if (options.text('url')) checkUrl(options, env);
       const { appId, id, url, eventTypes } = endpoint;
       const settings = { url: options.text('url') || url, eventTypes: readEvents(options, eventTypes) };
       const changed = await changeEndpoint(db, { appId, id }, settings);
@@ -174,6 +176,10 @@ function readEvents(options: Options, usual: readonly string[]): string[] {
     throw new FormError('event', `No such event: ${unknown.join(' ')}. There are ${CHOICES.join(', ')}.`);
   }
   return options.list('event').length > 0 ? named : [...usual];
+}
+
+function checkUrl(options: Options, env: NodeJS.ProcessEnv): void {
+  refuseLoopback(options.text('url'), { allowsLoopback: readSettings(env).webhooksToLoopback });
 }
 
 /** The server must be able to read again what is stored here: so the same keys, found the same way. */

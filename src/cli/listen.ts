@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { findApp } from '../apps/apps.ts';
 import { type Event, listRecentEvents, SETTLED_AFTER } from '../events/events.ts';
-import { SECOND, systemClock } from '../lib/clock.ts';
+import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { postSafely } from '../lib/safe-post.ts';
+import type { Database } from '../storage/storage.ts';
 import { toMessage } from '../webhooks/messages.ts';
 import { newSigningSecret, signMessage } from '../webhooks/signatures.ts';
 import { type Command, required, withStorage } from './command.ts';
@@ -31,12 +32,10 @@ export const listenCommand: Command = {
       console.error(`What happens to ${app.name} goes to ${url}, signed with ${secret} until you press Ctrl+C.`);
       const stopped = new AbortController();
       const stopping = untilStopped().then(() => stopped.abort());
-      const recent = () => listRecentEvents(db, app.id, systemClock() - 2 * SETTLED_AFTER);
-      const seen = new Set((await recent()).map(({ id }) => id));
+      const nextEvents = await watchEvents(db, app.id, systemClock);
       while (!stopped.signal.aborted) {
-        for (const event of (await recent()).filter(({ id }) => !seen.has(id))) {
-          seen.add(event.id);
-          console.log(await forward(event, url, secret));
+        for (const event of await nextEvents()) {
+          if (!stopped.signal.aborted) console.log(await forward(event, url, secret));
         }
         await setTimeout(LOOK_EVERY, undefined, { signal: stopped.signal }).catch(() => {});
       }
@@ -44,6 +43,25 @@ export const listenCommand: Command = {
       return undefined;
     }),
 };
+
+/**
+ * What has happened since it was last asked, however long ago that was. A transaction may still bring in what happened a
+ * little earlier, so a look begins well before the last one; what was seen before that never comes back, and is forgotten.
+ */
+export async function watchEvents(db: Database, appId: string, clock: Clock): Promise<() => Promise<Event[]>> {
+  let since = clock() - 2 * SETTLED_AFTER;
+  let seen = new Set<string>();
+  const look = async () => {
+    const lookedAt = clock();
+    const recent = await listRecentEvents(db, appId, since);
+    const fresh = recent.filter(({ id }) => !seen.has(id));
+    seen = new Set(recent.map(({ id }) => id));
+    since = lookedAt - 2 * SETTLED_AFTER;
+    return fresh;
+  };
+  await look();
+  return look;
+}
 
 /** Says in a line how it went. Nothing is sent twice: this is for looking on. */
 async function forward(event: Event, url: string, secret: string): Promise<string> {

@@ -2,6 +2,7 @@ import { SettingRefused } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { StorageRefused, StorageUnavailable } from '../storage/errors.ts';
 import { appCommands } from './apps.ts';
+import { auditCommands } from './audit.ts';
 import { businessCommands } from './businesses.ts';
 import { type Command, readOptions, UsageError } from './command.ts';
 import { demoCommand } from './demo.ts';
@@ -25,6 +26,7 @@ const COMMANDS: Command[] = [
   ...appCommands,
   ...endpointCommands,
   ...invoiceCommands,
+  ...auditCommands,
   listenCommand,
 ];
 

@@ -1,9 +1,14 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { addMember, findMembership } from '../accounts/memberships.ts';
+import { type Invitation, invite } from '../accounts/invitations.ts';
+import { addMember, findMembership, listMembers } from '../accounts/memberships.ts';
 import { changeRole } from '../accounts/roles.ts';
+import { userActor, userSubject } from '../accounts/user-acts.ts';
 import { findUser, type User } from '../accounts/users.ts';
 import { OPERATOR, recordAct } from '../audit/acts.ts';
+import { readConsentUrl } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { newSecret } from '../lib/secrets.ts';
 import { depart } from '../oauth/departures.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
@@ -12,7 +17,41 @@ const USER = { value: 'ID', help: 'The user’s id', required: true };
 const BUSINESS = { value: 'ID', help: 'The business’s id', required: true };
 const ROLE = { value: 'ROLE', help: 'owner, admin or member', required: true };
 
+/** More than any business has. */
+const EVERYONE = 1_000_000;
+
 export const memberCommands: Command[] = [
+  {
+    name: 'member list',
+    summary: 'List the members of a business',
+    options: { business: BUSINESS },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');
+        const everyone = { search: '', after: undefined, limit: EVERYONE };
+        return { members: await listMembers(durable, business.id, everyone) };
+      }),
+  },
+  {
+    name: 'member invite',
+    summary: 'Make a link by which someone can join a business; prints it, this once',
+    options: {
+      business: BUSINESS,
+      role: ROLE,
+      by: { value: 'ID', help: 'The owner of the business in whose name it is', required: true },
+      note: { value: 'TEXT', help: 'For whom it is' },
+    },
+    run: (options, env) => {
+      const consentUrl = readConsentUrl(env);
+      return withStorage(env, ({ atomically }) =>
+        atomically(async (db) => {
+          const token = newSecret();
+          const { inviterDisabledAt: _, ...invitation } = await inviteAsOperator(db, options, token);
+          return { ...invitation, link: `${consentUrl}/invitation/${token}` };
+        }),
+      );
+    },
+  },
   {
     name: 'member add',
     summary: 'Make a user a member of a business',
@@ -63,8 +102,24 @@ export async function addMemberAsOperator(
   now: number,
 ): Promise<void> {
   await addMember(db, { userId: user.id, businessId, role }, now);
-  const subject = { kind: 'user', id: user.id, name: user.name } as const;
+  const subject = userSubject(user);
   await recordAct(db, { action: 'member.added', actor: OPERATOR, businessId, subject, detail: { role } }, now);
+}
+
+async function inviteAsOperator(db: Database, options: Options, token: string): Promise<Invitation> {
+  const now = systemClock();
+  const business = required(await findBusiness(db, options.text('business')), 'business', 'business');
+  const inviter = required(await findUser(db, options.text('by')), 'by', 'user');
+  const wanted = {
+    id: newId(now),
+    token,
+    businessId: business.id,
+    role: options.text('role'),
+    note: options.text('note'),
+    by: userActor(inviter, null),
+    actor: OPERATOR,
+  };
+  return required(await invite(db, wanted, now), 'by', 'owner of this business who can sign in');
 }
 
 async function findParties(db: Database, options: Options) {

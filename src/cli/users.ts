@@ -1,5 +1,6 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
+import { userSubject } from '../accounts/user-acts.ts';
 import {
   addUser,
   enableUser,
@@ -30,7 +31,7 @@ export const userCommands: Command[] = [
       password: PASSWORD,
       business: { value: 'ID', help: 'Make them a member of this business' },
       role: { value: 'ROLE', help: 'owner, admin or member (member if left out)' },
-      'platform-admin': { help: 'Let them register first-party apps' },
+      'platform-admin': { help: 'Let them see and stop every app and user, and register first-party apps' },
     },
     async run(options, env) {
       const user = {
@@ -70,7 +71,6 @@ export const userCommands: Command[] = [
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
           const now = systemClock();
           if (await disableUserAndTell(db, user, now)) await record(db, 'user.disabled', user, now);
-          await endAllSessions(db, user.id);
           return findUser(db, user.id);
         }),
       ),
@@ -109,10 +109,9 @@ export const userCommands: Command[] = [
 ];
 
 /** Platform-wide, so no business sees it. */
-async function record(db: Database, action: UserAction, { id, name, isPlatformAdmin }: User, now: number) {
-  const subject = { kind: 'user', id, name } as const;
-  const detail: Record<string, string> = isPlatformAdmin ? { role: 'platform admin' } : {};
-  await recordAct(db, { action, actor: OPERATOR, businessId: null, subject, detail }, now);
+async function record(db: Database, action: UserAction, user: User, now: number) {
+  const detail: Record<string, string> = user.isPlatformAdmin ? { role: 'platform admin' } : {};
+  await recordAct(db, { action, actor: OPERATOR, businessId: null, subject: userSubject(user), detail }, now);
 }
 
 type UserAction = Extract<Action, `user.${string}`>;

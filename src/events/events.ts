@@ -21,7 +21,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
  * The outbox. What happened is recorded in the same transaction as the change itself, so that neither exists without
  * the other. An event is for one app, and holds ids and reasons, never a token or a secret.
  */
-export interface NewEvent {
+interface NewEvent {
   type: EventType;
   appId: string;
   /** Null where no business is concerned. */

@@ -15,12 +15,18 @@ const PILED_MARKS = /\p{M}{4}/u;
 
 /** A name that a person will see and may have to trust: visible characters only, and no longer than a line. */
 export function readName(field: string, text: string): string {
+  if (text.trim() === '') throw new FormError(field, 'Enter a name.');
   return readLine(field, text, 80);
 }
 
 /** A remark that may be left out. */
 export function readNote(field: string, text: string): string {
   return text.trim() === '' ? '' : readLine(field, text, 100);
+}
+
+/** Why something was done, for those who wonder about it later. It may be left out. */
+export function readReason(field: string, text: string): string {
+  return text.trim() === '' ? '' : readLine(field, text, 200);
 }
 
 function readLine(field: string, text: string, longest: number): string {

@@ -16,7 +16,7 @@ export interface RateLimit {
 /** A limit smaller than this is counted to the letter, across all nodes. */
 const EXACT_BELOW = 1000;
 
-export interface Limit {
+interface Limit {
   points: number;
   seconds: number;
 }

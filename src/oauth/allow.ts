@@ -1,3 +1,4 @@
+import type { App } from '../apps/apps.ts';
 import { type Actor, recordAct } from '../audit/acts.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database, Storage } from '../storage/storage.ts';
@@ -14,13 +15,13 @@ export interface Allowance {
   grantId: string;
   userId: string;
   businessId: string;
+  /** Whom to name in the audit log. */
+  actor: Actor;
 }
 
 /** What was said on the consent screen. */
 export interface Answer extends Allowance {
   choice: Consent;
-  /** Whom to name in the audit log. */
-  actor: Actor;
 }
 
 interface Parts {
@@ -40,24 +41,14 @@ export async function allow(
 ): Promise<string | undefined> {
   await storage.atomically(async (db) => {
     const isFirst = await createGrant(db, grantOf(request, answer, answer.choice.allowed), now);
-    if (isFirst) await keepAnswer(db, request, answer, now);
+    if (!isFirst) return;
+    const { userId, businessId, choice } = answer;
+    await rememberConsent(db, { userId, appId: request.app.id, businessId }, choice, now);
+    await recordAllowed(db, request.app, { ...answer, detail: { scope: formatScopes(choice.allowed) } }, now);
   });
   const grant = await findGrant(storage.durable, { grantId: answer.grantId, rotation: 0 });
   const isOpen = grant && grant.exchangedAt === null && !grant.deadBecause && now < grant.codeExpiresAt;
   return isOpen ? codeOf(keys, grant) : undefined;
-}
-
-async function keepAnswer(db: Database, { app }: AuthorizationRequest, answer: Answer, now: number): Promise<void> {
-  const { userId, businessId, choice, actor } = answer;
-  await rememberConsent(db, { userId, appId: app.id, businessId }, choice, now);
-  const act = {
-    action: 'grant.allowed' as const,
-    actor,
-    businessId,
-    subject: { kind: 'app' as const, id: app.id, name: app.name },
-    detail: { scope: formatScopes(choice.allowed) },
-  };
-  await recordAct(db, act, now);
 }
 
 /**
@@ -72,10 +63,23 @@ export async function allowSilently(
 ): Promise<string | undefined> {
   const isAllowed = await storage.atomically(async (db) => {
     const scopes = await findSilentScopes(db, request, allowance);
-    return scopes !== 0 && createGrant(db, grantOf(request, allowance, scopes), now);
+    const isNew = scopes !== 0 && (await createGrant(db, grantOf(request, allowance, scopes), now));
+    const detail = { scope: formatScopes(scopes), how: 'without asking' };
+    if (isNew) await recordAllowed(db, request.app, { ...allowance, detail }, now);
+    return isNew;
   });
   const grant = isAllowed && (await findGrant(storage.durable, { grantId: allowance.grantId, rotation: 0 }));
   return grant ? codeOf(keys, grant) : undefined;
+}
+
+async function recordAllowed(
+  db: Database,
+  { id, name }: App,
+  { actor, businessId, detail }: Allowance & { detail: Record<string, string> },
+  now: number,
+): Promise<void> {
+  const subject = { kind: 'app', id, name } as const;
+  await recordAct(db, { action: 'grant.allowed', actor, businessId, subject, detail }, now);
 }
 
 async function findSilentScopes(

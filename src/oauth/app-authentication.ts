@@ -43,10 +43,13 @@ async function authenticateApp(
   const guesser = `${clientId.slice(0, 64)} ${presented.address}`;
   await failures.check(guesser);
   const app = await findApp(db, clientId);
-  // Its developer should see a wrong secret, too.
-  if (app) presented.involved.appId = app.id;
-  if (app && (await verifySecret(db, app.id, clientSecret, now))) return app;
+  if (app && (await verifySecret(db, app.id, clientSecret, now))) {
+    presented.involved.appId = app.id;
+    return app;
+  }
   await failures.count(guesser);
+  // Its developer should see a wrong secret, too, whoever sent it.
+  if (app) presented.involved.appId = app.id;
   throw new AppNotAuthenticated(
     'credentials_wrong',
     "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",

@@ -2,6 +2,7 @@ import { lastUses } from '../activity/scope-uses.ts';
 import type { App } from '../apps/apps.ts';
 import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
+import { selectLiveGrants } from './grants.ts';
 import { boundBusiness } from './tenancy.ts';
 
 /** A business that an app is connected to, as far as the app's developer may know it: nobody is named. */
@@ -42,8 +43,7 @@ export async function listAppConnections(
 
 /** In the order of an index, so that a page costs the same however many businesses there are. */
 function selectConnected(db: Database, app: App, { search, after, limit }: Sought, now: number) {
-  let query = db
-    .selectFrom('grants')
+  let query = selectLiveGrants(db, now)
     .innerJoin('users', 'users.id', 'grants.user_id')
     .innerJoin('memberships', (join) =>
       join
@@ -59,8 +59,6 @@ function selectConnected(db: Database, app: App, { search, after, limit }: Sough
     ])
     .where('grants.app_id', '=', app.id)
     .where('users.disabled_at', 'is', null)
-    .where('grants.revoked_at', 'is', null)
-    .where('grants.refresh_expires_at', '>', now)
     .groupBy('grants.business_id')
     .orderBy('grants.business_id', 'desc')
     .limit(limit);

@@ -10,7 +10,7 @@ import { answersChallenge } from './pkce.ts';
 import { proveToken, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 
-export interface CodeExchange {
+interface CodeExchange {
   code: string;
   redirectUri: string | undefined;
   codeVerifier: string | undefined;

@@ -1,6 +1,7 @@
 import { type AliasedExpression, expressionBuilder } from 'kysely';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
+import { selectLiveGrants } from './grants.ts';
 import type { ScopeMask } from './scopes.ts';
 
 /** One app, acting for one user in one business. */
@@ -11,7 +12,7 @@ export interface ConnectionKey {
 }
 
 /** Which connections are asked for. */
-export interface Wanted {
+export interface ConnectionsWanted {
   businessIds: string[];
   /** Those of one user, rather than of everyone. */
   userId?: string | undefined;
@@ -33,7 +34,11 @@ export interface ConnectionRow extends ConnectionKey {
 }
 
 /** In the order of the indexes, by app and user: no more is read than is asked for. */
-export async function listConnectionKeys(db: Database, wanted: Wanted, now: number): Promise<ConnectionKey[]> {
+export async function listConnectionKeys(
+  db: Database,
+  wanted: ConnectionsWanted,
+  now: number,
+): Promise<ConnectionKey[]> {
   const live = await listKeys(db, liveGrants(db, now), wanted);
   const remembered = await listKeys(db, rememberedConsents(db), wanted);
   const keys = new Map([...live, ...remembered].map((key) => [keyText(key), key]));
@@ -76,11 +81,8 @@ type Source = AliasedExpression<
 
 /** One that has not been exchanged is not a connection yet, but a code on its way. */
 function liveGrants(db: Database, now: number): Source {
-  return db
-    .selectFrom('grants')
+  return selectLiveGrants(db, now)
     .select(['app_id', 'business_id', 'user_id', 'scopes', 'created_at as since', 'rotated_at as fetched_at'])
-    .where('revoked_at', 'is', null)
-    .where('refresh_expires_at', '>', now)
     .as('allowed');
 }
 
@@ -91,7 +93,7 @@ function rememberedConsents(db: Database): Source {
     .as('allowed');
 }
 
-async function listKeys(db: Database, source: Source, wanted: Wanted): Promise<ConnectionKey[]> {
+async function listKeys(db: Database, source: Source, wanted: ConnectionsWanted): Promise<ConnectionKey[]> {
   const { businessIds, userId, appId, search, after, limit } = wanted;
   if (businessIds.length === 0) return [];
   let query = selectStanding(db, source)
@@ -121,7 +123,7 @@ async function listKeys(db: Database, source: Source, wanted: Wanted): Promise<C
 }
 
 /** By the name of the app or, where there is more than one, of the person. */
-function matches(db: Database, { businessIds, userId }: Wanted, search: string) {
+function matches(db: Database, { businessIds, userId }: ConnectionsWanted, search: string) {
   const { eb, or } = expressionBuilder<{ allowed: { app_id: string; user_id: string } }, 'allowed'>();
   const apps = db
     .selectFrom('apps')

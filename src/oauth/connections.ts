@@ -5,10 +5,10 @@ import type { Database } from '../storage/storage.ts';
 import {
   type ConnectionKey,
   type ConnectionRow,
+  type ConnectionsWanted,
   keyText,
   listConnectionKeys,
   listConnectionRows,
-  type Wanted,
 } from './connection-rows.ts';
 import { forgetConsents } from './consents.ts';
 import type { GrantReason } from './grant-reasons.ts';
@@ -39,7 +39,7 @@ export interface Named {
 
 const USES_LOOKED_AT = 30 * DAY;
 
-export async function listConnections(db: Database, wanted: Wanted, now: number): Promise<Connection[]> {
+export async function listConnections(db: Database, wanted: ConnectionsWanted, now: number): Promise<Connection[]> {
   const keys = await listConnectionKeys(db, wanted, now);
   if (keys.length === 0) return [];
   const among = {

@@ -2,7 +2,7 @@ import type { Database } from '../storage/storage.ts';
 import { type ScopeMask, scopesBeyond } from './scopes.ts';
 
 /** Between whom it is, and where. */
-export interface ConsentParties {
+interface ConsentParties {
   userId: string;
   appId: string;
   businessId: string;

@@ -1,11 +1,12 @@
 import { withdrawInvitationsOf } from '../accounts/invitations.ts';
 import { removeMember } from '../accounts/memberships.ts';
 import { holdOwnership, isDecidedByOwner, refuseLastOwner } from '../accounts/ownership.ts';
+import { userSubject } from '../accounts/user-acts.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAct } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
 import { forgetConsentsOfMember } from './consents.ts';
-import { revokeGrantsOfMember } from './grants.ts';
+import { revokeGrantsOfMember, selectLiveGrants } from './grants.ts';
 
 interface Parties {
   userId: string;
@@ -30,7 +31,7 @@ export async function depart(
   // In this order: whoever is about to rely on a consent either has made a grant that is found below, or waits.
   await forgetConsentsOfMember(db, { userId, businessId });
   await revokeGrantsOfMember(db, { userId, businessId }, now);
-  const subject = { kind: 'user' as const, id: userId, name: member.name };
+  const subject = userSubject(member);
   const detail = { role: member.role };
   await recordAct(db, { action: 'member.removed', actor: by, businessId, subject, detail }, now);
   return true;
@@ -38,14 +39,11 @@ export async function depart(
 
 /** The apps that would stop. */
 export async function listAppsAllowedBy(db: Database, { userId, businessId }: Parties, now: number): Promise<App[]> {
-  const live = await db
-    .selectFrom('grants')
+  const live = await selectLiveGrants(db, now)
     .select('app_id')
     .distinct()
     .where('user_id', '=', userId)
     .where('business_id', '=', businessId)
-    .where('revoked_at', 'is', null)
-    .where('refresh_expires_at', '>', now)
     .execute();
   return listAppsById(
     db,

@@ -4,7 +4,7 @@ import { ApiError, AppNotAuthenticated, inErrorCharacters, OAuthError } from './
 import { type ErrorCode, errorUri, type ReasonOf } from './reasons.ts';
 
 /** What goes back to a program that was refused. */
-export interface ErrorAnswer {
+interface ErrorAnswer {
   status: number;
   headers: Record<string, string>;
   body: { error: string; error_description: string; error_uri: string; reason: string };

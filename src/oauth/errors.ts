@@ -1,7 +1,7 @@
 import type { ErrorCode, ReasonOf } from './reasons.ts';
 
 /** RFC 6749 §4.1.2.1 and §5.2, with the two that `prompt=none` adds (OpenID Connect Core §3.1.2.6). */
-export type OAuthErrorCode =
+type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
   | 'invalid_grant'

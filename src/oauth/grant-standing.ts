@@ -40,22 +40,73 @@ export async function findGrant(
   return row && fromRow(row);
 }
 
-/** The apps that may do this in a business at this moment; or, of one app, whether it may. */
+/** The apps that may do this in a business at this moment. */
 export async function listAppsAllowed(
   db: Database,
-  { businessId, scope, appId }: { businessId: string; scope: string; appId?: string },
+  { businessId, scope }: { businessId: string; scope: string },
   now: number,
 ): Promise<string[]> {
-  let query = selectStanding(db, 0)
-    .where('grants.business_id', '=', businessId)
-    .where('grants.revoked_at', 'is', null)
-    .where('grants.refresh_expires_at', '>', now);
-  if (appId !== undefined) query = query.where('grants.app_id', '=', appId);
+  const connected = db.selectFrom('grants').select('grants.app_id').where('grants.business_id', '=', businessId);
+  const live = selectLive(db, scope, now).where('grants.business_id', '=', businessId);
+  const rows = await db
+    .selectFrom('apps as asked')
+    .select('asked.id')
+    .where('asked.id', 'in', connected)
+    .where(({ exists, ref }) => exists(live.where('grants.app_id', '=', ref('asked.id'))))
+    .orderBy('asked.id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Of these businesses, those in which an app may do this at this moment. */
+export async function listBusinessesAllowing(
+  db: Database,
+  { appId, businessIds, scope }: { appId: string; businessIds: string[]; scope: string },
+  now: number,
+): Promise<string[]> {
+  const live = selectLive(db, scope, now).where('grants.app_id', '=', appId);
+  const rows = await db
+    .selectFrom('businesses as asked')
+    .select('asked.id')
+    .where('asked.id', 'in', businessIds)
+    .where(({ exists, ref }) => exists(live.where('grants.business_id', '=', ref('asked.id'))))
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Grants with this scope that live, for questions to which any one of them is the answer: so the database has to decide,
+ * and stops at the first. It decides as `deathOf` does.
+ */
+function selectLive(db: Database, scope: string, now: number) {
   const wanted = readScopes([scope]).scopes;
-  const live = (await query.execute())
-    .map(fromRow)
-    .filter(({ deadBecause, scopes }) => !deadBecause && scopes & wanted);
-  return [...new Set(live.map((grant) => grant.appId))];
+  return db
+    .selectFrom('grants')
+    .innerJoin('apps', 'apps.id', 'grants.app_id')
+    .innerJoin('users', 'users.id', 'grants.user_id')
+    .innerJoin('memberships', (join) =>
+      join
+        .onRef('memberships.user_id', '=', 'grants.user_id')
+        .onRef('memberships.business_id', '=', 'grants.business_id')
+        .onRef('memberships.created_at', '<=', 'grants.created_at'),
+    )
+    .select('grants.id')
+    .where('grants.revoked_at', 'is', null)
+    .where('grants.revoked_reason', 'is', null)
+    .where('grants.refresh_expires_at', '>', now)
+    .where((eb) => eb(eb.parens('grants.scopes', '&', wanted), '!=', 0))
+    .where((eb) => eb(eb.parens('apps.allowed_scopes', '&', wanted), '!=', 0))
+    .where('apps.deleted_at', 'is', null)
+    .where('apps.paused_at', 'is', null)
+    .where('apps.disabled_at', 'is', null)
+    .where(({ or, eb, ref }) =>
+      or([
+        eb('apps.owner_business_id', 'is', null),
+        eb('apps.open_to_any_business', '=', 1),
+        eb('apps.owner_business_id', '=', ref('grants.business_id')),
+      ]),
+    )
+    .where('users.disabled_at', 'is', null);
 }
 
 function selectStanding(db: Database, rotation: number) {

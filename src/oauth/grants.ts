@@ -8,10 +8,7 @@ import { scopeNames } from './scopes.ts';
 
 export { findGrant, type Grant } from './grant-standing.ts';
 
-export type NewGrant = Pick<
-  Grant,
-  'id' | 'appId' | 'userId' | 'businessId' | 'scopes' | 'redirectUri' | 'codeChallenge'
->;
+type NewGrant = Pick<Grant, 'id' | 'appId' | 'userId' | 'businessId' | 'scopes' | 'redirectUri' | 'codeChallenge'>;
 
 const CODE_LIFETIME = 10 * MINUTE;
 export const REFRESH_LIFETIME = 30 * DAY;
@@ -95,7 +92,7 @@ export async function revokeGrant(storage: Storage, grantId: string, reason: Gra
 
 /** The same in a transaction. True for exactly one caller. */
 export async function endGrant(db: Database, grantId: string, reason: GrantReason, now: number): Promise<boolean> {
-  return (await endGrants(db, selectLive(db).where('id', '=', grantId), reason, now)).length > 0;
+  return (await endGrants(db, selectUnrevoked(db).where('id', '=', grantId), reason, now)).length > 0;
 }
 
 /** Ends all that someone allowed in a business that they have left. */
@@ -104,7 +101,7 @@ export async function revokeGrantsOfMember(
   { userId, businessId }: Pick<Grant, 'userId' | 'businessId'>,
   now: number,
 ): Promise<void> {
-  const theirs = selectLive(db).where('user_id', '=', userId).where('business_id', '=', businessId);
+  const theirs = selectUnrevoked(db).where('user_id', '=', userId).where('business_id', '=', businessId);
   await endGrants(db, theirs, 'member_removed', now);
 }
 
@@ -135,11 +132,17 @@ function selectBetween(db: Database, { appId, businessId, userId }: GrantParties
   return userId === undefined ? between : between.where('user_id', '=', userId);
 }
 
-function selectLive(db: Database) {
+/** Those that nobody has ended; some may have run out. */
+function selectUnrevoked(db: Database) {
   return db.selectFrom('grants').select('id').where('revoked_at', 'is', null);
 }
 
-async function endGrants(db: Database, grants: ReturnType<typeof selectLive>, reason: GrantReason, now: number) {
+/** Those that live by themselves: whether their app, user and membership still stand is another question. */
+export function selectLiveGrants(db: Database, now: number) {
+  return db.selectFrom('grants').where('grants.revoked_at', 'is', null).where('grants.refresh_expires_at', '>', now);
+}
+
+async function endGrants(db: Database, grants: ReturnType<typeof selectUnrevoked>, reason: GrantReason, now: number) {
   const ended = await db
     .updateTable('grants')
     .set({ revoked_at: now, revoked_reason: reason })
@@ -161,13 +164,10 @@ async function endGrants(db: Database, grants: ReturnType<typeof selectLive>, re
  * day on which they could be removed, so one that is in use is never even looked at.
  */
 export async function warnOfExpiring(db: Database, limit: number, now: number): Promise<number> {
-  const expiring = await db
-    .selectFrom('grants')
+  const expiring = await selectLiveGrants(db, now)
     .select('id')
     .where('removable_on', '<=', removableOn(now + WARNED_BEFORE))
-    .where('refresh_expires_at', '>', now)
     .where('refresh_expires_at', '<=', now + WARNED_BEFORE)
-    .where('revoked_at', 'is', null)
     .where(({ eb, or, ref }) => or([eb('warned_at', 'is', null), eb('warned_at', '<=', ref('rotated_at'))]))
     .limit(limit)
     .forUpdate()

@@ -9,7 +9,7 @@ import { type ProvenToken, proveEitherToken } from './token-proof.ts';
 import { ACCESS_LIFETIME } from './token-response.ts';
 
 /** RFC 7662 §2.2. */
-export type Introspection =
+type Introspection =
   | { active: false }
   | {
       active: true;

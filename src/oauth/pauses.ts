@@ -1,9 +1,10 @@
-import type { User } from '../accounts/users.ts';
-import { disableUser } from '../accounts/users.ts';
+import { endAllSessions } from '../accounts/sessions.ts';
+import { disableUser, type User } from '../accounts/users.ts';
 import { type App, disableApp, pauseApp } from '../apps/apps.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Database } from '../storage/storage.ts';
 import type { GrantReason } from './grant-reasons.ts';
+import { selectLiveGrants } from './grants.ts';
 
 /**
  * Its owner stops the app: nothing of it works until it is enabled again. Its grants stay as they are, but it hears of
@@ -22,9 +23,10 @@ export async function pauseAppAndTell(db: Database, app: App, now: number): Prom
   return isChange;
 }
 
-/** The same for everything that a user allowed. */
+/** The same for everything that a user allowed, and their sessions end: enabled again, they sign in anew. */
 export async function disableUserAndTell(db: Database, user: User, now: number): Promise<boolean> {
   const isChange = await disableUser(db, user.id, now);
+  if (isChange) await endAllSessions(db, user.id);
   if (isChange) await tellOfPause(db, { user_id: user.id }, 'user_disabled', now);
   return isChange;
 }
@@ -35,12 +37,9 @@ async function tellOfPause(
   reason: GrantReason,
   now: number,
 ): Promise<void> {
-  const live = await db
-    .selectFrom('grants')
+  const live = await selectLiveGrants(db, now)
     .select(['id as grantId', 'app_id as appId', 'business_id as businessId', 'user_id as userId'])
     .where(({ and }) => and(whose))
-    .where('revoked_at', 'is', null)
-    .where('refresh_expires_at', '>', now)
     .execute();
   const events = live.map(({ grantId, userId, ...audience }) => ({
     type: 'grant.revoked' as const,

@@ -1,4 +1,5 @@
 import type { Database } from '../storage/storage.ts';
+import { selectLiveGrants } from './grants.ts';
 
 /** How far something reaches at this moment: what would stop if it were stopped. */
 export interface Reach {
@@ -13,7 +14,7 @@ export async function findReach(
   whose: { app_id: string } | { user_id: string } | { business_id: string },
   now: number,
 ): Promise<Reach> {
-  const { apps, businesses, users } = await selectLive(db, now)
+  const { apps, businesses, users } = await selectLiveGrants(db, now)
     .innerJoin('apps', 'apps.id', 'grants.app_id')
     .select(({ fn }) => [
       fn.count('grants.app_id').distinct().as('apps'),
@@ -27,18 +28,22 @@ export async function findReach(
   return { apps: Number(apps), businesses: Number(businesses), users: Number(users) };
 }
 
-/** How many live grants each of some apps has, in one question. */
-export async function countLiveGrants(db: Database, appIds: string[], now: number): Promise<(appId: string) => number> {
+/** How many connections each of some apps has, in one question. Who allowed an app twice in one business is one of them. */
+export async function countConnections(
+  db: Database,
+  appIds: string[],
+  now: number,
+): Promise<(appId: string) => number> {
   if (appIds.length === 0) return () => 0;
-  const rows = await selectLive(db, now)
+  const connections = selectLiveGrants(db, now)
+    .select(['app_id', 'business_id', 'user_id'])
+    .distinct()
+    .where('app_id', 'in', appIds);
+  const rows = await db
+    .selectFrom(connections.as('connections'))
     .select(({ fn }) => ['app_id', fn.countAll().as('count')])
-    .where('app_id', 'in', appIds)
     .groupBy('app_id')
     .execute();
   const counts = new Map(rows.map(({ app_id, count }) => [app_id, Number(count)]));
   return (appId) => counts.get(appId) ?? 0;
-}
-
-function selectLive(db: Database, now: number) {
-  return db.selectFrom('grants').where('grants.revoked_at', 'is', null).where('grants.refresh_expires_at', '>', now);
 }

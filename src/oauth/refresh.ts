@@ -9,13 +9,13 @@ import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } f
 import { proveToken, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 
-export interface Refresh {
+interface Refresh {
   refreshToken: string;
   scope: string | undefined;
   involved: Involved;
 }
 
-export interface RefreshParts {
+interface RefreshParts {
   storage: Storage;
   keys: Keyring;
   /** How long a spent refresh token still gets the same answer, in milliseconds. */

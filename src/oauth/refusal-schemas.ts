@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { type ErrorCode, errorUri, REASONS, type ReasonOf } from './reasons.ts';
 
 /** The errors that an operation can give under one status, and under each the reasons that it can have there. */
-export type Refusals = { [Code in ErrorCode]?: readonly ReasonOf<Code>[] };
+type Refusals = { [Code in ErrorCode]?: readonly ReasonOf<Code>[] };
 
 /** What can be wrong with a request whose body is JSON or a form. */
 export const UNREADABLE_BODY = ['field_missing', 'field_repeated', 'field_not_text', 'body_malformed'] as const;

@@ -53,7 +53,7 @@ async function endByApp(storage: Storage, grant: Grant, address: string, now: nu
     const user = await findUser(db, grant.userId);
     const named = { kind: 'app', id: grant.appId, name: app?.name ?? 'A deleted app' } as const;
     const detail = { user: user?.name ?? '' };
-    const act = { actor: { ...named, address }, businessId: grant.businessId, subject: named, detail };
+    const act = { actor: { ...named, email: null, address }, businessId: grant.businessId, subject: named, detail };
     await recordAct(db, { action: 'grant.revoked', ...act }, now);
   });
 }

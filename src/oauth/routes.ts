@@ -1,15 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Involved } from '../activity/involved.ts';
 import '../activity/routes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Database, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { PresentedCredentials } from './app-authentication.ts';
 import { readAuthorizationRequest } from './authorization-request.ts';
 import { type Access, readAccess } from './bearer.ts';
-import { CallbackError } from './errors.ts';
 import { withoutEmpty } from './fields.ts';
 import { answerIntrospection } from './introspection.ts';
 import { serverMetadata } from './metadata.ts';
@@ -25,7 +23,7 @@ import { answerRevocation } from './revocation.ts';
 import { stamp } from './stamps.ts';
 import { answerTokenRequest, type TokenParts } from './token-endpoint.ts';
 
-export interface OAuthParts extends TokenParts {
+interface OAuthParts extends TokenParts {
   consentUrl: string;
   clock: Clock;
   limits: TokenParts['limits'] & BearerParts['limits'];
@@ -46,7 +44,7 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
   // The browser's first stop. It is only checked here and sent on: this host knows no cookies, so it knows no user.
   host.get('/api/v1/oauth/authorize', describedBy(authorizeOperation), async (request, reply) => {
     const query = rawQuery(request.url);
-    await checkAuthorization(storage.durable, query, request.involved);
+    await readAuthorizationRequest(storage.durable, query);
     return reply.redirect(`${parts.consentUrl}/consent?${stamp(keys, query, clock())}`, 303);
   });
 
@@ -57,17 +55,6 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
   const metadata = '/.well-known/oauth-authorization-server';
   host.get(metadata, { schema: metadataOperation, onRequest: shareWithAnyOrigin }, async () => serverMetadata(issuer));
   openToBrowsers(host, metadata);
-}
-
-/** As soon as it is certain that the request is the app's own, its developer may see what became of it. */
-async function checkAuthorization(db: Database, query: string, involved: Involved): Promise<void> {
-  try {
-    involved.appId = (await readAuthorizationRequest(db, query)).app.id;
-  } catch (error) {
-    const sent = new URLSearchParams(query).getAll('client_id');
-    if (error instanceof CallbackError) involved.appId = sent.find((id) => id !== '') ?? '';
-    throw error;
-  }
 }
 
 interface Endpoint<Fields> {

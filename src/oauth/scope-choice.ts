@@ -5,7 +5,7 @@ import { type ScopeMask, scopesBeyond } from './scopes.ts';
 type Asked = Pick<AuthorizationRequest, 'scopes' | 'optionalScopes'>;
 
 /** What the app cannot do without. */
-export function requiredScopes({ scopes, optionalScopes }: Asked): ScopeMask {
+function requiredScopes({ scopes, optionalScopes }: Asked): ScopeMask {
   return scopesBeyond(scopes, optionalScopes);
 }
 

@@ -20,6 +20,8 @@ interface ActsTable {
   actor_id: string | null;
   /** As it was called then, like the subject. */
   actor_name: string;
+  /** Of a person. */
+  actor_email: string | null;
   address: string | null;
   /** Whose owners may see it; null where it concerns the platform alone. */
   business_id: string | null;

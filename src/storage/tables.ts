@@ -161,6 +161,8 @@ interface EndpointsTable {
   due_at: number | null;
   /** A node is at work on it until then. */
   claimed_until: number;
+  /** After a failure it is left alone until then, whatever comes in meanwhile. */
+  rests_until: number;
 }
 
 interface DeliveriesTable {

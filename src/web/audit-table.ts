@@ -1,7 +1,7 @@
 import { type Act, actionName, describeDetail } from '../audit/act-log.ts';
 import { type Actor, GROUPS, type Group } from '../audit/acts.ts';
 import { type Html, html } from '../lib/html.ts';
-import { time } from './fields.ts';
+import { preciseTime } from './fields.ts';
 import { type Listing, listingAddress, pager } from './listing.ts';
 
 /** What is asked of a log, and where the log is. */
@@ -48,10 +48,10 @@ function table(view: AuditView, acts: Act[]): Html {
 
 function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, business, detail }: Act): Html {
   const more = describeDetail(detail);
-  return html`<tr><td>${time(at)}</td>
-<td>${actor.id ? html`<a href="${listingAddress(path, { by: actor.id })}">${actor.name}</a>` : actor.name} ${badge(actor)}</td>
+  return html`<tr><td>${preciseTime(at)}</td>
+<td>${actor.id ? html`<a href="${listingAddress(path, { by: actor.id })}">${actor.name}</a>` : actor.name} ${badge(actor)} ${actor.email && html`<p class="more small muted">${actor.email}</p>`}</td>
 <td>${actionName(action)} ${more && html`<p class="more small muted">${more}</p>`}</td>
-<td>${subject.name}</td>${namesBusiness && html`<td>${business?.name}</td>`}
+<td>${subject.name || '—'}</td>${namesBusiness && html`<td>${business?.name ?? '—'}</td>`}
 <td>${actor.address ?? 'Command line'}</td></tr>
 `;
 }

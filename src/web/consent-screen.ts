@@ -15,9 +15,13 @@ export interface ConsentQuestion {
   consent: Consent;
   /** Those of the optional scopes that are ticked. */
   ticked: ScopeMask;
+  /** Whether the business was chosen on the screen just before. */
+  isChosen: boolean;
   ownerName: string;
   /** What is asked, sealed. */
   question: string;
+  /** The origins of the platform itself. */
+  sites: string[];
   problem: Problem | undefined;
   at: Place;
 }
@@ -33,6 +37,7 @@ export function consentScreen(shown: ConsentQuestion): Page {
     body: html`<div class="card consent">
 <div class="parties" aria-hidden="true"><span class="tile">${initial(name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
 <h1>Let <strong>${name}</strong> into <strong>${businessName}</strong>?</h1>
+${shown.isChosen && html`<p class="done" role="status">You chose ${businessName}. Check what is asked, then allow.</p>`}
 ${maker(shown)}
 ${earlierAnswer(shown)}
 ${postForm({
@@ -95,14 +100,17 @@ function scopeList(heading: string, kind: Scope['kind'], shown: ConsentQuestion)
 }
 
 /** In which business, as whom, and where to. */
-function circumstances({ asked, at }: ConsentQuestion): Html {
+function circumstances({ asked, at, sites }: ConsentQuestion): Html {
   const isBound = boundBusiness(asked.app) !== null;
   // The host as it goes over the wire: a name in other letters that looks like a known one stands here as xn--.
-  const { host, hostname } = new URL(asked.callback.redirectUri);
+  const { host, hostname, origin } = new URL(asked.callback.redirectUri);
+  const whose = sites.includes(origin)
+    ? 'A page of this site'
+    : isLoopbackHost(hostname) && 'A program on this computer';
   return html`<dl class="facts">
 <div><dt>Business</dt><dd>${isBound ? at.current?.businessName : businessChoice(at)}</dd></div>
 <div><dt>Signed in as</dt><dd>${at.user.name}<br><span class="muted">${at.user.email}</span><br><a class="small" href="/sign-in?return_to=${encodeURIComponent(at.path)}">Use another account</a></dd></div>
-<div><dt>You will be sent to</dt><dd><strong>${host}</strong>${isLoopbackHost(hostname) && html`<br><span class="muted">A program on this computer</span>`}</dd></div>
+<div><dt>You will be sent to</dt><dd><strong>${host}</strong>${whose && html`<br><span class="muted">${whose}</span>`}</dd></div>
 </dl>`;
 }
 

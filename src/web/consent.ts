@@ -20,7 +20,7 @@ import { sourceOf } from './destination.ts';
 import { type Form, list, type Problem, text } from './fields.ts';
 import { sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
-import { notFound, PageRefused, SignInNeeded } from './refusals.ts';
+import { notFound, PageRefused, SignInNeeded, sessionOver } from './refusals.ts';
 import { readReturnTo } from './return-to.ts';
 import { actorOf } from './visits.ts';
 
@@ -40,7 +40,8 @@ async function askConsent(parts: WebParts, request: FastifyRequest, reply: Fasti
   const consent = await findConsent(storage.durable, parties);
 
   if (needsNoScreen(asked, consent)) {
-    const code = await allowSilently(parts, asked, { ...parties, grantId: newId(clock()) }, clock());
+    const allowance = { ...parties, grantId: newId(clock()), actor: actorOf(request) };
+    const code = await allowSilently(parts, asked, allowance, clock());
     return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(parts, reply, query);
   }
   if (asked.prompt === 'none') {
@@ -66,12 +67,13 @@ async function answerConsent(
 ): Promise<FastifyReply> {
   const { storage, keys, clock, issuer, consentUrl } = parts;
   const { session } = request.visit;
-  if (!session) throw new SignInNeeded(readReturnTo(request.body.return_to, consentUrl));
+  if (!session) throw sessionOver(readReturnTo(request.body.return_to, consentUrl));
   const question = readQuestion(keys, request.body, session);
   const { query, grantId, businessId } = question;
   const asked = await readAuthorizationRequest(storage.durable, query);
   const mayChoose = boundBusiness(asked.app) === null;
-  if (mayChoose && (await hasSwitched(parts, session, question, request.body))) return startOver(parts, reply, query);
+  const chosen = mayChoose && (await switchBusiness(parts, session, question, request.body));
+  if (chosen) return askAbout(parts, reply, { request, asked, session, question: { ...question, businessId: chosen } });
   if (text(request.body, 'answer') !== 'allow') {
     const refusal = new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.');
     throw new CallbackError(asked.callback, refusal);
@@ -88,12 +90,29 @@ async function answerConsent(
 }
 
 /** Another business was chosen on the screen than it was about: then the question has to be put anew. */
-async function hasSwitched({ storage }: WebParts, { user }: Session, question: Question, form: Form): Promise<boolean> {
+async function switchBusiness(
+  { storage }: WebParts,
+  { user }: Session,
+  question: Question,
+  form: Form,
+): Promise<string | undefined> {
   const [answer, chosen] = [text(form, 'answer'), text(form, 'business')];
-  if (answer === 'deny' || chosen === '' || (chosen === question.businessId && answer !== 'switch')) return false;
+  if (answer === 'deny' || chosen === '' || (chosen === question.businessId && answer !== 'switch')) return undefined;
   if (!isId(chosen) || !(await findMembership(storage.durable, user.id, chosen))) throw notFound();
   await setCurrentBusiness(storage.durable, user.id, chosen);
-  return true;
+  return chosen;
+}
+
+/** The same question about the business that was chosen, with the ticks as they were left. */
+async function askAbout(parts: WebParts, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
+  const { request, asked, session, question } = asking;
+  const { query, businessId } = question;
+  const consent = await findEarlier(parts, asking);
+  if (isStale(question, parts.clock()) || needsNoScreen(asked, consent)) return startOver(parts, reply, query);
+  const ticked = asked.optionalScopes & readScopes(list(request.body, 'optional_scope')).scopes;
+  const path = readReturnTo(request.body.return_to, parts.consentUrl);
+  const again = newQuestion({ query, businessId, session }, parts.clock());
+  return showConsent(parts, reply, { ...asking, question: again, consent, ticked, path, isChosen: true });
 }
 
 /** Round by the authorize endpoint, where the request is checked and stamped anew. */
@@ -134,18 +153,19 @@ interface Asking {
   question: Question;
 }
 
+type Answering = Asking & { request: FastifyRequest<{ Body: Form }> };
+
 /** Everything was optional, and nothing was ticked: a code for nothing would help nobody. */
-async function askForSomething(
-  parts: WebParts,
-  reply: FastifyReply,
-  asking: Asking & { request: FastifyRequest<{ Body: Form }> },
-): Promise<FastifyReply> {
-  const { asked, session, question, request } = asking;
-  const parties = { userId: session.user.id, appId: asked.app.id, businessId: question.businessId };
-  const consent = await findConsent(parts.storage.durable, parties);
-  const path = readReturnTo(request.body.return_to, parts.consentUrl);
+async function askForSomething(parts: WebParts, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
+  const consent = await findEarlier(parts, asking);
+  const path = readReturnTo(asking.request.body.return_to, parts.consentUrl);
   const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
   return showConsent(parts, reply, { ...asking, consent, ticked: 0, path, problem });
+}
+
+function findEarlier({ storage }: WebParts, { asked, session, question }: Asking): Promise<Consent> {
+  const parties = { userId: session.user.id, appId: asked.app.id, businessId: question.businessId };
+  return findConsent(storage.durable, parties);
 }
 
 interface Showing extends Asking {
@@ -153,12 +173,14 @@ interface Showing extends Asking {
   ticked: ScopeMask;
   /** Where this screen can be opened again. */
   path: string;
+  /** Whether the business was chosen on the screen just before. */
+  isChosen?: boolean;
   problem?: Problem;
 }
 
 async function showConsent(parts: WebParts, reply: FastifyReply, showing: Showing): Promise<FastifyReply> {
-  const { storage, keys, platformName, issuer } = parts;
-  const { request, asked, session, question, consent, ticked, path, problem } = showing;
+  const { storage, keys, platformName, issuer, consentUrl } = parts;
+  const { request, asked, session, question, consent, ticked, path, isChosen = false, problem } = showing;
   const db = storage.durable;
   const owner = await findBusiness(db, asked.app.ownerBusinessId ?? '');
   const page = consentScreen({
@@ -166,9 +188,11 @@ async function showConsent(parts: WebParts, reply: FastifyReply, showing: Showin
     asked,
     consent,
     ticked,
+    isChosen,
     problem,
     ownerName: owner?.name ?? platformName,
     question: sealQuestion(keys, question),
+    sites: [issuer, consentUrl],
     at: {
       user: session.user,
       csrf: request.visit.csrf,

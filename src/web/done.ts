@@ -2,7 +2,8 @@ import type { FastifyReply } from 'fastify';
 
 /** What a page says after something was done. Only the name travels in the address, so nobody can put words into it. */
 const SENTENCES = {
-  disconnected: 'Disconnected. Every token of the app has ended.',
+  disconnected: 'Disconnected. This access has ended; what other people have connected stays.',
+  disconnected_everyone: 'Disconnected for everyone. The app has no access to the business any more.',
   saved: 'Saved.',
   app_disabled: 'The app is disabled. None of its tokens work.',
   app_enabled: 'The app is enabled.',
@@ -22,12 +23,14 @@ const SENTENCES = {
   passkey_added: 'The passkey is added. You can sign in with it from now on.',
   passkey_removed: 'The passkey is removed, and no longer signs in.',
   invitation_withdrawn: 'The invitation is withdrawn. Its link no longer works.',
-  joined: 'Welcome. You are now a member.',
+  joined: 'Welcome to the business. Apps that act for you there are listed here.',
   role_changed: 'The role is changed.',
   left: 'You have left the business. What you allowed there has stopped working.',
   member_removed: 'The member is removed. What they allowed has stopped working.',
   user_disabled: 'The user is disabled, and signed out everywhere.',
   user_enabled: 'The user is enabled.',
+  session_over: 'Your session has ended. Sign in to go on.',
+  signed_out: 'You are signed out.',
 } as const;
 
 export type Done = keyof typeof SENTENCES;
@@ -35,6 +38,14 @@ export type Done = keyof typeof SENTENCES;
 /** To a page that says what was done. */
 export function redirectDone(reply: FastifyReply, path: string, done: Done): FastifyReply {
   return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${done}`, 303);
+}
+
+/** Said where nobody is signed in; a link that someone made up can have nothing else said there. */
+const AT_SIGN_IN: string[] = ['session_over', 'signed_out'] satisfies Done[];
+
+export function doneBeforeSignIn(query: unknown): string | undefined {
+  const name = (query as { done?: unknown } | undefined)?.done;
+  return typeof name === 'string' && AT_SIGN_IN.includes(name) ? SENTENCES[name as Done] : undefined;
 }
 
 export function doneSentence(query: unknown): string | undefined {

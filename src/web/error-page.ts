@@ -2,7 +2,7 @@ import { FormError, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { ApiError, OAuthError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
-import type { Page } from './layout.ts';
+import type { Page, Place } from './layout.ts';
 import { notFound, PageRefused } from './refusals.ts';
 
 export interface ErrorPage {
@@ -11,11 +11,25 @@ export interface ErrorPage {
   page: Page;
 }
 
+/** Where trouble was met. Without `wayOn`, the page leads nowhere. */
+interface Circumstances {
+  platformName: string;
+  requestId: string;
+  wayOn?: WayOn | undefined;
+}
+
+/** For someone who is signed in, their usual frame; for anyone else, a link to sign in. */
+export interface WayOn {
+  at: Place | undefined;
+}
+
+/** Whoever has met an app that cannot be trusted goes back to it, and while something is broken, no page works. */
+export function leadsOn(error: unknown): boolean {
+  return !(error instanceof UntrustedRequest) && describe(error).status < 500;
+}
+
 /** How a refusal reads to a person. Anything that is not a refusal is a bug, and says nothing. */
-export function errorPage(
-  error: unknown,
-  { platformName, requestId }: { platformName: string; requestId: string },
-): ErrorPage {
+export function errorPage(error: unknown, { platformName, requestId, wayOn }: Circumstances): ErrorPage {
   const { status, title, body, headers = {} } = describe(error);
   return {
     status,
@@ -24,9 +38,17 @@ export function errorPage(
       title,
       platformName,
       width: 'narrow',
-      body: html`<div class="card"><h1>${title}</h1>${body}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
+      ...(wayOn?.at && { at: wayOn.at }),
+      runsScript: false,
+      body: html`<div class="card"><h1>${title}</h1>${body}${wayOn && linkOn(wayOn)}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
     },
   };
+}
+
+function linkOn({ at }: WayOn): Html {
+  return at
+    ? html`<p><a href="/settings/connected-apps">Back to Connected apps</a></p>`
+    : html`<p><a href="/sign-in">Sign in</a></p>`;
 }
 
 interface Description {

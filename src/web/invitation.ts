@@ -75,7 +75,7 @@ interface Shown {
 async function show(parts: WebParts, { request, reply, invitation, problem, status = problem ? 400 : 200 }: Shown) {
   const { session, csrf } = request.visit;
   const link = { path: `/invitation/${encodeURIComponent(request.params.token)}`, csrf, invitation };
-  const page = { title: 'Invitation', platformName: parts.platformName, width: 'narrow' as const };
+  const page = { title: 'Invitation', platformName: parts.platformName, width: 'narrow' as const, runsScript: true };
   if (!session) {
     const form = request.body ?? {};
     const typed = { name: text(form, 'name'), email: text(form, 'email') };

@@ -74,7 +74,7 @@ ${runsScript(page) && html`<script type="module" src="${scriptPath}"></script>`}
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="bar">
-<div class="bar-inner ${width}">
+<div class="bar-inner ${at ? 'broad' : width}">
 ${at ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${menu(at)}` : html`<span class="brand">${arch}<span>${platformName}</span></span>`}
 </div>
 </header>
@@ -91,9 +91,9 @@ const arch = html`<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="t
 function menu(at: Place): Html {
   const links = [
     { path: '/settings/connected-apps', name: 'Connected apps' },
-    { path: '/settings/members', name: 'Members' },
+    ...(at.current ? [{ path: '/settings/members', name: 'Members' }] : []),
     ...(at.current?.role === 'owner' ? [{ path: '/settings/audit-log', name: 'Audit log' }] : []),
-    { path: '/settings/developer', name: 'Developer' },
+    ...(at.current ? [{ path: '/settings/developer', name: 'Developer' }] : []),
     ...(at.user.isPlatformAdmin ? [{ path: '/platform', name: 'Platform' }] : []),
   ];
   return html`<nav aria-label="Settings"><ul>
@@ -101,7 +101,7 @@ ${links.map(({ path, name }) => html`<li>${link(at, path, name)}</li>`)}
 </ul></nav>
 <div class="who">${businessSwitch(at)}
 ${link(at, '/settings/account', at.user.name)}
-${postForm({ action: '/sign-out', csrf: at.csrf, body: html`<button class="quiet">Sign out</button>` })}</div>`;
+${postForm({ action: '/sign-out', csrf: at.csrf, style: 'leave', body: html`<button class="quiet">Sign out</button>` })}</div>`;
 }
 
 function link({ path: here }: Place, path: string, name: string): Html {

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { findInvitation, type Invitation } from '../accounts/invitations.ts';
 import { join } from '../accounts/joining.ts';
 import type { Session } from '../accounts/sessions.ts';
+import { userActor, userSubject } from '../accounts/user-acts.ts';
 import { insertUser, prepareUser } from '../accounts/users.ts';
 import { recordAct } from '../audit/acts.ts';
 import { FormError } from '../lib/errors.ts';
@@ -27,9 +28,8 @@ export async function joinAsNewcomer(
   const session = await storage.atomically(async (db) => {
     const user = await insertUser(db, row);
     if (!user) throw new FormError('email', 'There is an account with this email already. Sign in with it instead.');
-    const by = { kind: 'user', id: user.id, name: user.name, address: request.ip } as const;
-    const subject = { kind: 'user', id: user.id, name: user.name } as const;
-    await recordAct(db, { action: 'user.added', actor: by, businessId: null, subject }, now);
+    const by = userActor(user, request.ip);
+    await recordAct(db, { action: 'user.added', actor: by, businessId: null, subject: userSubject(user) }, now);
     if (!(await join(db, { invitation, by }, now))) throw closedInvitation(await findInvitation(db, token), now);
     const started = await renewSession(db, request, { user, proof: row.password_hash, means: 'password' }, now);
     if (!started) throw new Error('A user who has just been added cannot sign in.');

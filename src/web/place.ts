@@ -2,9 +2,10 @@ import type { FastifyRequest } from 'fastify';
 import { findCurrentMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { doneSentence } from './done.ts';
+import type { WayOn } from './error-page.ts';
 import type { Place } from './layout.ts';
 import type { WebParts } from './parts.ts';
-import { isReading, requireSession } from './visits.ts';
+import { findVisitor, isReading, requireSession } from './visits.ts';
 
 /** Where a signed-in person is: as whom, for which business, on which page. */
 export async function findPlace(parts: WebParts, request: FastifyRequest): Promise<Place & { session: Session }> {
@@ -20,4 +21,15 @@ export async function findPlace(parts: WebParts, request: FastifyRequest): Promi
     path: isReading(request) ? request.url.replace(/[?&]done=[^&]*/, '') : '/',
     done: isReading(request) ? doneSentence(request.query) : undefined,
   };
+}
+
+/** From a page that is not there. Whatever address was asked for, the answer to one person is the same. */
+export async function findWayOn(parts: WebParts, request: FastifyRequest): Promise<WayOn> {
+  const visitor = await findVisitor(parts, request.headers.cookie ?? '');
+  if (!visitor?.session) return { at: undefined };
+  const { user } = visitor.session;
+  const db = parts.storage.durable;
+  const current = await findCurrentMembership(db, user);
+  const memberships = await listMemberships(db, user.id);
+  return { at: { user, csrf: visitor.csrf, current, memberships, path: '/' } };
 }

@@ -1,3 +1,5 @@
+import type { Done } from './done.ts';
+
 /** A refusal to a person who asked for a page. */
 export class PageRefused extends Error {
   readonly status: number;
@@ -22,9 +24,17 @@ export function forbidden(sentence: string): PageRefused {
 /** Only someone who is signed in can go on; they come back to `returnTo` afterwards. */
 export class SignInNeeded extends Error {
   readonly returnTo: string;
+  /** What is said where they sign in. */
+  readonly done: Done | undefined;
 
-  constructor(returnTo: string) {
+  constructor(returnTo: string, done?: Done) {
     super('Sign in first.');
     this.returnTo = returnTo;
+    this.done = done;
   }
+}
+
+/** Someone sent a form of ours, and is no longer signed in: what they typed is lost, so they are told why. */
+export function sessionOver(returnTo: string): SignInNeeded {
+  return new SignInNeeded(returnTo, 'session_over');
 }

@@ -1,13 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { endSession, type Session, startSession } from '../accounts/sessions.ts';
+import { userActor } from '../accounts/user-acts.ts';
 import { type Authenticated, authenticateUser, markSignedIn } from '../accounts/users.ts';
-import { type Actor, recordAct } from '../audit/acts.ts';
+import { recordAct } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Destination, destinationOf } from './destination.ts';
+import { doneBeforeSignIn } from './done.ts';
 import { type Form, input, type Problem, postForm, text } from './fields.ts';
 import { counterOf, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
@@ -21,6 +23,8 @@ interface SignInForm {
   returnTo: string;
   email: string;
   destination: Destination;
+  /** Why someone is here. */
+  done?: string | undefined;
   problem?: Problem;
 }
 
@@ -30,7 +34,8 @@ export function mountSignIn(host: FastifyInstance, parts: WebParts): void {
     const returnTo = readReturnTo(request.query.return_to, parts.consentUrl);
     const email = request.visit.session?.user.email ?? '';
     const destination = await destinationOf(parts, returnTo);
-    return sendPage(reply, signInPage(parts, { csrf: request.visit.csrf, returnTo, email, destination }), destination);
+    const form = { csrf: request.visit.csrf, returnTo, email, destination, done: doneBeforeSignIn(request.query) };
+    return sendPage(reply, signInPage(parts, form), destination);
   });
 
   host.post<{ Body: Form }>('/sign-in', (request, reply) => {
@@ -100,20 +105,22 @@ export async function renewSession(
   if (!(await markSignedIn(db, { userId: user.id, proof }, now))) return undefined;
   if (request.visit.session) await endSession(db, request.visit.session.id);
   const session = await startSession(db, { user, ...browserOf(request) }, now);
-  const actor: Actor = { kind: 'user', id: user.id, name: user.name, address: request.ip };
+  const actor = userActor(user, request.ip);
   const name = nameBrowser(browserOf(request).browser);
   const subject = { kind: 'session', id: hashSecret(session.id), name } as const;
   await recordAct(db, { action: 'session.started', actor, businessId: null, subject, detail: { with: means } }, now);
   return session;
 }
 
-function signInPage({ platformName }: WebParts, { csrf, returnTo, email, destination, problem }: SignInForm): Page {
+function signInPage({ platformName }: WebParts, form: SignInForm): Page {
+  const { csrf, returnTo, email, destination, done, problem } = form;
   return {
     title: 'Sign in',
     platformName,
     width: 'narrow',
     runsScript: true,
-    body: html`<div class="card">
+    body: html`${done && html`<p class="done" role="status">${done}</p>`}
+<div class="card">
 <h1>Sign in</h1>
 <p class="muted">to continue to ${destination.appName ?? platformName}</p>
 ${postForm({
@@ -125,6 +132,7 @@ ${input({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 <button class="primary wide">Sign in</button>`,
 })}
 ${passkeySignInForm(csrf, returnTo, problem)}
+<p class="small muted apart">Forgot your password? Ask an owner of your business, or whoever runs ${platformName}.</p>
 </div>`,
   };
 }

@@ -4,6 +4,7 @@ import { recordAct } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
 import { html } from '../lib/html.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import { redirectDone } from './done.ts';
 import { postForm } from './fields.ts';
 import { sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
@@ -27,7 +28,7 @@ ${postForm({ action: '/sign-out', csrf: request.visit.csrf, body: html`<button c
   host.post('/sign-out', async (request, reply) => {
     if (request.visit.session) await signOut(parts, request, request.visit.session);
     dropSession(reply);
-    return reply.redirect('/sign-in', 303);
+    return redirectDone(reply, '/sign-in', 'signed_out');
   });
 }
 

@@ -1,12 +1,14 @@
-import '@fastify/cookie';
+import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sessions.ts';
-import type { Actor } from '../audit/acts.ts';
+import { userActor } from '../accounts/user-acts.ts';
+import type { UserActor } from '../audit/acts.ts';
 import { SECOND } from '../lib/clock.ts';
 import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { WebParts } from './parts.ts';
-import { forbidden, SignInNeeded } from './refusals.ts';
+import { forbidden, SignInNeeded, sessionOver } from './refusals.ts';
+import { readReturnTo } from './return-to.ts';
 
 /** `__Host-`: the browser itself refuses the cookie from any other host, or over plain http from anywhere but here. */
 const SESSION = '__Host-session';
@@ -19,6 +21,8 @@ export interface Visit {
   session: Session | undefined;
   /** Tells browsers apart, signed in or not. */
   visitor: string;
+  /** The page whose form was sent, as far as the browser tells. */
+  formPage: string;
   /** Goes into every form; only a page of ours, in this browser, can have it. */
   csrf: string;
 }
@@ -29,6 +33,16 @@ declare module 'fastify' {
   }
 }
 
+/** Who asks, where no page was found that would know. Without the cookie that forms are tied to, nobody. */
+export async function findVisitor(
+  { storage, keys, clock }: WebParts,
+  header: string,
+): Promise<Pick<Visit, 'session' | 'csrf'> | undefined> {
+  const { [SESSION]: id, [VISITOR]: visitor } = fastifyCookie.parse(header);
+  if (!id || !visitor) return undefined;
+  return { session: await resumeSession(storage.durable, id, clock()), csrf: sign(keys, 'csrf', visitor) };
+}
+
 /** Before any page: who is here. Before any change: whether a page of ours asked for it. */
 export function recogniseVisitors(host: FastifyInstance, { storage, keys, clock, consentUrl }: WebParts): void {
   host.decorateRequest('visit');
@@ -36,7 +50,8 @@ export function recogniseVisitors(host: FastifyInstance, { storage, keys, clock,
     const id = request.cookies[SESSION];
     const session = id === undefined ? undefined : await resumeSession(storage.durable, id, clock());
     const visitor = visitorOf(request, reply);
-    request.visit = { session, visitor, csrf: sign(keys, 'csrf', visitor) };
+    const formPage = formPageOf(request, consentUrl);
+    request.visit = { session, visitor, formPage, csrf: sign(keys, 'csrf', visitor) };
   });
   // A body may take half a minute to come: whoever was signed out meanwhile is so by then.
   host.addHook('preValidation', async (request) => {
@@ -55,7 +70,7 @@ export function isReading({ method }: FastifyRequest): boolean {
 
 export function requireSession(request: FastifyRequest): Session {
   if (request.visit.session) return request.visit.session;
-  throw new SignInNeeded(isReading(request) ? request.url : '/');
+  throw isReading(request) ? new SignInNeeded(request.url) : sessionOver(request.visit.formPage);
 }
 
 export function keepSession(reply: FastifyReply, session: Session): void {
@@ -67,10 +82,10 @@ export function dropSession(reply: FastifyReply): void {
 }
 
 /** Whom to name in the audit log. What is done on the platform's pages is done in its name. */
-export function actorOf(request: FastifyRequest): Actor {
+export function actorOf(request: FastifyRequest): UserActor {
   const { user } = requireSession(request);
   const kind = request.routeOptions.url?.startsWith('/platform/') ? 'platform' : 'user';
-  return { kind, id: user.id, name: user.name, address: request.ip };
+  return { ...userActor(user, request.ip), kind };
 }
 
 /** What a person will know a session by. */
@@ -86,6 +101,11 @@ function visitorOf(request: FastifyRequest, reply: FastifyReply): string {
   const visitor = newSecret();
   reply.setCookie(VISITOR, visitor, COOKIE);
   return visitor;
+}
+
+function formPageOf(request: FastifyRequest, consentUrl: string): string {
+  const page = isReading(request) ? null : URL.parse(request.headers.referer ?? '');
+  return page?.origin === consentUrl ? readReturnTo(page.pathname + page.search, consentUrl) : '/';
 }
 
 function refuseForeign(request: FastifyRequest, keys: Keyring, consentUrl: string): void {

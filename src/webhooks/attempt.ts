@@ -1,7 +1,7 @@
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import { AddressRefused, postSafely } from '../lib/safe-post.ts';
 import type { Outcome } from './deliveries.ts';
-import type { Claimed } from './endpoints.ts';
+import type { Claimed } from './endpoint.ts';
 import { type Message, signMessage } from './signatures.ts';
 
 const TIME_LIMIT = 15 * SECOND;

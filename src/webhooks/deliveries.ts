@@ -1,9 +1,11 @@
 import { EVENTS_KEPT_FOR, type Event, recordEvent, takeEvents } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
+import { withoutControls } from '../lib/plain-text.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { type Endpoint, listInterested, wakeEndpoint } from './endpoints.ts';
+import { listInterested } from './audience.ts';
+import { type Endpoint, endRest, wakeEndpoint } from './endpoints.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 
 /** One series of attempts to tell one endpoint of one event. */
@@ -62,13 +64,17 @@ async function addDelivery(db: Database, endpointId: string, event: Event, now: 
     .execute();
 }
 
-/** In the order in which things happened: ids of events grow with time. */
+/**
+ * In the order in which things happened: ids of events grow with time. An index has what waits in this order; the time is
+ * asked about in a way that makes no other index look better, since what that one gives would have to be sorted.
+ */
 export async function listDue(db: Database, endpointId: string, limit: number, now: number): Promise<Delivery[]> {
   const rows = await db
     .selectFrom('deliveries')
     .selectAll()
     .where('endpoint_id', '=', endpointId)
-    .where('due_at', '<=', now)
+    .where('due_at', 'is not', null)
+    .where(({ fn, val }) => fn.coalesce('due_at', val(0)), '<=', now)
     .orderBy('event_id')
     .limit(limit)
     .execute();
@@ -84,7 +90,7 @@ export async function nextDueAt(db: Database, endpointId: string): Promise<numbe
   return due === null ? null : Number(due);
 }
 
-/** Writes down how an attempt went, and when the next one is due, if there is to be one. */
+/** Writes down how an attempt went, and when the next one is due, if there is to be one. Needs a transaction. */
 export async function recordAttempt(
   db: Database,
   delivery: Delivery,
@@ -108,13 +114,14 @@ export async function recordAttempt(
     .execute();
 }
 
-/** Lets an endpoint show that it works. */
+/** Lets an endpoint show that it works. Needs a transaction. */
 export async function sendTest(db: Database, { id, appId, disabledAt }: Endpoint, now: number): Promise<string> {
   if (disabledAt !== null) throw new FormError('endpoint', 'The endpoint is switched off. Switch it on first.');
+  await endRest(db, id);
   return recordEvent(db, { type: 'endpoint.test', appId, businessId: null, data: { endpointId: id } }, now);
 }
 
-/** Once more from the beginning, whatever became of it. */
+/** Once more from the beginning, whatever became of it. Needs a transaction. */
 export async function resend(db: Database, endpointId: string, id: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('deliveries')
@@ -122,8 +129,10 @@ export async function resend(db: Database, endpointId: string, id: string, now: 
     .where('endpoint_id', '=', endpointId)
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
-  if (numUpdatedRows > 0n) await wakeEndpoint(db, endpointId, now);
-  return numUpdatedRows > 0n;
+  if (numUpdatedRows === 0n) return false;
+  await endRest(db, endpointId);
+  await wakeEndpoint(db, endpointId, now);
+  return true;
 }
 
 /** What became of it, for the log that an app's developer reads: newest first. */
@@ -168,7 +177,7 @@ async function listAttempts(db: Database, deliveryIds: string[]): Promise<Row<'a
 }
 
 function toLogged({ at, took, status, outcome, head }: Row<'attempts'>): LoggedAttempt {
-  return { at, took, status, outcome: outcome as Outcome['outcome'], head };
+  return { at, took, status, outcome: outcome as Outcome['outcome'], head: withoutControls(head) };
 }
 
 /** What an event's deliveries leave behind goes with the event, a month later. */

@@ -20,6 +20,13 @@ export function readUrl(text: string): string {
   return url.href;
 }
 
+/** Said at once: otherwise nothing would ever arrive there, and only the log would tell. */
+export function refuseLoopback(text: string, { allowsLoopback }: { allowsLoopback: boolean }): void {
+  const hostname = URL.parse(text.trim())?.hostname ?? '';
+  if (allowsLoopback || !isLoopbackHost(hostname)) return;
+  throw new FormError('url', 'Events reach this very machine only where Gatehouse runs with WEBHOOKS_TO_LOOPBACK=yes.');
+}
+
 export function readEventTypes(types: string[]): EventType[] {
   const known = CHOICES.filter((type) => types.includes(type));
   if (known.length === 0 || known.length < new Set(types).size) {

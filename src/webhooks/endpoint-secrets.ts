@@ -1,10 +1,16 @@
 import { conceal, type Keyring, reveal } from '../lib/keyring.ts';
+import { sha256 } from '../lib/secrets.ts';
 import type { Row } from '../storage/tables.ts';
 
 const PURPOSE = 'endpoint secret';
 
 export function concealSecret(keys: Keyring, secret: string): string {
   return conceal(keys, PURPOSE, secret);
+}
+
+/** Says which secret a form is about, without telling anything of it. */
+export function markOf(concealed: string): string {
+  return sha256(concealed);
 }
 
 /** What signs: the secret, and the one before it for as long as both do. None, if the key is gone that kept them. */

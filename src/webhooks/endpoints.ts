@@ -1,19 +1,21 @@
 import { holdApp } from '../apps/apps.ts';
-import type { Event } from '../events/events.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
-import { type DisabledReason, type Endpoint, fromRow } from './endpoint.ts';
+import { type Chosen, selectDue } from './due-endpoints.ts';
+import { type Claimed, type DisabledReason, type Endpoint, fromRow, listEndpoints } from './endpoint.ts';
 import { readEventTypes, readUrl } from './endpoint-fields.ts';
-import { concealSecret, secretsOf } from './endpoint-secrets.ts';
-import { pauseAfter, SWITCHED_OFF_AFTER } from './retry-schedule.ts';
+import { concealSecret, markOf, secretsOf } from './endpoint-secrets.ts';
+import { isSwitchedOff, pauseAfter } from './retry-schedule.ts';
 import { newSigningSecret } from './signatures.ts';
 
-export type { DisabledReason, Endpoint } from './endpoint.ts';
+export { type Claimed, type DisabledReason, type Endpoint, findEndpoint, listEndpoints } from './endpoint.ts';
 
 export interface NewEndpoint {
+  /** Chosen beforehand by a form, so that sending it twice adds one endpoint. */
+  id?: string;
   appId: string;
   url: string;
   eventTypes: string[];
@@ -27,7 +29,7 @@ const MOST_PER_APP = 10;
 export async function addEndpoint(
   db: Database,
   keys: Keyring,
-  { appId, url, eventTypes }: NewEndpoint,
+  { id, appId, url, eventTypes }: NewEndpoint,
   now: number,
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   await holdApp(db, appId);
@@ -37,7 +39,7 @@ export async function addEndpoint(
   const row = await db
     .insertInto('endpoints')
     .values({
-      id: newId(now),
+      id: id ?? newId(now),
       app_id: appId,
       url: readUrl(url),
       event_types: JSON.stringify(readEventTypes(eventTypes)),
@@ -45,20 +47,11 @@ export async function addEndpoint(
       created_at: now,
       failures: 0,
       claimed_until: 0,
+      rests_until: 0,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
   return { endpoint: fromRow(row), secret };
-}
-
-export async function listEndpoints(db: Database, appId: string): Promise<Endpoint[]> {
-  const rows = await db.selectFrom('endpoints').selectAll().where('app_id', '=', appId).orderBy('id').execute();
-  return rows.map(fromRow);
-}
-
-export async function findEndpoint(db: Database, appId: string, id: string): Promise<Endpoint | undefined> {
-  const row = await ofApp(db, appId, id).executeTakeFirst();
-  return row && fromRow(row);
 }
 
 export async function changeEndpoint(
@@ -77,18 +70,38 @@ export async function changeEndpoint(
 }
 
 /** The new secret signs from now on, and for a day the old one beside it. */
-export async function replaceSecret(db: Database, keys: Keyring, endpoint: Endpoint, now: number): Promise<string> {
+export async function replaceSecret(
+  db: Database,
+  keys: Keyring,
+  { id }: Pick<Endpoint, 'id'>,
+  now: number,
+): Promise<string> {
   const secret = newSigningSecret();
-  await db
-    .updateTable('endpoints')
-    .set(({ ref }) => ({
-      old_secret: ref('secret'),
-      old_secret_until: now + OVERLAP,
-      secret: concealSecret(keys, secret),
-    }))
-    .where('id', '=', endpoint.id)
-    .execute();
+  await updateSecret(db, concealSecret(keys, secret), now).where('id', '=', id).execute();
   return secret;
+}
+
+/** Only if the mark is that of the secret that stands: two who replace the same one do not end it. */
+export async function replaceMarkedSecret(
+  db: Database,
+  keys: Keyring,
+  { id, mark }: { id: string; mark: string },
+  now: number,
+): Promise<string | undefined> {
+  const row = await db.selectFrom('endpoints').select('secret').where('id', '=', id).executeTakeFirst();
+  if (!row || markOf(row.secret) !== mark) return undefined;
+  const secret = newSigningSecret();
+  const { numUpdatedRows } = await updateSecret(db, concealSecret(keys, secret), now)
+    .where('id', '=', id)
+    .where('secret', '=', row.secret)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n ? secret : undefined;
+}
+
+function updateSecret(db: Database, concealed: string, now: number) {
+  return db
+    .updateTable('endpoints')
+    .set(({ ref }) => ({ old_secret: ref('secret'), old_secret_until: now + OVERLAP, secret: concealed }));
 }
 
 /** False if it was off already; it then keeps its first reason. */
@@ -106,7 +119,7 @@ export async function disableEndpoint(db: Database, id: string, reason: Disabled
 export async function enableEndpoint(db: Database, id: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('endpoints')
-    .set({ disabled_at: null, disabled_reason: null, failing_since: null, failures: 0, due_at: now })
+    .set({ disabled_at: null, disabled_reason: null, failing_since: null, failures: 0, due_at: now, rests_until: 0 })
     .where('id', '=', id)
     .where('disabled_at', 'is not', null)
     .executeTakeFirstOrThrow();
@@ -122,17 +135,9 @@ export async function removeEndpoint(db: Database, appId: string, id: string): P
   return numDeletedRows > 0n;
 }
 
-/** Those of an app that want to hear of this, and were there when it happened. A test is for the one that it names. */
-export async function listInterested(db: Database, { appId, type, data, createdAt }: Event): Promise<Endpoint[]> {
-  const present = (await listEndpoints(db, appId)).filter((endpoint) => endpoint.createdAt <= createdAt);
-  return present.filter(({ id, eventTypes }) =>
-    type === 'endpoint.test' ? id === data.endpointId : eventTypes.includes(type),
-  );
-}
-
 /**
- * Says that there is something to do here from then on. The row is written to in any case, and so is held: whoever gives
- * the endpoint back at this moment waits, and then sees it.
+ * Says that there is something to do here from then on, or from when it has rested. The row is written to in any case, and
+ * so is held: whoever gives the endpoint back at this moment waits, and then sees it.
  */
 export async function wakeEndpoint(db: Database, id: string, at: number): Promise<void> {
   await db
@@ -141,7 +146,7 @@ export async function wakeEndpoint(db: Database, id: string, at: number): Promis
       due_at: eb
         .case()
         .when(or([eb('due_at', 'is', null), eb('due_at', '>', at)]))
-        .then(at)
+        .then(eb.case().when('rests_until', '>', at).then(eb.ref('rests_until')).else(at).end())
         .else(eb.ref('due_at'))
         .end(),
     }))
@@ -149,48 +154,56 @@ export async function wakeEndpoint(db: Database, id: string, at: number): Promis
     .execute();
 }
 
-export async function areEndpointsDue(db: Database, now: number): Promise<boolean> {
-  return (await selectDue(db, now).select('id').limit(1).executeTakeFirst()) !== undefined;
-}
-
-/** An endpoint that this node alone may work on, until the lease ends. */
-export interface Claimed extends Endpoint {
-  /** What signs: the secret, and the one before it for as long as both do. */
-  secrets: string[];
-  lease: number;
+/** Its owner wants to see now whether it works. */
+export async function endRest(db: Database, id: string): Promise<void> {
+  await db.updateTable('endpoints').set({ rests_until: 0 }).where('id', '=', id).execute();
 }
 
 /**
- * Takes some that have something to do. Needs a transaction. If this node dies, another takes them when the lease has
- * ended: that is when they are due again.
+ * Takes those of the chosen that nobody else has taken meanwhile. Needs a transaction. If this node dies, another takes
+ * them when the lease has ended: that is when they are due again.
  */
 export async function claimEndpoints(
   db: Database,
   keys: Keyring,
-  { limit, lease }: { limit: number; lease: number },
+  { chosen, lease }: { chosen: Chosen[]; lease: number },
   now: number,
 ): Promise<Claimed[]> {
-  const due = await selectDue(db, now).selectAll().orderBy('due_at').limit(limit).forUpdate().skipLocked().execute();
-  if (due.length === 0) return [];
-  await db
-    .updateTable('endpoints')
-    .set({ claimed_until: lease, due_at: lease })
-    .where(
-      'id',
-      'in',
-      due.map(({ id }) => id),
-    )
+  const owners = new Map(chosen.map(({ id, owner }) => [id, owner]));
+  const due = await selectDue(db, now)
+    .selectAll()
+    .where('id', 'in', [...owners.keys()])
+    .orderBy('due_at')
+    .forUpdate()
+    .skipLocked()
     .execute();
-  return due.map((row) => ({ ...fromRow(row), lease, secrets: secretsOf(keys, row, now) }));
+  if (due.length === 0) return [];
+  const ids = due.map(({ id }) => id);
+  await db.updateTable('endpoints').set({ claimed_until: lease, due_at: lease }).where('id', 'in', ids).execute();
+  return due.map((row) => ({
+    ...fromRow(row),
+    lease,
+    owner: owners.get(row.id) ?? '',
+    secrets: secretsOf(keys, row, now),
+  }));
 }
 
-/** Gives it back. `dueAt` is when its next delivery is due; one that came in meanwhile has said so itself. */
-export async function releaseEndpoint(db: Database, { id, lease }: Claimed, dueAt: number | null): Promise<void> {
+/**
+ * Gives it back. `dueAt` is when its next delivery is due; one that came in meanwhile has said so itself. With nothing left
+ * to send it is not failing any more: what fails later fails afresh.
+ */
+export async function releaseEndpoint(
+  db: Database,
+  { id, lease }: Claimed,
+  { dueAt, restsUntil }: { dueAt: number | null; restsUntil: number },
+): Promise<void> {
   await db
     .updateTable('endpoints')
     .set(({ eb }) => ({
       claimed_until: 0,
+      rests_until: restsUntil,
       due_at: eb.case().when('due_at', '=', lease).then(dueAt).else(eb.ref('due_at')).end(),
+      ...(dueAt === null && { failing_since: null, failures: 0 }),
     }))
     .where('id', '=', id)
     .where('claimed_until', '=', lease)
@@ -220,19 +233,8 @@ export async function noteFailure(
     .executeTakeFirst();
   // It was removed meanwhile.
   if (!row) return undefined;
-  if (now - (row.failing_since ?? now) < SWITCHED_OFF_AFTER) return pauseAfter(row.failures, chance);
+  const failingFor = now - (row.failing_since ?? now);
+  if (!isSwitchedOff({ failingFor, failures: row.failures })) return pauseAfter(row.failures, chance);
   await disableEndpoint(db, id, 'failing', now);
   return undefined;
-}
-
-function selectDue(db: Database, now: number) {
-  return db
-    .selectFrom('endpoints')
-    .where('due_at', '<=', now)
-    .where('claimed_until', '<=', now)
-    .where('disabled_at', 'is', null);
-}
-
-function ofApp(db: Database, appId: string, id: string) {
-  return db.selectFrom('endpoints').selectAll().where('app_id', '=', appId).where('id', '=', id);
 }

@@ -3,13 +3,19 @@ import { DAY, HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 /** After each failed attempt, how long until the next: about three days in all. */
 const DELAYS = [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY];
 
-/** An endpoint that has failed for so long, and never succeeded meanwhile, is switched off. */
+/** An endpoint that has failed for so long, and so often, and never succeeded meanwhile, is switched off. */
 export const SWITCHED_OFF_AFTER = 3 * DAY;
+const LEAST_FAILURES = 10;
 
 /** Its owner is warned well before. */
 export const WARNED_AFTER = DAY;
 
 const LONGEST_PAUSE = 5 * MINUTE;
+
+/** Two failures far apart are no reason: between them there may have been nothing to send. */
+export function isSwitchedOff({ failingFor, failures }: { failingFor: number; failures: number }): boolean {
+  return failingFor >= SWITCHED_OFF_AFTER && failures >= LEAST_FAILURES;
+}
 
 /** When to try again after so many attempts; null when enough have been made. `chance` is from 0 to 1. */
 export function nextAttemptAt(attempts: number, chance: number, now: number): number | null {

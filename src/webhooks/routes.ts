@@ -1,13 +1,12 @@
 import type { FastifyInstance } from 'fastify';
-import { type Event, listEvents } from '../events/events.ts';
+import { listEvents } from '../events/events.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { identifyApp } from '../oauth/app-authentication.ts';
 import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../oauth/paging.ts';
 import { describedBy } from '../oauth/routes.ts';
 import type { TokenParts } from '../oauth/token-endpoint.ts';
-import type { Database } from '../storage/storage.ts';
-import { mayHear } from './audience.ts';
+import { onlyAudible } from './audience.ts';
 import { toPayload } from './messages.ts';
 import { eventsOperation, NAMED_SCHEMAS } from './operations.ts';
 import type { EventQuery } from './schemas.ts';
@@ -32,10 +31,8 @@ export function mountEvents(host: FastifyInstance, parts: TokenParts & { clock: 
     if (last && events.length > page.length) {
       reply.header('link', linkToNext(parts.issuer + PATH, { limit: String(limit), cursor: last.id }));
     }
-    return (await onlyAudible(parts.storage.durable, page, parts.clock())).map((event) => ({
-      id: event.id,
-      ...toPayload(event),
-    }));
+    const audible = await onlyAudible(parts.storage.durable, app.id, page, parts.clock());
+    return audible.map((event) => ({ id: event.id, ...toPayload(event) }));
   });
 }
 
@@ -44,9 +41,4 @@ function readPage(query: Sent<EventQuery>): { limit: number; after: string | und
   const limit = readLimit(sent);
   if (cursor !== undefined && !isId(cursor)) throw notAllowed('cursor is the id of the last event that you have.');
   return { limit, after: cursor };
-}
-
-async function onlyAudible(db: Database, events: Event[], now: number): Promise<Event[]> {
-  const audible = await Promise.all(events.map((event) => mayHear(db, event, now)));
-  return events.filter((_, place) => audible[place]);
 }

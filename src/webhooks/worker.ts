@@ -3,19 +3,13 @@ import { areEventsWaiting, findEvent } from '../events/events.ts';
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { newChance } from '../lib/secrets.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Database, Storage } from '../storage/storage.ts';
 import { attempt } from './attempt.ts';
 import { mayHear } from './audience.ts';
 import { type Delivery, dispatchEvents, listDue, nextDueAt, type Outcome, recordAttempt } from './deliveries.ts';
-import {
-  areEndpointsDue,
-  type Claimed,
-  claimEndpoints,
-  disableEndpoint,
-  noteFailure,
-  noteSuccess,
-  releaseEndpoint,
-} from './endpoints.ts';
+import { type AtWork, areEndpointsDue, chooseDue } from './due-endpoints.ts';
+import { type Claimed, isStillClaimed } from './endpoint.ts';
+import { claimEndpoints, disableEndpoint, noteFailure, noteSuccess, releaseEndpoint } from './endpoints.ts';
 import { toMessage } from './messages.ts';
 
 export interface WorkerParts {
@@ -40,17 +34,17 @@ const WITHHELD: Outcome = { outcome: 'withheld', status: null, head: '', took: 0
 
 /** Turns events into deliveries and carries them out, for as long as the server runs. Returns how to stop. */
 export function startWebhooks(parts: WorkerParts, report: (error: unknown) => void): () => Promise<void> {
-  const atWork = new Set<Promise<void>>();
+  const places = new Map<Promise<void>, Claimed>();
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
   const begin = (endpoint: Claimed) => {
     const work = workOn(parts, endpoint, isStopped).catch(report);
-    atWork.add(work);
-    work.finally(() => atWork.delete(work));
+    places.set(work, endpoint);
+    work.finally(() => places.delete(work));
   };
   const rounds = (async () => {
     for (let pause = SHORTEST_PAUSE; !isStopped(); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-      const isBusy = await round(parts, ENDPOINTS_AT_ONCE - atWork.size, begin, isStopped).catch(report);
+      const isBusy = await round(parts, countByOwner(places.values()), begin, isStopped).catch(report);
       if (isBusy) pause = SHORTEST_PAUSE;
       await setTimeout(pause, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
     }
@@ -58,22 +52,29 @@ export function startWebhooks(parts: WorkerParts, report: (error: unknown) => vo
   return async () => {
     stopped.abort();
     await rounds;
-    await Promise.all(atWork);
+    await Promise.all(places.keys());
   };
+}
+
+function countByOwner(endpoints: Iterable<Claimed>): AtWork {
+  const counts = new Map<string, number>();
+  for (const { owner } of endpoints) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+  return counts;
 }
 
 /** True if there was something to do. It is looked for without a transaction, since mostly there is not. */
 async function round(
   parts: WorkerParts,
-  places: number,
+  atWork: AtWork,
   begin: (endpoint: Claimed) => void,
   isStopped: () => boolean,
 ): Promise<boolean> {
   const db = parts.storage.recoverable;
   const hasEvents = await areEventsWaiting(db);
   if (hasEvents) await dispatchAll(parts, isStopped);
-  const isDue = places > 0 && !isStopped() && (await areEndpointsDue(db, parts.clock()));
-  if (isDue) for (const endpoint of await claim(parts, places)) begin(endpoint);
+  const taken = [...atWork.values()].reduce((sum, count) => sum + count, 0);
+  const isDue = taken < ENDPOINTS_AT_ONCE && !isStopped() && (await areEndpointsDue(db, parts.clock()));
+  if (isDue) for (const endpoint of await claim(parts, atWork, ENDPOINTS_AT_ONCE - taken)) begin(endpoint);
   return hasEvents || isDue;
 }
 
@@ -84,11 +85,13 @@ async function dispatchAll({ storage, clock }: WorkerParts, isStopped: () => boo
   }
 }
 
-function claim({ storage, keys, clock }: WorkerParts, limit: number): Promise<Claimed[]> {
+async function claim({ storage, keys, clock }: WorkerParts, atWork: AtWork, limit: number): Promise<Claimed[]> {
   const now = clock();
+  const chosen = await chooseDue(storage.recoverable, { limit, atWork }, now);
+  if (chosen.length === 0) return [];
   return storage.recoverable
     .transaction()
-    .execute((db) => claimEndpoints(db, keys, { limit, lease: now + LEASE }, now));
+    .execute((db) => claimEndpoints(db, keys, { chosen, lease: now + LEASE }, now));
 }
 
 /** One delivery after the other, in order. The first failure ends it: the endpoint is left alone for a while. */
@@ -98,32 +101,41 @@ async function workOn(parts: WorkerParts, endpoint: Claimed, isStopped: () => bo
   const began = systemClock();
   let pause: number | undefined = 0;
   for (const delivery of await listDue(db, endpoint.id, DELIVERIES_IN_A_ROW, clock())) {
-    if (isStopped() || systemClock() - began > WORK_FOR) break;
+    if (isStopped() || systemClock() - began > WORK_FOR || !(await isStillClaimed(db, endpoint))) break;
     pause = await deliver(parts, endpoint, delivery);
     if (pause !== 0) break;
   }
   const dueAt = await nextDueAt(db, endpoint.id);
-  const earliest = clock() + (pause ?? 0);
-  await releaseEndpoint(db, endpoint, dueAt === null ? null : Math.max(dueAt, earliest));
+  const restsUntil = pause ? clock() + pause : 0;
+  await releaseEndpoint(db, endpoint, { dueAt: dueAt === null ? null : Math.max(dueAt, restsUntil), restsUntil });
 }
 
 /** How long to leave the endpoint alone afterwards; undefined if it has been switched off. */
 async function deliver(parts: WorkerParts, endpoint: Claimed, delivery: Delivery): Promise<number | undefined> {
   const { storage, clock } = parts;
-  const db = storage.recoverable;
-  const event = await findEvent(db, delivery.eventId);
+  const event = await findEvent(storage.recoverable, delivery.eventId);
   // What is a month old is gone, and what the app may not know any more is kept from it.
-  const isWithheld = !event || !(await mayHear(db, event, clock()));
+  const isWithheld = !event || !(await mayHear(storage.recoverable, event, clock()));
   const outcome = isWithheld ? WITHHELD : await attempt(endpoint, toMessage(event), parts);
-  await recordAttempt(db, delivery, outcome, { chance: newChance(), now: clock() });
-  if (isWithheld) return 0;
-  if (outcome.outcome === 'delivered') {
+  const now = clock();
+  return storage.recoverable.transaction().execute(async (db) => {
+    await recordAttempt(db, delivery, outcome, { chance: newChance(), now });
+    return noteOutcome(db, endpoint, outcome, now);
+  });
+}
+
+async function noteOutcome(
+  db: Database,
+  endpoint: Claimed,
+  { outcome, status }: Outcome,
+  now: number,
+): Promise<number | undefined> {
+  if (outcome === 'withheld') return 0;
+  if (outcome === 'delivered') {
     await noteSuccess(db, endpoint);
     return 0;
   }
-  if (outcome.status === 410) {
-    await disableEndpoint(storage.durable, endpoint.id, 'gone', clock());
-    return undefined;
-  }
-  return noteFailure(db, endpoint, newChance(), clock());
+  if (status !== 410) return noteFailure(db, endpoint, newChance(), now);
+  await disableEndpoint(db, endpoint.id, 'gone', now);
+  return undefined;
 }

@@ -144,6 +144,42 @@ test('an app that never rests keeps about its newest thousand, and takes nothing
   assert.equal((await logged(quiet)).length, 1);
 });
 
+test('whoever sends wrong secrets takes nothing from what the app asked for, and is not in the chart', async () => {
+  const { activity, note, logged, counts, wind } = newRecorder();
+  const guess = () => note({ status: 401, reason: 'credentials_wrong' });
+  const isGuess = ({ reason }: { reason: string | null }) => reason === 'credentials_wrong';
+
+  for (let i = 0; i < 90; i++) note();
+  wind(1);
+  for (let i = 0; i < 3000; i++) guess();
+  await activity.flush();
+  const once = await logged();
+  for (let round = 0; round < 60; round++) {
+    for (let i = 0; i < 50; i++) guess();
+    wind(1);
+    await activity.flush();
+  }
+  const later = await logged();
+
+  assert.deepEqual([once.filter(isGuess).length, once.length], [20, 110]);
+  assert.equal(later.length - later.filter(isGuess).length, 90);
+  assert.ok(later.filter(isGuess).length < 700, String(later.length));
+  assert.deepEqual(
+    (await counts()).map(({ requests, errors }) => [requests, errors]),
+    [[90, 0]],
+  );
+});
+
+test('wrong secrets for ten thousand apps leave room for what the others ask for', async () => {
+  const { activity, note, logged } = newRecorder();
+
+  for (let i = 0; i < 10_001; i++) note({ appId: newRandomId(), status: 401, reason: 'credentials_wrong' });
+  note();
+  await activity.flush();
+
+  assert.equal((await logged()).length, 1);
+});
+
 test('while the database refuses writes nothing is lost or thrown, and it is said once', async () => {
   const { activity, reported, note, logged, counts } = newRecorder();
   const allowAgain = await database.refuseWrites(storage);

@@ -74,6 +74,7 @@ test('what an operator does to an app and its secrets is recorded for the busine
     hint = client_secret.slice(-4);
     await run('app change', { app, name: 'Shelves', pkce: 'yes' });
     await run('app change', { app });
+    await run('app change', { app, name: 'Shelves', scope: 'read:invoices', pkce: 'yes' });
     for (const verb of ['disable', 'disable', 'enable', 'pause', 'resume', 'add-secret'])
       await run(`app ${verb}`, { app });
     const [first] = (await run('app list-secrets', { app })).secrets;
@@ -86,13 +87,14 @@ test('what an operator does to an app and its secrets is recorded for the busine
     acts.map(({ action, subject }) => [action, subject]),
     [
       ['app.registered', 'Shelf'],
-      ...['changed', 'disabled', 'enabled', 'paused', 'resumed'].map((done) => [`app.${done}`, 'Shelves']),
+      ['app.changed', 'Shelf'],
+      ...['disabled', 'enabled', 'paused', 'resumed'].map((done) => [`app.${done}`, 'Shelves']),
       ['secret.added', 'Shelves'],
       ['secret.removed', 'Shelves'],
       ['app.deleted', 'Shelves'],
     ],
   );
-  assert.deepEqual(acts[1]?.detail, { changed: 'name, pkce' });
+  assert.deepEqual(acts[1]?.detail, { changed: 'name, PKCE' });
   assert.deepEqual(acts[7]?.detail, { secret: `gcs_…${hint}` });
 });
 

@@ -16,7 +16,8 @@ async function newDesk(cli = newCommandLine()) {
   return {
     cli,
     app: String(app),
-    add: (...more: string[]) => cli.json(['endpoint', 'add', '--app', app, ...more]),
+    add: (...more: string[]) =>
+      cli.json(['endpoint', 'add', '--app', app, ...more], { env: { WEBHOOKS_TO_LOOPBACK: 'yes' } }),
     onEndpoint: (verb: string, id: string, ...more: string[]) =>
       cli.json(['endpoint', verb, '--app', app, '--endpoint', id, ...more]),
   };
@@ -111,6 +112,12 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ['an app id that is none', ['endpoint', 'list', '--app', 'x'], /^--app: There is no such app/],
   ['no address', ADD, /^--url is missing/],
   ['plain http', [...ADD, '--url', 'http://hooks.example/'], /^--url: An endpoint starts with https/],
+  ['this very machine', [...ADD, '--url', 'http://localhost:3000/'], /^--url: .* WEBHOOKS_TO_LOOPBACK=yes/],
+  [
+    'a move to this very machine',
+    [...named('change'), '--url', 'http://[::1]:3000/'],
+    /^--url: .* WEBHOOKS_TO_LOOPBACK/,
+  ],
   ['an unknown event', [...ADD, '--url', URL_, '--event', 'x.y'], /^--event: No such event: x\.y\. There are grant/],
   ['a test event to listen for', [...ADD, '--url', URL_, '--event', 'endpoint.test'], /^--event: No such event/],
   ['a changed address that is none', [...named('change'), '--url', 'x'], /^--url: This is not a complete URL/],

@@ -16,6 +16,8 @@ const COMMANDS: Record<string, string[]> = {
   'user disable': ['user'],
   'user enable': ['user'],
   'user set-password': ['user', 'password'],
+  'member list': ['business'],
+  'member invite': ['business', 'role', 'by', 'note'],
   'member add': ['user', 'business', 'role'],
   'member set-role': ['user', 'business', 'role'],
   'member remove': ['user', 'business'],
@@ -42,6 +44,7 @@ const COMMANDS: Record<string, string[]> = {
   'endpoint resend': ['app', 'endpoint', 'delivery'],
   'invoice add': ['business', 'number', 'total', 'currency', 'customer', 'status'],
   'invoice set-status': ['business', 'number', 'status'],
+  'audit export': ['business', 'before'],
   listen: ['app', 'forward-to'],
 };
 

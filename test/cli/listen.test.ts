@@ -4,6 +4,9 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { watchEvents } from '../../src/cli/listen.ts';
+import { recordEvent } from '../../src/events/events.ts';
+import { MINUTE } from '../../src/lib/clock.ts';
 import { newReceiver } from '../support/receiver.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -33,4 +36,23 @@ test('listen sends what happens from now on to a receiver on this machine, signe
   assert.equal(receiver.received.length, 1, 'what happened before is not sent');
   assert.equal(String(printed), `grant.created ${id} → 200\n`);
   assert.equal(child.exitCode, 0);
+});
+
+test('however long it took to send what came before, listen misses nothing and sends nothing twice', async () => {
+  const world = await newWorld();
+  const db = world.storage().durable;
+  const happen = async (at = world.clock()) =>
+    recordEvent(db, { type: 'endpoint.test', appId: world.ledger.id, businessId: null, data: {} }, at);
+  await happen();
+  const nextEvents = await watchEvents(db, world.ledger.id, world.clock);
+  const nextIds = async () => (await nextEvents()).map(({ id }) => id);
+
+  const first = await happen();
+  assert.deepEqual(await nextIds(), [first]);
+  const meanwhile = await happen();
+  world.wind(5 * MINUTE);
+  // Its transaction began earlier, and was slow.
+  const late = await happen(world.clock() - 10_000);
+  assert.deepEqual(await nextIds(), [meanwhile, late]);
+  assert.deepEqual(await nextIds(), []);
 });

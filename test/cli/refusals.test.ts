@@ -29,7 +29,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ['an unknown option', ['business', 'add', '--name', 'X', '--colour', 'red'], /--colour/],
   ['an option without its value', ['business', 'add', '--name'], /--name/],
   ['a value that looks like an option', ['business', 'add', '--name', '-x'], /--name/],
-  ['an empty name', ['business', 'add', '--name', ' '], /^--name: Enter something that can be read\./],
+  ['an empty name', ['business', 'add', '--name', ' '], /^--name: Enter a name\./],
   ['a password that is too short', [...USER, '--password', 'short'], /^--password: Use at least 8/],
   ['a password that everybody uses', [...USER, '--password', 'password123'], /^--password: .*attackers try first/],
   ['an email that is none', ['user', 'add', '--email', 'x', '--name', 'X', '--password', PASSWORD], /^--email: Enter/],

@@ -46,8 +46,8 @@ test('the guide names every event that there is', () => {
 });
 
 test('the TypeScript receiver takes what Gatehouse sends, each event once, and nothing else', async () => {
-  desk.save('receiver.ts', blocks.typescript);
-  await assertReceives([process.execPath, 'receiver.ts']);
+  desk.save('receiver.mts', blocks.typescript);
+  await assertReceives([process.execPath, 'receiver.mts']);
 });
 
 test('the Python receiver does the same', { skip: NO_PYTHON }, async () => {
@@ -104,6 +104,7 @@ async function addEndpoint() {
     SECRET_KEYS: secretKeys.join(','),
     BASE_URL: baseUrl,
     CONSENT_URL: consentUrl,
+    WEBHOOKS_TO_LOOPBACK: 'yes',
   };
   const gatehouse = async (script: string, more: Record<string, string> = {}) => {
     const env = { ...settings, CLIENT_ID: app.id, URL: url, ...more };

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import dns from 'node:dns';
 import { once } from 'node:events';
-import { syncBuiltinESMExports } from 'node:module';
+import { stat } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { after, afterEach, mock, test } from 'node:test';
+import { after, afterEach, test } from 'node:test';
 import { AddressRefused, postSafely, type SafePost } from '../../src/lib/safe-post.ts';
+import { startNames } from '../support/names.ts';
+
+const names = await startNames();
 
 /** Listens on every address of this machine, and counts who comes, whatever they have to say. */
 const canary = await (async () => {
@@ -22,8 +24,7 @@ const canary = await (async () => {
 })();
 
 afterEach(() => {
-  mock.restoreAll();
-  syncBuiltinESMExports();
+  names.answer(() => undefined);
   canary.heard.at = [];
 });
 
@@ -81,8 +82,10 @@ for (const host of [
   });
 }
 
-test('nothing is sent to localhost with a dot, whether or not the resolver knows it [W4]', async () => {
-  await assert.rejects(post('localhost.'));
+test('nothing is sent to a name below localhost, or to one with a dot behind it [W4]', async () => {
+  for (const host of ['localhost.', 'app.localhost', 'APP.localhost.']) {
+    await assert.rejects(post(host), AddressRefused, host);
+  }
 
   assert.equal(canary.heard.at.length, 0);
 });
@@ -97,7 +100,7 @@ test('the canary hears whoever does come', async () => {
 });
 
 test('with loopback allowed it is reached however it is written, and nothing else is [W4]', async () => {
-  const reached = [...LOOPBACK, 'localhost', '127.0.0.1.'];
+  const reached = [...LOOPBACK, 'localhost', 'app.localhost', '127.0.0.1.'];
   for (const host of reached) assert.equal((await post(host, { allowsLoopback: true })).status, 200, host);
   assert.equal(canary.heard.at.length, reached.length);
 
@@ -109,16 +112,8 @@ test('with loopback allowed it is reached however it is written, and nothing els
 });
 
 /** From now on every name has these addresses: those of the first list when first asked, and so on; the last stay. */
-function answerWith(...answers: string[][]): { asked: () => number } {
-  let asked = 0;
-  mock.method(dns, 'lookup', (_: string, options: dns.LookupOptions, callback: (...answer: unknown[]) => void) => {
-    const addresses = answers[Math.min(asked, answers.length - 1)] ?? [];
-    asked += 1;
-    const all = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-    setImmediate(() => (options.all ? callback(null, all) : callback(null, all[0]?.address, all[0]?.family)));
-  });
-  syncBuiltinESMExports();
-  return { asked: () => asked };
+function answerWith(...answers: string[][]): void {
+  names.answer((_, nth) => answers[Math.min(nth, answers.length - 1)]);
 }
 
 const RESOLVED = [
@@ -132,15 +127,7 @@ const RESOLVED = [
   'fd00:ec2::254',
 ];
 
-for (const address of [
-  ...RESOLVED,
-  '100.64.0.1',
-  '64:ff9b::7f00:1',
-  '2002:7f00:1::',
-  'fe80::1',
-  'fe80::1%lo',
-  ...OWN,
-]) {
+for (const address of [...RESOLVED, '100.64.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', 'fe80::1', ...OWN]) {
   test(`nothing is sent to a name that leads to ${address} [W4]`, async () => {
     answerWith([address]);
 
@@ -165,31 +152,56 @@ test('a name with a public and an inner address is refused whichever comes first
 
 test('a name is asked for once for each connection, and the address that was checked is the one used [W5]', async () => {
   // Both are loopback, so that the test can see where it went.
-  const names = answerWith(['127.0.0.1'], ['::1']);
+  answerWith(['127.0.0.1'], ['::1']);
 
   assert.equal((await post('rebinding.example', { allowsLoopback: true })).status, 200);
 
-  assert.equal(names.asked(), 1);
+  assert.equal(names.asked('rebinding.example'), 1);
   assert.deepEqual(canary.heard.at, ['127.0.0.1']);
 });
 
 test('a name that turns inner between two deliveries is refused at the second [W5]', async () => {
-  const names = answerWith(['127.0.0.1'], ['10.0.0.1']);
+  answerWith(['127.0.0.1'], ['10.0.0.1']);
 
   assert.equal((await post('rebinding.example', { allowsLoopback: true })).status, 200);
   await assert.rejects(post('rebinding.example', { allowsLoopback: true }), AddressRefused);
 
-  assert.equal(names.asked(), 2, 'nothing is remembered, and no connection is kept');
+  assert.equal(names.asked('rebinding.example'), 2, 'nothing is remembered, and no connection is kept');
   assert.equal(canary.heard.at.length, 1);
 });
 
 test('a name that was refused is not asked for again, so a second answer is of no use [W5]', async () => {
-  const names = answerWith(['240.0.0.1'], ['127.0.0.1']);
+  answerWith(['240.0.0.1'], ['127.0.0.1']);
 
   await assert.rejects(post('rebinding.example'), AddressRefused);
 
-  assert.equal(names.asked(), 1);
+  assert.equal(names.asked('rebinding.example'), 1);
   assert.equal(canary.heard.at.length, 0);
+});
+
+test('a name with addresses of one family alone is reached, and one with none is not', async () => {
+  names.answer((name) => ({ 'four.example': ['127.0.0.1'], 'six.example': ['::1'], 'none.example': [] })[name]);
+
+  for (const host of ['four.example', 'six.example']) {
+    assert.equal((await post(host, { allowsLoopback: true })).status, 200, host);
+  }
+  for (const host of ['none.example', 'unknown.example']) await assert.rejects(post(host), { code: /^ENO/ }, host);
+});
+
+test('names that are never answered keep no other waiting, and end when their time is over', async () => {
+  names.answer((name) => (name === 'quick.example' ? ['127.0.0.1'] : null));
+  let ended = 0;
+  const stuck = Array.from({ length: 20 }, async (_, place) => {
+    await assert.rejects(post(`tarpit${place}.example`, { timeout: 500 }), { name: 'TimeoutError' });
+    ended += 1;
+  });
+
+  assert.equal((await post('quick.example', { allowsLoopback: true })).status, 200);
+  assert.equal(ended, 0);
+  // What needs one of the threads that the operating system's own look-up would hold.
+  await stat(import.meta.filename);
+  assert.equal(ended, 0);
+  await Promise.all(stuck);
 });
 
 /** What a receiver may say, byte for byte, and what is made of it. */
@@ -233,10 +245,31 @@ test('no more than 1 kB of the head is kept, and nothing of the body [W6]', asyn
   assert.ok(!head.includes('the body'));
 });
 
+test('ten interim answers are waited through, and no more: what only ever begins keeps nobody busy', async () => {
+  for (const interim of ['HTTP/1.1 103 Early Hints\r\n\r\n', 'HTTP/1.1 100 Continue\r\n\r\n']) {
+    const [few, many] = [
+      await answerRaw(`${interim.repeat(10)}HTTP/1.1 204 x\r\n\r\n`),
+      await answerRaw(interim.repeat(11)),
+    ];
+    const to = (port: number) => post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true });
+
+    assert.equal((await to(few.port)).status, 204);
+    await assert.rejects(to(many.port), /too many interim answers/);
+  }
+});
+
+test('what a terminal would obey, or a database refuse, is not kept of the head', async () => {
+  const { port } = await answerRaw('HTTP/1.1 200 \x1b]0;owned\x07O\0K\x9b2J\r\nx: caf\xe9\r\n\r\n');
+
+  const { head } = await post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true });
+
+  assert.equal(head, '200 \ufffd]0;owned\ufffdO\ufffdK\ufffd2J\nx: caf\xe9');
+});
+
 async function answerRaw(text: string): Promise<{ port: number }> {
   const server = createServer((socket) => {
     socket.on('error', () => {});
-    socket.once('data', () => socket.write(text));
+    socket.once('data', () => socket.write(text, 'latin1'));
     after(() => socket.destroy());
   });
   server.listen(0, '127.0.0.1');

@@ -211,3 +211,32 @@ test('a first-party app is granted all that it names, optional or not', async ()
   const credentials = { client_id: firstParty.id, client_secret: firstParty.secret };
   assert.equal(await grantedBy(answer, credentials), `${INVOICES} ${CONTACTS}`);
 });
+
+for (const answer of ['switch', 'allow']) {
+  test(`what was unticked stays unticked when another business is chosen with ${answer}, and the page says which`, async () => {
+    const beta = await world.addBusiness('Beta');
+    const app = await world.addApp({ name: 'Open', ownerBusinessId: world.acme.id, openToAnyBusiness: true });
+    const both = await world.addUser(`Both${++people}`, [
+      [world.acme, 'member'],
+      [beta, 'member'],
+    ]);
+    const browser = await world.signedIn(both);
+    const query = { ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}`, client_id: app.id };
+    const page = await browser.open(world.authorizeUrl(query));
+    const before = await countGrants(world);
+
+    const chosen = await browser.submit(page, '/consent', { answer, business: beta.id, optional_scope: CHANGES });
+
+    assert.deepEqual([chosen.status, boxesOn(chosen)], [200, { [CONTACTS]: false, [CHANGES]: true }]);
+    assert.match(chosen.text, /role="status">You chose Beta\. Check what is asked, then allow\.</);
+    assert.doesNotMatch(page.text, /You chose/);
+    assert.equal(await countGrants(world), before, 'nothing is granted yet');
+    const credentials = { client_id: app.id, client_secret: app.secret };
+    const answered = await browser.submit(chosen, '/consent', {
+      answer: 'allow',
+      business: beta.id,
+      optional_scope: CHANGES,
+    });
+    assert.equal(await grantedBy(answered, credentials), `${INVOICES} ${CHANGES}`);
+  });
+}

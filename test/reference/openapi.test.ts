@@ -12,7 +12,7 @@ const operations = listOperations(document);
 const places = listPlaces(document);
 
 /** Addresses of the API host that are for people to look at, or for their browsers. */
-const PAGES = ['/', '/docs', '/docs/errors', '/docs/errors/:code', '/assets/*'];
+const PAGES = ['/', '/docs', '/docs/:group', '/docs/errors', '/docs/errors/:code', '/assets/*'];
 /** What HTTP answers by itself wherever there is a GET, and what browsers ask before they call. */
 const IMPLIED = ['HEAD', 'OPTIONS'];
 

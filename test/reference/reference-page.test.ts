@@ -6,8 +6,12 @@ import { assertNone, fetchDocument } from './document.ts';
 
 const world = await newWorld();
 const document = await fetchDocument(world.api);
+const GROUPS = ['/docs/authorization', '/docs/business-api', '/docs/webhooks', '/docs/operations'];
 const page = await fetch(`${world.api}/docs`);
-const text = await page.text();
+const texts = new Map([['/docs', await page.text()]]);
+for (const path of GROUPS) texts.set(path, await (await fetch(world.api + path)).text());
+/** All of its pages. */
+const text = [...texts.values()].join('\n');
 
 const all = (pattern: RegExp, within = text) => [...within.matchAll(pattern)].map(([, found = '']) => found);
 
@@ -18,8 +22,10 @@ function sectionOf(id: string): string {
   return section;
 }
 
-test('the reference is a page', () => {
+test('the reference is a handful of small pages, and a group that there is not is none', async () => {
   assert.equal(page.status, 200);
+  for (const [path, each] of texts) assert.ok(each.length < 50_000 && each.includes('<h1>'), `${path} ${each.length}`);
+  assert.equal((await fetch(`${world.api}/docs/nowhere`)).status, 404);
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
 });
 
@@ -27,11 +33,13 @@ for (const { operationId, method, path, summary, parameters = [], responses } of
   test(`the reference shows ${operationId}: its address, what it takes and every answer`, () => {
     const section = sectionOf(operationId);
 
-    assert.ok(section.includes(`<h3>${summary}</h3>`));
+    assert.ok(section.includes(`<h2 class="tag">${summary}</h2>`));
     assert.ok(section.includes(`<span class="method">${method}</span> <code>${path}</code>`));
     assert.deepEqual(all(/<span class="status">(\d+)<\/span>/g, section), Object.keys(responses));
     for (const { name } of parameters) assert.ok(section.includes(`<code>${name}</code>`), name);
-    assert.ok(text.includes(`<a href="#${operationId}">`), 'the contents lead to it');
+    const [home] = [...texts].find(([, each]) => each.includes(section)) ?? [];
+    for (const each of texts.values()) assert.ok(each.includes(`<a href="${home}#${operationId}">`), 'all lead to it');
+    assert.ok(texts.get('/docs')?.includes(`<li id="${operationId}">`), 'an old address is one step from it');
   });
 
   test(`the reference shows every reason for which ${operationId} can refuse`, () => {
@@ -81,7 +89,7 @@ test('no address in its samples is that of a real host but the server’s own', 
 });
 
 test('every link of the reference leads somewhere, and to a place that is there', async () => {
-  const pages = new Map([['', text]]);
+  const pages = new Map([['', texts.get('/docs')], ...texts]);
   for (const link of new Set(all(/<a [^>]*href="([^"]+)"/g))) {
     const [path = '', place] = link.split('#');
     if (!pages.has(path)) {
@@ -94,7 +102,8 @@ test('every link of the reference leads somewhere, and to a place that is there'
 });
 
 test('no place of the reference has the name of another', () => {
-  const ids = all(/ id="([^"]+)"/g);
-
-  assert.equal(new Set(ids).size, ids.length);
+  for (const [path, each] of texts) {
+    const ids = all(/ id="([^"]+)"/g, each);
+    assert.equal(new Set(ids).size, ids.length, path);
+  }
 });

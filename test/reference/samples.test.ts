@@ -8,7 +8,9 @@ import { fetchDocument } from './document.ts';
 
 const world = await newWorld();
 const browser = await world.signedIn();
-const page = await (await fetch(`${world.api}/docs`)).text();
+const groups = ['authorization', 'business-api', 'webhooks', 'operations'];
+const pages = await Promise.all(groups.map(async (name) => (await fetch(`${world.api}/docs/${name}`)).text()));
+const page = pages.join('\n');
 
 const ENTITIES: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
 const samples = [...page.matchAll(/<pre class="sample"><code>(curl .*?)<\/code>/gs)].map(([, text = '']) =>

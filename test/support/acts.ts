@@ -11,15 +11,25 @@ export function readActs(world: World): Promise<Row<'acts'>[]> {
 export function shownActs({ text }: { text: string }) {
   const rows = [...text.matchAll(/<tr><td>(.*?)<\/tr>/gs)].map(([, row = '']) => row.split('<td>'));
   const plain = (markup = '') => markup.replace(/<[^>]*>/g, '').trim();
-  return rows.map(([when, who, what = '', onWhat, ...rest]) => {
+  return rows.map(([when, actor = '', what = '', onWhat, ...rest]) => {
     const [where, business] = rest.reverse();
+    const [who, email] = actor.split('<p');
     const [done, more] = what.split('<p');
-    const whole = { when, who, what: done, more: more && `<p${more}`, onWhat, business, where };
+    const whole = {
+      when,
+      who,
+      email: email && `<p${email}`,
+      what: done,
+      more: more && `<p${more}`,
+      onWhat,
+      business,
+      where,
+    };
     return Object.fromEntries(Object.entries(whole).map(([name, cell]) => [name, plain(cell)])) as ShownAct;
   });
 }
 
-type ShownAct = Record<'when' | 'who' | 'what' | 'more' | 'onWhat' | 'business' | 'where', string>;
+type ShownAct = Record<'when' | 'who' | 'email' | 'what' | 'more' | 'onWhat' | 'business' | 'where', string>;
 
 /** What an export holds: each line as the cells of its columns, by name. */
 export async function exportedActs(browser: Browser, address: string): Promise<Record<string, string>[]> {

@@ -28,7 +28,7 @@ test('the account page says who is signed in, and with which role in which busin
 
   assert.match(
     text,
-    /<dd>ann@example\.com<br>.*Acme <span class="badge">member<.*name="name" type="text" value="Ann"/s,
+    /<dd>ann@example\.com<br>.*Acme <span class="badge">Member<.*name="name" type="text" value="Ann"/s,
   );
 });
 
@@ -114,7 +114,8 @@ test('a name that nobody could read is refused beside its field, and what was ty
   const { user, browser } = await newcomer('Oda');
 
   for (const [name, sentence] of [
-    ['', /can be read/],
+    ['', /Enter a name\./],
+    ['\u200d', /can be read/],
     ['x'.repeat(81), /at most 80/],
     ['Oda\u202e<b>', /visible characters/],
     ['Oda\0', /visible characters/],

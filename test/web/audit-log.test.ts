@@ -54,8 +54,8 @@ test('what is done on pages and by apps stands in the owner’s log, the newest 
       ['Ada', 'Added a webhook endpoint', 'hooks.example'],
     ],
   );
-  assert.ok(acts.every(({ when, where }) => when === '2030-01-01 00:00 UTC' && where === '127.0.0.1'));
-  assert.deepEqual([acts[0]?.more, acts[7]?.more], ['user: Ada', 'app: Ledger; events: invoice.paid']);
+  assert.ok(acts.every(({ when, where }) => when === '2030-01-01 00:00:00 UTC' && where === '127.0.0.1'));
+  assert.deepEqual([acts[0]?.more, acts[7]?.more], ['User: Ada', 'App: Ledger; events: invoice.paid']);
   assert.doesNotMatch(page.text, /T0KEN/);
 });
 
@@ -124,11 +124,40 @@ test('a platform admin sees everything, in every business and in none, and who a
     [
       ['Root platform', 'Paused the app everywhere', 'Ledger', 'Acme'],
       ['Ada', 'Allowed the app', 'Ledger', 'Acme'],
-      ['Ada', 'Signed in', 'Unknown browser', ''],
-      ['Root', 'Signed in', 'Unknown browser', ''],
+      ['Ada', 'Signed in', 'Unknown browser', '—'],
+      ['Root', 'Signed in', 'Unknown browser', '—'],
     ],
   );
   assert.deepEqual([newest?.who, newest?.what], ['Root platform', 'Paused the app everywhere']);
+});
+
+test('whoever takes the name of another is told apart by their email, on the page and in the file', async () => {
+  const world = await newWorld();
+  const [ada, mallory] = [world.ada, await world.addUser('Mallory', [[world.acme, 'owner']])];
+  const owner = await world.signedIn();
+  await world.connect({}, owner);
+  await world.storage().durable.updateTable('users').set({ name: 'Ada' }).where('id', '=', mallory.id).execute();
+  await world.connect({}, await world.signedIn(mallory));
+
+  const shown = shownActs(await owner.open(LOG));
+  const exported = await exportedActs(owner, `${LOG}.csv`);
+  const found = shownActs(await owner.open(`${LOG}?q=${encodeURIComponent(mallory.email)}`));
+
+  assert.deepEqual(
+    shown.map(({ who, email }) => [who, email]),
+    [
+      ['Ada', mallory.email],
+      ['Ada', ada.email],
+    ],
+  );
+  assert.deepEqual(
+    exported.map(({ actor, actor_email }) => [actor, actor_email]),
+    shown.map(({ who, email }) => [who, email]),
+  );
+  assert.deepEqual(
+    found.map(({ email }) => email),
+    [mallory.email],
+  );
 });
 
 test('signing in and out is recorded once; an attempt that fails is not', async () => {
@@ -232,7 +261,7 @@ test('an export is a file of plain text, with times in UTC, and runs nothing in 
   assert.equal(act?.time, '2030-01-01T00:00:00.000Z');
   assert.deepEqual(
     [act?.action, act?.what, act?.actor_kind, act?.actor, act?.address, act?.business, act?.detail],
-    ['app.registered', 'Registered the app', 'operator', 'Olga', '203.0.113.9', 'Acme', 'role: admin'],
+    ['app.registered', 'Registered the app', 'operator', 'Olga', '203.0.113.9', 'Acme', 'Role: admin'],
   );
   assert.deepEqual(more, []);
 });
@@ -247,4 +276,27 @@ test('what people and apps call themselves is text in the log, and no markup [S1
 
   for (const { text } of [page, all]) assert.doesNotMatch(text, /<script>/);
   assert.match(all.text, /&lt;script&gt;alert\(1\)/);
+});
+
+test('what else is known of an act is said in words', async () => {
+  const world = await newWorld();
+  const browser = await world.signedIn();
+  await world.allow({}, browser);
+  await browser.open(world.authorizeUrl());
+  const invite = '/settings/members/invite';
+  await browser.submit(await browser.open(invite), invite, { role: 'member', note: '' });
+  const root = await world.signedIn(await world.addUser('Root', [], true));
+
+  const acts = shownActs(await root.open(PLATFORM_LOG));
+
+  assert.deepEqual(
+    acts.map(({ what, more, onWhat }) => [what, more, onWhat]),
+    [
+      ['Signed in', 'With a password', 'Unknown browser'],
+      ['Invited someone', 'Role: member', 'An invitation'],
+      ['Allowed the app', 'Scopes: read:invoices; without asking', 'Ledger'],
+      ['Allowed the app', 'Scopes: read:invoices', 'Ledger'],
+      ['Signed in', 'With a password', 'Unknown browser'],
+    ],
+  );
 });

@@ -174,3 +174,13 @@ test('a first-party app that nobody refreshed for 30 days leaves the list by its
 
   assert.match((await (await world.signedIn(user)).open(PATH)).text, /No app acts for you\./);
 });
+
+test('someone in no business is told what to do, and the menu has only what they can use', async () => {
+  const browser = await world.signedIn(await world.addUser('Nomad'));
+
+  for (const path of ['/settings/connected-apps', '/settings/connected-apps?q=x']) {
+    const { text } = await browser.open(path);
+    assert.match(text, /You are not a member of any business yet.*Ask an owner of yours for an invitation/, path);
+    assert.doesNotMatch(text, /href="\/settings\/(members|developer|audit-log)"/, path);
+  }
+});

@@ -75,6 +75,7 @@ test('each Allow is in the audit log of the business: who, from where, which app
         actor_kind: 'user',
         actor_id: member.id,
         actor_name: member.name,
+        actor_email: member.email,
         address: '127.0.0.1',
         business_id: world.acme.id,
         subject_kind: 'app',
@@ -86,15 +87,46 @@ test('each Allow is in the audit log of the business: who, from where, which app
   );
 });
 
-test('what is granted without a question, or denied, is no act of a person', async () => {
-  const browser = await arrive();
+test('what is granted without a question is in the log as such, once for each grant', async () => {
+  const member = await newMember();
+  const browser = await world.signedIn(member);
   await world.allow({}, browser);
-  const before = (await listActs()).filter(({ action }) => action === 'grant.allowed').length;
+  const platformApp = await world.addApp({ name: 'Console' });
 
   const silent = await browser.open(world.authorizeUrl());
-  const page = await browser.open(world.authorizeUrl({ scope: 'read:contacts' }));
-  await browser.submit(page, '/consent', { answer: 'deny' });
+  const ours = await browser.open(world.authorizeUrl({ client_id: platformApp.id, scope: 'read:contacts' }));
 
   assert.ok(told(silent.leftTo?.href).code);
-  assert.equal((await listActs()).filter(({ action }) => action === 'grant.allowed').length, before);
+  assert.ok(told(ours.leftTo?.href).code);
+  const acts = (await listActs()).filter((act) => act.actor_id === member.id && act.action === 'grant.allowed');
+  assert.deepEqual(
+    acts.map(({ subject_name, business_id, address, detail }) => [subject_name, business_id, address, detail]),
+    [
+      ['Ledger', world.acme.id, '127.0.0.1', '{"scope":"read:invoices"}'],
+      ['Ledger', world.acme.id, '127.0.0.1', '{"scope":"read:invoices","how":"without asking"}'],
+      ['Console', world.acme.id, '127.0.0.1', '{"scope":"read:contacts","how":"without asking"}'],
+    ],
+  );
+});
+
+test('what is denied, or cannot be granted silently, leaves no act', async () => {
+  const browser = await arrive();
+  const before = (await listActs()).length;
+
+  const page = await browser.open(world.authorizeUrl({ scope: 'read:contacts' }));
+  await browser.submit(page, '/consent', { answer: 'deny' });
+  const refused = await browser.open(world.authorizeUrl({ prompt: 'none' }));
+
+  assert.equal(told(refused.leftTo?.href).error, 'consent_required');
+  assert.equal((await listActs()).length, before);
+});
+
+test('a way back to the platform itself is said to be that', async () => {
+  const own = `${world.web}/settings/developer/try/callback`;
+  const app = await world.addApp({ name: 'Own', ownerBusinessId: world.acme.id, redirectUris: [own] });
+
+  const { text } = await (await arrive()).open(world.authorizeUrl({ client_id: app.id, redirect_uri: own }));
+
+  assert.match(text, /<span class="muted">A page of this site<\/span>/);
+  assert.doesNotMatch(text, /A program on this computer/);
 });

@@ -19,6 +19,8 @@ function verbsOf(id: string, secretId: string): [method: 'GET' | 'POST', path: s
   return [
     ['GET', path, {}],
     ['GET', `${path}/delete`, {}],
+    ['GET', `${path}/disable`, {}],
+    ['GET', `${path}/secrets/${secretId}/remove`, {}],
     ['POST', path, TYPED],
     ['POST', `${path}/secrets`, {}],
     ['POST', `${path}/secrets/${secretId}/remove`, {}],

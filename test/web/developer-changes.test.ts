@@ -12,7 +12,10 @@ async function newApp(name: string) {
   const app = await world.addApp({ name, ownerBusinessId: world.acme.id });
   const client = newClient({ ...world, user: world.ada, app, business: world.acme });
   const path = `${DEVELOPER}/${app.id}`;
-  const act = async (verb: string) => browser.submit(await browser.open(path), `${path}/${verb}`);
+  const act = async (verb: string) => {
+    const page = await browser.open(verb === 'disable' ? `${path}/disable` : path);
+    return browser.submit(page, `${path}/${verb}`);
+  };
   return { app, client, path, act };
 }
 
@@ -109,6 +112,41 @@ test('a second secret works beside the first, and each says when it was last use
   assert.ok(!text.includes(secret));
 });
 
+test('removing a secret that is in use asks first, and says when it was last used [D4]', async () => {
+  const { app, client, path, act } = await newApp('Careful');
+  await client.refresh('grt_x');
+  await act('secrets');
+  const page = await browser.open(path);
+  const [older = '', newer = ''] = removableSecrets(page);
+
+  const question = await browser.submit(page, `${path}/secrets/${older}/remove`);
+  const answered = await client.refresh('grt_x');
+  const unused = await browser.submit(page, `${path}/secrets/${newer}/remove`);
+
+  assert.match(question.text, /Remove a secret of Careful\?/);
+  assert.match(
+    question.text,
+    new RegExp(`gcs_…${app.secret.slice(-4)}</code> was last used <time datetime="2030-01-01`),
+  );
+  assert.equal(answered.body.error, 'invalid_grant', 'the question itself changes nothing');
+  assert.match(unused.text, /The secret is removed/);
+  assert.match(page.text, /Older secret <code>/);
+  assert.match(unused.text, /<div>Secret <code>/);
+});
+
+test('disabling and deleting ask first, and say who has connected the app', async () => {
+  const { client, path } = await newApp('Asked');
+  const { access_token } = await client.connect({}, browser);
+
+  const disabling = await browser.open(`${path}/disable`);
+  const deleting = await browser.open(`${path}/delete`);
+
+  for (const { text } of [disabling, deleting]) assert.match(text, /connected by <strong>1 business, 1 user</);
+  assert.equal((await client.listInvoices(access_token)).status, 200);
+  assert.equal((await browser.submit(disabling, `${path}/disable`)).status, 200);
+  assert.equal(new URL((await browser.open(`${path}/disable`)).url).pathname, path, 'there is nothing left to ask');
+});
+
 test('a secret that was removed is refused from then on, and the other still works [D4]', async () => {
   const { app, client, path, act } = await newApp('Rotated');
   const tokens = await client.connect({}, browser);
@@ -116,7 +154,8 @@ test('a secret that was removed is refused from then on, and the other still wor
   const page = await browser.open(path);
   const [oldest = ''] = removableSecrets(page);
 
-  await browser.submit(page, `${path}/secrets/${oldest}/remove`);
+  const removal = `${path}/secrets/${oldest}/remove`;
+  await browser.submit(await browser.submit(page, removal), removal);
 
   const withOld = await client.refresh(tokens.refresh_token, { client_secret: app.secret });
   const withNew = await client.refresh(tokens.refresh_token, { client_secret: secret });

@@ -20,6 +20,42 @@ test('the list names each app of the business with its client_id, and no other a
   for (const other of [foreign, platform]) assert.ok(!text.includes(other.id));
 });
 
+test('the list says how many connections each app has, when it was last used, and where the reference is', async () => {
+  const app = await world.addApp({ name: 'Counted', ownerBusinessId: world.acme.id });
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const before = await browser.open(`${DEVELOPER}?q=Counted`);
+  await client.connect({}, browser);
+
+  const after = await browser.open(`${DEVELOPER}?q=Counted`);
+
+  assert.match(before.text, /0 connections · never used · /);
+  assert.match(after.text, /1 connection · last used <time datetime="2030-01-01/);
+  assert.ok(after.text.includes(`<a href="${world.api}/docs">`));
+});
+
+test('more than fifty apps come in pages, each once, and can be searched by name or client_id', async () => {
+  const many = await world.addBusiness('Many');
+  const owner = await world.signedIn(await world.addUser('Mia', [[many, 'owner']]));
+  const ids: string[] = [];
+  for (let place = 0; place < 51; place++) {
+    ids.push((await world.addApp({ name: `App ${place}.`, ownerBusinessId: many.id })).id);
+  }
+  const listed = ({ text }: { text: string }) =>
+    [...text.matchAll(/· <code>([0-9a-f-]{36})<\/code>/g)].map(([, id = '']) => id);
+
+  const first = await owner.open(DEVELOPER);
+  const [, next = ''] = /href="([^"]*)" rel="next"/.exec(first.text) ?? [];
+  const second = await owner.open(next);
+
+  assert.deepEqual([...listed(first), ...listed(second)].sort(), ids.toSorted());
+  assert.equal(listed(first).length, 50);
+  assert.ok(first.text.length < 50_000, String(first.text.length));
+  assert.deepEqual(listed(await owner.open(`${DEVELOPER}?q=app%2017.`)), [ids[17]]);
+  assert.deepEqual(listed(await owner.open(`${DEVELOPER}?q=${ids[3]}`)), [ids[3]]);
+  assert.match((await owner.open(`${DEVELOPER}?q=${world.ledger.id}`)).text, /No app found for/);
+  assert.doesNotMatch((await browser.open(`${DEVELOPER}?after=x`)).text, /role="search"/);
+});
+
 test('a business without apps is told what to do first', async () => {
   const dry = await world.addBusiness('Dry');
   const dan = await world.addUser('Dan', [[dry, 'owner']]);
@@ -55,7 +91,7 @@ test('a secret is shown once and never again [D4]', async () => {
 });
 
 const PROBLEMS: [what: string, changes: Record<string, string | string[]>, field: string, sentence: RegExp][] = [
-  ['no name', { name: ' ' }, 'name', /Enter something that can be read\./],
+  ['no name', { name: ' ' }, 'name', /Enter a name\./],
   ['a name of over 80 characters', { name: 'x'.repeat(81) }, 'name', /at most 80 characters/],
   ['invisible characters in the name', { name: 'Led\u202eger' }, 'name', /visible characters only/],
   ['no redirect URI', { redirect_uris: '\r\n  \r\n' }, 'redirect_uris', /at least one redirect URI/],

@@ -114,7 +114,7 @@ test('an admin of the business sees and changes what its owner does', async () =
 
   const page = await amy.submit(await amy.open(path), path, { url: 'https://amy.example/', events: 'grant.created' });
 
-  assert.match(page.text, /<h1>https:\/\/amy\.example\//);
+  assert.match(page.text, /<h2>https:\/\/amy\.example\//);
 });
 
 const owner = await world.signedIn();

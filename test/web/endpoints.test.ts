@@ -84,6 +84,7 @@ const PROBLEMS: [what: string, changes: Fields, field: string, sentence: RegExp]
   ['a password in the address', { url: 'https://a:b@hooks.example/' }, 'url', /no user name, password/],
   ['a fragment', { url: 'https://hooks.example/#x' }, 'url', /fragment/],
   ['an endless address', { url: `https://hooks.example/${'x'.repeat(2000)}` }, 'url', /not a complete URL/],
+  ['this very machine', { url: 'http://localhost:3000/hook' }, 'url', /runs with WEBHOOKS_TO_LOOPBACK=yes/],
   ['no event', { events: [] }, 'events', /Choose from/],
   ['an unknown event', { events: ['grant.created', 'grant.exploded'] }, 'events', /Choose from/],
 ];
@@ -111,6 +112,26 @@ for (const [what, changes, field, sentence] of PROBLEMS) {
   });
 }
 
+test('a form for a new endpoint that is sent twice adds one, and the secret is shown to the first', async () => {
+  const [{ list }, elsewhere] = [await newApp(), await newApp()];
+  const form = await browser.open(`${list}/new`);
+  const submit = () => browser.submit(form, list, { url: URL_, events: 'grant.created' });
+
+  const both = await Promise.all([submit(), submit()]);
+  const later = await submit();
+
+  const [, path = ''] = new RegExp(`href="(${list}/[\\w-]{36})">${URL_}<`).exec((await browser.open(list)).text) ?? [];
+  assert.equal((await browser.open(list)).text.split(URL_).length, 2);
+  assert.deepEqual(both.map(({ text }) => /whsec_/.test(text)).sort(), [false, true]);
+  assert.equal(later.url, world.web + path);
+  assert.doesNotMatch(later.text, /whsec_/);
+  const [, ticket = ''] = /name="ticket" value="([^"]+)"/.exec(form.text) ?? [];
+  const typed = { url: URL_, events: 'grant.created', csrf: await browser.csrf() };
+  assert.equal((await browser.post(elsewhere.list, { ...typed, ticket })).status, 404);
+  assert.equal((await browser.post(elsewhere.list, typed)).status, 404);
+  assert.match((await browser.open(elsewhere.list)).text, /No endpoints yet/);
+});
+
 test('an app has at most ten endpoints', async () => {
   const { app, list } = await newEndpoint();
   for (let i = 0; i < 9; i++) {
@@ -129,7 +150,7 @@ test('a change of an endpoint is shown at once', async () => {
   const page = await act('', { url: 'https://moved.example/', events: 'invoice.paid' });
 
   assert.equal(page.url, `${world.web}${path}?done=saved`);
-  assert.match(page.text, /<h1>https:\/\/moved\.example\//);
+  assert.match(page.text, /<h2>https:\/\/moved\.example\//);
   assert.deepEqual(ticked(page.text), ['invoice.paid']);
   assert.match((await browser.open(list)).text, />https:\/\/moved\.example\/</);
 });
@@ -195,6 +216,17 @@ test('the form that replaces a secret works once: sent again, it leads back and 
   assert.equal(again.url, world.web + path);
   assert.doesNotMatch(again.text, /whsec_/);
   assert.deepEqual(await signingSecrets(endpoint.id), [newer, secret]);
+});
+
+test('two clicks at once replace the secret once, and the one that the app uses still signs', async () => {
+  const { endpoint, secret, path } = await newEndpoint();
+  const form = await browser.open(path);
+
+  const pages = await Promise.all([1, 2].map(() => browser.submit(form, `${path}/secret`)));
+
+  const shown = pages.filter(({ text }) => text.includes('whsec_'));
+  assert.equal(shown.length, 1);
+  assert.deepEqual(await signingSecrets(endpoint.id), [shown.map(shownSecret)[0], secret]);
 });
 
 test('removing an endpoint asks first, and then it is gone', async () => {

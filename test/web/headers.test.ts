@@ -60,6 +60,13 @@ const PAGES: [what: string, status: number, path: string][] = [
   ['the question before deleting', 200, `${DEVELOPER}/${world.ledger.id}/delete`],
   ['the list of platform apps', 200, PLATFORM],
   ['a platform app', 200, `${PLATFORM}/${platformApp.id}`],
+  ['the question before disabling', 200, `${DEVELOPER}/${world.ledger.id}/disable`],
+  ['the requests of an app', 200, `${DEVELOPER}/${world.ledger.id}/requests`],
+  ['the connections of an app', 200, `${DEVELOPER}/${world.ledger.id}/connections`],
+  ['the webhooks of an app', 200, `${DEVELOPER}/${world.ledger.id}/endpoints`],
+  ['the reference', 200, `${world.api}/docs`],
+  ['a group of the reference', 200, `${world.api}/docs/authorization`],
+  ['all errors', 200, `${world.api}/docs/errors`],
   ['the page about an error', 200, `${world.api}/docs/errors/invalid_grant`],
   ['the page about an app that cannot be trusted', 400, world.authorizeUrl({ client_id: 'x' })],
   ['a consent address of an unknown app', 400, '/consent?client_id=x'],
@@ -69,13 +76,15 @@ const PAGES: [what: string, status: number, path: string][] = [
 ];
 
 for (const [what, status, path] of PAGES) {
-  test(`${what} may run no script but ours, be framed nowhere and be kept by no cache [C4] [C9]`, async () => {
+  test(`${what} is small, may run no script but ours, be framed nowhere and be kept by no cache [C4] [C9]`, async () => {
     const page = await browser.open(path);
 
     assert.equal(page.status, status);
+    assert.ok(Buffer.byteLength(page.text) < 50_000, `${page.text.length} characters`);
     assertGuarded(page.headers);
     assert.doesNotMatch(page.text, /<script(?! type="module" src="\/assets\/)|<style| style="| on\w+="|javascript:/);
-    assert.doesNotMatch(page.text, /(?:src|href)="(?:https?:)?\/\//);
+    const withoutReference = page.text.replaceAll(`<a href="${world.api}/docs`, '<a href="/docs');
+    assert.doesNotMatch(withoutReference, /(?:src|href)="(?:https?:)?\/\//);
   });
 }
 

@@ -32,6 +32,11 @@ async function remove(by: Browser, userId: string) {
   return by.submit(await by.open(removal(userId)), removal(userId));
 }
 
+/** As from a page that was opened while there was another owner. */
+async function leaveAnyway({ user, browser }: { user: { id: string }; browser: Browser }, businessId: string) {
+  return browser.post(removal(user.id), { csrf: await browser.csrf(), business: businessId });
+}
+
 async function rolesIn(businessId: string): Promise<string[]> {
   const rows = await world.storage().durable.selectFrom('memberships').selectAll().execute();
   return rows.filter(({ business_id }) => business_id === businessId).map((row) => row.role);
@@ -205,11 +210,14 @@ test('anyone may leave, and an owner too while another remains', async () => {
 
   const left = await remove(browser, user.id);
   const leftAsOwner = await remove(gus.browser, gus.user.id);
-  const stuck = await remove(gia.browser, gia.user.id);
+  const asked = await gia.browser.open(removal(gia.user.id));
+  const stuck = await leaveAnyway(gia, business.id);
   const stillOwner = await setRole(gia.browser, gia.user.id, 'member');
 
   assert.match(left.text, /You have left the business\./);
   assert.match(leftAsOwner.text, /You have left the business\./);
+  assert.match(asked.text, /You are the only owner\. Make someone else an owner first/);
+  assert.doesNotMatch(asked.text, /<form[^>]*\/remove"/);
   for (const refused of [stuck, stillOwner]) {
     assert.equal(refused.status, 400);
     assert.match(refused.text, /A business keeps at least one owner\./);
@@ -226,8 +234,10 @@ test('an owner who is disabled is not the one that a business keeps', async () =
   const [hal, hue] = people as [(typeof people)[0], (typeof people)[0]];
   await world.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', hue.user.id).execute();
 
-  const refused = await remove(hal.browser, hal.user.id);
+  const asked = await hal.browser.open(removal(hal.user.id));
+  const refused = await leaveAnyway(hal, business.id);
 
+  assert.match(asked.text, /You are the only owner/);
   assert.equal(refused.status, 400);
   assert.equal((await rolesIn(business.id)).length, 2);
 });
@@ -360,4 +370,17 @@ test('a removed owner’s own pages end with the membership, and so do the links
   assert.match(opened.text, /This invitation was withdrawn/);
   assert.equal((await oz.browser.open(`${MEMBERS}/${ola.user.id}`)).status, 404);
   assert.deepEqual(await rolesIn(business.id), ['owner']);
+});
+
+test('every page about members has a title of its own', async () => {
+  const { people } = await newBusiness('Zulu', 'Zoe', 'Zed');
+  const [zoe, zed] = people as [(typeof people)[0], (typeof people)[0]];
+  const titleOf = async (path: string) => /<title>(.*?) · /.exec((await zoe.browser.open(path)).text)?.[1];
+
+  assert.equal(await titleOf(MEMBERS), 'Members');
+  assert.equal(await titleOf(`${MEMBERS}/invite`), 'Invite someone');
+  assert.equal(await titleOf(`${MEMBERS}/invitations`), 'Invitations');
+  assert.equal(await titleOf(`${MEMBERS}/${zed.user.id}`), 'Zed');
+  assert.equal(await titleOf(removal(zed.user.id)), 'Remove Zed from Zulu?');
+  assert.equal(await titleOf(removal(zoe.user.id)), 'Leave Zulu?');
 });

@@ -107,3 +107,18 @@ test('no switch of the platform is turned by a form from elsewhere [D1]', async 
   }
   assert.deepEqual(await snapshot(), before);
 });
+
+test('a platform page is to others, in every byte, what any page is that is not there', async () => {
+  const look = async (browser: Browser, path: string) => {
+    const answer = await browser.ask(path);
+    const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
+    return { status: answer.status, headers, text: await answer.text() };
+  };
+
+  for (const browser of [owner, VISITORS['someone who is not signed in']]) {
+    const nowhere = await look(browser, '/settings/nowhere');
+    for (const path of ['/platform', '/platform/users', `/platform/users/${world.ada.id}`, '/platform/nothing']) {
+      assert.deepEqual(await look(browser, path), nowhere, path);
+    }
+  }
+});

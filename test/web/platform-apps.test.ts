@@ -31,6 +31,22 @@ test('the list names the first-party apps, and no app of a business', async () =
   assert.ok(!text.includes(world.ledger.id));
 });
 
+test('someone who allowed an app twice is one connection of it, in the lists and everywhere', async () => {
+  const app = await world.addApp({ name: 'Twice', ownerBusinessId: world.acme.id });
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const other = await world.addUser('Otto', [[world.acme, 'member']]);
+  const listed = async () => (await admin.open(`/platform/apps?q=${app.id}`)).text;
+
+  await client.connect({}, owner);
+  await client.connect({}, owner);
+  const once = await listed();
+  await client.connect({}, await world.signedIn(other));
+
+  assert.match(once, /1 connection /);
+  assert.match(await listed(), /2 connections /);
+  assert.match((await owner.open(DEVELOPER)).text, /2 connections/);
+});
+
 test('a first-party app is not opened to any business by a field that its form does not have', async () => {
   const form = await admin.open(`${PLATFORM}/new`);
   const { id } = shownCredentials(

@@ -95,11 +95,37 @@ test('the owner sees that the platform has paused the app, and cannot undo it by
   await admin.submit(await admin.open(`${path}/pause`), `${path}/pause`);
 
   const page = await owner.open(own);
-  await owner.submit(page, `${own}/disable`);
+  await owner.submit(await owner.open(`${own}/disable`), `${own}/disable`);
   await owner.submit(await owner.open(own), `${own}/enable`);
 
   assert.match(page.text, /Paused by Gatehouse/);
   assert.deepEqual(await statuses(), [401, 401, 401]);
+});
+
+test('a reason for a pause is shown to platform admins and, in the audit log, to the owners', async () => {
+  const { path } = await connectedApp('Explained');
+  const reason = 'It sends <b>spam</b>';
+
+  const paused = await admin.submit(await admin.open(`${path}/pause`), `${path}/pause`, { reason: ` ${reason} ` });
+  const log = await owner.open('/settings/audit-log?q=Explained');
+  const resumed = await admin.submit(paused, `${path}/resume`);
+
+  for (const { text } of [paused, log]) assert.match(text, /[Rr]eason: It sends &lt;b&gt;spam&lt;\/b&gt;/);
+  assert.doesNotMatch(resumed.text, /spam/);
+});
+
+test('a reason that cannot be read pauses nothing, is said beside the field, and is kept to be mended', async () => {
+  const { path, statuses } = await connectedApp('Wordy');
+  const question = await admin.open(`${path}/pause`);
+
+  const tooLong = await admin.submit(question, `${path}/pause`, { reason: 'x'.repeat(201) });
+  const unseen = await admin.submit(question, `${path}/pause`, { reason: 'a\u202eb' });
+
+  assert.equal(tooLong.status, 400);
+  assert.match(tooLong.text, /id="reason-problem">Use at most 200 characters/);
+  assert.ok(tooLong.text.includes(`value="${'x'.repeat(201)}"`));
+  assert.match(unseen.text, /visible characters only/);
+  assert.deepEqual(await statuses(), [200, 200, 200]);
 });
 
 test('a connection that has ended is not counted among those whom a pause affects', async () => {

@@ -58,6 +58,21 @@ test('a disabled user cannot sign in, and is told no more than with a wrong pass
   assert.equal((await rowOf(carl)).last_signed_in_at, null);
 });
 
+test('a reason for disabling a user is shown to platform admins while the user is disabled', async () => {
+  const ida = await world.addUser('Ida', []);
+  const question = await admin.open(`${pathOf(ida)}/disable`);
+
+  const wrong = await admin.submit(question, `${pathOf(ida)}/disable`, { reason: 'x'.repeat(201) });
+  const disabled = await admin.submit(question, `${pathOf(ida)}/disable`, { reason: 'Left the company' });
+  const enabled = await admin.submit(disabled, `${pathOf(ida)}/enable`);
+
+  assert.equal(wrong.status, 400);
+  assert.match(wrong.text, /id="reason-problem">Use at most 200 characters/);
+  assert.match(disabled.text, /Reason: Left the company/);
+  assert.match((await admin.open('/platform/audit-log?q=Ida')).text, /[Rr]eason: Left the company/);
+  assert.doesNotMatch(enabled.text, /Left the company/);
+});
+
 test('the page of a user says who they are, where they belong and when they last signed in', async () => {
   const dora = await world.addUser('Dora', [[world.acme, 'admin']]);
   await world.signedIn(dora);
@@ -65,7 +80,7 @@ test('the page of a user says who they are, where they belong and when they last
   const { text } = await admin.open(pathOf(dora));
 
   assert.match(text, /dora@example\.com/);
-  assert.match(text, new RegExp(`href="/platform/businesses/${world.acme.id}">Acme</a> <span class="badge">admin`));
+  assert.match(text, new RegExp(`href="/platform/businesses/${world.acme.id}">Acme</a> <span class="badge">Admin`));
   assert.match(text, /1 session, last signed in <time/);
 });
 

@@ -59,7 +59,6 @@ test('the log shows each request for an app, newest first, with its outcome, bus
       ['GET /api/v1/accounting/invoices', undefined, '200', ' Acme'],
       ['POST /api/v1/oauth/token', ' refresh_token', '200', ' Acme'],
       ['POST /api/v1/oauth/token', ' authorization_code', '200', ' Acme'],
-      ['GET /api/v1/oauth/authorize', undefined, '303', undefined],
     ],
   );
   assert.equal(rows[4]?.slice(-36), requestIdOf(refreshed));
@@ -73,13 +72,11 @@ test('each refusal stands in the log of its app, with the reason in words and a 
   await later(() => client.listInvoices(access_token, { 'x-business-id': newRandomId() }));
   await later(() => client.revoke(refresh_token));
   await later(() => client.listInvoices(access_token));
-  await later(() => client.authorize({ scope: 'read:everything' }, browser));
 
   const page = await open('?errors=only');
 
   const rows = rowsOf(page);
   const expected = [
-    /303 \d+ ms scope_unknown No scope has that name/,
     /401 \d+ ms revoked_by_app The app itself revoked the token/,
     /403 \d+ ms business_mismatch Ask GET \/api\/v1\/businesses which/,
     /400 \d+ ms token_unknown This server did not issue it/,
@@ -87,9 +84,34 @@ test('each refusal stands in the log of its app, with the reason in words and a 
   ];
   assert.equal(rows.length, expected.length, rows.join('\n'));
   for (const [place, sentence] of expected.entries()) assert.match(rows[place] ?? '', sentence);
-  for (const link of ['invalid_scope#scope_unknown', 'invalid_token#revoked_by_app', 'invalid_grant#token_unknown']) {
+  for (const link of [
+    'invalid_client#credentials_wrong',
+    'invalid_token#revoked_by_app',
+    'invalid_grant#token_unknown',
+  ]) {
     assert.ok(page.text.includes(`href="${world.api}/docs/errors/${link}"`), link);
   }
+});
+
+test('whoever is sent to authorize an app leaves nothing in its log, since anyone can send them', async () => {
+  const { client, open } = await newApp('Linked');
+
+  await client.authorize({}, browser);
+  await client.authorize({ scope: 'read:everything' }, browser);
+
+  const { text } = await open();
+  assert.match(text, /The app has not asked for anything yet/);
+  assert.match(text, /No requests in the last 24 hours/);
+});
+
+test('a wrong secret is in the log, and not in the chart', async () => {
+  const { client, open } = await newApp('Guessed');
+
+  await client.refresh('grt_x', { client_secret: 'gcs_wrong' });
+
+  const page = await open();
+  assert.match(rowsOf(page).join(), /401 \d+ ms credentials_wrong/);
+  assert.match(page.text, /No requests in the last 24 hours/);
 });
 
 test('a wrong secret is not in the log of any other app, nor an unknown app in any', async () => {
@@ -161,7 +183,7 @@ test('ten thousand requests are read fifty at a time, each once, in small pages;
   assert.deepEqual([...idsIn(first), ...idsIn(second)], newest.slice(0, 100));
   assert.ok(next.startsWith(path) && next.includes('errors=only') && next.includes('period=month'), next);
   assert.ok(first.text.length < 50_000, String(first.text.length));
-  assert.match(first.text, /<div id="requests" data-live>/);
+  for (const live of ['requests', 'activity']) assert.ok(first.text.includes(`<div id="${live}" data-live>`), live);
   assert.doesNotMatch(second.text, /data-live/);
 });
 

@@ -65,7 +65,8 @@ test('signing out ends the session at the server: the cookie is no use to whoeve
 
   const page = await browser.submit(await browser.open('/settings/account'), '/sign-out');
 
-  assert.equal(page.url, `${world.web}/sign-in`);
+  assert.equal(page.url, `${world.web}/sign-in?done=signed_out`);
+  assert.match(page.text, /You are signed out\./);
   assert.equal(browser.cookies.get(SESSION), undefined);
   assert.equal(await isSignedIn(replay), false);
 });
@@ -85,7 +86,7 @@ test('signing out while not signed in is no fault', async () => {
   const page = await browser.submit(await browser.open('/sign-out'), '/sign-out');
 
   assert.equal(page.status, 200);
-  assert.equal(page.url, `${world.web}/sign-in`);
+  assert.equal(page.url, `${world.web}/sign-in?done=signed_out`);
 });
 
 test('a link to /sign-out signs nobody out: it only asks [D1]', async () => {
@@ -148,3 +149,39 @@ for (const path of PAGES) {
     assert.equal(answer.headers.get('location'), `/sign-in?${new URLSearchParams({ return_to: path })}`);
   });
 }
+
+const OVER = { done: 'session_over' };
+const REFERERS: [string, string | undefined, string][] = [
+  ['the page of the form', '/settings/members/invite?from=mail', '/settings/members/invite?from=mail'],
+  ['no page', undefined, '/'],
+  ['a page of another site', 'https://elsewhere.example/settings/account', '/'],
+  ['a page that is not for coming back to', '/sign-out', '/'],
+  ['no address at all', '\\', '/'],
+];
+
+for (const [what, referer, returnTo] of REFERERS) {
+  test(`a form sent from ${what} after the session ended changes nothing, says so, and leads back to ${returnTo} [S8]`, async () => {
+    const browser = await world.signedIn();
+    const csrf = await browser.csrf();
+    world.wind(12 * HOUR);
+
+    const page = await browser.post(
+      '/settings/account/name',
+      { csrf, name: 'Late' },
+      referer === undefined ? {} : { referer: referer.startsWith('/') ? world.web + referer : referer },
+    );
+
+    assert.equal(page.url, `${world.web}/sign-in?${new URLSearchParams({ return_to: returnTo, ...OVER })}`);
+    assert.match(page.text, /role="status">Your session has ended\. Sign in to go on\./);
+    const back = await browser.signIn(world.ada.email, PASSWORD, page);
+    assert.equal(back.url, world.web + (returnTo === '/' ? '/settings/connected-apps' : returnTo));
+    assert.doesNotMatch(back.text, />Late</);
+  });
+}
+
+test('a made-up link can put no other sentence on the sign-in page', async () => {
+  for (const done of ['app_deleted', '<b>', '__proto__', 'toString']) {
+    const { text } = await world.browse().open(`/sign-in?${new URLSearchParams({ done })}`);
+    assert.doesNotMatch(text, /role="status"/, done);
+  }
+});

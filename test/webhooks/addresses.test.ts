@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import dns from 'node:dns';
 import { once } from 'node:events';
-import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { after, mock, test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { recordEvent } from '../../src/events/events.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { startNames } from '../support/names.ts';
 import { newWorld } from '../support/world.ts';
 
 const LOOPBACK = ['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', 'localhost', '[::1]'];
@@ -37,17 +36,7 @@ await once(canary, 'listening');
 after(() => canary.close());
 const { port } = canary.address() as AddressInfo;
 
-const real = dns.lookup;
-mock.method(dns, 'lookup', (...asked: Parameters<typeof dns.lookup>) => {
-  const [name, , callback] = asked as unknown as [string, unknown, (...answer: unknown[]) => void];
-  const addresses = NAMED.get(name)?.map((address) => ({ address, family: 4 }));
-  return addresses ? setImmediate(callback, null, addresses) : real(...asked);
-});
-syncBuiltinESMExports();
-after(() => {
-  mock.restoreAll();
-  syncBuiltinESMExports();
-});
+await startNames((name) => NAMED.get(name));
 
 /** Writes each address straight into the database: what the form would have refused is tried, too. */
 async function tell(world: Awaited<ReturnType<typeof newWorld>>, urls: string[]): Promise<void> {

@@ -161,8 +161,9 @@ async function windPastDelays({ durable }: Storage): Promise<void> {
   await durable.updateTable('deliveries').set({ due_at: 0 }).where('due_at', '>', now).execute();
   await durable
     .updateTable('endpoints')
-    .set({ due_at: 0 })
-    .where('due_at', '>', now)
+    .set({ due_at: 0, rests_until: 0 })
+    .where(({ or, eb }) => or([eb('due_at', '>', now), eb('rests_until', '>', now)]))
+    .where('due_at', 'is not', null)
     .where('claimed_until', '=', 0)
     .execute();
 }

@@ -6,6 +6,7 @@ import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { dispatchEvents, listDue, nextDueAt, recordAttempt } from '../../src/webhooks/deliveries.ts';
+import { chooseDue } from '../../src/webhooks/due-endpoints.ts';
 import { addEndpoint, claimEndpoints, releaseEndpoint } from '../../src/webhooks/endpoints.ts';
 import { databaseUrl, TEMPLATE } from '../support/engines.ts';
 import { settle } from '../support/people.ts';
@@ -31,12 +32,14 @@ test('a delivery that comes in while another node is done with its endpoint is n
     await dispatchEvents(dispatching, 200, Date.now());
     const now = Date.now();
     const lease = now + 60_000;
-    const [claimed] = await storage.atomically((db) => claimEndpoints(db, KEYS, { limit: 10, lease }, now));
+    const chosen = await chooseDue(storage.durable, { limit: 10, atWork: new Map() }, now);
+    const [claimed] = await storage.atomically((db) => claimEndpoints(db, KEYS, { chosen, lease }, now));
     if (!claimed) return;
     for (const delivery of await listDue(storage.durable, endpoint.id, 50, now)) {
       await recordAttempt(storage.recoverable, delivery, DELIVERED, { chance: 0, now });
     }
-    await releaseEndpoint(storage.durable, claimed, await nextDueAt(storage.durable, endpoint.id));
+    const dueAt = await nextDueAt(storage.durable, endpoint.id);
+    await releaseEndpoint(storage.durable, claimed, { dueAt, restsUntil: 0 });
   });
 
   const { due_at } = await storage.durable.selectFrom('endpoints').select('due_at').executeTakeFirstOrThrow();

@@ -3,8 +3,8 @@ import type { Change } from './change.ts';
 
 /** People see and control everything: what was done, what apps did, who is invited, and sign-in without a password. */
 export const people: Change = async (db, types) => {
-  for (const change of [pausing, declining, connections, auditing, activity, members, invitations, passkeys])
-    await change(db, types);
+  const changes = [pausing, declining, connections, auditing, activity, members, invitations, passkeys, delivering];
+  for (const change of changes) await change(db, types);
 };
 
 /** The platform's own switch: an app's owner cannot turn it back. */
@@ -40,6 +40,7 @@ const auditing: Change = async (db, { id, time, appendOnly }) => {
     .addColumn('actor_kind', 'text', (column) => column.notNull())
     .addColumn('actor_id', id)
     .addColumn('actor_name', 'text', (column) => column.notNull())
+    .addColumn('actor_email', 'text')
     .addColumn('address', 'text')
     .addColumn('business_id', id)
     .addColumn('subject_kind', 'text', (column) => column.notNull())
@@ -48,6 +49,7 @@ const auditing: Change = async (db, { id, time, appendOnly }) => {
     .addColumn('detail', 'text', (column) => column.notNull())
     .execute();
   await db.schema.createIndex('acts_by_business').on('acts').columns(['business_id', 'id']).execute();
+  await db.schema.createIndex('acts_by_subject').on('acts').columns(['subject_id', 'id']).execute();
   for (const statement of appendOnly('acts')) await sql.raw(statement).execute(db);
 };
 
@@ -140,4 +142,25 @@ const passkeys: Change = async (db, { id, bytes, time }) => {
     .addColumn('expires_at', time, (column) => column.notNull())
     .execute();
   await db.schema.createIndex('spent_challenges_by_expiry').on('spent_challenges').column('expires_at').execute();
+};
+
+/** A failing endpoint rests, whatever comes in; and what waits for one is read in its order, and not sorted. */
+const delivering: Change = async (db, { time }) => {
+  await db.schema
+    .alterTable('endpoints')
+    .addColumn('rests_until', time, (column) => column.notNull().defaultTo(0))
+    .execute();
+  await db.schema.dropIndex('endpoints_by_due').execute();
+  await db.schema
+    .createIndex('endpoints_by_due')
+    .on('endpoints')
+    .column('due_at')
+    .where('disabled_at' as never, 'is', null)
+    .execute();
+  await db.schema
+    .createIndex('deliveries_in_order')
+    .on('deliveries')
+    .columns(['endpoint_id', 'event_id'])
+    .where('due_at' as never, 'is not', null)
+    .execute();
 };

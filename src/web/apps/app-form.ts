@@ -12,23 +12,6 @@ export const emptyApp: AppSettings = {
   requiresPkce: false,
 };
 
-/** What an audit log says of a change; nothing where nothing changed. */
-export function changedSettings(before: AppSettings, after: AppSettings): string {
-  const names = {
-    name: 'name',
-    redirectUris: 'redirect URIs',
-    allowedScopes: 'allowed scopes',
-    openToAnyBusiness: 'who can connect it',
-    requiresPkce: 'PKCE',
-  } as const satisfies Record<keyof AppSettings, string>;
-  const fields = Object.keys(names) as (keyof AppSettings)[];
-  const isChanged = (field: keyof AppSettings) => JSON.stringify(before[field]) !== JSON.stringify(after[field]);
-  return fields
-    .filter(isChanged)
-    .map((field) => names[field])
-    .join(', ');
-}
-
 /** What was typed, sound or not, so that the form can show it again. */
 export function readAppForm(form: Form, section: AppSection): AppSettings {
   return {
@@ -69,6 +52,6 @@ ${
 }
 <fieldset class="field">
 <legend>Security</legend>
-<label class="choice"><input type="checkbox" name="requires_pkce" value="yes" ${app.requiresPkce && html`checked`}><span>Require PKCE on every request</span></label>
+<label class="choice"><input type="checkbox" name="requires_pkce" value="yes" ${app.requiresPkce && html`checked`}><span>Require PKCE on every request. Recommended: a code that someone copies on its way is then of no use to them.</span></label>
 </fieldset>`;
 }

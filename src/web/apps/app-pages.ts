@@ -8,19 +8,8 @@ import { appFields } from './app-form.ts';
 import { troubleNotices } from './endpoint-state.ts';
 import { secretRows } from './secret-rows.ts';
 import type { AppSection, Entry } from './section.ts';
-import { appBadges, appHead } from './tabs.ts';
-
-export function appListBody(section: AppSection, entry: Entry, apps: App[]): Html {
-  return html`<div class="head"><h1>${section.title}</h1>
-${entry.canChange && html`<a class="button primary" href="${section.path}/new">New app</a>`}</div>
-<p class="muted">${entry.intro}</p>
-${apps.length === 0 && html`<p class="empty">${entry.canChange ? 'No apps yet. Register one to get its client_id and client_secret.' : 'No apps yet. Owners and admins of the business can register one.'}</p>`}
-<ul class="rows">${apps.map(
-    (app) =>
-      html`<li><div><a href="${section.path}/${app.id}">${app.name}</a> ${appBadges(app)}
-<p class="muted small"><code>${app.id}</code></p></div></li>`,
-  )}</ul>`;
-}
+import { stopSection } from './stop-pages.ts';
+import { appHead } from './tabs.ts';
 
 export function newAppBody(section: AppSection, entry: Entry, form: NewAppForm): Html {
   return html`<h1>Register an app</h1>
@@ -60,8 +49,8 @@ ${endpoints(issuer)}
 }
 
 function endpoints(issuer: string): Html {
-  return html`<div><dt>Authorize at</dt><dd><code>${issuer}/api/v1/oauth/authorize</code></dd></div>
-<div><dt>Get tokens at</dt><dd><code>${issuer}/api/v1/oauth/token</code></dd></div>`;
+  return html`<div><dt>Authorize at</dt><dd>${copyable('authorize-at', `${issuer}/api/v1/oauth/authorize`)}</dd></div>
+<div><dt>Get tokens at</dt><dd>${copyable('tokens-at', `${issuer}/api/v1/oauth/token`)}</dd></div>`;
 }
 
 export function appBody(section: AppSection, entry: Entry, view: AppView): Html {
@@ -99,14 +88,7 @@ function changes(section: AppSection, entry: Entry, { app, settings, problem }: 
     style: 'card',
     body: html`<h2>Settings</h2>${appFields(settings, section, problem)}<button class="primary">Save</button>`,
   })}
-<section class="card"><h2>Stop the app</h2>
-${
-  app.disabledAt
-    ? html`<p>The app is disabled: none of its tokens work, and nobody can connect it.</p>${action(entry, `${path}/enable`, html`<button class="secondary">Enable</button>`)}`
-    : html`<p>Disabling stops every token of the app at once. You can enable it again.</p>${action(entry, `${path}/disable`, html`<button class="danger">Disable</button>`)}`
-}
-<p>Deleting cannot be undone.</p><p><a class="button danger" href="${path}/delete">Delete…</a></p>
-</section>`;
+${stopSection({ section, entry, app })}`;
 }
 
 function summary(app: App): Html {
@@ -116,14 +98,6 @@ function summary(app: App): Html {
 <div><dt>Allowed scopes</dt><dd>${listScopes(app.allowedScopes).map(({ name }) => html`<code>${name}</code><br>`)}</dd></div>
 </dl>
 <p class="muted">Owners and admins of the business can change the app.</p></section>`;
-}
-
-export function deleteBody(section: AppSection, entry: Entry, app: App): Html {
-  const path = `${section.path}/${app.id}`;
-  return html`<div class="card"><h1>Delete ${app.name}?</h1>
-<p>Every token of the app stops working at once, and its client_id is gone for good.</p>
-<div class="answers"><a class="button secondary" href="${path}">Keep it</a>
-${action(entry, `${path}/delete`, html`<button class="danger">Delete app</button>`)}</div></div>`;
 }
 
 function action({ at }: Entry, path: string, button: Html): Html {

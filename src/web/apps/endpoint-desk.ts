@@ -2,22 +2,22 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../apps/apps.ts';
 import { isId } from '../../lib/ids.ts';
 import { listDeliveries } from '../../webhooks/deliveries.ts';
-import { type Endpoint, findEndpoint } from '../../webhooks/endpoints.ts';
+import { type Endpoint, findEndpoint, findSecretMark } from '../../webhooks/endpoint.ts';
 import type { Problem } from '../fields.ts';
 import { notFound } from '../refusals.ts';
 import type { Desk } from './desk.ts';
 import type { EndpointSettings } from './endpoint-form.ts';
 import { endpointBody } from './endpoint-pages.ts';
-import type { Entry } from './section.ts';
+import type { AppSection, Entry } from './section.ts';
 
 export type ForEndpoints = FastifyRequest<{ Params: { id: string } }>;
 export type ForEndpoint = FastifyRequest<{ Params: { id: string; endpoint: string } }>;
 
 /** Whose endpoints, and where their pages are. */
 export interface EndpointsOf {
+  section: AppSection;
   entry: Entry;
   app: App;
-  appPath: string;
   path: string;
 }
 
@@ -40,8 +40,7 @@ export function openEndpointDesk(desk: Desk) {
     const entry = await section.enter(request);
     if (!entry.canChange) throw notFound();
     const app = await findOwn(entry, request.params.id);
-    const appPath = `${section.path}/${app.id}`;
-    return { entry, app, appPath, path: `${appPath}/endpoints` };
+    return { section, entry, app, path: `${section.path}/${app.id}/endpoints` };
   }
 
   return {
@@ -61,7 +60,8 @@ export function openEndpointDesk(desk: Desk) {
       const found = await listDeliveries(db, { endpointId: one.endpoint.id, before, limit: PAGE + 1 });
       const deliveries = found.slice(0, PAGE);
       const older = found.length > PAGE ? deliveries.at(-1)?.eventId : undefined;
-      const view = { ...one, settings, problem, notice, log: { deliveries, older, before }, now: clock() };
+      const secretMark = await findSecretMark(db, one.endpoint);
+      const view = { ...one, settings, problem, notice, log: { deliveries, older, before }, secretMark, now: clock() };
       return show(reply, one.entry, endpointBody(view), problem ? 400 : 200);
     },
   };

@@ -1,3 +1,4 @@
+import type { EventType } from '../../events/events.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { CHOICES } from '../../webhooks/endpoint-fields.ts';
 import { described, type Form, input, list, type Problem, problemText, text } from '../fields.ts';
@@ -7,7 +8,17 @@ export interface EndpointSettings {
   eventTypes: string[];
 }
 
-/** A test is sent to whoever asks for one, so there is nothing to choose about it. */
+/** When each is sent. A test is sent to whoever asks for one, so there is nothing to choose about it. */
+const MEANINGS: Record<Exclude<EventType, 'endpoint.test'>, string> = {
+  'grant.created': 'A user has allowed the app.',
+  'grant.revoked': 'What a user allowed has ended, or is stopped for now.',
+  'grant.expiring': 'What a user allowed is about to end, since the app has not used it.',
+  'invoice.created': 'There is a new invoice.',
+  'invoice.updated': 'The status of an invoice has changed.',
+  'invoice.paid': 'An invoice is paid.',
+  'app.secret_added': 'The app has a second secret.',
+  'app.secret_removed': 'A secret of the app no longer works.',
+};
 
 export const emptyEndpoint: EndpointSettings = { url: '', eventTypes: CHOICES };
 
@@ -25,7 +36,7 @@ export function endpointFields({ url, eventTypes }: EndpointSettings, problem?: 
 ${problem && wrong && problemText(problem)}
 ${CHOICES.map(
   (type) =>
-    html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${eventTypes.includes(type) && html`checked`}><span><code>${type}</code></span></label>`,
+    html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${eventTypes.includes(type) && html`checked`}><span><code>${type}</code> ${MEANINGS[type]}</span></label>`,
 )}
 </fieldset>`;
 }

@@ -1,14 +1,16 @@
 import { type Html, html } from '../../lib/html.ts';
 import type { Endpoint } from '../../webhooks/endpoints.ts';
-import { type Problem, postForm, time } from '../fields.ts';
+import { copyable, type Problem, postForm, time } from '../fields.ts';
 import type { EndpointsOf, OneEndpoint } from './endpoint-desk.ts';
 import { type EndpointSettings, endpointFields } from './endpoint-form.ts';
 import { type Log, logSection } from './endpoint-log.ts';
 import { stateBadge, stateNotice } from './endpoint-state.ts';
+import { appHead } from './tabs.ts';
 
-export function endpointListBody({ app, appPath, path }: EndpointsOf, endpoints: Endpoint[], now: number): Html {
-  return html`<p><a href="${appPath}">${app.name}</a></p>
-<div class="head"><h1>Webhooks</h1><a class="button primary" href="${path}/new">New endpoint</a></div>
+export function endpointListBody(of: EndpointsOf, endpoints: Endpoint[], now: number): Html {
+  const { app, path } = of;
+  return html`${headOf(of)}
+<div class="head"><h2>Webhooks</h2><a class="button primary" href="${path}/new">New endpoint</a></div>
 <p class="muted">Where ${app.name} hears of what happens. Each event is sent, signed, until it arrives.</p>
 ${endpoints.length === 0 && html`<p class="empty">No endpoints yet. Add one to get its signing secret.</p>`}
 <ul class="rows">${endpoints.map(
@@ -18,17 +20,23 @@ ${stateNotice(endpoint, now)}</div></li>`,
   )}</ul>`;
 }
 
+function headOf({ section, entry, app }: EndpointsOf): Html {
+  return appHead(section, entry, app, 'Webhooks');
+}
+
 export function newEndpointBody(
-  { entry, app, path }: EndpointsOf,
-  { settings, problem }: { settings: EndpointSettings; problem?: Problem },
+  of: EndpointsOf,
+  { settings, ticket, problem }: { settings: EndpointSettings; ticket: string; problem?: Problem },
 ): Html {
-  return html`<p><a href="${path}">Webhooks</a></p>
-<h1>Add an endpoint to ${app.name}</h1>
+  const { entry, app, path } = of;
+  return html`${headOf(of)}
+<h2>Add an endpoint to ${app.name}</h2>
 ${postForm({
   action: path,
   csrf: entry.at.csrf,
   style: 'card',
-  body: html`${endpointFields(settings, problem)}<button class="primary">Add endpoint</button>`,
+  body: html`<input type="hidden" name="ticket" value="${ticket}">
+${endpointFields(settings, problem)}<button class="primary">Add endpoint</button>`,
 })}`;
 }
 
@@ -38,8 +46,8 @@ export function signingSecretBody(endpointPath: string, endpoint: Endpoint, secr
 <div class="card">
 <p class="notice"><strong>Copy the secret now.</strong> It is never shown again. With it your app checks that an event comes from here.</p>
 <dl class="facts">
-<div><dt>Endpoint</dt><dd><code id="endpoint-url">${endpoint.url}</code></dd></div>
-<div><dt>Signing secret</dt><dd><code id="signing-secret">${secret}</code></dd></div>
+<div><dt>Endpoint</dt><dd>${copyable('endpoint-url', endpoint.url)}</dd></div>
+<div><dt>Signing secret</dt><dd>${copyable('signing-secret', secret)}</dd></div>
 ${endpoint.oldSecretUntil !== null && html`<div><dt>The one before</dt><dd>Signs as well until ${time(endpoint.oldSecretUntil)}</dd></div>`}
 </dl>
 <p><a class="button primary" href="${endpointPath}">I have copied it</a></p>
@@ -52,13 +60,16 @@ export interface EndpointView extends OneEndpoint {
   problem: Problem | undefined;
   notice: string | undefined;
   log: Log;
+  /** Says which secret the page is about, so that a form sent twice replaces one. */
+  secretMark: string;
   now: number;
 }
 
 export function endpointBody(view: EndpointView): Html {
   const { endpoint, entry, path, listPath, settings, problem, notice, log, now } = view;
-  return html`<p><a href="${listPath}">Webhooks</a></p>
-<h1>${endpoint.url} ${stateBadge(endpoint)}</h1>
+  return html`${headOf(view)}
+<p><a href="${listPath}">All endpoints</a></p>
+<h2>${endpoint.url} ${stateBadge(endpoint)}</h2>
 ${stateNotice(endpoint, now)}
 ${notice && html`<p class="notice" role="status">${notice}</p>`}
 ${problem?.field === 'endpoint' && html`<p class="problem">${problem.message}</p>`}
@@ -73,7 +84,7 @@ ${secretSection(view)}
 ${stopSection(view)}`;
 }
 
-function secretSection({ endpoint, entry, path, now }: EndpointView): Html {
+function secretSection({ endpoint, entry, path, secretMark, now }: EndpointView): Html {
   const { oldSecretUntil } = endpoint;
   const bothSign = oldSecretUntil !== null && oldSecretUntil > now;
   return html`<section class="card"><h2>Signing secret</h2>
@@ -85,7 +96,7 @@ ${
 ${postForm({
   action: `${path}/secret`,
   csrf: entry.at.csrf,
-  body: html`<input type="hidden" name="old_secret_until" value="${oldSecretUntil}">
+  body: html`<input type="hidden" name="secret_mark" value="${secretMark}">
 <button class="secondary">Replace the secret</button>`,
 })}
 </section>`;

@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { isId } from '../../lib/ids.ts';
+import { holdApp } from '../../apps/apps.ts';
+import { isId, newId } from '../../lib/ids.ts';
+import { seal, unseal } from '../../lib/keyring.ts';
 import type { Database } from '../../storage/storage.ts';
 import { resend, sendTest } from '../../webhooks/deliveries.ts';
 import { eventsDetail, recordEndpointAct } from '../../webhooks/endpoint-acts.ts';
+import { refuseLoopback } from '../../webhooks/endpoint-fields.ts';
 import {
   addEndpoint,
   changeEndpoint,
@@ -12,7 +15,7 @@ import {
   findEndpoint,
   listEndpoints,
   removeEndpoint,
-  replaceSecret,
+  replaceMarkedSecret,
 } from '../../webhooks/endpoints.ts';
 import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
@@ -43,38 +46,41 @@ function mountList(host: FastifyInstance, { db, clock, show, enterEndpoints }: E
   });
 }
 
-function mountAddition(
-  host: FastifyInstance,
-  { storage, keys, clock, show, enterEndpoints }: EndpointDesk,
-  path: string,
-): void {
+function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string): void {
+  const { storage, keys, clock, show, enterEndpoints } = desk;
+
   host.get<ForApp>(`${path}/new`, async (request, reply) => {
     const of = await enterEndpoints(request);
-    return show(reply, of.entry, newEndpointBody(of, { settings: emptyEndpoint }));
+    const ticket = seal(keys, 'new endpoint', { id: newId(clock()), appId: of.app.id });
+    return show(reply, of.entry, newEndpointBody(of, { settings: emptyEndpoint, ticket }));
   });
 
   host.post<ForApp>(path, async (request, reply) => {
     const of = await enterEndpoints(request);
     const settings = readEndpointForm(request.body);
+    const ticket = text(request.body, 'ticket');
+    const { id, appId } = unseal<{ id: string; appId: string }>(keys, 'new endpoint', ticket) ?? {};
+    if (id === undefined || appId !== of.app.id) throw notFound();
     const add = async () => {
-      const addition = { appId: of.app.id, ...settings };
-      const { endpoint, secret } = await storage.atomically(async (tx) => {
-        const added = await addEndpoint(tx, keys, addition, clock());
-        const act = { actor: actorOf(request), app: of.app, ...added, detail: eventsDetail(added.endpoint) };
+      refuseLoopback(settings.url, desk);
+      const added = await storage.atomically(async (tx) => {
+        await holdApp(tx, appId);
+        if (await findEndpoint(tx, appId, id)) return undefined;
+        const fresh = await addEndpoint(tx, keys, { id, appId, ...settings }, clock());
+        const act = { actor: actorOf(request), app: of.app, ...fresh, detail: eventsDetail(fresh.endpoint) };
         await recordEndpointAct(tx, { action: 'endpoint.added', ...act }, clock());
-        return added;
+        return fresh;
       });
-      return show(reply, of.entry, signingSecretBody(`${of.path}/${endpoint.id}`, endpoint, secret));
+      if (!added) return reply.redirect(`${of.path}/${id}`, 303);
+      return show(reply, of.entry, signingSecretBody(`${of.path}/${id}`, added.endpoint, added.secret));
     };
-    return tryForm(add, (problem) => show(reply, of.entry, newEndpointBody(of, { settings, problem }), 400));
+    return tryForm(add, (problem) => show(reply, of.entry, newEndpointBody(of, { settings, ticket, problem }), 400));
   });
 }
 
-function mountSettings(
-  host: FastifyInstance,
-  { storage, clock, enterEndpoint, showEndpoint }: EndpointDesk,
-  path: string,
-): void {
+function mountSettings(host: FastifyInstance, desk: EndpointDesk, path: string): void {
+  const { storage, clock, enterEndpoint, showEndpoint } = desk;
+
   host.get<ForOne>(path, async (request, reply) => {
     const one = await enterEndpoint(request);
     const before = text(request.query, 'before');
@@ -87,6 +93,7 @@ function mountSettings(
     const one = await enterEndpoint(request);
     const settings = readEndpointForm(request.body);
     const change = async () => {
+      refuseLoopback(settings.url, desk);
       await storage.atomically(async (tx) => {
         const endpoint = await changeEndpoint(tx, { appId: one.app.id, id: one.endpoint.id }, settings);
         if (!endpoint) throw notFound();
@@ -112,19 +119,18 @@ function mountSecret(
 ): void {
   host.post<ForOne>(`${path}/secret`, async (request, reply) => {
     const { entry, app, endpoint, path } = await enterEndpoint(request);
-    // A second click would end the secret that the app still uses: only what the page has shown is replaced.
-    if (text(request.body, 'old_secret_until') !== String(endpoint.oldSecretUntil ?? '')) {
-      return reply.redirect(path, 303);
-    }
-    const { replaced, secret } = await storage.atomically(async (tx) => {
-      const secret = await replaceSecret(tx, keys, endpoint, clock());
+    const mark = text(request.body, 'secret_mark');
+    const done = await storage.atomically(async (tx) => {
+      const secret = await replaceMarkedSecret(tx, keys, { id: endpoint.id, mark }, clock());
       const replaced = await findEndpoint(tx, app.id, endpoint.id);
-      if (!replaced) throw notFound();
+      if (secret === undefined || !replaced) return undefined;
       const act = { actor: actorOf(request), app, endpoint };
       await recordEndpointAct(tx, { action: 'endpoint.secret_replaced', ...act }, clock());
       return { replaced, secret };
     });
-    return show(reply, entry, signingSecretBody(path, replaced, secret));
+    // A second click would end the secret that the app still uses: only the one that the page was about is replaced.
+    if (!done) return reply.redirect(path, 303);
+    return show(reply, entry, signingSecretBody(path, done.replaced, done.secret));
   });
 }
 
@@ -175,14 +181,14 @@ function mountRemoval(
 
 function mountSending(
   host: FastifyInstance,
-  { db, clock, enterEndpoint, showEndpoint }: EndpointDesk,
+  { storage, clock, enterEndpoint, showEndpoint }: EndpointDesk,
   path: string,
 ): void {
   host.post<ForOne>(`${path}/test`, async (request, reply) => {
     const one = await enterEndpoint(request);
     const { endpoint } = one;
     const send = async () => {
-      await sendTest(db, endpoint, clock());
+      await storage.atomically((tx) => sendTest(tx, endpoint, clock()));
       return reply.redirect(`${one.path}?sent=test`, 303);
     };
     return tryForm(send, (problem) => showEndpoint(reply, one, { problem }));
@@ -192,7 +198,8 @@ function mountSending(
   host.post<{ Params: ForOne['Params'] & { delivery: string } }>(resending, async (request, reply) => {
     const { endpoint, path } = await enterEndpoint(request);
     const { delivery } = request.params;
-    if (!isId(delivery) || !(await resend(db, endpoint.id, delivery, clock()))) throw notFound();
+    const again = () => storage.atomically((tx) => resend(tx, endpoint.id, delivery, clock()));
+    if (!isId(delivery) || !(await again())) throw notFound();
     return reply.redirect(`${path}?sent=again`, 303);
   });
 }

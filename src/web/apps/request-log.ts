@@ -9,6 +9,10 @@ import { chart, PERIODS, type Period } from './chart.ts';
 import { explainReason } from './reason-words.ts';
 
 const LONGEST_NAME = 30;
+const WHAT_IS_LOGGED =
+  'What the app asked for at the token endpoint and the API: the newest thousand, for seven days. No token, code or ' +
+  'secret is kept. Of requests with a wrong secret, which anyone can send, only some are listed here, and none are in ' +
+  'the chart. What does not say which app it is from, and calls to addresses that there are not, are in no log.';
 
 export interface RequestLog extends Listing {
   app: App;
@@ -28,7 +32,7 @@ export function requestLogBody(log: RequestLog): Html {
   const errors = onlyErrors ? 'only' : undefined;
   return html`${isFirst && search === '' && chartSection(log)}
 <section class="card"><div class="head"><h2>Requests</h2>${filter(log)}</div>
-<p class="muted small">What the app asked for at the token endpoint and the API: the newest thousand, for seven days. No token, code or secret is kept.</p>
+<p class="muted small">${WHAT_IS_LOGGED}</p>
 ${searchForm({ path, search, label: 'Find a request by its id' })}
 <div id="requests" ${isFirst && html`data-live`}>${rows(log)}</div>
 ${pager({ path, search, after, filters: { errors, period: period.name === 'day' ? undefined : period.name } }, next)}
@@ -43,7 +47,7 @@ function chartSection({ path, period, counts, onlyErrors, now }: RequestLog): Ht
     isHere: each.name === period.name,
   }));
   return html`<section class="card"><div class="head"><h2>Activity</h2>${choices('Period', links)}</div>
-${chart(period, counts, now)}</section>`;
+<div id="activity" data-live>${chart(period, counts, now)}</div></section>`;
 }
 
 function filter({ path, period, onlyErrors }: RequestLog): Html {

@@ -1,22 +1,23 @@
 import type { FastifyInstance } from 'fastify';
-import { recordAppAct } from '../../apps/app-acts.ts';
-import { addSecret, listSecrets, removeSecret } from '../../apps/app-secrets.ts';
-import { type App, changeApp, deleteApp, enableApp, findApp, holdApp, registerApp } from '../../apps/apps.ts';
+import { changedSettings, recordAppAct } from '../../apps/app-acts.ts';
+import { changeApp, findApp, holdApp, registerApp } from '../../apps/apps.ts';
 import { newId } from '../../lib/ids.ts';
 import { seal, unseal } from '../../lib/keyring.ts';
-import { disableAppAndTell } from '../../oauth/pauses.ts';
-import type { Database } from '../../storage/storage.ts';
 import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
+import { readListing } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
 import { actorOf } from '../visits.ts';
 import { mountActivity } from './activity-routes.ts';
-import { changedSettings, emptyApp, readAppForm } from './app-form.ts';
-import { appListBody, deleteBody, newAppBody, newSecretBody } from './app-pages.ts';
+import { emptyApp, readAppForm } from './app-form.ts';
+import { appListBody, readAppList } from './app-list.ts';
+import { newAppBody, newSecretBody } from './app-pages.ts';
 import { type Desk, openDesk } from './desk.ts';
 import { mountEndpoints } from './endpoint-routes.ts';
+import { mountSecrets } from './secret-routes.ts';
 import type { AppSection } from './section.ts';
+import { mountStops } from './stop-routes.ts';
 import { mountTryIt } from './try-routes.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
@@ -28,8 +29,7 @@ export function mountAppPages(host: FastifyInstance, parts: WebParts, section: A
     mountRegistration,
     mountSettings,
     mountSecrets,
-    mountSwitches,
-    mountDeletion,
+    mountStops,
     mountEndpoints,
     mountActivity,
     mountTryIt,
@@ -38,10 +38,12 @@ export function mountAppPages(host: FastifyInstance, parts: WebParts, section: A
   }
 }
 
-function mountLists(host: FastifyInstance, { section, show, findOwn, showApp }: Desk): void {
+function mountLists(host: FastifyInstance, desk: Desk): void {
+  const { section, show, findOwn, showApp } = desk;
   host.get(section.path, async (request, reply) => {
     const entry = await section.enter(request);
-    return show(reply, entry, appListBody(section, entry, await section.list(entry)));
+    const list = await readAppList(desk, entry, readListing(request.query));
+    return show(reply, entry, appListBody(section, entry, list));
   });
 
   host.get<ForApp>(`${section.path}/:id`, async (request, reply) => {
@@ -101,79 +103,5 @@ function mountSettings(host: FastifyInstance, { section, storage, clock, enterAp
       return redirectDone(reply, path, 'saved');
     };
     return tryForm(change, (problem) => showApp(reply, entry, { app, settings, problem }));
-  });
-}
-
-function mountSecrets(host: FastifyInstance, { section, storage, clock, issuer, show, enterApp, showApp }: Desk): void {
-  host.post<ForApp>(`${section.path}/:id/secrets`, async (request, reply) => {
-    const { entry, app } = await enterApp(request);
-    const add = async () => {
-      const secret = await storage.atomically(async (tx) => {
-        const added = await addSecret(tx, app.id, clock());
-        const detail = { secret: `gcs_…${added.slice(-4)}` };
-        await recordAppAct(tx, { action: 'secret.added', actor: actorOf(request), app, detail }, clock());
-        return added;
-      });
-      return show(reply, entry, newSecretBody({ section, issuer }, app, secret));
-    };
-    return tryForm(add, (problem) => showApp(reply, entry, { app, problem }));
-  });
-
-  const removal = `${section.path}/:id/secrets/:secret/remove`;
-  host.post<{ Params: { id: string; secret: string } }>(removal, async (request, reply) => {
-    const { entry, app, path } = await enterApp(request);
-    const { secret } = request.params;
-    const remove = async () => {
-      await storage.atomically(async (tx) => {
-        const known = (await listSecrets(tx, app.id)).find(({ id }) => id === secret);
-        if (!known || !(await removeSecret(tx, app.id, known.id, clock()))) throw notFound();
-        const detail = { secret: `gcs_…${known.hint}` };
-        await recordAppAct(tx, { action: 'secret.removed', actor: actorOf(request), app, detail }, clock());
-      });
-      return redirectDone(reply, path, 'secret_removed');
-    };
-    return tryForm(remove, (problem) => showApp(reply, entry, { app, problem }));
-  });
-}
-
-function mountSwitches(host: FastifyInstance, { section, storage, clock, enterApp }: Desk): void {
-  const switches = [
-    {
-      verb: 'disable',
-      turn: (tx: Database, app: App) => disableAppAndTell(tx, app, clock()),
-      action: 'app.disabled',
-      done: 'app_disabled',
-    },
-    {
-      verb: 'enable',
-      turn: (tx: Database, app: App) => enableApp(tx, app.id),
-      action: 'app.enabled',
-      done: 'app_enabled',
-    },
-  ] as const;
-  for (const { verb, turn, action, done } of switches) {
-    host.post<ForApp>(`${section.path}/:id/${verb}`, async (request, reply) => {
-      const { app, path } = await enterApp(request);
-      await storage.atomically(async (tx) => {
-        if (await turn(tx, app)) await recordAppAct(tx, { action, actor: actorOf(request), app }, clock());
-      });
-      return redirectDone(reply, path, done);
-    });
-  }
-}
-
-function mountDeletion(host: FastifyInstance, { section, storage, clock, show, enterApp }: Desk): void {
-  host.get<ForApp>(`${section.path}/:id/delete`, async (request, reply) => {
-    const { entry, app } = await enterApp(request);
-    return show(reply, entry, deleteBody(section, entry, app));
-  });
-
-  host.post<ForApp>(`${section.path}/:id/delete`, async (request, reply) => {
-    const { app } = await enterApp(request);
-    await storage.atomically(async (tx) => {
-      if (!(await deleteApp(tx, app.id, clock()))) return;
-      await recordAppAct(tx, { action: 'app.deleted', actor: actorOf(request), app }, clock());
-    });
-    return redirectDone(reply, section.path, 'app_deleted');
   });
 }

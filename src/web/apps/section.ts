@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import type { App } from '../../apps/apps.ts';
 import type { Html } from '../../lib/html.ts';
 import type { Place } from '../layout.ts';
 
@@ -13,7 +12,6 @@ export interface AppSection {
   canOpenToAnyBusiness: boolean;
   /** Lets in whoever may look, and throws for anyone else. */
   enter(request: FastifyRequest): Promise<Entry>;
-  list(entry: Entry): Promise<App[]>;
 }
 
 export interface Entry {

@@ -2,7 +2,7 @@ import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { AppSection, Entry } from './section.ts';
 
-export type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Try it';
+export type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
 
 /** Its name, and the way around its pages. Those who may not change the app have no business with the last two. */
 export function appHead(section: AppSection, entry: Entry, app: App, here: AppTab): Html {

@@ -1,5 +1,5 @@
-// Every page works without this. It shows times in the reader's own zone, copies what is to be copied, and keeps a list
-// that says `data-live` up to date.
+// Every page works without this. It shows times in the reader's own zone, copies what is to be copied, and keeps what
+// says `data-live` up to date.
 
 for (const time of document.querySelectorAll('time[datetime]')) localise(time);
 
@@ -13,9 +13,6 @@ function localise(time) {
   });
 }
 
-// On a phone the menu is wider than the screen.
-document.querySelector('.bar nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
-
 for (const button of document.querySelectorAll('button[data-copy]')) {
   button.hidden = false;
   button.addEventListener('click', async () => {
@@ -27,15 +24,23 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   });
 }
 
-// A part of the page, fetched anew every few seconds while someone is looking.
-for (const part of document.querySelectorAll('[data-live]')) {
-  setInterval(async () => {
-    if (document.hidden || part.contains(document.activeElement)) return;
-    const response = await fetch(location.href, { headers: { accept: 'text/html' } }).catch(() => undefined);
-    if (!response?.ok || response.redirected) return;
-    const fresh = new DOMParser().parseFromString(await response.text(), 'text/html').getElementById(part.id);
-    if (!fresh) return;
+// Parts of the page, fetched anew every few seconds while someone is looking. What is in use stays as it is.
+const live = [...document.querySelectorAll('[data-live]')];
+if (live.length > 0) setInterval(refresh, 3000);
+
+async function refresh() {
+  if (document.hidden || live.every(isInUse)) return;
+  const response = await fetch(location.href, { headers: { accept: 'text/html' } }).catch(() => undefined);
+  if (!response?.ok || response.redirected) return;
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  for (const part of live) {
+    const fresh = page.getElementById(part.id);
+    if (!fresh || isInUse(part)) continue;
     for (const time of fresh.querySelectorAll('time[datetime]')) localise(time);
     part.replaceChildren(...fresh.childNodes);
-  }, 3000);
+  }
+}
+
+function isInUse(part) {
+  return part.contains(document.activeElement) || part.querySelector('details[open]') !== null;
 }

@@ -7,6 +7,9 @@ const SENTENCES = {
   SecurityError: 'Passkeys do not work at this address.',
 };
 
+/** What a browser says of its troubles is not for everyone to read. */
+const UNKNOWN = 'That did not work. Reload the page and try again.';
+
 const isAble = Boolean(window.PublicKeyCredential?.parseCreationOptionsFromJSON);
 
 for (const hint of document.querySelectorAll('[data-without-passkeys]')) hint.hidden = isAble;
@@ -23,7 +26,7 @@ for (const box of document.querySelectorAll('[data-passkey]')) {
     try {
       await sendPasskey(form, box.dataset.passkey);
     } catch (error) {
-      problem.textContent = SENTENCES[error.name] ?? error.message;
+      problem.textContent = error.sentence ?? SENTENCES[error.name] ?? UNKNOWN;
       button.disabled = false;
     }
   });
@@ -48,5 +51,5 @@ async function askOptions(form) {
   });
   const answer = await response.json().catch(() => ({}));
   if (answer.challenge) return answer;
-  throw new Error(answer.problem ?? 'That did not work. Reload the page and try again.');
+  throw Object.assign(new Error('No options'), { sentence: answer.problem });
 }

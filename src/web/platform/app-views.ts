@@ -2,12 +2,14 @@ import type { OwnedApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Reach } from '../../oauth/reach.ts';
 import { listScopes } from '../../oauth/scopes.ts';
-import { copyable, postForm, time } from '../fields.ts';
-import { counted } from './page.ts';
+import { counted, reachText } from '../counted.ts';
+import { copyable, type Problem, postForm, time } from '../fields.ts';
+import { reasonField, reasonText } from './reasons.ts';
 
 interface Around {
   platformName: string;
   reach: Reach;
+  csrf: string;
 }
 
 export function appRow(
@@ -25,7 +27,7 @@ ${app.pausedAt !== null && html`<span class="badge warn">Paused</span>`}
 ${app.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}`;
 }
 
-export function appBody(app: OwnedApp, around: Around & { csrf: string }): Html {
+export function appBody(app: OwnedApp, around: Around & { reason: string | undefined }): Html {
   return html`<h1>${app.name} ${appBadges(app)}</h1>
 <section class="card"><h2>The app</h2>
 <dl class="facts">
@@ -39,7 +41,7 @@ export function appBody(app: OwnedApp, around: Around & { csrf: string }): Html 
 </dl>
 ${app.ownerScope === 'platform' && html`<p><a class="button secondary" href="/platform/developer/apps/${app.id}">Settings of the app</a></p>`}
 </section>
-${pauseSection(app, around.csrf)}`;
+${pauseSection(app, around)}`;
 }
 
 function owner({ ownerBusinessId, ownerName }: OwnedApp, platformName: string): Html {
@@ -47,7 +49,7 @@ function owner({ ownerBusinessId, ownerName }: OwnedApp, platformName: string): 
   return html`<a href="/platform/businesses/${ownerBusinessId}">${ownerName}</a>`;
 }
 
-function pauseSection(app: OwnedApp, csrf: string): Html {
+function pauseSection(app: OwnedApp, { reason, csrf }: { reason: string | undefined; csrf: string }): Html {
   const path = `/platform/apps/${app.id}`;
   if (app.pausedAt === null) {
     return html`<section class="card"><h2>Pause everywhere</h2>
@@ -56,23 +58,30 @@ function pauseSection(app: OwnedApp, csrf: string): Html {
   }
   return html`<section class="card"><h2>Paused everywhere</h2>
 <p>Paused since ${time(app.pausedAt)}: none of its tokens work, and nobody can connect it. Once it is resumed, the same tokens work again.</p>
+${reasonText(reason)}
 ${app.disabledAt !== null && html`<p>Its owner has disabled it too. Resuming leaves that as it is.</p>`}
 ${postForm({ action: `${path}/resume`, csrf, body: html`<button class="primary">Resume</button>` })}</section>`;
 }
 
 /** Asked before it is done, with what it would stop at this moment. */
-export function pauseBody(app: OwnedApp, { platformName, reach, csrf }: Around & { csrf: string }): Html {
+export function pauseBody(app: OwnedApp, { platformName, reach, csrf, typed, problem }: PauseQuestion): Html {
   const path = `/platform/apps/${app.id}`;
+  const hint = 'The owners of the app read it in their audit log.';
   return html`<div class="card"><h1>Pause ${app.name} everywhere?</h1>
 <p>This app of ${app.ownerName ?? platformName} is connected by <strong>${reachText(reach)}</strong> right now.</p>
 ${app.disabledAt !== null && html`<p class="notice">Its owner has disabled it already: none of its tokens work now.</p>`}
 <p>Every call of the app is refused from the next one on, it hears of it by webhook, and nobody can connect it. Nothing is lost:
 once a platform admin resumes it, the same tokens work again.</p>
-<div class="answers"><a class="button secondary" href="${path}">Keep it running</a>
-${postForm({ action: `${path}/pause`, csrf, body: html`<button class="danger">Pause app</button>` })}</div></div>`;
+${postForm({
+  action: `${path}/pause`,
+  csrf,
+  body: html`${reasonField({ hint, value: typed, problem })}
+<div class="answers"><a class="button secondary" href="${path}">Keep it running</a><button class="danger">Pause app</button></div>`,
+})}</div>`;
 }
 
-function reachText({ businesses, users }: Reach): string {
-  if (users === 0) return 'nobody';
-  return `${counted(businesses, 'business', 'businesses')}, ${counted(users, 'user', 'users')}`;
+interface PauseQuestion extends Around {
+  /** As a reason, sound or not. */
+  typed: string;
+  problem?: Problem;
 }

@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { recordAppAct } from '../../apps/app-acts.ts';
 import { findOwnedApp, type OwnedApp, resumeApp, searchApps } from '../../apps/apps.ts';
-import { type Action, recordAct } from '../../audit/acts.ts';
 import { pauseAppAndTell } from '../../oauth/pauses.ts';
-import { countLiveGrants, findReach } from '../../oauth/reach.ts';
+import { countConnections, findReach } from '../../oauth/reach.ts';
 import type { Database } from '../../storage/storage.ts';
 import { redirectDone } from '../done.ts';
+import { type Form, type Problem, text, tryForm } from '../fields.ts';
 import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
@@ -12,9 +13,10 @@ import { notFound } from '../refusals.ts';
 import { actorOf } from '../visits.ts';
 import { appBody, appRow, pauseBody } from './app-views.ts';
 import { longList, sendPlatformPage } from './page.ts';
+import { findReason, reasonDetail } from './reasons.ts';
 
 const PATH = '/platform/apps';
-type ForApp = { Params: { id: string } };
+type ForApp = { Params: { id: string }; Body: Form | undefined };
 
 /** Every app, whoever owns it. */
 export function mountAllApps(host: FastifyInstance, parts: WebParts): void {
@@ -28,7 +30,7 @@ function mountList(host: FastifyInstance, parts: WebParts): void {
     const listing = { ...readListing(request.query), path: PATH };
     const { shown, next } = cutPage(await searchApps(storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
     const ids = shown.map(({ id }) => id);
-    const countOf = await countLiveGrants(storage.durable, ids, clock());
+    const countOf = await countConnections(storage.durable, ids, clock());
     const rows = shown.map((app) => appRow(app, { platformName, connections: countOf(app.id) }));
     const title = 'All apps';
     const body = longList({ ...listing, title, label: 'Search by name, owner or client_id', rows, next });
@@ -38,53 +40,61 @@ function mountList(host: FastifyInstance, parts: WebParts): void {
 
 function mountApp(host: FastifyInstance, parts: WebParts): void {
   const { storage, clock, platformName } = parts;
-  const look = async (id: string) => {
-    const app = await requireApp(storage.durable, id);
-    return { app, reach: await findReach(storage.durable, { app_id: app.id }, clock()) };
-  };
-
   host.get<ForApp>(`${PATH}/:id`, async (request, reply) => {
     const at = await findPlace(parts, request);
-    const { app, reach } = await look(request.params.id);
-    const body = appBody(app, { platformName, reach, csrf: at.csrf });
+    const app = await requireApp(storage.durable, request.params.id);
+    const reach = await findReach(storage.durable, { app_id: app.id }, clock());
+    const reason = app.pausedAt === null ? undefined : await findReason(storage.durable, app.id, 'app.paused');
+    const body = appBody(app, { platformName, reach, reason, csrf: at.csrf });
     return sendPlatformPage(reply, parts, { at, title: app.name, body });
   });
 
   host.get<ForApp>(`${PATH}/:id/pause`, async (request, reply) => {
-    const at = await findPlace(parts, request);
-    const { app, reach } = await look(request.params.id);
+    const app = await requireApp(storage.durable, request.params.id);
     if (app.pausedAt !== null) return reply.redirect(`${PATH}/${app.id}`, 303);
-    const body = pauseBody(app, { platformName, reach, csrf: at.csrf });
-    return sendPlatformPage(reply, parts, { at, title: `Pause ${app.name}`, body });
+    return askToPause(parts, request, reply, app);
   });
 }
 
 /** Whoever was second, or sends a form once more, changes nothing and is shown how it stands. */
-function mountSwitches(host: FastifyInstance, { storage, clock }: WebParts): void {
+function mountSwitches(host: FastifyInstance, parts: WebParts): void {
+  const { storage, clock } = parts;
   host.post<ForApp>(`${PATH}/:id/pause`, async (request, reply) => {
-    const pause = (db: Database, app: OwnedApp) => pauseAppAndTell(db, app, clock());
-    return redirectDone(reply, await turn(request, 'app.paused', pause), 'app_paused');
+    const app = await requireApp(storage.durable, request.params.id);
+    const pause = async () => {
+      const detail = reasonDetail(request.body);
+      await storage.atomically(async (db) => {
+        if (!(await pauseAppAndTell(db, app, clock()))) return;
+        await recordAppAct(db, { action: 'app.paused', actor: actorOf(request), app, detail }, clock());
+      });
+      return redirectDone(reply, `${PATH}/${app.id}`, 'app_paused');
+    };
+    return tryForm(pause, (problem) => askToPause(parts, request, reply, app, problem));
   });
 
   host.post<ForApp>(`${PATH}/:id/resume`, async (request, reply) => {
-    const resume = (db: Database, app: OwnedApp) => resumeApp(db, app.id);
-    return redirectDone(reply, await turn(request, 'app.resumed', resume), 'app_resumed');
-  });
-
-  function turn(
-    request: FastifyRequest<ForApp>,
-    action: Action,
-    change: (db: Database, app: OwnedApp) => Promise<boolean>,
-  ): Promise<string> {
-    return storage.atomically(async (db) => {
-      const app = await requireApp(db, request.params.id);
-      if (await change(db, app)) {
-        const subject = { kind: 'app' as const, id: app.id, name: app.name };
-        await recordAct(db, { action, actor: actorOf(request), businessId: app.ownerBusinessId, subject }, clock());
-      }
-      return `${PATH}/${app.id}`;
+    const app = await requireApp(storage.durable, request.params.id);
+    await storage.atomically(async (db) => {
+      if (!(await resumeApp(db, app.id))) return;
+      await recordAppAct(db, { action: 'app.resumed', actor: actorOf(request), app }, clock());
     });
-  }
+    return redirectDone(reply, `${PATH}/${app.id}`, 'app_resumed');
+  });
+}
+
+async function askToPause(
+  parts: WebParts,
+  request: FastifyRequest<ForApp>,
+  reply: FastifyReply,
+  app: OwnedApp,
+  problem?: Problem,
+): Promise<FastifyReply> {
+  const { storage, clock, platformName } = parts;
+  const at = await findPlace(parts, request);
+  const reach = await findReach(storage.durable, { app_id: app.id }, clock());
+  const around = { platformName, reach, csrf: at.csrf, typed: text(request.body ?? {}, 'reason') };
+  const body = pauseBody(app, problem ? { ...around, problem } : around);
+  return sendPlatformPage(reply, parts, { at, title: `Pause ${app.name}`, body, status: problem ? 400 : 200 });
 }
 
 async function requireApp(db: Database, id: string): Promise<OwnedApp> {

@@ -4,17 +4,19 @@ import { listMembers, type Member } from '../../accounts/memberships.ts';
 import { type OwnedApp, searchApps } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { findReach } from '../../oauth/reach.ts';
+import { counted } from '../counted.ts';
 import { copyable, time } from '../fields.ts';
 import { cutPage, PAGE_SIZE, pager, readListing, searchForm } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
 import { notFound } from '../refusals.ts';
+import { roleBadge } from '../settings/member-fields.ts';
 import { appBadges } from './app-views.ts';
-import { counted, longList, sendPlatformPage } from './page.ts';
+import { longList, sendPlatformPage } from './page.ts';
 import { userBadges } from './user-views.ts';
 
 const PATH = '/platform/businesses';
-const APPS_SHOWN = 10;
+const APPS_SHOWN = 50;
 
 /** Every business. */
 export function mountBusinesses(host: FastifyInstance, parts: WebParts): void {
@@ -84,7 +86,7 @@ ${apps.length > rows.length && html`<p><a href="/platform/apps?q=${id}">All apps
 }
 
 function memberRow({ id, name, email, role, since, disabledAt }: Member): Html {
-  return html`<li><div><a href="/platform/users/${id}">${name}</a> <span class="badge">${role}</span> ${userBadges({ isPlatformAdmin: false, disabledAt })}
+  return html`<li><div><a href="/platform/users/${id}">${name}</a> ${roleBadge(role)} ${userBadges({ isPlatformAdmin: false, disabledAt })}
 <p class="muted small">${email} · since ${time(since)}</p></div></li>
 `;
 }

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { listPlatformApps } from '../../apps/apps.ts';
 import { mountAppPages } from '../apps/routes.ts';
 import type { AppSection } from '../apps/section.ts';
 import type { WebParts } from '../parts.ts';
@@ -25,6 +24,5 @@ function platformSection(parts: WebParts): AppSection {
         canChange: true,
       };
     },
-    list: () => listPlatformApps(parts.storage.durable),
   };
 }

@@ -44,8 +44,3 @@ ${rows.length === 0 && html`<p class="empty">${nothing}</p>`}
 ${rows.length > 0 && html`<div class="card"><ul class="rows">${rows}</ul></div>`}
 ${pager(listing, next)}`;
 }
-
-/** One kind of thing, and how many of it. */
-export function counted(count: number, one: string, many: string): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
-}

@@ -2,9 +2,11 @@ import type { Membership } from '../../accounts/memberships.ts';
 import type { User } from '../../accounts/users.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Reach } from '../../oauth/reach.ts';
+import { counted } from '../counted.ts';
 import { copyable, type Problem, postForm, problemText, time } from '../fields.ts';
 import { PAGE_SIZE } from '../listing.ts';
-import { counted } from './page.ts';
+import { roleBadge } from '../settings/member-fields.ts';
+import { reasonField, reasonText } from './reasons.ts';
 
 /** What belongs to a user at this moment. */
 interface Belongings {
@@ -29,6 +31,8 @@ function lastSignedIn({ lastSignedInAt }: User): Html {
 }
 
 interface UserView extends Belongings {
+  /** Why they were disabled, if someone said so. */
+  reason: string | undefined;
   memberships: Membership[];
   isYou: boolean;
 }
@@ -51,18 +55,19 @@ function membershipList(memberships: Membership[]): Html {
   if (memberships.length === 0) return html`<p class="empty">A member of no business.</p>`;
   const rows = memberships.slice(0, PAGE_SIZE).map(
     ({ businessId, businessName, role, since }) =>
-      html`<li><div><a href="/platform/businesses/${businessId}">${businessName}</a> <span class="badge">${role}</span>
+      html`<li><div><a href="/platform/businesses/${businessId}">${businessName}</a> ${roleBadge(role)}
 <p class="muted small">Since ${time(since)}</p></div></li>`,
   );
   const more = memberships.length - rows.length;
   return html`<ul class="rows">${rows}</ul>${more > 0 && html`<p class="muted">And ${counted(more, 'more', 'more')}.</p>`}`;
 }
 
-function switchSection(user: User, { isYou, csrf }: UserView): Html | false {
+function switchSection(user: User, { isYou, reason, csrf }: UserView): Html | false {
   const path = `/platform/users/${user.id}`;
   if (user.disabledAt !== null) {
     return html`<section class="card"><h2>Disabled</h2>
 <p>Disabled since ${time(user.disabledAt)}: the user cannot sign in, and nothing that they allowed works. Once enabled, what they allowed works again.</p>
+${reasonText(reason)}
 ${postForm({ action: `${path}/enable`, csrf, body: html`<button class="primary">Enable</button>` })}</section>`;
   }
   if (isYou) return false;
@@ -73,21 +78,27 @@ ${postForm({ action: `${path}/enable`, csrf, body: html`<button class="primary">
 
 interface Question extends Belongings {
   solelyOwned: string[];
+  /** As a reason, sound or not. */
+  typed: string;
   problem: Problem | undefined;
 }
 
 /** Asked before it is done, with what it would stop at this moment. */
-export function disableBody(user: User, { sessions, reach, solelyOwned, csrf, problem }: Question): Html {
+export function disableBody(user: User, { sessions, reach, solelyOwned, csrf, typed, problem }: Question): Html {
   const path = `/platform/users/${user.id}`;
   const [first, ...others] = solelyOwned;
   const owned = others.length === 0 ? first : `${first} and ${counted(others.length, 'other', 'others')}`;
   return html`<div class="card"><h1>Disable ${user.name}?</h1>
-${problem && problemText(problem)}
+${problem?.field === 'user' && problemText(problem)}
 <p>${user.email} is signed in with <strong>${counted(sessions, 'session', 'sessions')}</strong>, which end, and has connected <strong>${connectedText(reach)}</strong>, which stop at their next call.</p>
 ${owned !== undefined && html`<p class="notice">Nobody else owns ${owned}: until the user is enabled, nobody can manage its members.</p>`}
 <p>Once the user is enabled again, they can sign in, and what they allowed works again.</p>
-<div class="answers"><a class="button secondary" href="${path}">Keep the user</a>
-${postForm({ action: `${path}/disable`, csrf, body: html`<button class="danger">Disable user</button>` })}</div></div>`;
+${postForm({
+  action: `${path}/disable`,
+  csrf,
+  body: html`${reasonField({ hint: 'Platform admins read it here and in the audit log.', value: typed, problem })}
+<div class="answers"><a class="button secondary" href="${path}">Keep the user</a><button class="danger">Disable user</button></div>`,
+})}</div>`;
 }
 
 function connectedText({ apps, businesses }: Reach): string {

@@ -1,25 +1,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { listMemberships } from '../../accounts/memberships.ts';
-import { countSessions, endAllSessions } from '../../accounts/sessions.ts';
+import { countSessions } from '../../accounts/sessions.ts';
 import { listSolelyOwned } from '../../accounts/sole-owners.ts';
+import { userSubject } from '../../accounts/user-acts.ts';
 import { enableUser, findUser, holdPlatformAdmins, searchUsers, type User } from '../../accounts/users.ts';
-import { type Action, recordAct } from '../../audit/acts.ts';
+import { recordAct } from '../../audit/acts.ts';
 import { FormError } from '../../lib/errors.ts';
 import { disableUserAndTell } from '../../oauth/pauses.ts';
 import { findReach } from '../../oauth/reach.ts';
 import type { Database } from '../../storage/storage.ts';
 import { redirectDone } from '../done.ts';
-import { type Problem, tryForm } from '../fields.ts';
+import { type Form, type Problem, text, tryForm } from '../fields.ts';
 import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
 import { notFound } from '../refusals.ts';
 import { actorOf, requireSession } from '../visits.ts';
 import { longList, sendPlatformPage } from './page.ts';
+import { findReason, reasonDetail } from './reasons.ts';
 import { disableBody, userBody, userRow } from './user-views.ts';
 
 const PATH = '/platform/users';
-type ForUser = { Params: { id: string } };
+type ForUser = { Params: { id: string }; Body: Form | undefined };
 
 /** Every user. */
 export function mountUsers(host: FastifyInstance, parts: WebParts): void {
@@ -44,7 +46,8 @@ function mountUser(host: FastifyInstance, parts: WebParts): void {
     const user = await requireUser(storage.durable, request.params.id);
     const memberships = await listMemberships(storage.durable, user.id);
     const isYou = user.id === at.user.id;
-    const body = userBody(user, { ...(await affected(parts, user)), memberships, isYou, csrf: at.csrf });
+    const reason = user.disabledAt === null ? undefined : await findReason(storage.durable, user.id, 'user.disabled');
+    const body = userBody(user, { ...(await affected(parts, user)), memberships, isYou, reason, csrf: at.csrf });
     return sendPlatformPage(reply, parts, { at, title: user.name, body });
   });
 
@@ -57,7 +60,13 @@ function mountUser(host: FastifyInstance, parts: WebParts): void {
   host.post<ForUser>(`${PATH}/:id/enable`, async (request, reply) => {
     const user = await storage.atomically(async (db) => {
       const found = await requireUser(db, request.params.id);
-      if (await enableUser(db, found.id)) await recordSwitch(db, 'user.enabled', request, found, clock());
+      const act = {
+        action: 'user.enabled',
+        actor: actorOf(request),
+        businessId: null,
+        subject: userSubject(found),
+      } as const;
+      if (await enableUser(db, found.id)) await recordAct(db, act, clock());
       return found;
     });
     return redirectDone(reply, `${PATH}/${user.id}`, 'user_enabled');
@@ -69,11 +78,13 @@ function mountSwitches(host: FastifyInstance, parts: WebParts): void {
   host.post<ForUser>(`${PATH}/:id/disable`, async (request, reply) => {
     const user = await requireUser(storage.durable, request.params.id);
     const disable = async () => {
+      const detail = reasonDetail(request.body);
       await storage.atomically(async (db) => {
         await refuseToLockOut(db, request, user);
         if (!(await disableUserAndTell(db, user, clock()))) return;
-        await endAllSessions(db, user.id);
-        await recordSwitch(db, 'user.disabled', request, user, clock());
+        const subject = userSubject(user);
+        const act = { action: 'user.disabled', actor: actorOf(request), businessId: null, subject, detail } as const;
+        await recordAct(db, act, clock());
       });
       return redirectDone(reply, `${PATH}/${user.id}`, 'user_disabled');
     };
@@ -99,7 +110,8 @@ async function askToDisable(
 ): Promise<FastifyReply> {
   const at = await findPlace(parts, request);
   const solelyOwned = await listSolelyOwned(parts.storage.durable, user.id);
-  const body = disableBody(user, { ...(await affected(parts, user)), solelyOwned, csrf: at.csrf, problem });
+  const typed = text((request.body ?? {}) as Form, 'reason');
+  const body = disableBody(user, { ...(await affected(parts, user)), solelyOwned, typed, csrf: at.csrf, problem });
   return sendPlatformPage(reply, parts, { at, title: `Disable ${user.name}`, body, status: problem ? 400 : 200 });
 }
 
@@ -109,11 +121,6 @@ async function affected({ storage, clock }: WebParts, user: User) {
     sessions: await countSessions(storage.durable, user.id, clock()),
     reach: await findReach(storage.durable, { user_id: user.id }, clock()),
   };
-}
-
-async function recordSwitch(db: Database, action: Action, request: FastifyRequest, { id, name }: User, now: number) {
-  const subject = { kind: 'user' as const, id, name };
-  await recordAct(db, { action, actor: actorOf(request), businessId: null, subject }, now);
 }
 
 async function requireUser(db: Database, id: string): Promise<User> {

@@ -1,43 +1,92 @@
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import { sendPage } from '../layout.ts';
-import { type Document, listOperations } from './document.ts';
+import { notFound } from '../refusals.ts';
+import { type Described, type Document, listOperations } from './document.ts';
 import { prose } from './prose.ts';
 import { operationSection, schemaSection } from './sections.ts';
 
-/** The OpenAPI document, as a page for people. It is made on the server like any other, and runs nothing. */
+const PATH = '/docs';
+const PAGE = { schema: { hide: true } };
+
+/** The operations of one tag: a page of its own, since all of them together are too long for one. */
+interface Group {
+  name: string;
+  description: string;
+  path: string;
+  operations: Described[];
+}
+
+/** The OpenAPI document, as pages for people. They are made on the server like any other, and run nothing. */
 export function mountReference(host: FastifyInstance, { platformName }: { platformName: string }): void {
-  host.get('/docs', { schema: { hide: true } }, async (_, reply) => {
-    // The document is written by the library from our own schemas; its type knows less about it than we do.
-    const document = host.swagger() as unknown as Document;
-    return sendPage(reply, { title: 'API reference', platformName, width: 'wide', body: reference(document) });
+  // The document is written by the library from our own schemas; its type knows less about it than we do.
+  const read = () => host.swagger() as unknown as Document;
+  const page = (title: string, body: Html) => ({ title, platformName, width: 'wide' as const, body });
+
+  host.get(PATH, PAGE, async (_, reply) => {
+    const document = read();
+    return sendPage(reply, page('API reference', framed(document, overview(document))));
+  });
+
+  host.get<{ Params: { group: string } }>(`${PATH}/:group`, PAGE, async (request, reply) => {
+    const document = read();
+    const group = listGroups(document).find(({ path }) => path === `${PATH}/${request.params.group}`);
+    if (!group) throw notFound();
+    return sendPage(reply, page(group.name, framed(document, groupBody(document, group))));
   });
 }
 
-function reference(document: Document): Html {
+function listGroups(document: Document): Group[] {
   const operations = listOperations(document);
-  const schemas = Object.entries(document.components.schemas);
+  return document.tags.map(({ name, description = '' }) => ({
+    name,
+    description,
+    path: `${PATH}/${name.toLowerCase().replaceAll(' ', '-')}`,
+    operations: operations.filter(({ tags }) => tags.includes(name)),
+  }));
+}
+
+/** With the way to every part of the reference beside it. */
+function framed(document: Document, content: Html): Html {
   return html`<div class="reference">
 <nav class="contents" aria-label="Contents">
-${document.tags.map(
-  ({ name }) => html`<p class="muted small">${name}</p>
-<ul>${operations.filter(({ tags }) => tags.includes(name)).map(({ operationId, summary }) => html`<li><a href="#${operationId}">${summary}</a></li>`)}</ul>`,
+${listGroups(document).map(
+  ({ name, path, operations }) => html`<p class="muted small">${name}</p>
+<ul>${operations.map(({ operationId, summary }) => html`<li><a href="${path}#${operationId}">${summary}</a></li>`)}</ul>`,
 )}
 <p class="muted small">More</p>
-<ul><li><a href="#scopes">Scopes</a></li><li><a href="#shapes">Shapes</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>
+<ul><li><a href="${PATH}">Overview</a></li><li><a href="${PATH}#scopes">Scopes</a></li><li><a href="${PATH}#shapes">Shapes</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>
 </nav>
-<div>
-<section><h1>${document.info.title}</h1>
+<div>${content}</div></div>`;
+}
+
+function overview(document: Document): Html {
+  return html`<section><h1>${document.info.title}</h1>
 <p>${prose(document.info.description ?? '')}</p>
 <p>Every address starts with <code>${document.servers[0]?.url}</code>. Every answer has a header <code>x-request-id</code>, which names it in the server’s logs; every refusal has <a href="#shape-Error">the same four fields</a>, and <a href="/docs/errors">a page that explains it</a>. An address that there is not answers 404, and one that takes other methods 405.</p></section>
-${document.tags.map(
-  ({ name, description }) => html`<section><h2 class="tag">${name}</h2><p class="muted">${description}</p></section>
-${operations.filter(({ tags }) => tags.includes(name)).map((operation) => operationSection(document, operation))}`,
-)}
+${listGroups(document).map(groupCard)}
 <section id="scopes"><h2 class="tag">Scopes</h2>
 <p>An app asks for some of the scopes that it is registered for; the user allows them. Of the business API only the invoice list stands yet, which needs <code>read:invoices</code>; the other scopes can be asked for, and open nothing for now.</p>
 <dl class="fields">${Object.entries(document.components.securitySchemes.oauth2.flows.authorizationCode.scopes).map(([name, meaning]) => html`<div><dt><code>${name}</code></dt><dd>${meaning}.</dd></div>`)}</dl></section>
 <section id="shapes"><h2 class="tag">Shapes</h2></section>
-${schemas.map(([name, schema]) => schemaSection(name, schema))}
-</div></div>`;
+${Object.entries(document.components.schemas).map(([name, schema]) => schemaSection(name, schema))}`;
+}
+
+/** Each operation has its name here too: an address of the time when it stood on this page leads one step from it. */
+function groupCard({ name, description, path, operations }: Group): Html {
+  const rows = operations.map(
+    ({
+      operationId,
+      summary,
+      method,
+      path: address,
+    }) => html`<li id="${operationId}"><a href="${path}#${operationId}">${summary}</a>
+<span class="address"><span class="method">${method}</span> <code>${address}</code></span></li>`,
+  );
+  return html`<section class="card"><h2 class="tag"><a href="${path}">${name}</a></h2><p class="muted">${description}</p><ul class="rows">${rows}</ul></section>`;
+}
+
+function groupBody(document: Document, { name, description, operations }: Group): Html {
+  return html`<section><h1>${name}</h1><p class="muted">${description}</p></section>
+${operations.map((operation) => operationSection(document, operation))}`;
 }

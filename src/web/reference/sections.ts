@@ -12,13 +12,13 @@ export function operationSection(document: Document, operation: Described): Html
     meaning: meaning ?? '',
   }));
   return html`<section class="card" id="${operationId}">
-<h3>${summary}</h3>
+<h2 class="tag">${summary}</h2>
 <p class="address"><span class="method">${method}</span> <code>${path}</code></p>
 <p>${prose(description)}</p>
-${fields.length > 0 && html`<h4>Parameters</h4>${fieldList(fields)}`}
-${body && html`<h4>Body</h4><p class="muted small">${Object.keys(requestBody?.content ?? {}).join(' or ')}</p>${schemaFields(body.schema)}`}
+${fields.length > 0 && html`<h3>Parameters</h3>${fieldList(fields)}`}
+${body && html`<h3>Body</h3><p class="muted small">${Object.keys(requestBody?.content ?? {}).join(' or ')}</p>${schemaFields(body.schema)}`}
 ${samplesOf(document, operation).map(sample)}
-<h4>Answers</h4>
+<h3>Answers</h3>
 ${Object.entries(responses).map(([status, answer]) => answerDetails(status, answer))}
 ${callbackErrors(operation['x-callback-errors'])}
 </section>`;
@@ -32,7 +32,7 @@ export function schemaSection(name: string, schema: Schema): Html {
 function callbackErrors(codes: string[] | undefined): Html | undefined {
   if (!codes) return undefined;
   const links = codes.map((code) => html`<li><a href="/docs/errors/${code}"><code>${code}</code></a></li>`);
-  return html`<h4>Errors at the callback</h4><ul class="reasons">${links}</ul>`;
+  return html`<h3>Errors at the callback</h3><ul class="reasons">${links}</ul>`;
 }
 
 /** Every answer has its request id: that is said once, above. */
@@ -52,7 +52,7 @@ ${media && mediaDetails(media)}
 
 function mediaDetails({ schema, example, 'x-reasons': reasons }: Media): Html {
   const shape = schema.$ref ?? schema.items?.$ref;
-  return html`${shape && html`<p>${schema.items && 'A list of the shape '}<a href="#shape-${nameOf(shape)}">${nameOf(shape)}</a>${reasons && ', for these reasons:'}</p>`}
+  return html`${shape && html`<p>${schema.items && 'A list of the shape '}<a href="/docs#shape-${nameOf(shape)}">${nameOf(shape)}</a>${reasons && ', for these reasons:'}</p>`}
 ${reasons && reasonList(reasons)}${schemaFields(schema)}
 ${example !== undefined && sample(typeof example === 'string' ? example : JSON.stringify(example, null, 2))}`;
 }

@@ -10,6 +10,7 @@ import { type Place, sendPage } from '../layout.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
 import { isReading } from '../visits.ts';
+import { roleBadge } from './member-fields.ts';
 import { passkeySection } from './passkey-section.ts';
 
 export const ACCOUNT = '/settings/account';
@@ -36,7 +37,7 @@ function personSection({ user, csrf, memberships }: Place, typed: Form, problem?
   return html`<section class="card"><h2>You</h2>
 <dl class="facts">
 <div><dt>Email</dt><dd>${user.email}<br><span class="muted small">You sign in with it, and it cannot be changed here.</span></dd></div>
-<div><dt>Businesses</dt><dd>${memberships.map(({ businessName, role }) => html`<div>${businessName} <span class="badge">${role}</span></div>`)}</dd></div>
+<div><dt>Businesses</dt><dd>${memberships.map(({ businessName, role }) => html`<div>${businessName} ${roleBadge(role)}</div>`)}</dd></div>
 </dl>
 ${postForm({
   action: `${ACCOUNT}/name`,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { endOtherSession, endOtherSessions, type Session, startSession } from '../../accounts/sessions.ts';
+import { userSubject } from '../../accounts/user-acts.ts';
 import { authenticateUser, hashNewPassword, renameUser, replacePasswordHash } from '../../accounts/users.ts';
 import { recordAct } from '../../audit/acts.ts';
 import { nameBrowser } from '../../lib/browser-names.ts';
@@ -49,7 +50,7 @@ async function changeName({ storage, clock }: WebParts, request: Posted): Promis
   const name = text(request.body, 'name');
   await storage.atomically(async (db) => {
     if (!(await renameUser(db, user.id, name))) return;
-    const subject = { kind: 'user', id: user.id, name: user.name } as const;
+    const subject = userSubject(user);
     const act = { action: 'user.renamed', actor: actorOf(request), businessId: null, subject } as const;
     await recordAct(db, { ...act, detail: { to: name.trim().normalize('NFC') } }, clock());
   });
@@ -65,7 +66,7 @@ async function changePassword(parts: WebParts, request: Posted): Promise<Session
     if (!(await replacePasswordHash(db, { userId: user.id, proof, hash }))) throw wrongPassword();
     const session = await startSession(db, { user, ...browserOf(request) }, clock());
     await endOtherSessions(db, session);
-    const subject = { kind: 'user', id: user.id, name: user.name } as const;
+    const subject = userSubject(user);
     await recordAct(
       db,
       { action: 'user.password_changed', actor: actorOf(request), businessId: null, subject },
@@ -106,7 +107,7 @@ async function endOthers({ storage, clock }: WebParts, request: Posted): Promise
   await storage.atomically(async (db) => {
     const ended = await endOtherSessions(db, session);
     if (ended === 0) return;
-    const subject = { kind: 'user', id: user.id, name: user.name } as const;
+    const subject = userSubject(user);
     const act = { action: 'session.others_ended', actor: actorOf(request), businessId: null, subject } as const;
     await recordAct(db, { ...act, detail: { sessions: String(ended) } }, clock());
   });

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
-import type { Wanted } from '../../oauth/connection-rows.ts';
+import type { ConnectionsWanted } from '../../oauth/connection-rows.ts';
 import { type Connection, listConnections } from '../../oauth/connections.ts';
 import { type Place, sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
@@ -30,7 +30,7 @@ export function mountConnectedApps(host: FastifyInstance, parts: WebParts): void
 }
 
 interface ConnectionListing extends Listing {
-  from: Wanted['after'];
+  from: ConnectionsWanted['after'];
 }
 
 /** A connection has no id of its own: a page goes on after an app and a user. */
@@ -42,13 +42,16 @@ function readConnectionListing(query: unknown): ConnectionListing {
 }
 
 /** Owners see what everyone has connected to the business, others what they have themselves. One more than is shown. */
-function wantedHere(at: Place, { search, from }: ConnectionListing): Wanted {
+function wantedHere(at: Place, { search, from }: ConnectionListing): ConnectionsWanted {
   const businessIds = at.current ? [at.current.businessId] : [];
   return { businessIds, userId: isOwner(at) ? undefined : at.user.id, search, after: from, limit: PER_PAGE + 1 };
 }
 
 /** In businesses that one is not acting for, one's own, on the first page. */
-function wantedElsewhere({ user, current, memberships }: Place, { search, from }: ConnectionListing): Wanted {
+function wantedElsewhere(
+  { user, current, memberships }: Place,
+  { search, from }: ConnectionListing,
+): ConnectionsWanted {
   const others = memberships.map(({ businessId }) => businessId).filter((id) => id !== current?.businessId);
   return { businessIds: from ? [] : others, userId: user.id, search, limit: MOST_ELSEWHERE + 1 };
 }
@@ -87,9 +90,13 @@ ${elsewhere.length > MOST_ELSEWHERE && html`<p class="muted small">There are mor
 }`;
 }
 
+const NOWHERE =
+  'You are not a member of any business yet, so no app can act for you. Ask an owner of yours for an invitation: it is a link that lets you in.';
+
 function emptySentence(at: Place, { search, after }: Listing, elsewhere: Connection[]): string {
   const business = at.current?.businessName;
-  if (search) return `No connection ${business ? `in ${business} ` : ''}matches “${search}”.`;
+  if (!business) return NOWHERE;
+  if (search) return `No connection in ${business} matches “${search}”.`;
   if (after) return 'There are no more.';
   if (isOwner(at)) return `No app acts for anyone in ${business}. When someone allows one, it is listed here.`;
   if (elsewhere.length > 0) return `No app acts for you in ${business}.`;

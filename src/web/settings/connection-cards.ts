@@ -57,7 +57,7 @@ function stoppedSentence(connection: Connection | undefined, platformName: strin
 }
 
 function stopped(sentence: string): Html {
-  return html`<p class="notice">${sentence}</p>`;
+  return html`<p class="notice warn">${sentence}</p>`;
 }
 
 function person(connection: Connection, viewer: Viewer): Html {

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { listBusinessApps } from '../../apps/apps.ts';
 import { mountAppPages } from '../apps/routes.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
@@ -24,6 +23,5 @@ export function mountDeveloper(host: FastifyInstance, parts: WebParts): void {
         canChange: at.current.role !== 'member',
       };
     },
-    list: ({ ownerBusinessId }) => listBusinessApps(parts.storage.durable, ownerBusinessId ?? ''),
   });
 }

@@ -70,7 +70,7 @@ function mountForEveryone(host: FastifyInstance, parts: WebParts): void {
   host.post<Asked>(path, async (request, reply) => {
     const { app, business } = await enterAsOwner(parts, request);
     await end(parts, request, { app, businessId: business.id });
-    return redirectDone(reply, CONNECTED_APPS, 'disconnected');
+    return redirectDone(reply, CONNECTED_APPS, 'disconnected_everyone');
   });
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Member } from '../../accounts/memberships.ts';
+import { hasOtherOwner, type Member } from '../../accounts/memberships.ts';
 import { changeRole } from '../../accounts/roles.ts';
 import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -22,7 +22,7 @@ function mountRole(host: FastifyInstance, { storage, clock, show, enterAsOwner, 
   host.get<ForMember>(`${PATH}/:user`, async (request, reply) => {
     const entry = await enterAsOwner(request);
     const member = await findOne(entry, request.params.user);
-    return show(reply, entry, memberBody(entry, member, { role: member.role }));
+    return show(reply, entry, { title: member.name, body: memberBody(entry, member, { role: member.role }) });
   });
 
   host.post<ForMember>(`${PATH}/:user/role`, async (request, reply) => {
@@ -35,7 +35,9 @@ function mountRole(host: FastifyInstance, { storage, clock, show, enterAsOwner, 
       if (!(await storage.atomically((db) => changeRole(db, change, clock())))) throw notFound();
       return redirectDone(reply, PATH, 'role_changed');
     };
-    return tryForm(set, (problem) => show(reply, entry, memberBody(entry, member, { role, problem }), 400));
+    return tryForm(set, (problem) =>
+      show(reply, entry, { title: member.name, body: memberBody(entry, member, { role, problem }) }, 400),
+    );
   });
 }
 
@@ -50,8 +52,12 @@ function mountRemoval(host: FastifyInstance, desk: MemberDesk): void {
 
   async function ask(reply: FastifyReply, entry: Entry, member: Member, problem?: Problem): Promise<FastifyReply> {
     const parties = { userId: member.id, businessId: entry.business.businessId };
+    const title = removalTitle(entry, member);
+    if (member.role === 'owner' && !(await hasOtherOwner(db, parties))) {
+      return show(reply, entry, { title, body: lastOwnerBody(title, problem) }, problem ? 400 : 200);
+    }
     const apps = await listAppsAllowedBy(db, parties, clock());
-    return show(reply, entry, removalBody(entry, { member, apps, problem }), problem ? 400 : 200);
+    return show(reply, entry, { title, body: removalBody(entry, { member, apps, problem }) }, problem ? 400 : 200);
   }
 
   host.get<ForMember>(`${PATH}/:user/remove`, async (request, reply) => {
@@ -97,6 +103,19 @@ ${roleField(role, problem)}
 <p><a href="${PATH}">All members</a></p>`;
 }
 
+function removalTitle({ at, business }: Entry, member: Member): string {
+  const { businessName } = business;
+  return member.id === at.user.id ? `Leave ${businessName}?` : `Remove ${member.name} from ${businessName}?`;
+}
+
+/** Only of oneself: whoever looks is an owner too. */
+function lastOwnerBody(title: string, problem: Problem | undefined): Html {
+  return html`<div class="card"><h1>${title}</h1>
+${problem && problemText(problem)}
+<p>You are the only owner. Make someone else an owner first: then you can leave.</p>
+<p><a class="button secondary" href="${PATH}">All members</a></p></div>`;
+}
+
 const NAMED_AT_MOST = 20;
 
 interface Removal {
@@ -109,7 +128,7 @@ function removalBody(entry: Entry, { member, apps, problem }: Removal): Html {
   const { businessName } = entry.business;
   const isSelf = member.id === entry.at.user.id;
   const more = apps.length - NAMED_AT_MOST;
-  return html`<div class="card"><h1>${isSelf ? `Leave ${businessName}?` : `Remove ${member.name} from ${businessName}?`}</h1>
+  return html`<div class="card"><h1>${removalTitle(entry, member)}</h1>
 ${problem && problemText(problem)}
 ${
   apps.length > 0

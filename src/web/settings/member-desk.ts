@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findMember, type Member, type Membership } from '../../accounts/memberships.ts';
-import type { Actor } from '../../audit/acts.ts';
+import type { UserActor } from '../../audit/acts.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { type Form, text } from '../fields.ts';
 import { type Place, sendPage } from '../layout.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
 import { notFound, PageRefused } from '../refusals.ts';
-import { actorOf, requireSession } from '../visits.ts';
+import { actorOf } from '../visits.ts';
 
 export const PATH = '/settings/members';
 
@@ -16,7 +16,7 @@ export interface Entry {
   at: Place;
   business: Membership;
   isOwner: boolean;
-  by: Actor & { id: string };
+  by: UserActor;
 }
 
 /** What every page about members does: let in whoever may, find the member, and show a page. */
@@ -25,13 +25,17 @@ export type MemberDesk = ReturnType<typeof openMemberDesk>;
 export function openMemberDesk(parts: WebParts) {
   const db = parts.storage.durable;
 
-  const show = (reply: FastifyReply, { at }: { at: Place }, body: Html, status = 200): FastifyReply =>
-    sendPage(reply, { title: 'Members', platformName: parts.platformName, width: 'wide', at, body }, { status });
+  const show = (
+    reply: FastifyReply,
+    { at }: { at: Place },
+    { title, body }: { title: string; body: Html },
+    status = 200,
+  ): FastifyReply => sendPage(reply, { title, platformName: parts.platformName, width: 'wide', at, body }, { status });
 
   async function enter(request: FastifyRequest): Promise<Entry> {
     const at = await findPlace(parts, request);
     if (!at.current) throw notFound();
-    const by = { ...actorOf(request), id: requireSession(request).user.id };
+    const by = actorOf(request);
     return { at, business: at.current, isOwner: at.current.role === 'owner', by };
   }
 

@@ -20,6 +20,7 @@ import { AS_ROLE, roleBadge, roleField } from './member-fields.ts';
 import { memberTabs } from './member-tabs.ts';
 
 const LIST = `${PATH}/invitations`;
+const INVITING = 'Invite someone';
 
 /** Chosen when the form is shown: so a second click shows the link of the first, and invites nobody else. */
 interface Ticket {
@@ -38,7 +39,7 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
   host.get(`${PATH}/invite`, async (request, reply) => {
     const entry = await enterAsOwner(request);
     const ticket = seal(keys, 'new invitation', { id: newId(clock()), token: newSecret() });
-    return show(reply, entry, inviteBody(entry, { ticket, role: 'member', note: '' }));
+    return show(reply, entry, { title: INVITING, body: inviteBody(entry, { ticket, role: 'member', note: '' }) });
   });
 
   host.post<{ Body: Form }>(`${PATH}/invite`, async (request, reply) => {
@@ -56,9 +57,14 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
       const invitation = await storage.atomically((db) => invite(db, wanted, clock()));
       if (!invitation) throw notFound();
       if (stateOf(invitation, clock()) !== 'open') return reply.redirect(LIST, 303);
-      return show(reply, entry, linkBody(invitation, `${consentUrl}/invitation/${chosen.token}`));
+      return show(reply, entry, {
+        title: 'The invitation is ready',
+        body: linkBody(invitation, `${consentUrl}/invitation/${chosen.token}`),
+      });
     };
-    return tryForm(make, (problem) => show(reply, entry, inviteBody(entry, typed, problem), 400));
+    return tryForm(make, (problem) =>
+      show(reply, entry, { title: INVITING, body: inviteBody(entry, typed, problem) }, 400),
+    );
   });
 }
 
@@ -69,7 +75,7 @@ function mountOpen(host: FastifyInstance, { storage, clock, db, show, enterAsOwn
     const { after } = readListing(request.query);
     const listed = await listOpenInvitations(db, businessId, { after, limit: PAGE_SIZE + 1 }, clock());
     const open = await countOpenInvitations(db, businessId, clock());
-    return show(reply, entry, listBody(entry, { listed, after, open }));
+    return show(reply, entry, { title: 'Invitations', body: listBody(entry, { listed, after, open }) });
   });
 
   host.post<{ Params: { id: string }; Body: Form }>(`${LIST}/:id/withdraw`, async (request, reply) => {
@@ -114,7 +120,7 @@ ${input({ name: 'note', label: 'For whom', value: note, hint, optional: true }, 
 function linkBody({ businessName, role, note, expiresAt }: Invitation, link: string): Html {
   return html`<h1>The invitation is ready</h1>
 <section class="card"><h2>Send this link${note && ` to ${note}`}</h2>
-<p class="notice"><strong>Copy it now.</strong> It is not shown again.</p>
+<p class="notice warn"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('invitation', link)}</p>
 <p class="muted">It works once, until ${time(expiresAt)}. Whoever opens it first can join ${businessName} as ${AS_ROLE[role]}, so send it to nobody else.</p></section>
 <p><a class="button secondary" href="${LIST}">All invitations</a></p>`;

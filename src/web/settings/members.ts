@@ -24,13 +24,13 @@ function mountList(host: FastifyInstance, desk: MemberDesk): void {
   const { db, clock, show, enter } = desk;
   host.get(PATH, async (request, reply) => {
     const place = await findPlace(desk, request);
-    if (!place.current) return show(reply, { at: place }, nowhere);
+    if (!place.current) return show(reply, { at: place }, { title: 'Members', body: nowhere });
     const entry = await enter(request);
     const { businessId } = entry.business;
     const listing = readListing(request.query);
     const members = await listMembers(db, businessId, { ...listing, limit: PAGE_SIZE + 1 });
     const open = entry.isOwner ? await countOpenInvitations(db, businessId, clock()) : 0;
-    return show(reply, entry, listBody(entry, { listing, members, open }));
+    return show(reply, entry, { title: 'Members', body: listBody(entry, { listing, members, open }) });
   });
 }
 

@@ -1,0 +1,43 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { findBusiness } from '../accounts/businesses.ts';
+import { exportActs, MOST_EXPORTED } from '../audit/act-export.ts';
+import { listActs } from '../audit/act-log.ts';
+import { FormError } from '../lib/errors.ts';
+import { isId } from '../lib/ids.ts';
+import type { Database } from '../storage/storage.ts';
+import { type Command, type Options, required, withStorage } from './command.ts';
+
+export const auditCommands: Command[] = [
+  {
+    name: 'audit export',
+    summary: `Write the audit log as CSV, the newest first, at most ${MOST_EXPORTED.toLocaleString('en')} acts`,
+    options: {
+      business: { value: 'ID', help: 'What the owners of this business see; left out, everything' },
+      before: { value: 'ID', help: 'Go on after the act with this id' },
+    },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const filter = await readFilter(durable, options);
+        if (options.flag('json')) return { acts: await listActs(durable, { ...filter, limit: MOST_EXPORTED }) };
+        await print(exportActs(durable, filter));
+        return undefined;
+      }),
+  },
+];
+
+/** Whoever has read enough closes the pipe, and that is no failure. */
+async function print(lines: AsyncIterable<string>): Promise<void> {
+  try {
+    await pipeline(Readable.from(lines), process.stdout, { end: false });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error;
+  }
+}
+
+async function readFilter(db: Database, options: Options) {
+  const [businessId, before] = [options.text('business') || undefined, options.text('before') || undefined];
+  if (businessId !== undefined) required(await findBusiness(db, businessId), 'business', 'business');
+  if (before !== undefined && !isId(before)) throw new FormError('before', 'This is the id of an act, as in the file.');
+  return { businessId, before };
+}

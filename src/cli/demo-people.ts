@@ -1,0 +1,53 @@
+import { addBusiness, type Business } from '../accounts/businesses.ts';
+import { addMember, type Role } from '../accounts/memberships.ts';
+import { userActor, userSubject } from '../accounts/user-acts.ts';
+import { addUser, type NewUser, type User } from '../accounts/users.ts';
+import { type Actor, OPERATOR, recordAct } from '../audit/acts.ts';
+import { DAY, MINUTE } from '../lib/clock.ts';
+import type { Database } from '../storage/storage.ts';
+
+export const DEMO_PASSWORD = 'over the drawbridge';
+export const DEMO_USERS = {
+  owner: { email: 'olivia@harbour.example', name: 'Olivia Marsh', isPlatformAdmin: false },
+  member: { email: 'sam@harbour.example', name: 'Sam Okafor', isPlatformAdmin: false },
+  admin: { email: 'priya@platform.example', name: 'Priya Nair', isPlatformAdmin: true },
+};
+
+/** Two businesses and their people, who have been here for a while. */
+export async function addDemoPeople(db: Database, now: number) {
+  const began = now - 60 * DAY;
+  const harbour = await found(db, 'Harbour Coffee', began);
+  const northgate = await found(db, 'Northgate Software', began);
+  const add = (user: Omit<NewUser, 'password'>, at: number) => addUser(db, { ...user, password: DEMO_PASSWORD }, at);
+  const owner = await add(DEMO_USERS.owner, began);
+  const admin = await add(DEMO_USERS.admin, began);
+  const member = await add(DEMO_USERS.member, began + 4 * DAY);
+  await settle(db, { user: owner, business: harbour, role: 'owner', by: OPERATOR }, began + MINUTE);
+  await settle(db, { user: admin, business: northgate, role: 'owner', by: OPERATOR }, began + MINUTE);
+  await settle(db, { user: member, business: harbour, role: 'member', by: personAt(member) }, began + 4 * DAY);
+  await settle(db, { user: member, business: northgate, role: 'member', by: personAt(member) }, began + 9 * DAY);
+  return { harbour, northgate, owner, member, admin };
+}
+
+/** Someone at a browser, at an address that is nobody's. */
+export function personAt(user: User): Actor {
+  return userActor(user, '203.0.113.24');
+}
+
+async function found(db: Database, name: string, at: number): Promise<Business> {
+  const business = await addBusiness(db, { name }, at);
+  const subject = { kind: 'business', id: business.id, name } as const;
+  await recordAct(db, { action: 'business.added', actor: OPERATOR, businessId: business.id, subject }, at);
+  return business;
+}
+
+async function settle(
+  db: Database,
+  { user, business, role, by }: { user: User; business: Business; role: Role; by: Actor },
+  at: number,
+): Promise<void> {
+  await addMember(db, { userId: user.id, businessId: business.id, role }, at);
+  const action = by === OPERATOR ? 'member.added' : 'member.joined';
+  const subject = userSubject(user);
+  await recordAct(db, { action, actor: by, businessId: business.id, subject, detail: { role } }, at);
+}

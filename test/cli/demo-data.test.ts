@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { startDemoApp } from '../../demo/app.ts';
+import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../../src/cli/demo-data.ts';
+import { ensureDemoEndpoint } from '../../src/cli/demo-endpoint.ts';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { signMessage } from '../../src/webhooks/signatures.ts';
+import { DEVELOPER } from '../support/app-pages.ts';
+import { freePort } from '../support/ports.ts';
+import { newWorld } from '../support/world.ts';
+
+const world = await newWorld();
+const maker = await ensureDemoData(world.storage(), world.clock());
+const { thirdParty } = await ensureDemoApps(world.storage(), maker, join(world.folder, 'apps.json'), world.clock());
+const db = world.storage().durable;
+const parcelwise = await db.selectFrom('apps').selectAll().where('name', '=', 'Parcelwise').executeTakeFirstOrThrow();
+
+async function signIn({ email }: { email: string }) {
+  const browser = world.browse();
+  await browser.signIn(email, DEMO_PASSWORD);
+  return browser;
+}
+
+test('the maker of the demo’s app sees a month of work, the requests of the last day, and who has connected it', async () => {
+  const browser = await signIn(DEMO_USERS.admin);
+
+  const month = await browser.open(`${DEVELOPER}/${parcelwise.id}/requests?period=month`);
+  const connections = await browser.open(`${DEVELOPER}/${parcelwise.id}/connections`);
+
+  const [, requests, errors, refreshes] =
+    /In the last 30 days: (\d+) requests, (\d+) errors, (\d+) refreshes/.exec(month.text) ?? [];
+  assert.ok(Number(errors) > 10 && Number(errors) < Number(requests) / 10, `${errors} of ${requests}`);
+  assert.ok(Number(refreshes) > 1000, `${refreshes} refreshes`);
+  assert.match(month.text, /access_token_expired/);
+  assert.match(connections.text, /Harbour Coffee<\/th><td>2<\/td><td><time datetime="2029-11-22/);
+});
+
+test('the demo’s counts, log and uses tell of the same requests', async () => {
+  const hour = Math.floor(world.clock() / 3_600_000) - 24;
+  const counts = await db.selectFrom('request_counts').selectAll().where('hour', '>=', hour).execute();
+  const logged = await db.selectFrom('logged_requests').selectAll().where('app_id', '=', parcelwise.id).execute();
+
+  const sum = (name: 'requests' | 'errors') => counts.reduce((total, each) => total + each[name], 0);
+  assert.equal(logged.length, sum('requests'));
+  assert.equal(logged.filter(({ status }) => status >= 400).length, sum('errors'));
+  assert.ok(logged.every(({ at }) => at < world.clock()));
+});
+
+test('the owner of the demo’s business sees what its apps have read, and how it all came about', async () => {
+  const browser = await signIn(DEMO_USERS.owner);
+
+  const apps = await browser.open('/settings/connected-apps');
+  const log = await browser.open('/settings/audit-log');
+
+  assert.match(apps.text, /Parcelwise/);
+  for (const act of ['Allowed the app', 'Joined the business', 'Added a member', 'Added the business']) {
+    assert.ok(log.text.includes(act), act);
+  }
+});
+
+test('a second start of the demo adds nothing', async () => {
+  const counts = () =>
+    db
+      .selectFrom('acts')
+      .select(({ fn }) => fn.countAll().as('count'))
+      .execute();
+  const before = await counts();
+
+  const again = await ensureDemoApps(world.storage(), maker, join(world.folder, 'apps.json'), world.clock());
+
+  assert.equal(await ensureDemoData(world.storage(), world.clock()), maker);
+  assert.equal(again.thirdParty.clientId, thirdParty.clientId);
+  assert.deepEqual(await counts(), before);
+});
+
+test('the demo app hears by webhook of what happens, at each start, and believes nobody else', async () => {
+  const url = `http://127.0.0.1:${await freePort()}/webhooks`;
+  const keys = openKeyring(world.settings.secretKeys);
+  const hearing = { appId: thirdParty.clientId, url };
+  await ensureDemoEndpoint(world.storage(), keys, hearing, world.clock());
+  const signingSecret = await ensureDemoEndpoint(world.storage(), keys, hearing, world.clock());
+  const look = { id: 'ledgerly', name: 'Ledgerly', tagline: '', about: '' };
+  const connection = { baseUrl: world.api, redirectUri: 'http://127.0.0.1/callback', ...thirdParty };
+  const { port, origin } = new URL(url);
+  const app = await startDemoApp({ look, connection, scope: 'read:invoices', port: Number(port), signingSecret });
+  after(() => app.close());
+  const body = JSON.stringify({ type: 'grant.created', timestamp: new Date().toISOString(), data: {} });
+  const post = (signature: Record<string, string>) =>
+    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...signature }, body });
+  const now = Date.now();
+
+  const forged = await post({ 'webhook-id': 'evt_1', 'webhook-timestamp': `${now}`, 'webhook-signature': 'v1,x' });
+  const unheard = await (await fetch(origin)).text();
+  const real = await post(signMessage({ id: 'evt_2', body }, [signingSecret], now));
+  const heard = await (await fetch(origin)).text();
+
+  assert.deepEqual([forged.status, real.status], [400, 204]);
+  assert.doesNotMatch(unheard, /grant\.created/);
+  assert.match(heard, /Heard by webhook.*grant\.created/s);
+});

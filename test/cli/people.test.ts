@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newCommandLine } from '../support/command-line.ts';
+import { PASSWORD } from '../support/people.ts';
+
+const cli = newCommandLine();
+const acme = await cli.json(['business', 'add', '--name', 'Acme']);
+const bolt = await cli.json(['business', 'add', '--name', 'Bolt']);
+const typed = ['--email', 'ada@example.com', '--name', 'Ada', '--password', PASSWORD];
+const ada = await cli.json(['user', 'add', ...typed, '--business', acme.id, '--role', 'owner']);
+const invite = (...more: string[]) => ['member', 'invite', '--by', ada.id, '--role', 'admin', ...more];
+
+test('member list prints who is in a business, and nobody else', async () => {
+  const { members } = await cli.json(['member', 'list', '--business', acme.id]);
+  const others = await cli.json(['member', 'list', '--business', bolt.id]);
+
+  const [{ since, ...member }] = members;
+  assert.deepEqual(member, { id: ada.id, name: 'Ada', email: 'ada@example.com', role: 'owner', disabledAt: null });
+  assert.ok(since > 0);
+  assert.deepEqual([members.length, others.members], [1, []]);
+});
+
+test('member invite prints a link, in the name of an owner, at the address that people use', async () => {
+  const env = { CONSENT_URL: 'https://pages.example', BASE_URL: 'https://api.example' };
+  const invitation = await cli.json(invite('--business', acme.id, '--note', 'Bob'), { env });
+  const foreign = await cli.run(invite('--business', bolt.id));
+
+  assert.match(invitation.link, /^https:\/\/pages\.example\/invitation\/[\w-]{43}$/);
+  assert.deepEqual([invitation.role, invitation.note, invitation.inviterName], ['admin', 'Bob', 'Ada']);
+  assert.equal(foreign.status, 1);
+  assert.equal(foreign.stderr, '--by: There is no such owner of this business who can sign in.\n');
+});
+
+test('audit export writes the log as the pages do, of everything or of one business, and goes on from an act', async () => {
+  const all = await cli.run(['audit', 'export']);
+  const ofAcme = await cli.json(['audit', 'export', '--business', acme.id]);
+  const [head = '', newest = '', ...older] = all.stdout.trimEnd().split('\r\n');
+  const rest = await cli.run(['audit', 'export', '--before', newest.slice(1, 37)]);
+
+  assert.match(head, /^"id","time","action","what","actor_kind","actor_id","actor","actor_email"/);
+  assert.match(newest, /"member.invited".*"operator","","Operator".*"Bob".*"Role: admin; in the name of: Ada"/);
+  assert.deepEqual(
+    ofAcme.acts.map(({ action }: { action: string }) => action),
+    ['member.invited', 'member.added', 'business.added'],
+  );
+  assert.equal(rest.stdout, [head, ...older, ''].join('\r\n'));
+  assert.equal(older.length, 4);
+});
+
+test('audit export refuses what is no business and no act', async () => {
+  for (const [option, sentence] of [
+    ['business', '--business: There is no such business.\n'],
+    ['before', '--before: This is the id of an act, as in the file.\n'],
+  ]) {
+    const { status, stdout, stderr } = await cli.run(['audit', 'export', `--${option}`, 'none']);
+    assert.deepEqual([status, stdout, stderr], [1, '', sentence]);
+  }
+});

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { launchChromium, signIn } from '../support/chromium.ts';
+import { PASSWORD } from '../support/people.ts';
+import { newWorld } from '../support/world.ts';
+
+const chromium = await launchChromium();
+const world = await newWorld();
+const other = await world.addBusiness('Borealis Logistics International');
+const admin = await world.addUser(
+  'Montgomery',
+  [
+    [world.acme, 'owner'],
+    [other, 'member'],
+  ],
+  true,
+);
+const longest = await world.addUser('Bartholomew-Featherstonehaugh-Cholmondeley-Marjoribanks', [
+  [world.acme, 'member'],
+]);
+
+async function arrive(path: string, width: number) {
+  const { page } = await chromium.newPage({ viewport: { width, height: 740 } });
+  await page.goto(world.web + path);
+  await signIn(page, admin.email, PASSWORD);
+  await page.getByRole('navigation', { name: 'Settings' }).waitFor();
+  return page;
+}
+
+for (const width of [320, 1280]) {
+  test(`the first Tab on a page leads to “Skip to content”, ${width} pixels wide`, async () => {
+    const page = await arrive('/settings/developer', width);
+    await page.reload();
+
+    await page.keyboard.press('Tab');
+
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to content');
+  });
+}
+
+test('at a desk the bar is one line, also for an admin with several businesses', async () => {
+  const page = await arrive('/settings/members', 1280);
+
+  const height = await page.evaluate(() => document.querySelector('.bar')?.getBoundingClientRect().height);
+
+  assert.ok(height && height < 60, `${height}`);
+});
+
+test('nothing is cut off or scrolls sideways at 320 pixels, however long the name on a button is', async () => {
+  const page = await arrive(`/settings/members/${longest.id}/remove`, 320);
+  const assertFits = async () => {
+    const spilled = await page.evaluate(() =>
+      [...document.querySelectorAll('button, a, h1, label')]
+        .filter((element) => element.getBoundingClientRect().right > innerWidth)
+        .map((element) => element.textContent),
+    );
+    assert.deepEqual(spilled, [], page.url());
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, page.url());
+  };
+
+  await assertFits();
+  for (const path of ['/settings/connected-apps', '/nowhere', `/settings/developer/${world.ledger.id}/try`]) {
+    await page.goto(world.web + path);
+    await assertFits();
+  }
+  await page.getByRole('button', { name: 'Add it to the redirect URIs' }).click();
+  await page.getByRole('button', { name: 'Remove it from the redirect URIs' }).waitFor();
+  await assertFits();
+});
+
+test('whatever a browser says of a passkey that fails, a person reads a sentence of ours', async () => {
+  const { page } = await chromium.newPage();
+  await page.goto(`${world.web}/sign-in`);
+  await page.evaluate(() => {
+    navigator.credentials.get = () => Promise.reject(new DOMException('0x80090029 NTE_FAIL', 'OperationError'));
+  });
+
+  await page.getByRole('button', { name: 'Use a passkey instead' }).click();
+
+  await page.getByText('That did not work. Reload the page and try again.').waitFor();
+  assert.equal(await page.getByText('0x80090029').count(), 0);
+});

@@ -1,0 +1,93 @@
+import { createSocket } from 'node:dgram';
+import dns from 'node:dns/promises';
+import { once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
+import { isIPv4 } from 'node:net';
+import { after } from 'node:test';
+
+/** The addresses of a name when it is asked for the nth time; undefined if there is no such name, null for silence. */
+type Answering = (name: string, nth: number) => string[] | undefined | null;
+
+const TYPES = { A: 1, AAAA: 28 };
+
+/** A server of names of the test's own: whatever this process looks up, it is asked. */
+export async function startNames(answering: Answering = () => undefined) {
+  const names = { answering, asked: new Map<string, number>() };
+  const server = createSocket('udp4', (query, { address, port }) => {
+    const reply = answer(names, query);
+    if (reply) server.send(reply, port, address);
+  });
+  server.bind(0, '127.0.0.1');
+  await once(server, 'listening');
+  const restore = askOnly(`127.0.0.1:${server.address().port}`);
+  after(() => {
+    restore();
+    server.close();
+  });
+  return {
+    /** How often a name has been looked up. */
+    asked: (name: string) => names.asked.get(`${name} ${TYPES.A}`) ?? 0,
+    answer(next: Answering) {
+      names.answering = next;
+      names.asked.clear();
+    },
+  };
+}
+
+function askOnly(server: string): () => void {
+  const { Resolver } = dns;
+  const use = (resolver: typeof Resolver) => {
+    dns.Resolver = resolver;
+    syncBuiltinESMExports();
+  };
+  use(
+    class extends Resolver {
+      constructor(options?: ConstructorParameters<typeof Resolver>[0]) {
+        super(options);
+        this.setServers([server]);
+      }
+    },
+  );
+  return () => use(Resolver);
+}
+
+interface Names {
+  answering: Answering;
+  asked: Map<string, number>;
+}
+
+/** RFC 1035 §4.1: a header, the question as it came, and an answer for each address. */
+function answer({ answering, asked }: Names, query: Buffer): Buffer | undefined {
+  const labels: string[] = [];
+  let place = 12;
+  for (let length = query.readUInt8(place); length > 0; length = query.readUInt8(place)) {
+    labels.push(query.toString('latin1', place + 1, place + 1 + length));
+    place += 1 + length;
+  }
+  const [name, type] = [labels.join('.').toLowerCase(), query.readUInt16BE(place + 1)];
+  const nth = asked.get(`${name} ${type}`) ?? 0;
+  asked.set(`${name} ${type}`, nth + 1);
+  const addresses = answering(name, nth);
+  if (addresses === null) return undefined;
+  const records = (addresses ?? []).filter((address) => (isIPv4(address) ? TYPES.A : TYPES.AAAA) === type).map(toBytes);
+  const header = Buffer.from(query.subarray(0, 12));
+  header.writeUInt16BE(addresses ? 0x8180 : 0x8183, 2);
+  for (const [count, at] of [1, records.length, 0, 0].map((count, i) => [count, 4 + 2 * i] as const)) {
+    header.writeUInt16BE(count, at);
+  }
+  return Buffer.concat([header, query.subarray(12, place + 5), ...records.map((bytes) => record(type, bytes))]);
+}
+
+/** Its name is that of the question; its time to live is none. */
+function record(type: number, address: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, address.length]), address]);
+}
+
+function toBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
+  const [left = '', right] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
+  const groups = (text: string) => (text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16)));
+  const [before, behind] = [groups(left), groups(right ?? '')];
+  const all = [...before, ...Array<number>(8 - before.length - behind.length).fill(0), ...behind];
+  return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]));
+}
