@@ -28,7 +28,10 @@ const { thirdParty } = await ensureDemoApps(server.storage, businessId, join(fol
 const parcelwise = await findParcelwise();
 const receiver = createServer((_, response) => response.writeHead(204).end()).listen(4703, '127.0.0.1');
 const endpointId = await addReceiver(parcelwise);
-const browser = await chromium.launch({ executablePath: await packed.executablePath(), args: ['--no-sandbox', '--disable-gpu'] });
+const browser = await chromium.launch({
+  executablePath: await packed.executablePath(),
+  args: ['--no-sandbox', '--disable-gpu'],
+});
 mkdirSync('docs/pictures', { recursive: true });
 
 const request = new URLSearchParams({
@@ -118,5 +121,6 @@ async function signIn(page: Page, email: string): Promise<void> {
   if (!new URL(page.url()).pathname.startsWith('/sign-in')) return;
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(DEMO_PASSWORD);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.waitForURL(({ pathname }) => !pathname.startsWith('/sign-in'));
 }

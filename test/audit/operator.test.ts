@@ -132,3 +132,13 @@ test('a command that is refused leaves no act', async () => {
 
   assert.deepEqual(acts, []);
 });
+
+test('whoever an operator disables is signed out, and stays so once enabled again', async () => {
+  const user = await world.addUser('Gone', [[world.acme, 'member']]);
+  const browser = await world.signedIn(user);
+
+  await run('user disable', { user: user.id });
+  await run('user enable', { user: user.id });
+
+  assert.match((await browser.open('/settings/account')).url, /\/sign-in\?/);
+});
