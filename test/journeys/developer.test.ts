@@ -14,6 +14,7 @@ journey('a developer sees a request as it is made, why it was refused, and who c
   const refused = await world.listInvoices(access_token, { 'x-business-id': world.ledger.id });
   // It comes by itself: nobody reloads the page.
   await read(page, refused.headers.get('x-request-id') ?? 'none');
+  await page.getByRole('listitem').filter({ hasText: 'Errors 1' }).waitFor();
   await follow(page, 'Errors only');
   await page.getByRole('link', { name: 'business_mismatch' }).waitFor();
 

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { holdApp } from '../../apps/apps.ts';
-import { isId, newId } from '../../lib/ids.ts';
-import { seal, unseal } from '../../lib/keyring.ts';
+import { isId } from '../../lib/ids.ts';
 import type { Database } from '../../storage/storage.ts';
 import { resend, sendTest } from '../../webhooks/deliveries.ts';
 import { eventsDetail, recordEndpointAct } from '../../webhooks/endpoint-acts.ts';
@@ -20,6 +19,7 @@ import {
 import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import { notFound } from '../refusals.ts';
+import { makeTicket, readTicket } from '../tickets.ts';
 import { actorOf } from '../visits.ts';
 import type { Desk } from './desk.ts';
 import { type EndpointDesk, openEndpointDesk } from './endpoint-desk.ts';
@@ -51,7 +51,7 @@ function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string):
 
   host.get<ForApp>(`${path}/new`, async (request, reply) => {
     const of = await enterEndpoints(request);
-    const ticket = seal(keys, 'new endpoint', { id: newId(clock()), appId: of.app.id });
+    const ticket = makeTicket(desk, 'new endpoint', { owner: of.app.id });
     return show(reply, of.entry, newEndpointBody(of, { settings: emptyEndpoint, ticket }));
   });
 
@@ -59,8 +59,8 @@ function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string):
     const of = await enterEndpoints(request);
     const settings = readEndpointForm(request.body);
     const ticket = text(request.body, 'ticket');
-    const { id, appId } = unseal<{ id: string; appId: string }>(keys, 'new endpoint', ticket) ?? {};
-    if (id === undefined || appId !== of.app.id) throw notFound();
+    const appId = of.app.id;
+    const { id } = readTicket(desk, 'new endpoint', { sealed: ticket, owner: appId });
     const add = async () => {
       refuseLoopback(settings.url, desk);
       const added = await storage.atomically(async (tx) => {

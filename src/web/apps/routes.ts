@@ -1,13 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { changedSettings, recordAppAct } from '../../apps/app-acts.ts';
 import { changeApp, findApp, holdApp, registerApp } from '../../apps/apps.ts';
-import { newId } from '../../lib/ids.ts';
-import { seal, unseal } from '../../lib/keyring.ts';
 import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import { readListing } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
+import { makeTicket, readTicket } from '../tickets.ts';
 import { actorOf } from '../visits.ts';
 import { mountActivity } from './activity-routes.ts';
 import { emptyApp, readAppForm } from './app-form.ts';
@@ -52,13 +51,11 @@ function mountLists(host: FastifyInstance, desk: Desk): void {
   });
 }
 
-function mountRegistration(
-  host: FastifyInstance,
-  { section, storage, keys, clock, issuer, show, enterToChange }: Desk,
-): void {
+function mountRegistration(host: FastifyInstance, desk: Desk): void {
+  const { section, storage, clock, issuer, show, enterToChange } = desk;
   host.get(`${section.path}/new`, async (request, reply) => {
     const entry = await enterToChange(request);
-    const ticket = seal(keys, 'new app', { id: newId(clock()) });
+    const ticket = makeTicket(desk, 'new app', { owner: entry.ownerBusinessId });
     return show(reply, entry, newAppBody(section, entry, { settings: emptyApp, ticket }));
   });
 
@@ -66,8 +63,7 @@ function mountRegistration(
     const entry = await enterToChange(request);
     const settings = readAppForm(request.body, section);
     const ticket = text(request.body, 'ticket');
-    const id = unseal<{ id: string }>(keys, 'new app', ticket)?.id;
-    if (id === undefined) throw notFound();
+    const { id } = readTicket(desk, 'new app', { sealed: ticket, owner: entry.ownerBusinessId });
     const register = async () => {
       const registration = { ...settings, id, ownerBusinessId: entry.ownerBusinessId, createdBy: entry.at.user.id };
       const registered = await storage.atomically(async (tx) => {

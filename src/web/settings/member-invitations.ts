@@ -8,13 +8,12 @@ import {
   withdrawInvitation,
 } from '../../accounts/invitations.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { newId } from '../../lib/ids.ts';
-import { seal, unseal } from '../../lib/keyring.ts';
 import { newSecret } from '../../lib/secrets.ts';
 import { redirectDone } from '../done.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../fields.ts';
 import { cutPage, PAGE_SIZE, pager, readListing } from '../listing.ts';
 import { notFound, PageRefused } from '../refusals.ts';
+import { makeTicket, readTicket } from '../tickets.ts';
 import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './member-desk.ts';
 import { AS_ROLE, roleBadge, roleField } from './member-fields.ts';
 import { memberTabs } from './member-tabs.ts';
@@ -22,23 +21,19 @@ import { memberTabs } from './member-tabs.ts';
 const LIST = `${PATH}/invitations`;
 const INVITING = 'Invite someone';
 
-/** Chosen when the form is shown: so a second click shows the link of the first, and invites nobody else. */
-interface Ticket {
-  id: string;
-  token: string;
-}
-
 export function mountInvitations(host: FastifyInstance, desk: MemberDesk): void {
   mountInvite(host, desk);
   mountOpen(host, desk);
 }
 
 function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
-  const { storage, keys, clock, consentUrl, show, enterAsOwner } = desk;
+  const { storage, clock, consentUrl, show, enterAsOwner } = desk;
 
   host.get(`${PATH}/invite`, async (request, reply) => {
     const entry = await enterAsOwner(request);
-    const ticket = seal(keys, 'new invitation', { id: newId(clock()), token: newSecret() });
+    // The link is in it, too: so a second click shows the link of the first, and invites nobody else.
+    const owner = entry.business.businessId;
+    const ticket = makeTicket(desk, 'new invitation', { owner, token: newSecret() });
     return show(reply, entry, { title: INVITING, body: inviteBody(entry, { ticket, role: 'member', note: '' }) });
   });
 
@@ -50,16 +45,17 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
       role: text(request.body, 'role'),
       note: text(request.body, 'note'),
     };
-    const chosen = unseal<Ticket>(keys, 'new invitation', typed.ticket);
-    if (!chosen) throw notFound();
-    const wanted = { ...typed, ...chosen, businessId: entry.business.businessId, by: entry.by };
+    const { businessId } = entry.business;
+    const of = { sealed: typed.ticket, owner: businessId };
+    const { id, token } = readTicket<{ token: string }>(desk, 'new invitation', of);
+    const wanted = { ...typed, id, token, businessId, by: entry.by };
     const make = async () => {
       const invitation = await storage.atomically((db) => invite(db, wanted, clock()));
       if (!invitation) throw notFound();
       if (stateOf(invitation, clock()) !== 'open') return reply.redirect(LIST, 303);
       return show(reply, entry, {
         title: 'The invitation is ready',
-        body: linkBody(invitation, `${consentUrl}/invitation/${chosen.token}`),
+        body: linkBody(invitation, `${consentUrl}/invitation/${token}`),
       });
     };
     return tryForm(make, (problem) =>

@@ -1,0 +1,44 @@
+import { DAY } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { seal, unseal } from '../lib/keyring.ts';
+import type { WebParts } from './parts.ts';
+import { notFound, PageRefused } from './refusals.ts';
+
+/** What a form will make. Its id is chosen when the form is shown, so that sending it twice makes one. */
+export interface Ticket {
+  id: string;
+  /** Whose it will be: who acts for another by the time the form is sent is told so, rather than obeyed. */
+  owner: string | null;
+  until: number;
+}
+
+type TicketParts = Pick<WebParts, 'keys' | 'clock'>;
+
+const LASTS = DAY;
+
+export function makeTicket<More extends object>(
+  { keys, clock }: TicketParts,
+  purpose: string,
+  ticket: { owner: string | null } & More,
+): string {
+  return seal(keys, purpose, { id: newId(clock()), until: clock() + LASTS, ...ticket });
+}
+
+export function readTicket<More extends object>(
+  { keys, clock }: TicketParts,
+  purpose: string,
+  { sealed, owner }: { sealed: string; owner: string | null },
+): Ticket & More {
+  const ticket = unseal<Ticket & More>(keys, purpose, sealed);
+  if (!ticket) throw notFound();
+  if (ticket.owner !== owner) {
+    throw new PageRefused(
+      409,
+      'Another place',
+      'This form is about something else than you act for now. Nothing was made.',
+    );
+  }
+  if (ticket.until <= clock())
+    throw new PageRefused(409, 'Too late', 'This form is a day old. Open it anew. Nothing was made.');
+  return ticket;
+}
