@@ -3,7 +3,7 @@ import type { User } from '../accounts/users.ts';
 import { type Html, html } from '../lib/html.ts';
 import { input, type Problem, postForm, time } from './fields.ts';
 import { PageRefused } from './refusals.ts';
-import { ROLE_MEANINGS, ROLE_NAMES } from './settings/member-fields.ts';
+import { ROLE_MEANINGS, ROLE_NAMES } from './settings/members/fields.ts';
 
 /** A link that someone has opened, in one browser. */
 interface Opened {

@@ -9,7 +9,7 @@ import { mountAuditLog } from './settings/audit-log.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
 import { mountCurrentBusiness } from './settings/current-business.ts';
 import { mountDeveloper } from './settings/developer.ts';
-import { mountMembers } from './settings/members.ts';
+import { mountMembers } from './settings/members/routes.ts';
 import { mountPasskeys } from './settings/passkeys.ts';
 import { mountSignIn } from './sign-in.ts';
 import { mountSignOut } from './sign-out.ts';

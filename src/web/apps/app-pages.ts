@@ -5,7 +5,7 @@ import { listScopes } from '../../oauth/scopes.ts';
 import type { Endpoint } from '../../webhooks/endpoints.ts';
 import { copyable, type Problem, postForm, time } from '../fields.ts';
 import { appFields } from './app-form.ts';
-import { troubleNotices } from './endpoint-state.ts';
+import { troubleNotices } from './endpoints/state.ts';
 import { secretRows } from './secret-rows.ts';
 import type { AppSection, Entry } from './section.ts';
 import { stopSection } from './stop-pages.ts';

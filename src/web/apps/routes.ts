@@ -13,11 +13,11 @@ import { emptyApp, readAppForm } from './app-form.ts';
 import { appListBody, readAppList } from './app-list.ts';
 import { newAppBody, newSecretBody } from './app-pages.ts';
 import { type Desk, openDesk } from './desk.ts';
-import { mountEndpoints } from './endpoint-routes.ts';
+import { mountEndpoints } from './endpoints/routes.ts';
 import { mountSecrets } from './secret-routes.ts';
 import type { AppSection } from './section.ts';
 import { mountStops } from './stop-routes.ts';
-import { mountTryIt } from './try-routes.ts';
+import { mountTryIt } from './try/routes.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 

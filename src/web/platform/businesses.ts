@@ -10,7 +10,7 @@ import { cutPage, PAGE_SIZE, pager, readListing, searchForm } from '../listing.t
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
 import { notFound } from '../refusals.ts';
-import { roleBadge } from '../settings/member-fields.ts';
+import { roleBadge } from '../settings/members/fields.ts';
 import { appBadges } from './app-views.ts';
 import { longList, sendPlatformPage } from './page.ts';
 import { userBadges } from './user-views.ts';

@@ -5,7 +5,7 @@ import type { Reach } from '../../oauth/reach.ts';
 import { counted } from '../counted.ts';
 import { copyable, type Problem, postForm, problemText, time } from '../fields.ts';
 import { PAGE_SIZE } from '../listing.ts';
-import { roleBadge } from '../settings/member-fields.ts';
+import { roleBadge } from '../settings/members/fields.ts';
 import { reasonField, reasonText } from './reasons.ts';
 
 /** What belongs to a user at this moment. */

@@ -10,7 +10,7 @@ import { type Place, sendPage } from '../layout.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
 import { isReading } from '../visits.ts';
-import { roleBadge } from './member-fields.ts';
+import { roleBadge } from './members/fields.ts';
 import { passkeySection } from './passkey-section.ts';
 
 export const ACCOUNT = '/settings/account';

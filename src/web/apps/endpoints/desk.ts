@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { App } from '../../apps/apps.ts';
-import { isId } from '../../lib/ids.ts';
-import { listDeliveries } from '../../webhooks/deliveries.ts';
-import { type Endpoint, findEndpoint, findSecretMark } from '../../webhooks/endpoint.ts';
-import type { Problem } from '../fields.ts';
-import { notFound } from '../refusals.ts';
-import type { Desk } from './desk.ts';
-import type { EndpointSettings } from './endpoint-form.ts';
-import { endpointBody } from './endpoint-pages.ts';
-import type { AppSection, Entry } from './section.ts';
+import type { App } from '../../../apps/apps.ts';
+import { isId } from '../../../lib/ids.ts';
+import { listDeliveries } from '../../../webhooks/deliveries.ts';
+import { type Endpoint, findEndpoint, findSecretMark } from '../../../webhooks/endpoint.ts';
+import type { Problem } from '../../fields.ts';
+import { notFound } from '../../refusals.ts';
+import type { Desk } from '../desk.ts';
+import type { AppSection, Entry } from '../section.ts';
+import type { EndpointSettings } from './form.ts';
+import { endpointBody } from './pages.ts';
 
 export type ForEndpoints = FastifyRequest<{ Params: { id: string } }>;
 export type ForEndpoint = FastifyRequest<{ Params: { id: string; endpoint: string } }>;

@@ -1,11 +1,11 @@
-import { type Html, html } from '../../lib/html.ts';
-import { input, type Problem, postForm } from '../fields.ts';
-import type { Callback } from './try-callback.ts';
-import { type Call, curlText, exportText, requestText } from './try-calls.ts';
-import { frame, sample, type Trial } from './try-frame.ts';
-import type { Answer } from './try-send.ts';
-import { nextSteps, STEPS, type StepName } from './try-steps.ts';
-import type { Walk } from './try-walk.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import { input, type Problem, postForm } from '../../fields.ts';
+import type { Callback } from './callback.ts';
+import { type Call, curlText, exportText, requestText } from './calls.ts';
+import { frame, sample, type Trial } from './frame.ts';
+import type { Answer } from './send.ts';
+import { nextSteps, STEPS, type StepName } from './steps.ts';
+import type { Walk } from './walk.ts';
 
 /** Where someone stands: what they know, as they see it and as it travels. */
 export interface Standing {

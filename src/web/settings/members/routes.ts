@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
-import { countOpenInvitations } from '../../accounts/invitations.ts';
-import { listMembers, type Member } from '../../accounts/memberships.ts';
-import { type Html, html } from '../../lib/html.ts';
-import { time } from '../fields.ts';
-import { cutPage, type Listing, PAGE_SIZE, pager, readListing, searchForm } from '../listing.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
-import { mountMemberChanges } from './member-changes.ts';
-import { type Entry, type MemberDesk, openMemberDesk, PATH } from './member-desk.ts';
-import { roleBadge } from './member-fields.ts';
-import { mountInvitations } from './member-invitations.ts';
-import { memberTabs } from './member-tabs.ts';
+import { countOpenInvitations } from '../../../accounts/invitations.ts';
+import { listMembers, type Member } from '../../../accounts/memberships.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import { time } from '../../fields.ts';
+import { cutPage, type Listing, PAGE_SIZE, pager, readListing, searchForm } from '../../listing.ts';
+import type { WebParts } from '../../parts.ts';
+import { findPlace } from '../../place.ts';
+import { mountMemberChanges } from './changes.ts';
+import { type Entry, type MemberDesk, openMemberDesk, PATH } from './desk.ts';
+import { roleBadge } from './fields.ts';
+import { mountInvitations } from './invitations.ts';
+import { memberTabs } from './tabs.ts';
 
 /** Who belongs to the current business, and who is invited. Every member may look; owners decide. */
 export function mountMembers(host: FastifyInstance, parts: WebParts): void {

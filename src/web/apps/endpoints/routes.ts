@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { holdApp } from '../../apps/apps.ts';
-import { isId } from '../../lib/ids.ts';
-import type { Database } from '../../storage/storage.ts';
-import { resend, sendTest } from '../../webhooks/deliveries.ts';
-import { eventsDetail, recordEndpointAct } from '../../webhooks/endpoint-acts.ts';
-import { refuseLoopback } from '../../webhooks/endpoint-fields.ts';
+import { holdApp } from '../../../apps/apps.ts';
+import { isId } from '../../../lib/ids.ts';
+import type { Database } from '../../../storage/storage.ts';
+import { resend, sendTest } from '../../../webhooks/deliveries.ts';
+import { eventsDetail, recordEndpointAct } from '../../../webhooks/endpoint-acts.ts';
+import { refuseLoopback } from '../../../webhooks/endpoint-fields.ts';
 import {
   addEndpoint,
   changeEndpoint,
@@ -15,16 +15,16 @@ import {
   listEndpoints,
   removeEndpoint,
   replaceMarkedSecret,
-} from '../../webhooks/endpoints.ts';
-import { redirectDone } from '../done.ts';
-import { type Form, text, tryForm } from '../fields.ts';
-import { notFound } from '../refusals.ts';
-import { makeTicket, readTicket } from '../tickets.ts';
-import { actorOf } from '../visits.ts';
-import type { Desk } from './desk.ts';
-import { type EndpointDesk, openEndpointDesk } from './endpoint-desk.ts';
-import { emptyEndpoint, readEndpointForm } from './endpoint-form.ts';
-import { endpointListBody, newEndpointBody, removeEndpointBody, signingSecretBody } from './endpoint-pages.ts';
+} from '../../../webhooks/endpoints.ts';
+import { redirectDone } from '../../done.ts';
+import { type Form, text, tryForm } from '../../fields.ts';
+import { notFound } from '../../refusals.ts';
+import { makeTicket, readTicket } from '../../tickets.ts';
+import { actorOf } from '../../visits.ts';
+import type { Desk } from '../desk.ts';
+import { type EndpointDesk, openEndpointDesk } from './desk.ts';
+import { emptyEndpoint, readEndpointForm } from './form.ts';
+import { endpointListBody, newEndpointBody, removeEndpointBody, signingSecretBody } from './pages.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 type ForOne = { Params: { id: string; endpoint: string }; Body: Form; Querystring: Form };

@@ -1,5 +1,5 @@
-import { type Html, html } from '../../lib/html.ts';
-import { PATH } from './member-desk.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import { PATH } from './desk.ts';
 
 /** For owners: who is here, and who may come. */
 export function memberTabs(here: 'members' | 'invitations', open: number): Html {

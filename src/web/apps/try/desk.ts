@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { App } from '../../apps/apps.ts';
-import { readScopes } from '../../oauth/scopes.ts';
-import type { Problem } from '../fields.ts';
-import { requireSession } from '../visits.ts';
-import type { AppRequest, Desk } from './desk.ts';
-import type { Trial } from './try-frame.ts';
-import { type Question, startBody } from './try-pages.ts';
-import { keepWalk, openWalk, type Walk } from './try-walk.ts';
+import type { App } from '../../../apps/apps.ts';
+import { readScopes } from '../../../oauth/scopes.ts';
+import type { Problem } from '../../fields.ts';
+import { requireSession } from '../../visits.ts';
+import type { AppRequest, Desk } from '../desk.ts';
+import type { Trial } from './frame.ts';
+import { type Question, startBody } from './pages.ts';
+import { keepWalk, openWalk, type Walk } from './walk.ts';
 
 export type TryDesk = ReturnType<typeof openTryDesk>;
 

@@ -6,17 +6,17 @@ import {
   listOpenInvitations,
   stateOf,
   withdrawInvitation,
-} from '../../accounts/invitations.ts';
-import { type Html, html } from '../../lib/html.ts';
-import { newSecret } from '../../lib/secrets.ts';
-import { redirectDone } from '../done.ts';
-import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../fields.ts';
-import { cutPage, PAGE_SIZE, pager, readListing } from '../listing.ts';
-import { notFound, PageRefused } from '../refusals.ts';
-import { makeTicket, readTicket } from '../tickets.ts';
-import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './member-desk.ts';
-import { AS_ROLE, roleBadge, roleField } from './member-fields.ts';
-import { memberTabs } from './member-tabs.ts';
+} from '../../../accounts/invitations.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import { newSecret } from '../../../lib/secrets.ts';
+import { redirectDone } from '../../done.ts';
+import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../../fields.ts';
+import { cutPage, PAGE_SIZE, pager, readListing } from '../../listing.ts';
+import { notFound, PageRefused } from '../../refusals.ts';
+import { makeTicket, readTicket } from '../../tickets.ts';
+import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
+import { AS_ROLE, roleBadge, roleField } from './fields.ts';
+import { memberTabs } from './tabs.ts';
 
 const LIST = `${PATH}/invitations`;
 const INVITING = 'Invite someone';

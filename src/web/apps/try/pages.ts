@@ -1,11 +1,11 @@
-import type { App } from '../../apps/apps.ts';
-import { type Html, html } from '../../lib/html.ts';
-import { listScopes, type ScopeMask } from '../../oauth/scopes.ts';
-import { described, type Problem, postForm, problemText } from '../fields.ts';
-import { authorizeQuery, authorizeUrl } from './try-callback.ts';
-import { curlText } from './try-calls.ts';
-import { frame, sample, type Trial } from './try-frame.ts';
-import type { Walk } from './try-walk.ts';
+import type { App } from '../../../apps/apps.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import { listScopes, type ScopeMask } from '../../../oauth/scopes.ts';
+import { described, type Problem, postForm, problemText } from '../../fields.ts';
+import { authorizeQuery, authorizeUrl } from './callback.ts';
+import { curlText } from './calls.ts';
+import { frame, sample, type Trial } from './frame.ts';
+import type { Walk } from './walk.ts';
 
 export interface Question {
   scopes: ScopeMask;

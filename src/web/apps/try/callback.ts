@@ -1,8 +1,8 @@
-import { FormError } from '../../lib/errors.ts';
-import { sha256 } from '../../lib/secrets.ts';
-import { formatScopes } from '../../oauth/scopes.ts';
-import { type Form, text } from '../fields.ts';
-import type { Walk } from './try-walk.ts';
+import { FormError } from '../../../lib/errors.ts';
+import { sha256 } from '../../../lib/secrets.ts';
+import { formatScopes } from '../../../oauth/scopes.ts';
+import { type Form, text } from '../../fields.ts';
+import type { Walk } from './walk.ts';
 
 /** What the browser is sent to the authorize endpoint with (RFC 6749 §4.1.1, RFC 7636 §4.3). */
 export function authorizeQuery(walk: Walk, state: string): Record<string, string> {

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { SECOND } from '../../lib/clock.ts';
-import type { Call, HiddenName } from './try-calls.ts';
+import { SECOND } from '../../../lib/clock.ts';
+import type { Call, HiddenName } from './calls.ts';
 
 export type Secrets = Partial<Record<HiddenName, string>>;
 

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { hasOtherOwner, type Member } from '../../accounts/memberships.ts';
-import { changeRole } from '../../accounts/roles.ts';
-import type { App } from '../../apps/apps.ts';
-import { type Html, html } from '../../lib/html.ts';
-import { depart, listAppsAllowedBy } from '../../oauth/departures.ts';
-import { redirectDone } from '../done.ts';
-import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../fields.ts';
-import { notFound } from '../refusals.ts';
-import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './member-desk.ts';
-import { roleBadge, roleField } from './member-fields.ts';
+import { hasOtherOwner, type Member } from '../../../accounts/memberships.ts';
+import { changeRole } from '../../../accounts/roles.ts';
+import type { App } from '../../../apps/apps.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import { depart, listAppsAllowedBy } from '../../../oauth/departures.ts';
+import { redirectDone } from '../../done.ts';
+import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../../fields.ts';
+import { notFound } from '../../refusals.ts';
+import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
+import { roleBadge, roleField } from './fields.ts';
 
 type ForMember = { Params: { user: string }; Body: Form };
 

@@ -1,7 +1,7 @@
-import { type Html, html } from '../../lib/html.ts';
-import type { LoggedAttempt, LoggedDelivery } from '../../webhooks/deliveries.ts';
-import { postForm, time } from '../fields.ts';
-import type { OneEndpoint } from './endpoint-desk.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import type { LoggedAttempt, LoggedDelivery } from '../../../webhooks/deliveries.ts';
+import { postForm, time } from '../../fields.ts';
+import type { OneEndpoint } from './desk.ts';
 
 /** One page of what was sent to an endpoint, newest first. */
 export interface Log {

@@ -1,7 +1,7 @@
-import type { EventType } from '../../events/events.ts';
-import { type Html, html } from '../../lib/html.ts';
-import { CHOICES } from '../../webhooks/endpoint-fields.ts';
-import { described, type Form, input, list, type Problem, problemText, text } from '../fields.ts';
+import type { EventType } from '../../../events/events.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import { CHOICES } from '../../../webhooks/endpoint-fields.ts';
+import { described, type Form, input, list, type Problem, problemText, text } from '../../fields.ts';
 
 export interface EndpointSettings {
   url: string;

@@ -1,6 +1,6 @@
-import { type Call, clientSecret, getWithToken, post, refreshToken } from './try-calls.ts';
-import type { Answer } from './try-send.ts';
-import type { Walk } from './try-walk.ts';
+import { type Call, clientSecret, getWithToken, post, refreshToken } from './calls.ts';
+import type { Answer } from './send.ts';
+import type { Walk } from './walk.ts';
 
 /** One request of the walk. */
 export interface Step {

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { findMember, type Member, type Membership } from '../../accounts/memberships.ts';
-import type { UserActor } from '../../audit/acts.ts';
-import { type Html, html } from '../../lib/html.ts';
-import { type Form, text } from '../fields.ts';
-import { type Place, sendPage } from '../layout.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
-import { notFound, PageRefused } from '../refusals.ts';
-import { actorOf } from '../visits.ts';
+import { findMember, type Member, type Membership } from '../../../accounts/memberships.ts';
+import type { UserActor } from '../../../audit/acts.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import { type Form, text } from '../../fields.ts';
+import { type Place, sendPage } from '../../layout.ts';
+import type { WebParts } from '../../parts.ts';
+import { findPlace } from '../../place.ts';
+import { notFound, PageRefused } from '../../refusals.ts';
+import { actorOf } from '../../visits.ts';
 
 export const PATH = '/settings/members';
 

@@ -1,11 +1,11 @@
-import { type Html, html } from '../../lib/html.ts';
-import type { Endpoint } from '../../webhooks/endpoints.ts';
-import { copyable, type Problem, postForm, time } from '../fields.ts';
-import type { EndpointsOf, OneEndpoint } from './endpoint-desk.ts';
-import { type EndpointSettings, endpointFields } from './endpoint-form.ts';
-import { type Log, logSection } from './endpoint-log.ts';
-import { stateBadge, stateNotice } from './endpoint-state.ts';
-import { appHead } from './tabs.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import type { Endpoint } from '../../../webhooks/endpoints.ts';
+import { copyable, type Problem, postForm, time } from '../../fields.ts';
+import { appHead } from '../tabs.ts';
+import type { EndpointsOf, OneEndpoint } from './desk.ts';
+import { type EndpointSettings, endpointFields } from './form.ts';
+import { type Log, logSection } from './log.ts';
+import { stateBadge, stateNotice } from './state.ts';
 
 export function endpointListBody(of: EndpointsOf, endpoints: Endpoint[], now: number): Html {
   const { app, path } = of;
