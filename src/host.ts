@@ -204,7 +204,7 @@ function refuseUnreadable(
 }
 
 /** To most people these pages do not exist, whatever the method. */
-const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/audit-log)/;
+const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|members\/|developer\/))/;
 
 /** A known address asked in the wrong way says which ways it has. */
 function findWrong(request: FastifyRequest, reply: FastifyReply): Error {

@@ -19,8 +19,11 @@ const admin = await world.addUser(
 const open = await world.addApp({ name: 'Open', ownerBusinessId: world.acme.id, openToAnyBusiness: true });
 await world.connect();
 
-const PHONE = { width: 360, height: 740 };
-const DESKTOP = { width: 1280, height: 800 };
+/** The theme decides contrast and the size decides what fits; the journeys have the other two pairs. */
+const LOOKS = [
+  { colorScheme: 'light', viewport: { width: 360, height: 740 } },
+  { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
+] as const;
 
 const PUBLIC = ['/sign-in', '/sign-out', '/no-such-page'];
 const PRIVATE = [
@@ -34,32 +37,38 @@ const PRIVATE = [
   `/settings/developer/${world.ledger.id}/connections`,
   `/settings/developer/${world.ledger.id}/endpoints`,
   `/settings/developer/${world.ledger.id}/endpoints/new`,
+  `/settings/developer/${world.ledger.id}/try`,
   '/settings/account',
+  '/settings/members',
+  '/settings/members/invite',
+  '/settings/members/invitations',
   '/settings/audit-log',
   '/settings/audit-log?kind=member&q=nobody',
+  '/platform/apps',
+  `/platform/apps/${world.ledger.id}`,
+  `/platform/apps/${world.ledger.id}/pause`,
+  '/platform/businesses',
+  `/platform/businesses/${world.acme.id}`,
+  '/platform/users',
+  `/platform/users/${world.ada.id}`,
   '/platform/audit-log',
   '/platform/developer/apps',
   '/platform/developer/apps/new',
 ];
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const viewport of [PHONE, DESKTOP]) {
-    test(`every page is free of barriers and fits, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
-      const { page } = await chromium.newPage({ colorScheme, viewport });
-      for (const path of PUBLIC) await visit(page, `${world.web}${path}`);
-      await visit(page, `${world.api}/api/v1/oauth/authorize?client_id=unknown`);
-      for (const path of ['/', '/docs', '/docs/errors', '/docs/errors/invalid_grant']) {
-        await visit(page, `${world.api}${path}`);
-      }
-      await page.goto(`${world.web}/sign-in`);
-      await signIn(page, admin.email, PASSWORD);
-      for (const path of PRIVATE) await visit(page, `${world.web}${path}`);
-      await visit(
-        page,
-        world.authorizeUrl({ client_id: open.id, scope: 'read:invoices write:invoices read:contacts' }),
-      );
-    });
-  }
+for (const { colorScheme, viewport } of LOOKS) {
+  test(`every page is free of barriers and fits, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
+    const { page } = await chromium.newPage({ colorScheme, viewport });
+    for (const path of PUBLIC) await visit(page, `${world.web}${path}`);
+    await visit(page, `${world.api}/api/v1/oauth/authorize?client_id=unknown`);
+    for (const path of ['/', '/docs', '/docs/errors', '/docs/errors/invalid_grant']) {
+      await visit(page, `${world.api}${path}`);
+    }
+    await page.goto(`${world.web}/sign-in`);
+    await signIn(page, admin.email, PASSWORD);
+    for (const path of PRIVATE) await visit(page, `${world.web}${path}`);
+    await visit(page, world.authorizeUrl({ client_id: open.id, scope: 'read:invoices write:invoices read:contacts' }));
+  });
 }
 
 test('a form that is refused is as free of barriers as one that is not', async () => {

@@ -6,7 +6,7 @@ import { type Node, startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 
 /** `TEST_ROUNDS=200` is the long form. */
-const ROUNDS = Number(process.env.TEST_ROUNDS ?? 40);
+const ROUNDS = Number(process.env.TEST_ROUNDS ?? 15);
 const WAYS = 50;
 
 const postgres = await startPostgres();

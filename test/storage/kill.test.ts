@@ -7,7 +7,7 @@ import { newCommandLine } from '../support/command-line.ts';
 import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
 
-const ROUNDS = 4;
+const ROUNDS = 2;
 const LOOPS = 4;
 
 /** What one loop was told, in the order in which it was told. Whatever is in here must hold after the kill. */
