@@ -6,16 +6,16 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
-const HTTP_SUITE = findTests([
-  'test/accounting',
-  'test/accounts',
-  'test/activity',
-  'test/audit',
-  'test/clients',
-  'test/oauth',
-  'test/web',
-  ...['audience', 'delivery', 'events', 'failing', 'places'].map((name) => `test/webhooks/${name}.test.ts`),
-]);
+const WEB = findTests(['test/web']);
+/** In parts: what a file has started runs until its process ends, and a hundred servers would be in each other's way. */
+const HTTP_PARTS = [
+  findTests(['test/accounting', 'test/accounts', 'test/activity', 'test/audit', 'test/clients', 'test/oauth']),
+  WEB.slice(0, WEB.length / 2),
+  [
+    ...WEB.slice(WEB.length / 2),
+    ...['audience', 'delivery', 'events', 'failing', 'places'].map((name) => `test/webhooks/${name}.test.ts`),
+  ],
+];
 /** What speaks to the token and revoke endpoints runs once more with forms, which must make no difference. */
 const BODIES_SUITE = [
   'token-exchange',
@@ -42,7 +42,7 @@ process.exitCode = places.length > 0 ? await run('', findTests(places), APART, p
 async function runAll() {
   // The longest first, so that the rest fills the time beside them.
   const others = [...new Set([...findTests(['test/nodes', 'test/storage']), ...findTests(['test'])])].filter(
-    (file) => !HTTP_SUITE.includes(file),
+    (file) => !HTTP_PARTS.flat().includes(file),
   );
   const failures = [
     await run('What needs only one database, or several servers:', others, APART, env),
@@ -52,7 +52,7 @@ async function runAll() {
 }
 
 async function runOnSqlite() {
-  const usual = await run('What speaks HTTP, on SQLite:', HTTP_SUITE, TOGETHER, env);
+  const usual = await runParts('What speaks HTTP, on SQLite:', env);
   const forms = { ...env, TEST_BODIES: 'form' };
   return usual || run('The token and revoke endpoints, with forms:', BODIES_SUITE, TOGETHER, forms);
 }
@@ -62,10 +62,16 @@ async function runOnPostgres() {
   try {
     await makeTemplate(postgres.url);
     const variables = { ...env, TEST_DATABASE_URL: postgres.url };
-    return await run('What speaks HTTP, on PostgreSQL:', HTTP_SUITE, TOGETHER, variables);
+    return await runParts('What speaks HTTP, on PostgreSQL:', variables);
   } finally {
     await postgres.remove();
   }
+}
+
+async function runParts(title, variables) {
+  let status = 0;
+  for (const files of HTTP_PARTS) status = (await run(title, files, TOGETHER, variables)) || status;
+  return status;
 }
 
 function findTests(folders) {

@@ -112,9 +112,21 @@ test('a password that was changed while it was being checked signs no one in', a
   assert.equal(await markSignedIn(db, { userId: user.id, proof }, world.clock()), false);
 });
 
-for (const name of ['\u3164', '\u2800', '\u00ad', 'a\u061cb', 'a\u202eb', '\u200d', 'a\u0000b', 'a\nb', '   ']) {
+for (const name of [
+  '\u3164',
+  '\u2800',
+  '\u00ad',
+  'a\u061cb',
+  'a\u202eb',
+  '\u200d',
+  'a\u0000b',
+  'a\nb',
+  '   ',
+  'Led\u200dger',
+  `Z${'\u0301'.repeat(6)}`,
+]) {
   test(`${JSON.stringify(name)} is no name that anyone could trust`, async () => {
-    await assert.rejects(add('named@example.com', name), refusal('name', /read|visible/));
+    await assert.rejects(add('named@example.com', name), refusal('name', /Enter a name|visible|read/));
   });
 }
 

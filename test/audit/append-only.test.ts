@@ -51,7 +51,7 @@ test('a change that is undone leaves no act', async () => {
 
 test('a change whose act cannot be written does not happen', async () => {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   const { durable } = world.storage();
   const page = await browser.open('/sign-out');
 
@@ -69,7 +69,7 @@ test('a change whose act cannot be written does not happen', async () => {
 
 test('no act is ever cleaned up', async () => {
   const world = await newWorld();
-  await world.signedIn();
+  await world.signedInByPassword();
   const before = await readActs(world);
 
   world.wind(10_000 * DAY);

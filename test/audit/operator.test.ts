@@ -135,7 +135,7 @@ test('a command that is refused leaves no act', async () => {
 
 test('whoever an operator disables is signed out, and stays so once enabled again', async () => {
   const user = await world.addUser('Gone', [[world.acme, 'member']]);
-  const browser = await world.signedIn(user);
+  const browser = await world.signedInByPassword(user);
 
   await run('user disable', { user: user.id });
   await run('user enable', { user: user.id });

@@ -44,7 +44,7 @@ async function inviteSomeone(browser: Browser): Promise<string[]> {
 
 test('no act holds a password, a session, a secret, a code, a token, a link or the path of a webhook [X4]', async () => {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   const session = () => browser.cookies.get('__Host-session') ?? '';
   const firstSession = session();
   const { held: ofApp, ...app } = await workOnApp(browser);

@@ -30,6 +30,8 @@ interface Setting {
   user: User;
   app: RegisteredApp;
   business: Business;
+  /** Starts a session, where a test has the server at hand; through the form, with its slow password, where not. */
+  startSession?: (user: User) => Promise<string>;
 }
 
 /** The suites of the token and revoke endpoints also run with forms in place of JSON. */
@@ -38,7 +40,7 @@ const SENDS_FORMS = process.env.TEST_BODIES === 'form';
 export type Client = ReturnType<typeof newClient>;
 
 /** What an app does, over HTTP, with the world's own app, user and business unless told otherwise. */
-export function newClient({ api, browse, user, app, business }: Setting) {
+export function newClient({ api, browse, user, app, business, startSession }: Setting) {
   const credentials = { client_id: app.id, client_secret: app.secret };
 
   function authorizeUrl(changes: Record<string, string | undefined> = {}): string {
@@ -55,9 +57,18 @@ export function newClient({ api, browse, user, app, business }: Setting) {
     return `${api}/api/v1/oauth/authorize?${new URLSearchParams(given)}`;
   }
 
-  async function signedIn(who: User = user): Promise<Browser> {
+  async function signedInByPassword(who: User = user): Promise<Browser> {
     const browser = browse();
     await browser.signIn(who.email, PASSWORD);
+    return browser;
+  }
+
+  async function signedIn(who: User = user): Promise<Browser> {
+    const browser = browse();
+    if (!startSession) return signedInByPassword(who);
+    browser.cookies.set('__Host-session', await startSession(who));
+    // As any browser that is signed in, it has been here before.
+    await browser.open('/sign-out');
     return browser;
   }
 
@@ -114,6 +125,7 @@ export function newClient({ api, browse, user, app, business }: Setting) {
     credentials,
     authorizeUrl,
     signedIn,
+    signedInByPassword,
     authorize,
     allow,
     post,

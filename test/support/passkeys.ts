@@ -26,7 +26,7 @@ export const sendSignIn = (browser: Browser, credential: string) => send(browser
 /** Someone with a passkey, added in the browser they are signed in with. */
 export async function addOwner(world: World, name: string) {
   const user = await world.addUser(name, [[world.acme, 'member']]);
-  const browser = await world.signedIn(user);
+  const browser = await world.signedInByPassword(user);
   const key = newAuthenticator(world.web);
   const page = await sendNew(browser, key.create((await askToAdd(browser)).options));
   assert.match(page.text, /The passkey is added/);

@@ -2,13 +2,22 @@ import assert from 'node:assert/strict';
 import { addInvoice } from '../../src/accounting/invoices.ts';
 import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
 import { addMember, type Role } from '../../src/accounts/memberships.ts';
-import { addUser, type User } from '../../src/accounts/users.ts';
+import { insertUser, type User } from '../../src/accounts/users.ts';
 import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { hashPassword } from '../../src/lib/passwords.ts';
 import { readScopes } from '../../src/oauth/scopes.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
 export const PASSWORD = 'correct horse battery';
 export const REDIRECT_URI = 'https://ledger.example/callback';
+
+/** Slow on purpose, and so made once for everyone. */
+let hashed: Promise<string> | undefined;
+function hash(): Promise<string> {
+  hashed ??= hashPassword(PASSWORD);
+  return hashed;
+}
 
 export interface RegisteredApp extends App {
   secret: string;
@@ -20,8 +29,18 @@ export async function settle(storage: () => Storage, clock: () => number) {
     addBusiness: (name: string) => addBusiness(storage().durable, { name }, clock()),
 
     async addUser(name: string, memberships: [Business, Role][] = [], isPlatformAdmin = false): Promise<User> {
-      const user = { email: `${name.toLowerCase()}@example.com`, name, password: PASSWORD, isPlatformAdmin };
-      const added = await addUser(storage().durable, user, clock());
+      const added = await insertUser(storage().durable, {
+        id: newId(clock()),
+        email: `${name.toLowerCase()}@example.com`,
+        name,
+        password_hash: await hash(),
+        platform_admin: isPlatformAdmin ? 1 : 0,
+        current_business_id: null,
+        last_signed_in_at: null,
+        created_at: clock(),
+        disabled_at: null,
+      });
+      assert.ok(added);
       for (const [business, role] of memberships) await inhabitants.addMember(added, business, role);
       return added;
     },

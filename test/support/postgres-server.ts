@@ -94,7 +94,7 @@ function control(folder: string, port: number): PostgresServer {
     url,
     port,
     folder,
-    async start(flags = ['max_connections=300']) {
+    async start(flags = ['max_connections=500']) {
       const { postgres } = await findPrograms();
       const options = [...FLAGS, ...flags].flatMap((flag) => ['-c', flag]);
       running = spawn(postgres, ['-D', data, '-p', String(port), ...options], { ...AS, stdio: 'ignore' });

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { startSession } from '../../src/accounts/sessions.ts';
+import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { startServer } from '../../src/server.ts';
 import { newBrowser } from './browser.ts';
@@ -39,9 +41,15 @@ export async function newWorld(env: Record<string, string> = {}) {
 
   const people = await settle(() => server.storage, clock);
   const browse = () => newBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl]);
+  const startSessionOf = async (user: User) => {
+    const from = { user, browser: 'A test', address: '127.0.0.1' };
+    return (await startSession(server.storage.durable, from, clock())).id;
+  };
+  const usual = { user: people.ada, app: people.ledger, business: people.acme };
   return {
     ...people,
-    ...newClient({ api: settings.baseUrl, browse, user: people.ada, app: people.ledger, business: people.acme }),
+    ...newClient({ api: settings.baseUrl, browse, ...usual, startSession: startSessionOf }),
+    startSession: startSessionOf,
     settings,
     folder,
     browse,

@@ -33,7 +33,7 @@ async function addAct(world: World, name: string, action: 'app.registered' | 'me
 
 test('what is done on pages and by apps stands in the owner’s log, the newest first, with who, when and from where', async () => {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   await workOnEndpoint(browser, `${DEVELOPER}/${world.ledger.id}/endpoints`);
   const { refresh_token } = await world.connect({}, browser);
   await Promise.all([world.revoke(refresh_token), world.revoke(refresh_token)]);
@@ -62,10 +62,10 @@ test('what is done on pages and by apps stands in the owner’s log, the newest 
 test('an owner sees the log of the current business alone, and no business sees who signed in', async () => {
   const world = await newWorld();
   const bolt = await world.addBusiness('Bolt');
-  const olivia = await world.signedIn(await world.addUser('Olivia', [[bolt, 'owner']]));
+  const olivia = await world.signedInByPassword(await world.addUser('Olivia', [[bolt, 'owner']]));
   await world.connect();
 
-  const [theirs, own] = [await olivia.open(LOG), await (await world.signedIn()).open(LOG)];
+  const [theirs, own] = [await olivia.open(LOG), await (await world.signedInByPassword()).open(LOG)];
 
   assert.match(theirs.text, /Nothing has been done yet/);
   assert.deepEqual(await exportedActs(olivia, `${LOG}.csv`), []);
@@ -85,7 +85,7 @@ test('to a member, an admin and someone without a business there is no audit log
   const addresses = [LOG, `${LOG}.csv`, PLATFORM_LOG, `${PLATFORM_LOG}.csv`];
 
   for (const user of others) {
-    const browser = await world.signedIn(user);
+    const browser = await world.signedInByPassword(user);
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       for (const address of addresses) {
         const { status } = await browser.ask(address, { method });
@@ -99,7 +99,7 @@ test('to a member, an admin and someone without a business there is no audit log
 
 test('a role that is taken away closes the log at the very next request', async () => {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   const before = await browser.open(`${LOG}.csv`);
 
   await world.storage().durable.updateTable('memberships').set({ role: 'admin' }).execute();
@@ -111,13 +111,13 @@ test('a role that is taken away closes the log at the very next request', async 
 
 test('a platform admin sees everything, in every business and in none, and who acted in the platform’s name', async () => {
   const world = await newWorld();
-  const root = await world.signedIn(await world.addUser('Root', [], true));
-  await world.connect();
+  const root = await world.signedInByPassword(await world.addUser('Root', [], true));
+  await world.connect({}, await world.signedInByPassword());
   const pausing = `/platform/apps/${world.ledger.id}/pause`;
   await root.submit(await root.open(pausing), pausing);
 
   const all = shownActs(await root.open(PLATFORM_LOG));
-  const [newest] = shownActs(await (await world.signedIn()).open(LOG));
+  const [newest] = shownActs(await (await world.signedInByPassword()).open(LOG));
 
   assert.deepEqual(
     all.map(({ who, what, onWhat, business }) => [who, what, onWhat, business]),
@@ -134,10 +134,10 @@ test('a platform admin sees everything, in every business and in none, and who a
 test('whoever takes the name of another is told apart by their email, on the page and in the file', async () => {
   const world = await newWorld();
   const [ada, mallory] = [world.ada, await world.addUser('Mallory', [[world.acme, 'owner']])];
-  const owner = await world.signedIn();
+  const owner = await world.signedInByPassword();
   await world.connect({}, owner);
   await world.storage().durable.updateTable('users').set({ name: 'Ada' }).where('id', '=', mallory.id).execute();
-  await world.connect({}, await world.signedIn(mallory));
+  await world.connect({}, await world.signedInByPassword(mallory));
 
   const shown = shownActs(await owner.open(LOG));
   const exported = await exportedActs(owner, `${LOG}.csv`);
@@ -182,7 +182,7 @@ test('signing in and out is recorded once; an attempt that fails is not', async 
 
 test('a log is searched by name, address and id, and narrowed by kind and by person; nonsense narrows nothing', async () => {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   await addAct(world, 'Édouard & Söhne');
   await addAct(world, '100%', 'member.added');
   await world.connect({}, browser);
@@ -214,7 +214,7 @@ test('a log is searched by name, address and id, and narrowed by kind and by per
 
 test('a log of 10,000 acts is shown 50 at a time, each once and none twice, in pages under 50 kB', async () => {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   await addAct(world, 'Needle', 'member.added');
   const [, row] = await readActs(world);
   assert.ok(row);
@@ -246,7 +246,7 @@ test('a log of 10,000 acts is shown 50 at a time, each once and none twice, in p
 
 test('an export is a file of plain text, with times in UTC, and runs nothing in a spreadsheet', async () => {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   await addAct(world, '=cmd|"/c calc"!A1');
   await addAct(world, 'Other', 'member.added');
 
@@ -268,7 +268,7 @@ test('an export is a file of plain text, with times in UTC, and runs nothing in 
 
 test('what people and apps call themselves is text in the log, and no markup [S17]', async () => {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   await addAct(world, '<script>alert(1)</script>');
 
   const page = await browser.open(`${LOG}?q=${encodeURIComponent('"><script>')}`);
@@ -280,12 +280,12 @@ test('what people and apps call themselves is text in the log, and no markup [S1
 
 test('what else is known of an act is said in words', async () => {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   await world.allow({}, browser);
   await browser.open(world.authorizeUrl());
   const invite = '/settings/members/invite';
   await browser.submit(await browser.open(invite), invite, { role: 'member', note: '' });
-  const root = await world.signedIn(await world.addUser('Root', [], true));
+  const root = await world.signedInByPassword(await world.addUser('Root', [], true));
 
   const acts = shownActs(await root.open(PLATFORM_LOG));
 

@@ -6,7 +6,7 @@ import { newWorld } from '../support/world.ts';
 
 const world = await newWorld();
 const root = await world.addUser('Root', [], true);
-const admin = await world.signedIn(root);
+const admin = await world.signedInByPassword(root);
 const pathOf = ({ id }: User) => `/platform/users/${id}`;
 const rowOf = ({ id }: User) =>
   world.storage().durable.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
@@ -18,7 +18,7 @@ async function actsOn({ id }: User) {
 
 test('a platform admin disables a user, after being shown what it affects, and enables them', async () => {
   const bob = await world.addUser('Bob', [[world.acme, 'member']]);
-  const his = await world.signedIn(bob);
+  const his = await world.signedInByPassword(bob);
   const tokens = await world.connect({}, his);
   const call = async () => (await world.listInvoices(tokens.access_token)).status;
 
@@ -75,7 +75,7 @@ test('a reason for disabling a user is shown to platform admins while the user i
 
 test('the page of a user says who they are, where they belong and when they last signed in', async () => {
   const dora = await world.addUser('Dora', [[world.acme, 'admin']]);
-  await world.signedIn(dora);
+  await world.signedInByPassword(dora);
 
   const { text } = await admin.open(pathOf(dora));
 
@@ -109,7 +109,7 @@ test('nobody disables themselves, not even by a form that no page has', async ()
 test('of two platform admins who disable each other at the same moment, one stays', async () => {
   for (let round = 0; round < 5; round++) {
     const other = await world.addUser(`Second${round}`, [], true);
-    const theirs = await world.signedIn(other);
+    const theirs = await world.signedInByPassword(other);
     const [csrf, theirCsrf] = [await admin.csrf(), await theirs.csrf()];
 
     await Promise.all([

@@ -109,7 +109,7 @@ test('a limit is over within its 15 minutes, and trying on does not put it off [
 
 test('whoever is signed in stays signed in while someone else guesses at their password [S11]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '1' });
-  const signedIn = await world.signedIn();
+  const signedIn = await world.signedInByPassword();
 
   await fail(world.browse(), world.ada.email, 3);
 
@@ -152,7 +152,7 @@ test('behind a trusted proxy the address is the one the proxy saw, whatever the 
 
 test('a stranger who keeps guessing cannot keep the owner of a known browser out [S11]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '3' });
-  const known = await world.signedIn();
+  const known = await world.signedInByPassword();
   await fail(world.browse(), world.ada.email, 4);
 
   const stranger = await attempt(world.browse(), world.ada.email, PASSWORD);
@@ -165,7 +165,7 @@ test('a stranger who keeps guessing cannot keep the owner of a known browser out
 test('a known browser has a limit of its own, and is known for one account only [S9]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '3' });
   const bob = await world.addUser('Bob', [[world.acme, 'member']]);
-  const known = await world.signedIn();
+  const known = await world.signedInByPassword();
 
   const own = await fail(known, world.ada.email, 4);
   const others = await fail(known, bob.email, 4);
