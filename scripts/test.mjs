@@ -16,6 +16,14 @@ const HTTP_PARTS = [
     ...['audience', 'delivery', 'events', 'failing', 'places'].map((name) => `test/webhooks/${name}.test.ts`),
   ],
 ];
+/** What needs no server, or one, and only one database; most of what such a file takes is loading. */
+const PLAIN_SUITE = findTests([
+  'test/lib',
+  'test/apps',
+  'test/reference',
+  'test/config.test.ts',
+  'test/architecture.test.ts',
+]);
 /** What speaks to the token and revoke endpoints runs once more with forms, which must make no difference. */
 const BODIES_SUITE = [
   'token-exchange',
@@ -42,7 +50,7 @@ process.exitCode = places.length > 0 ? await run('', findTests(places), APART, p
 async function runAll() {
   // The longest first, so that the rest fills the time beside them.
   const others = [...new Set([...findTests(['test/nodes', 'test/storage']), ...findTests(['test'])])].filter(
-    (file) => !HTTP_PARTS.flat().includes(file),
+    (file) => ![...PLAIN_SUITE, ...HTTP_PARTS.flat()].includes(file),
   );
   const failures = [
     await run('What needs only one database, or several servers:', others, APART, env),
@@ -52,9 +60,11 @@ async function runAll() {
 }
 
 async function runOnSqlite() {
+  const plain = await run('What needs no second database:', PLAIN_SUITE, TOGETHER, env);
   const usual = await runParts('What speaks HTTP, on SQLite:', env);
   const forms = { ...env, TEST_BODIES: 'form' };
-  return usual || run('The token and revoke endpoints, with forms:', BODIES_SUITE, TOGETHER, forms);
+  const inForms = await run('The token and revoke endpoints, with forms:', BODIES_SUITE, TOGETHER, forms);
+  return plain || usual || inForms;
 }
 
 async function runOnPostgres() {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { addUser } from '../../src/accounts/users.ts';
 import { DEVELOPER, registerInBrowser, shownCredentials } from '../support/app-pages.ts';
 import { newClient } from '../support/client.ts';
 import { PASSWORD } from '../support/people.ts';
@@ -11,7 +12,7 @@ import { newWorld } from '../support/world.ts';
 /** Everything that a whole life of sign-ins, apps and tokens puts into hands outside. */
 async function live() {
   const world = await newWorld();
-  const browser = await world.signedIn();
+  const browser = await world.signedInByPassword();
   const { id, secret } = shownCredentials(await registerInBrowser(browser, DEVELOPER));
   const path = `${DEVELOPER}/${id}`;
   const second = shownCredentials(await browser.submit(await browser.open(path), `${path}/secrets`)).secret;
@@ -120,9 +121,15 @@ test('nothing that stands in a row opens a session, proves an app or passes for 
 });
 
 test('a password is stored as argon2id with its cost and a salt of its own [S14]', async () => {
-  await world.addUser('Twin');
+  const { durable } = world.storage();
+  for (const name of ['twin', 'sister']) {
+    const user = { email: `${name}@example.com`, name, password: PASSWORD, isPlatformAdmin: false };
+    await addUser(durable, user, world.clock());
+  }
 
-  const rows = await world.storage().durable.selectFrom('users').select('password_hash').execute();
+  const theirs = durable.selectFrom('users').select('password_hash').where('name', 'in', ['twin', 'sister']);
+  const rows = await theirs.execute();
+  assert.equal(rows.length, 2);
 
   for (const { password_hash } of rows) {
     assert.match(password_hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w-]{22}\$[\w-]{43}$/);
