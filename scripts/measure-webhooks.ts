@@ -25,7 +25,7 @@ const KEY = 'the-key-that-the-measuring-signs-with-only';
 const ENDPOINTS = 100;
 const PER_MINUTE = 5000;
 const SPELL = 5000;
-const PAIRS = 5;
+const PAIRS = 10;
 /** Within the time limit of an attempt, so that it does answer. */
 const SLOW_BY = 10_000;
 const LOOPS = 8;
