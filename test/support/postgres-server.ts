@@ -31,7 +31,9 @@ export async function startPostgres(flags: string[] = []): Promise<PostgresServe
   const { initdb } = await findPrograms();
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, 'gatehouse\n', { mode: 0o644 });
-  const options = ['--no-sync', '--encoding=UTF8', '--auth=password', '--username=gatehouse'];
+  // Whatever the machine's own language: letters of any script have their two cases.
+  const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
+  const options = ['--no-sync', '--encoding=UTF8', ...locale, '--auth=password', '--username=gatehouse'];
   execFileSync(initdb, ['-D', data, `--pwfile=${passwordFile}`, ...options], { ...AS, stdio: 'ignore' });
   const server = control(folder, await freePort());
   await server.start(flags);
