@@ -2,6 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
+/** 26 bits of it stand before what is random: more ids than could be made in a millisecond. */
+const LONGEST_SEQUENCE = 0x3ff_ffff;
+
 let lastTime = 0;
 let sequence = 0;
 
@@ -11,12 +14,12 @@ let sequence = 0;
  */
 export function newId(now: number): string {
   // A time that lies back a little is that of a request which began earlier; two of them still keep their order.
-  sequence = now <= lastTime ? (sequence + 1) & 0xfff : 0;
+  sequence = now <= lastTime ? (sequence + 1) & LONGEST_SEQUENCE : 0;
   lastTime = Math.max(lastTime, now);
   const bytes = randomBytes(16);
   bytes.writeUIntBE(now, 0, 6);
-  bytes.writeUInt16BE(0x7000 | sequence, 6);
-  bytes.writeUInt8(0x80 | (bytes.readUInt8(8) & 0x3f), 8);
+  bytes.writeUInt16BE(0x7000 | (sequence >> 14), 6);
+  bytes.writeUInt16BE(0x8000 | (sequence & 0x3fff), 8);
   return idFromBytes(bytes);
 }
 
