@@ -17,7 +17,7 @@ export interface Invoice {
   customerId: string;
 }
 
-export interface NewInvoice extends Omit<Invoice, 'id'> {
+interface NewInvoice extends Omit<Invoice, 'id'> {
   businessId: string;
 }
 

@@ -6,7 +6,7 @@ import { newRandomId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** On whose behalf an app has been busy, and with how much of what it read. */
-export interface Busy {
+interface Busy {
   appId: string;
   userId: string;
   businessId: string;

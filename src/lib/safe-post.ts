@@ -17,7 +17,7 @@ export interface SafePost {
 }
 
 /** What came back. The body is not read: whoever chose the address could make us fetch something for them. */
-export interface Posted {
+interface Posted {
   status: number;
   /** The status line and the headers, as far as 1 kB goes. */
   head: string;

@@ -10,7 +10,7 @@ import { formatScopes, type ScopeMask } from './scopes.ts';
 import { sealToken } from './tokens.ts';
 
 /** Who allows it, and where. */
-export interface Allowance {
+interface Allowance {
   /** Chosen before the screen was shown, so that allowing twice allows once. */
   grantId: string;
   userId: string;
@@ -20,7 +20,7 @@ export interface Allowance {
 }
 
 /** What was said on the consent screen. */
-export interface Answer extends Allowance {
+interface Answer extends Allowance {
   choice: Consent;
 }
 

@@ -12,7 +12,7 @@ import { cutPage, PAGE_SIZE, readListing } from './listing.ts';
 import type { WebParts } from './parts.ts';
 
 /** A log of what was done: in one business, or anywhere. The pages are the same in both. */
-export interface AuditSection {
+interface AuditSection {
   path: string;
   /** The kinds of acts that can be in it. */
   groups: readonly Group[];

@@ -5,7 +5,7 @@ import { preciseTime } from './fields.ts';
 import { type Listing, listingAddress, pager } from './listing.ts';
 
 /** What is asked of a log, and where the log is. */
-export interface AuditView extends Listing {
+interface AuditView extends Listing {
   path: string;
   groups: readonly Group[];
   group: Group | undefined;

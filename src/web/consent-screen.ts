@@ -8,7 +8,7 @@ import { boundBusiness } from '../oauth/tenancy.ts';
 import { described, type Problem, postForm, problemText } from './fields.ts';
 import { businessSelect, type Page, type Place } from './layout.ts';
 
-export interface ConsentQuestion {
+interface ConsentQuestion {
   platformName: string;
   asked: AuthorizationRequest;
   /** What the user has answered this app before. */

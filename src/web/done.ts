@@ -14,8 +14,6 @@ const SENTENCES = {
   endpoint_removed: 'The endpoint is removed.',
   endpoint_enabled: 'The endpoint is on.',
   endpoint_disabled: 'The endpoint is off.',
-  test_sent: 'A test event is on its way.',
-  resent: 'It is on its way once more.',
   name_changed: 'Your name is changed.',
   password_changed: 'Your password is changed. Every other session is signed out.',
   session_ended: 'The session is ended.',

@@ -5,7 +5,7 @@ import { StorageUnavailable } from '../storage/errors.ts';
 import type { Page, Place } from './layout.ts';
 import { notFound, PageRefused } from './refusals.ts';
 
-export interface ErrorPage {
+interface ErrorPage {
   status: number;
   headers: Record<string, string>;
   page: Page;

@@ -5,7 +5,7 @@ import type { WebParts } from './parts.ts';
 import { notFound, PageRefused } from './refusals.ts';
 
 /** What a form will make. Its id is chosen when the form is shown, so that sending it twice makes one. */
-export interface Ticket {
+interface Ticket {
   id: string;
   /** Whose it will be: who acts for another by the time the form is sent is told so, rather than obeyed. */
   owner: string | null;

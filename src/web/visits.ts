@@ -17,7 +17,7 @@ const LONGEST_BROWSER = 200;
 export const COOKIE = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const;
 
 /** One browser asking for one page. */
-export interface Visit {
+interface Visit {
   session: Session | undefined;
   /** Tells browsers apart, signed in or not. */
   visitor: string;

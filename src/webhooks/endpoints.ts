@@ -13,7 +13,7 @@ import { newSigningSecret } from './signatures.ts';
 
 export { type Claimed, type DisabledReason, type Endpoint, findEndpoint, listEndpoints } from './endpoint.ts';
 
-export interface NewEndpoint {
+interface NewEndpoint {
   /** Chosen beforehand by a form, so that sending it twice adds one endpoint. */
   id?: string;
   appId: string;

@@ -12,7 +12,7 @@ import { type Claimed, isStillClaimed } from './endpoint.ts';
 import { claimEndpoints, disableEndpoint, noteFailure, noteSuccess, releaseEndpoint } from './endpoints.ts';
 import { toMessage } from './messages.ts';
 
-export interface WorkerParts {
+interface WorkerParts {
   storage: Storage;
   keys: Keyring;
   clock: Clock;

@@ -60,6 +60,11 @@ export function newBrowser(home: string, ours: string[]) {
   };
 }
 
+/** Where a page of a long list leads on to. */
+export function nextOf({ text }: { text: string }): string | undefined {
+  return /href="([^"]*)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+}
+
 /** The hidden inputs of the form with this action. */
 export function hiddenFields(text: string, action: string): Record<string, string> {
   const form = [...text.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].find(([, to]) => to === action);

@@ -36,21 +36,8 @@ export async function addCrowd(storage: Storage, { businessId, userId, appId, ha
       created_at: now,
     })),
   );
-  await insert(
-    'users',
-    places.map(({ place, userId: id }) => ({
-      id,
-      email: `person-${place}@example.com`,
-      name: `Person ${place}`,
-      password_hash: '',
-      platform_admin: 0,
-      created_at: now,
-    })),
-  );
-  await insert(
-    'memberships',
-    places.map((each) => ({ ...parties, user_id: each.userId, role: 'member' as const, created_at: now })),
-  );
+  const userIds = places.map((each) => each.userId);
+  await addMembers(storage, { businessId, userIds }, now);
   await insert(
     'consents',
     pairs.map((pair) => ({ ...pair, ...parties, scopes: EVERYTHING, declined: 0, allowed_at: now })),
@@ -73,6 +60,30 @@ export async function addCrowd(storage: Storage, { businessId, userId, appId, ha
   // What a database does by itself once it has been running for a while.
   await sql`analyze`.execute(storage.durable);
   return places;
+}
+
+/** Person 0, Person 1 and so on. */
+export async function addMembers(
+  storage: Storage,
+  { businessId, userIds }: { businessId: string; userIds: string[] },
+  now: number,
+): Promise<void> {
+  const insert = newInsert(storage);
+  await insert(
+    'users',
+    userIds.map((id, place) => ({
+      id,
+      email: `person-${place}@example.com`,
+      name: `Person ${place}`,
+      password_hash: '',
+      platform_admin: 0,
+      created_at: now,
+    })),
+  );
+  await insert(
+    'memberships',
+    userIds.map((id) => ({ user_id: id, business_id: businessId, role: 'member' as const, created_at: now })),
+  );
 }
 
 /** And what is written about it: acts, requests, and businesses that have nothing to do with it. */

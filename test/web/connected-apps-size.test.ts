@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { nextOf } from '../support/browser.ts';
 import { addCrowd } from '../support/crowd.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -10,8 +11,6 @@ const crowd = await world.addApp({ name: 'Crowd', ownerBusinessId: world.acme.id
 const setting = { businessId: world.acme.id, userId: world.ada.id, appId: crowd.id, half: 5000 };
 /** Ten thousand connections that may do everything: one person's to many apps, and many people's to one app. */
 const places = await addCrowd(world.storage(), setting, world.clock());
-
-const nextOf = (text: string) => /href="([^"]*)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
 
 const LOOKS: [what: string, address: string][] = [
   ['the first page', PATH],
@@ -41,7 +40,7 @@ test('the pages go on from each other and leave nobody out', async () => {
       assert.ok(!seen.has(name), `${name} is shown once`);
       seen.add(name);
     }
-    address = nextOf(text);
+    address = nextOf({ text });
   }
 
   assert.equal(seen.size, places.filter(({ place }) => String(place).startsWith('12')).length);

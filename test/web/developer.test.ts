@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEVELOPER, registerInBrowser, shownCredentials, TYPED } from '../support/app-pages.ts';
+import { nextOf } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
 import { REDIRECT_URI } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
@@ -44,7 +45,7 @@ test('more than fifty apps come in pages, each once, and can be searched by name
     [...text.matchAll(/· <code>([0-9a-f-]{36})<\/code>/g)].map(([, id = '']) => id);
 
   const first = await owner.open(DEVELOPER);
-  const [, next = ''] = /href="([^"]*)" rel="next"/.exec(first.text) ?? [];
+  const next = nextOf(first) ?? '';
   const second = await owner.open(next);
 
   assert.deepEqual([...listed(first), ...listed(second)].sort(), ids.toSorted());

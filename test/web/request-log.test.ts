@@ -4,7 +4,7 @@ import { addRequests } from '../../src/activity/logged-requests.ts';
 import { addCounts, hourOf } from '../../src/activity/request-counts.ts';
 import { newRandomId } from '../../src/lib/ids.ts';
 import { DEVELOPER, PLATFORM } from '../support/app-pages.ts';
-import type { Visited } from '../support/browser.ts';
+import { nextOf, type Visited } from '../support/browser.ts';
 import { type Answer, newClient } from '../support/client.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -175,8 +175,8 @@ test('ten thousand requests are read fifty at a time, each once, in small pages;
   await world.storage().atomically((tx) => addRequests(tx, requests));
 
   const first = await open('?errors=only&period=month');
-  const [, next = ''] = /href="([^"]*)" rel="next"/.exec(first.text) ?? [];
-  const second = await browser.open(next.replaceAll('&amp;', '&'));
+  const next = nextOf(first) ?? '';
+  const second = await browser.open(next);
 
   const idsIn = (page: Visited) => rowsOf(page).map((row) => row.slice(-36));
   const newest = requests.map(({ requestId }) => requestId).reverse();

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { listRequests } from '../../activity/logged-requests.ts';
 import { listCounts } from '../../activity/request-counts.ts';
 import { html } from '../../lib/html.ts';
@@ -8,7 +8,7 @@ import { type Form, text } from '../fields.ts';
 import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
 import { readPeriod, startOf } from './chart.ts';
 import { connectionsBody } from './connections-page.ts';
-import type { AppRequest, Desk } from './desk.ts';
+import type { Desk } from './desk.ts';
 import { requestLogBody } from './request-log.ts';
 import { appHead } from './tabs.ts';
 
@@ -16,27 +16,21 @@ type ForApp = { Params: { id: string }; Querystring: Form };
 
 /** What an app has asked for lately, and who has connected it: for everyone who may look at the app. */
 export function mountActivity(host: FastifyInstance, desk: Desk): void {
-  const { section, db, clock, show, findOwn } = desk;
+  const { section, db, clock, show, lookAtApp } = desk;
 
   host.get<ForApp>(`${section.path}/:id/requests`, async (request, reply) => {
-    const { entry, app, path } = await lookAt(request);
+    const { entry, app, path } = await lookAtApp(request);
     const body = requestLogBody({ app, path: `${path}/requests`, ...(await readLog(desk, app.id, request.query)) });
     return show(reply, entry, html`${appHead(section, entry, app, 'Requests')}${body}`);
   });
 
   host.get<ForApp>(`${section.path}/:id/connections`, async (request, reply) => {
-    const { entry, app, path } = await lookAt(request);
+    const { entry, app, path } = await lookAtApp(request);
     const listing = readListing(request.query);
     const found = await listAppConnections(db, app, { ...listing, limit: PAGE_SIZE + 1 }, clock());
     const body = connectionsBody({ app, path: `${path}/connections`, ...listing, ...cutPage(found) });
     return show(reply, entry, html`${appHead(section, entry, app, 'Connections')}${body}`);
   });
-
-  async function lookAt(request: FastifyRequest) {
-    const entry = await section.enter(request);
-    const app = await findOwn(entry, (request as AppRequest).params.id);
-    return { entry, app, path: `${section.path}/${app.id}` };
-  }
 }
 
 /** What this node has noted a moment ago is to be seen, too. */

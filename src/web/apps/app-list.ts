@@ -7,7 +7,7 @@ import { time } from '../fields.ts';
 import { cutPage, type Listing, PAGE_SIZE, pager, searchForm } from '../listing.ts';
 import type { Desk } from './desk.ts';
 import type { AppSection, Entry } from './section.ts';
-import { appBadges } from './tabs.ts';
+import { badgesOf } from './tabs.ts';
 
 interface ListedApp {
   app: App;
@@ -15,7 +15,7 @@ interface ListedApp {
   lastUsedAt: number | null;
 }
 
-export interface AppList extends Listing {
+interface AppList extends Listing {
   apps: ListedApp[];
   next: string | undefined;
   issuer: string;
@@ -55,6 +55,6 @@ function nothing({ canChange }: Entry, { search, after }: AppList): string {
 }
 
 function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html {
-  return html`<li><div><a href="${path}/${app.id}">${app.name}</a> ${appBadges(app)}
+  return html`<li><div><a href="${path}/${app.id}">${app.name}</a> ${badgesOf(app)}
 <p class="muted small">${counted(connections, 'connection', 'connections')} · ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`} · <code>${app.id}</code></p></div></li>`;
 }

@@ -23,7 +23,7 @@ ${appFields(form.settings, section, form.problem)}
 })}`;
 }
 
-export interface NewAppForm {
+interface NewAppForm {
   settings: AppSettings;
   /** Makes a second click register nothing more. */
   ticket: string;
@@ -68,7 +68,7 @@ ${entry.canChange && secrets.length < 2 && action(entry, `${section.path}/${app.
 ${entry.canChange ? changes(section, entry, view) : summary(app)}`;
 }
 
-export interface AppView {
+interface AppView {
   app: App;
   secrets: AppSecret[];
   /** What the form shows, which is not what is stored when something in it was refused. */

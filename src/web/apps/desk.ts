@@ -41,6 +41,11 @@ export function openDesk(parts: WebParts, section: AppSection) {
     return app;
   }
 
+  async function withApp(entry: Entry, request: AppRequest): Promise<{ entry: Entry; app: App; path: string }> {
+    const app = await findOwn(entry, request.params.id);
+    return { entry, app, path: `${section.path}/${app.id}` };
+  }
+
   return {
     ...parts,
     section,
@@ -49,11 +54,8 @@ export function openDesk(parts: WebParts, section: AppSection) {
     enterToChange,
     findOwn,
 
-    async enterApp(request: AppRequest): Promise<{ entry: Entry; app: App; path: string }> {
-      const entry = await enterToChange(request);
-      const app = await findOwn(entry, request.params.id);
-      return { entry, app, path: `${section.path}/${app.id}` };
-    },
+    enterApp: async (request: AppRequest) => withApp(await enterToChange(request), request),
+    lookAtApp: async (request: AppRequest) => withApp(await section.enter(request), request),
 
     async showApp(reply: FastifyReply, entry: Entry, { app, settings = app, problem }: Shown): Promise<FastifyReply> {
       const { issuer, platformName, clock } = parts;

@@ -1,7 +1,7 @@
 import { ERROR_CODES, explainError } from '../reference/error-guide.ts';
 
 /** A reason in words, and the error that it belongs to. */
-export interface ReasonInWords {
+interface ReasonInWords {
   code: string;
   words: string;
 }

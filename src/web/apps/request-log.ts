@@ -3,6 +3,7 @@ import type { HourOfCounts } from '../../activity/request-counts.ts';
 import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { errorUri } from '../../oauth/reasons.ts';
+import { preciseTime } from '../fields.ts';
 import { type Listing, listingAddress, pager, searchForm } from '../listing.ts';
 import { prose } from '../reference/prose.ts';
 import { chart, PERIODS, type Period } from './chart.ts';
@@ -14,7 +15,7 @@ const WHAT_IS_LOGGED =
   'secret is kept. Of requests with a wrong secret, which anyone can send, only some are listed here, and none are in ' +
   'the chart. What does not say which app it is from, and calls to addresses that there are not, are in no log.';
 
-export interface RequestLog extends Listing {
+interface RequestLog extends Listing {
   app: App;
   path: string;
   issuer: string;
@@ -104,10 +105,4 @@ function why({ reason, route }: LoggedRequest, issuer: string): Html | null {
 function shorten(name: string): string {
   const characters = [...name];
   return characters.length > LONGEST_NAME ? `${characters.slice(0, LONGEST_NAME).join('')}…` : name;
-}
-
-/** To the second: of requests, many come within one minute. */
-function preciseTime(milliseconds: number): Html {
-  const iso = new Date(milliseconds).toISOString();
-  return html`<time datetime="${iso}" data-precise="yes">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }

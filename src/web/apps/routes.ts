@@ -38,7 +38,7 @@ export function mountAppPages(host: FastifyInstance, parts: WebParts, section: A
 }
 
 function mountLists(host: FastifyInstance, desk: Desk): void {
-  const { section, show, findOwn, showApp } = desk;
+  const { section, show, lookAtApp, showApp } = desk;
   host.get(section.path, async (request, reply) => {
     const entry = await section.enter(request);
     const list = await readAppList(desk, entry, readListing(request.query));
@@ -46,8 +46,8 @@ function mountLists(host: FastifyInstance, desk: Desk): void {
   });
 
   host.get<ForApp>(`${section.path}/:id`, async (request, reply) => {
-    const entry = await section.enter(request);
-    return showApp(reply, entry, { app: await findOwn(entry, request.params.id) });
+    const { entry, app } = await lookAtApp(request);
+    return showApp(reply, entry, { app });
   });
 }
 

@@ -5,7 +5,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { postForm, time } from '../fields.ts';
 import type { Entry } from './section.ts';
 
-export interface SecretRows {
+interface SecretRows {
   entry: Entry;
   path: string;
   /** Oldest first. */

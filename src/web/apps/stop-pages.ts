@@ -5,7 +5,7 @@ import { reachText } from '../counted.ts';
 import { postForm } from '../fields.ts';
 import type { AppSection, Entry } from './section.ts';
 
-export interface StopQuestion {
+interface StopQuestion {
   section: AppSection;
   entry: Entry;
   app: App;

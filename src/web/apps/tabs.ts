@@ -1,8 +1,9 @@
 import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { appBadges } from '../app-badges.ts';
 import type { AppSection, Entry } from './section.ts';
 
-export type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
+type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
 
 /** Its name, and the way around its pages. Those who may not change the app have no business with the last two. */
 export function appHead(section: AppSection, entry: Entry, app: App, here: AppTab): Html {
@@ -15,15 +16,14 @@ export function appHead(section: AppSection, entry: Entry, app: App, here: AppTa
     ...(entry.canChange ? [{ name: 'Try it', to: `${path}/try` }] : []),
   ];
   return html`<p><a href="${section.path}">${section.title}</a></p>
-<h1>${app.name} ${appBadges(app)}</h1>
+<h1>${app.name} ${badgesOf(app)}</h1>
 <nav class="tabs" aria-label="${app.name}"><ul>
 ${tabs.map(({ name, to }) => html`<li><a href="${to}" ${name === here && html`aria-current="page"`}>${name}</a></li>`)}
 </ul></nav>`;
 }
 
-export function appBadges(app: App): Html {
-  return html`${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}
-${app.openToAnyBusiness && html`<span class="badge">Any business</span>`}
-${app.pausedAt && html`<span class="badge warn">Paused</span>`}
-${app.disabledAt && html`<span class="badge warn">Disabled</span>`}`;
+/** And to whom it is open. */
+export function badgesOf(app: App): Html {
+  return html`${app.openToAnyBusiness && html`<span class="badge">Any business</span>`}
+${appBadges(app)}`;
 }

@@ -2,6 +2,7 @@ import type { OwnedApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Reach } from '../../oauth/reach.ts';
 import { listScopes } from '../../oauth/scopes.ts';
+import { appBadges } from '../app-badges.ts';
 import { counted, reachText } from '../counted.ts';
 import { copyable, type Problem, postForm, time } from '../fields.ts';
 import { reasonField, reasonText } from './reasons.ts';
@@ -19,12 +20,6 @@ export function appRow(
   return html`<li><div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}
 <p class="muted small">${app.ownerName ?? platformName} · ${counted(connections, 'connection', 'connections')} · <code>${app.id}</code></p></div></li>
 `;
-}
-
-export function appBadges(app: OwnedApp): Html {
-  return html`${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}
-${app.pausedAt !== null && html`<span class="badge warn">Paused</span>`}
-${app.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}`;
 }
 
 export function appBody(app: OwnedApp, around: Around & { reason: string | undefined }): Html {

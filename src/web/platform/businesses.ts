@@ -4,6 +4,7 @@ import { listMembers, type Member } from '../../accounts/memberships.ts';
 import { type OwnedApp, searchApps } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { findReach } from '../../oauth/reach.ts';
+import { appBadges } from '../app-badges.ts';
 import { counted } from '../counted.ts';
 import { copyable, time } from '../fields.ts';
 import { cutPage, PAGE_SIZE, pager, readListing, searchForm } from '../listing.ts';
@@ -11,7 +12,6 @@ import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
 import { notFound } from '../refusals.ts';
 import { roleBadge } from '../settings/members/fields.ts';
-import { appBadges } from './app-views.ts';
 import { longList, sendPlatformPage } from './page.ts';
 import { userBadges } from './user-views.ts';
 

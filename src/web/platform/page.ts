@@ -5,7 +5,7 @@ import { type Listing, pager, searchForm } from '../listing.ts';
 import type { WebParts } from '../parts.ts';
 import { platformTabs } from './tabs.ts';
 
-export interface PlatformPage {
+interface PlatformPage {
   at: Place;
   title: string;
   body: Html;

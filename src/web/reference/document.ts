@@ -10,7 +10,7 @@ export interface Document {
   };
 }
 
-export interface Operation {
+interface Operation {
   operationId: string;
   tags: string[];
   summary: string;
@@ -22,7 +22,7 @@ export interface Operation {
   'x-callback-errors'?: string[];
 }
 
-export interface Parameter {
+interface Parameter {
   name: string;
   in: string;
   required?: boolean;

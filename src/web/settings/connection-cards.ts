@@ -1,14 +1,14 @@
-import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Connection } from '../../oauth/connections.ts';
 import { listScopes, type Scope } from '../../oauth/scopes.ts';
 import { boundBusiness } from '../../oauth/tenancy.ts';
+import { appBadges } from '../app-badges.ts';
 import { postForm, time } from '../fields.ts';
 
 export const CONNECTED_APPS = '/settings/connected-apps';
 
 /** Who is looking. */
-export interface Viewer {
+interface Viewer {
   userId: string;
   csrf: string;
   platformName: string;
@@ -37,10 +37,6 @@ ${forEveryone && html`<a class="button quiet" href="${CONNECTED_APPS}/${business
 ${stoppedSentence(people[0], viewer.platformName)}
 <ul class="people">${people.map((connection) => person(connection, viewer))}</ul>
 </li>`;
-}
-
-function appBadges(app: App): Html {
-  return html`${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}${app.pausedAt !== null && html`<span class="badge warn">Paused</span>`}${app.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}`;
 }
 
 /** Why nothing of the app works now, for anyone here. */

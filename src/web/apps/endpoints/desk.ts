@@ -10,8 +10,8 @@ import type { AppSection, Entry } from '../section.ts';
 import type { EndpointSettings } from './form.ts';
 import { endpointBody } from './pages.ts';
 
-export type ForEndpoints = FastifyRequest<{ Params: { id: string } }>;
-export type ForEndpoint = FastifyRequest<{ Params: { id: string; endpoint: string } }>;
+type ForEndpoints = FastifyRequest<{ Params: { id: string } }>;
+type ForEndpoint = FastifyRequest<{ Params: { id: string; endpoint: string } }>;
 
 /** Whose endpoints, and where their pages are. */
 export interface EndpointsOf {
@@ -33,14 +33,12 @@ const PAGE = 25;
 
 /** What every page about endpoints does: let in, find the endpoint, show it with its log. */
 export function openEndpointDesk(desk: Desk) {
-  const { section, db, clock, show, findOwn } = desk;
+  const { section, db, clock, show } = desk;
 
   /** To those who may look at the app but not change it, its endpoints do not exist: an address can be a secret. */
   async function enterEndpoints(request: ForEndpoints): Promise<EndpointsOf> {
-    const entry = await section.enter(request);
-    if (!entry.canChange) throw notFound();
-    const app = await findOwn(entry, request.params.id);
-    return { section, entry, app, path: `${section.path}/${app.id}/endpoints` };
+    const { path, ...of } = await desk.enterApp(request);
+    return { section, ...of, path: `${path}/endpoints` };
   }
 
   return {

@@ -54,7 +54,7 @@ ${endpoint.oldSecretUntil !== null && html`<div><dt>The one before</dt><dd>Signs
 </div>`;
 }
 
-export interface EndpointView extends OneEndpoint {
+interface EndpointView extends OneEndpoint {
   /** What the form shows, which is not what is stored when something in it was refused. */
   settings: EndpointSettings;
   problem: Problem | undefined;

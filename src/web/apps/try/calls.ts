@@ -1,5 +1,5 @@
 /** A part of a request that is shown by its name alone. What it stands for is known only where the request is sent. */
-export interface Hidden {
+interface Hidden {
   hidden: HiddenName;
 }
 

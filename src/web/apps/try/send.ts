@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { SECOND } from '../../../lib/clock.ts';
 import type { Call, HiddenName } from './calls.ts';
 
-export type Secrets = Partial<Record<HiddenName, string>>;
+type Secrets = Partial<Record<HiddenName, string>>;
 
 /** What came back. */
 export interface Answer {

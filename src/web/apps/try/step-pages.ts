@@ -8,7 +8,7 @@ import { nextSteps, STEPS, type StepName } from './steps.ts';
 import type { Walk } from './walk.ts';
 
 /** Where someone stands: what they know, as they see it and as it travels. */
-export interface Standing {
+interface Standing {
   trial: Trial;
   walk: Walk;
   /** The same, concealed. */
@@ -46,7 +46,7 @@ ${explanation(trial, errorUri)}
 ${startAgain(trial)}</section>`;
 }
 
-export interface Sent {
+interface Sent {
   name: StepName;
   call: Call;
   /** Undefined if nothing came back. */

@@ -3,7 +3,7 @@ import type { Answer } from './send.ts';
 import type { Walk } from './walk.ts';
 
 /** One request of the walk. */
-export interface Step {
+interface Step {
   title: string;
   why: string;
   button: string;
