@@ -20,7 +20,8 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-const FLAGS = ['listen_addresses=127.0.0.1', 'fsync=off', 'unix_socket_directories='];
+/** The servers of a whole run of tests share it, and each keeps its connections for a while. */
+const FLAGS = ['listen_addresses=127.0.0.1', 'fsync=off', 'unix_socket_directories=', 'max_connections=500'];
 
 /** PostgreSQL refuses to run as root; there it runs as nobody. */
 const AS = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
