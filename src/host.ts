@@ -1,28 +1,16 @@
-import { STATUS_CODES } from 'node:http';
-import { Server, type Socket } from 'node:net';
+import { Server } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-  LogController,
-} from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { BODY_LIMIT } from './bodies.ts';
 import { type Address, SettingRefused, type Settings } from './config.ts';
 import { SECOND } from './lib/clock.ts';
 import { newRandomId } from './lib/ids.ts';
-import { errorLocation } from './oauth/callback.ts';
-import { answerError } from './oauth/error-answers.ts';
-import { ApiError, CallbackError, UntrustedRequest } from './oauth/errors.ts';
+import { ApiError } from './oauth/errors.ts';
+import { findWrong, refuse, refuseUnreadable, wayOnFrom } from './refusing.ts';
 import { mountAssets } from './web/assets.ts';
-import { redirectDone } from './web/done.ts';
-import { errorPage, leadsOn, type WayOn } from './web/error-page.ts';
-import { sendPage } from './web/layout.ts';
-import { notFound, PageRefused, SignInNeeded } from './web/refusals.ts';
+import type { WayOn } from './web/error-page.ts';
 
 const FINISH_WITHIN = 5 * SECOND;
-const UNREADABLE: Record<string, number> = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 };
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -43,17 +31,21 @@ export function newHost(settings: Settings, publicUrl: string): FastifyInstance 
   const host = openHost(settings, publicUrl);
   host.decorate('routes', listRoutes(host));
   host.decorateReply('reason', undefined);
-  host.addHook('onRequest', async (request, reply) => {
+  host.addHook('onRequest', (request, reply, done) => {
     addUsualHeaders(request, reply, publicUrl);
-    requireHost(request);
+    done(refuseWithoutHost(request));
   });
-  host.addHook('onResponse', async (request, reply) => logAnswer(request, reply));
+  host.addHook('onResponse', (request, reply, done) => {
+    logAnswer(request, reply);
+    done();
+  });
   // RFC 9110 §10.1.1 lets a server overlook an expectation that it does not know.
   host.server.on('checkExpectation', (request, response) => host.server.emit('request', request, response));
   host.decorate('draining', false);
   host.decorate('findWayOn', undefined);
-  host.addHook('onSend', async (_, reply) => {
+  host.addHook('onSend', (_, reply, payload, done) => {
     if (host.draining) reply.header('connection', 'close');
+    done(null, payload);
   });
   const refuseKindly = async (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
     refuse(settings, error, request, reply, await wayOnFrom(error, request));
@@ -75,7 +67,7 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
       clientErrorHandler(this: FastifyInstance, error, socket) {
         refuseUnreadable(settings, error, socket, this.log);
       },
-      // Node would refuse by itself, without a word; `requireHost` says what is wrong.
+      // Node would refuse by itself, without a word; `refuseWithoutHost` says what is wrong.
       http: { requireHostHeader: false },
       forceCloseConnections: 'idle',
       return503OnClosing: false,
@@ -102,10 +94,10 @@ function addUsualHeaders(request: FastifyRequest, reply: FastifyReply, publicUrl
 }
 
 /** RFC 9112 §3.2. */
-function requireHost({ headers, raw }: FastifyRequest): void {
-  if (headers.host !== undefined || raw.httpVersion === '1.0') return;
+function refuseWithoutHost({ headers, raw }: FastifyRequest): ApiError | undefined {
+  if (headers.host !== undefined || raw.httpVersion === '1.0') return undefined;
   const description = 'Send the header Host.';
-  throw new ApiError({ status: 400, code: 'invalid_request', reason: 'request_unreadable', description });
+  return new ApiError({ status: 400, code: 'invalid_request', reason: 'request_unreadable', description });
 }
 
 /** The route, and not the address: that may hold whatever a stranger, or a careless app, put there. */
@@ -143,85 +135,6 @@ export async function listen(host: FastifyInstance, { host: name, port }: Addres
   }
 }
 
-/** The edge: every refusal that reaches it goes to a program or to a person, each in its own way. */
-function refuse(
-  settings: Settings,
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  wayOn?: WayOn,
-): FastifyReply {
-  const { baseUrl, platformName } = settings;
-  if (error instanceof CallbackError) {
-    reply.reason = error.refusal.reason;
-    return reply.redirect(errorLocation(error, baseUrl), 303);
-  }
-  if (error instanceof SignInNeeded) {
-    const address = `/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`;
-    return error.done ? redirectDone(reply, address, error.done) : reply.redirect(address, 303);
-  }
-  if (isForPrograms(request) && !(error instanceof UntrustedRequest)) {
-    const { status, headers, body } = answerError(error, baseUrl);
-    reply.reason = body.reason;
-    if (status >= 500) request.log.error(error);
-    return reply.code(status).headers(headers).send(body);
-  }
-  const { status, headers, page } = errorPage(error, { platformName, requestId: request.id, wayOn });
-  if (status >= 500) request.log.error(error);
-  return sendPage(reply.headers(headers), page, { status });
-}
-
-/** A database that fails meanwhile must not turn a refusal into something worse. */
-async function wayOnFrom(error: unknown, request: FastifyRequest): Promise<WayOn | undefined> {
-  const isPage = !isForPrograms(request) && !(error instanceof CallbackError) && !(error instanceof SignInNeeded);
-  if (!isPage || !leadsOn(error)) return undefined;
-  return request.server.findWayOn?.(request).catch(() => undefined);
-}
-
-/** What is not even HTTP meets no route and no hook: it is answered by hand, like anything else. */
-function refuseUnreadable(
-  { baseUrl }: Settings,
-  { code }: { code: string },
-  socket: Socket,
-  log: FastifyBaseLogger,
-): void {
-  if (code === 'ECONNRESET' || socket.destroyed) return;
-  const [requestId, statusCode] = [newRandomId(), UNREADABLE[code] ?? 400];
-  const { status, headers, body } = answerError({ statusCode }, baseUrl);
-  const text = JSON.stringify(body);
-  const lines = {
-    ...headers,
-    'x-request-id': requestId,
-    'x-content-type-options': 'nosniff',
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(text),
-    connection: 'close',
-  };
-  log.info({ requestId, route: 'none', status, reason: body.reason });
-  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
-  if (socket.writable) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${text}`);
-  socket.destroy();
-}
-
-/** To most people these pages do not exist, whatever the method. */
-const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|members\/|developer\/))/;
-
-/** A known address asked in the wrong way says which ways it has. */
-function findWrong(request: FastifyRequest, reply: FastifyReply): Error {
-  const path = pathOf(request);
-  const isApi = isForPrograms(request);
-  const methods = [...(request.server.routes.get(path) ?? [])];
-  if (methods.length === 0 || HIDDEN.test(path)) {
-    const description = 'There is nothing at this address.';
-    return isApi ? new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description }) : notFound();
-  }
-  reply.header('allow', methods.join(', '));
-  const description = `This address takes ${methods.join(', ')}.`;
-  return isApi
-    ? new ApiError({ status: 405, code: 'invalid_request', reason: 'method_not_allowed', description })
-    : new PageRefused(405, 'Not possible', description);
-}
-
 /** Which methods each fixed address has. */
 export type Routes = Map<string, Set<string>>;
 
@@ -233,15 +146,4 @@ function listRoutes(host: FastifyInstance): Routes {
     routes.set(url, methods);
   });
   return routes;
-}
-
-/** At the authorize endpoint stands a person with a browser. */
-function isForPrograms(request: FastifyRequest): boolean {
-  if (pathOf(request) === '/api/v1/oauth/authorize') return false;
-  return /^\/(api|\.well-known|healthz|readyz|openapi\.json)(\/|$)/.test(pathOf(request));
-}
-
-/** A request may name its target with scheme and host (RFC 9112 §3.2.2); only the path is looked at. */
-function pathOf({ url }: FastifyRequest): string {
-  return url.replace(/^[a-z]+:\/\/[^/?]*/i, '').replace(/\?.*$/s, '');
 }

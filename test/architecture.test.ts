@@ -91,9 +91,11 @@ test('config.ts imports nothing of ours but lib', () => {
   );
 });
 
-test('HTTP stays at the edge: only routes.ts, web/, bodies.ts, host.ts and server.ts import Fastify', () => {
+test('HTTP stays at the edge: only routes.ts, web/, bodies.ts, host.ts, refusing.ts and server.ts import Fastify', () => {
   const isEdge = ({ path, folder }: Source) =>
-    folder === 'web' || path.endsWith('/routes.ts') || ['bodies.ts', 'host.ts', 'server.ts'].includes(path);
+    folder === 'web' ||
+    path.endsWith('/routes.ts') ||
+    ['bodies.ts', 'host.ts', 'refusing.ts', 'server.ts'].includes(path);
 
   assertNone(
     offenders((source) => !isEdge(source) && source.imports.some((name) => /^@?fastify\b/.test(name))),

@@ -3,6 +3,7 @@ import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { listAppsAllowed } from '../oauth/grant-standing.ts';
+import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { formatAmount, readAmount } from './amounts.ts';
@@ -78,15 +79,34 @@ export async function listInvoices(
   db: Database,
   { businessId, status, after, limit }: { businessId: string; status?: string; after?: string; limit: number },
 ): Promise<Invoice[]> {
-  let query = db
+  const page = { businessId, after: after ?? BEHIND_ALL, limit };
+  const { rows } = status === undefined ? await readPage(db, page) : await readPageOf(db, { ...page, status });
+  return rows.map(fromRow);
+}
+
+interface PageOfInvoices {
+  businessId: string;
+  after: string;
+  limit: number;
+}
+
+/** No id comes after it. */
+const BEHIND_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+const readPage = prepare(selectPage);
+
+const readPageOf = prepare((db, page: PageOfInvoices & { status: string }) =>
+  selectPage(db, page).where('status', '=', page.status),
+);
+
+function selectPage(db: Database, { businessId, after, limit }: PageOfInvoices) {
+  return db
     .selectFrom('invoices')
     .selectAll()
     .where('business_id', '=', businessId)
+    .where('id', '<', after)
     .orderBy('id', 'desc')
     .limit(limit);
-  if (status !== undefined) query = query.where('status', '=', status);
-  if (after !== undefined) query = query.where('id', '<', after);
-  return (await query.execute()).map(fromRow);
 }
 
 function readStatus(status: string): string {

@@ -2,9 +2,8 @@ import { type EventType, recordEvent } from '../events/events.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { hashSecret, newSecret, sameText } from '../lib/secrets.ts';
+import { hashSecret, newSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
-import type { Row } from '../storage/tables.ts';
 
 /** What can be told of a secret after the one time it was shown. */
 export interface AppSecret {
@@ -114,18 +113,16 @@ export async function listLastUses(db: Database, appIds: string[]): Promise<(app
   return (appId) => uses.get(appId) ?? null;
 }
 
-export async function verifySecret(db: Database, appId: string, presented: string, now: number): Promise<boolean> {
-  const hash = hashSecret(presented);
-  const row = (await selectSecrets(db, appId)).find(({ secret_hash }) => sameText(secret_hash, hash));
-  if (!row) return false;
-  if (now - (row.last_used_at ?? 0) >= USED_EVERY) await useSecret(db, row, now);
-  return true;
-}
-
 function selectSecrets(db: Database, appId: string) {
   return db.selectFrom('app_secrets').selectAll().where('app_id', '=', appId).orderBy('created_at').execute();
 }
 
-async function useSecret(db: Database, row: Row<'app_secrets'>, now: number): Promise<void> {
-  await db.updateTable('app_secrets').set({ last_used_at: now }).where('id', '=', row.id).execute();
+/** A secret has proven its app. */
+export async function useSecret(
+  db: Database,
+  { id, lastUsedAt }: Pick<AppSecret, 'id' | 'lastUsedAt'>,
+  now: number,
+): Promise<void> {
+  if (now - (lastUsedAt ?? 0) < USED_EVERY) return;
+  await db.updateTable('app_secrets').set({ last_used_at: now }).where('id', '=', id).execute();
 }

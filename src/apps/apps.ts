@@ -205,7 +205,7 @@ function readAllowedScopes(scopes: number): number {
   return scopes;
 }
 
-function fromRow(row: Row<'apps'>): App {
+export function fromRow(row: Row<'apps'>): App {
   return {
     id: row.id,
     name: row.name,

@@ -1,7 +1,7 @@
 import type { User } from '../accounts/users.ts';
 import { recordAppAct } from '../apps/app-acts.ts';
-import { verifySecret } from '../apps/app-secrets.ts';
 import { type App, registerApp } from '../apps/apps.ts';
+import { proveApp } from '../apps/proving.ts';
 import { recordAct } from '../audit/acts.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
@@ -70,7 +70,7 @@ async function registerParcelwise(
   const registered = await registerApp(db, { ...settings, ownerBusinessId, createdBy: maker.id }, at);
   if (!registered) throw new Error('The demo app Parcelwise could not be registered.');
   await recordAppAct(db, { action: 'app.registered', actor: personAt(maker), app: registered.app }, at);
-  await verifySecret(db, registered.app.id, registered.secret, lastUsedAt);
+  await proveApp(db, { clientId: registered.app.id, secret: registered.secret }, lastUsedAt);
   return registered.app;
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
 /** 256 random bits behind a prefix by which people and secret scanners recognise the kind. */
 export function newSecret(prefix = ''): string {
@@ -25,7 +25,7 @@ export function hashSecret(secret: string): string {
 }
 
 export function sha256(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('base64url');
+  return hash('sha256', content, 'base64url');
 }
 
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -1,6 +1,6 @@
 import type { Involved } from '../activity/involved.ts';
-import { verifySecret } from '../apps/app-secrets.ts';
-import { type App, findApp } from '../apps/apps.ts';
+import type { App } from '../apps/apps.ts';
+import { proveApp } from '../apps/proving.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { AppNotAuthenticated, OAuthError } from './errors.ts';
@@ -42,14 +42,11 @@ async function authenticateApp(
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
   const guesser = `${clientId.slice(0, 64)} ${presented.address}`;
   await failures.check(guesser);
-  const app = await findApp(db, clientId);
-  if (app && (await verifySecret(db, app.id, clientSecret, now))) {
-    presented.involved.appId = app.id;
-    return app;
-  }
-  await failures.count(guesser);
+  const found = await proveApp(db, { clientId, secret: clientSecret }, now);
+  if (!found?.isProven) await failures.count(guesser);
   // Its developer should see a wrong secret, too, whoever sent it.
-  if (app) presented.involved.appId = app.id;
+  if (found) presented.involved.appId = found.app.id;
+  if (found?.isProven) return found.app;
   throw new AppNotAuthenticated(
     'credentials_wrong',
     "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",

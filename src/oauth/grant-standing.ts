@@ -1,3 +1,4 @@
+import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import { deathOf, type GrantReason } from './grant-reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
@@ -36,9 +37,13 @@ export async function findGrant(
   db: Database,
   { grantId, rotation }: { grantId: string; rotation: number },
 ): Promise<Grant | undefined> {
-  const row = await selectStanding(db, rotation).where('grants.id', '=', grantId).executeTakeFirst();
-  return row && fromRow(row);
+  const { rows } = await readStanding(db, { grantId, rotation });
+  return rows[0] && fromRow(rows[0]);
 }
+
+const readStanding = prepare((db, { grantId, rotation }: { grantId: string; rotation: number }) =>
+  selectStanding(db, rotation).where('grants.id', '=', grantId),
+);
 
 /** The apps that may do this in a business at this moment. */
 export async function listAppsAllowed(

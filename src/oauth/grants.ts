@@ -1,6 +1,7 @@
 import { recordEvent, recordEvents } from '../events/events.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newSalt } from '../lib/secrets.ts';
+import { prepare } from '../storage/prepared.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { GrantReason } from './grant-reasons.ts';
 import type { Grant } from './grant-standing.ts';
@@ -56,15 +57,19 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
 
 /** True for exactly one caller: the row itself decides who was first. */
 export async function markExchanged(db: Database, grantId: string, now: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('grants')
-    .set({ exchanged_at: now, ...rotatedNow(now) })
-    .where('id', '=', grantId)
-    .where('exchanged_at', 'is', null)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
+  const { numAffectedRows } = await markOnce(db, { id: grantId, exchanged_at: now, ...rotatedNow(now) });
+  return numAffectedRows === 1n;
 }
+
+const markOnce = prepare(
+  (db, { id, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Omit<Move, 'from' | 'to'>) =>
+    db
+      .updateTable('grants')
+      .set({ exchanged_at, rotated_at, refresh_expires_at, removable_on })
+      .where('id', '=', id)
+      .where('exchanged_at', 'is', null)
+      .where('revoked_at', 'is', null),
+);
 
 /**
  * Moves the row from the rotation it was read at to the one after the token's; true for exactly one caller. The token
@@ -75,15 +80,31 @@ export async function rotate(
   { grant, spent }: { grant: Grant; spent: number },
   now: number,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('grants')
-    .set({ rotation: spent + 1, ...rotatedNow(now), exchanged_at: grant.exchangedAt ?? now })
-    .where('id', '=', grant.id)
-    .where('rotation', '=', grant.rotation)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
+  const { numAffectedRows } = await moveOn(db, {
+    id: grant.id,
+    from: grant.rotation,
+    to: spent + 1,
+    exchanged_at: grant.exchangedAt ?? now,
+    ...rotatedNow(now),
+  });
+  return numAffectedRows === 1n;
 }
+
+interface Move extends ReturnType<typeof rotatedNow> {
+  id: string;
+  from: number;
+  to: number;
+  exchanged_at: number;
+}
+
+const moveOn = prepare((db, { id, from, to, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Move) =>
+  db
+    .updateTable('grants')
+    .set({ rotation: to, exchanged_at, rotated_at, refresh_expires_at, removable_on })
+    .where('id', '=', id)
+    .where('rotation', '=', from)
+    .where('revoked_at', 'is', null),
+);
 
 /** Ends every token of the grant. A grant that is dead already keeps its first reason. */
 export async function revokeGrant(storage: Storage, grantId: string, reason: GrantReason, now: number): Promise<void> {

@@ -98,10 +98,11 @@ export function openToBrowsers(host: FastifyInstance, path: string): void {
   );
 }
 
-export async function shareWithAnyOrigin(_: FastifyRequest, reply: FastifyReply): Promise<void> {
+export function shareWithAnyOrigin(_: FastifyRequest, reply: FastifyReply, done: () => void): void {
   reply
     .header('access-control-allow-origin', '*')
     .header('access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id');
+  done();
 }
 
 /** Who calls the business API, and what they may do. */

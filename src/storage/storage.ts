@@ -1,5 +1,5 @@
 import type { Kysely, RawBuilder } from 'kysely';
-import type { RateLimiterAbstract } from 'rate-limiter-flexible';
+import type { SharedCounter } from '../lib/rate-limit.ts';
 import type { Tables } from './tables.ts';
 
 export type Database = Kysely<Tables>;
@@ -19,8 +19,8 @@ export interface Storage {
   atomically<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
   /** Throws if the database cannot be asked anything just now. */
   check(): Promise<void>;
-  /** Counts across all nodes; undefined where there is only one. */
-  newSharedCounter?(limit: { name: string; points: number; seconds: number }): RateLimiterAbstract;
+  /** Counts across all nodes and workers; undefined where there is only one. */
+  newSharedCounter?(limit: { name: string; points: number; seconds: number }): SharedCounter;
   close(): Promise<void>;
 }
 

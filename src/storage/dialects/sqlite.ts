@@ -25,7 +25,7 @@ const MOST_STATEMENTS = 300;
 export function openSqlite(path: string): Storage {
   const file = openFile(path);
   const lock = newLock();
-  const engine = { file, lock, connection: connect(file) };
+  const engine = { file, lock, prepare: newPreparer(file) };
   const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), plugins: [withoutRowLocks] });
   const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL'), plugins: [withoutRowLocks] });
   return {
@@ -85,21 +85,16 @@ function openFile(path: string): DatabaseSync {
 
 /**
  * One connection serves both durability classes: two that write in one thread would block each other, since a
- * transaction may span an `await`. Whoever holds the lock sets `synchronous` to what its class needs.
+ * transaction may span an `await`.
  */
-function dialect({ file, connection, lock }: Engine, synchronous: Synchronous): Dialect {
+function dialect(engine: Engine, synchronous: Synchronous): Dialect {
+  const { file, lock } = engine;
+  const connection = connect(engine, synchronous);
   const run = (text: string) => connection.executeQuery(CompiledQuery.raw(text));
   const driver: Driver = {
     async init() {},
     async acquireConnection() {
       await lock.take();
-      try {
-        if (lock.synchronous !== synchronous) file.exec(`PRAGMA synchronous = ${synchronous}`);
-      } catch (error) {
-        lock.release();
-        throw translate(error);
-      }
-      lock.synchronous = synchronous;
       return connection;
     },
     async releaseConnection() {
@@ -132,21 +127,35 @@ const adapter: SqliteAdapter = Object.create(new SqliteAdapter(), {
   supportsTransactionalDdl: { value: true },
 });
 
-function connect(file: DatabaseSync): DatabaseConnection {
-  const prepared = new Map<string, { statement: StatementSync; returnsRows: boolean }>();
-  const prepare = (text: string) => {
+interface Prepared {
+  statement: StatementSync;
+  returnsRows: boolean;
+  writes: boolean;
+}
+
+function newPreparer(file: DatabaseSync): (text: string) => Prepared {
+  const prepared = new Map<string, Prepared>();
+  return (text) => {
     const known = prepared.get(text);
     if (known) return known;
     const statement = file.prepare(text);
-    const fresh = { statement, returnsRows: statement.columns().length > 0 };
+    const fresh = { statement, returnsRows: statement.columns().length > 0, writes: !/^select\b/i.test(text) };
     if (prepared.size >= MOST_STATEMENTS) prepared.clear();
     prepared.set(text, fresh);
     return fresh;
   };
+}
+
+/** Whoever writes first sets `synchronous` to what its class needs; a transaction does so before it begins. */
+function connect({ file, lock, prepare }: Engine, synchronous: Synchronous): DatabaseConnection {
   return {
     async executeQuery<Result>({ sql: text, parameters }: CompiledQuery) {
       try {
-        const { statement, returnsRows } = prepare(text);
+        const { statement, returnsRows, writes } = prepare(text);
+        if (writes && lock.synchronous !== synchronous) {
+          file.exec(`PRAGMA synchronous = ${synchronous}`);
+          lock.synchronous = synchronous;
+        }
         const values = parameters as readonly SQLInputValue[];
         if (returnsRows) return { rows: statement.all(...values) as Result[] };
         return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
@@ -181,7 +190,7 @@ function translate(error: unknown): unknown {
 interface Engine {
   file: DatabaseSync;
   lock: Lock;
-  connection: DatabaseConnection;
+  prepare(text: string): Prepared;
 }
 
 type Synchronous = 'FULL' | 'NORMAL';

@@ -1,0 +1,49 @@
+import type { Compilable, CompiledQuery } from 'kysely';
+import type { Database } from './storage.ts';
+
+export interface Answer<Row> {
+  rows: Row[];
+  numAffectedRows?: bigint;
+}
+
+/**
+ * A statement that is put together once and then only asked again, with other values: for what nearly every request
+ * needs. `build` is given stand-ins for the values, so it must take each by its name and decide nothing by it.
+ */
+export function prepare<Values extends object, Row>(
+  build: (db: Database, values: Values) => Compilable<Row>,
+): (db: Database, values: Values) => Promise<Answer<Row>> {
+  const statements = new WeakMap<object, Statement<Values, Row>>();
+  return (db, values) => {
+    // Each database speaks its own dialect, inside a transaction and outside.
+    const { adapter } = db.getExecutor();
+    const statement = statements.get(adapter) ?? compile(db, build);
+    statements.set(adapter, statement);
+    return db.executeQuery({ ...statement.query, parameters: statement.fill(values) });
+  };
+}
+
+interface Statement<Values, Row> {
+  query: CompiledQuery<Row>;
+  fill(values: Values): unknown[];
+}
+
+function compile<Values extends object, Row>(
+  db: Database,
+  build: (db: Database, values: Values) => Compilable<Row>,
+): Statement<Values, Row> {
+  const names = new Map<unknown, keyof Values>();
+  const standIns = new Proxy({} as Values, {
+    get(_, name) {
+      const standIn = {};
+      names.set(standIn, name as keyof Values);
+      return standIn;
+    },
+  });
+  const query = build(db, standIns).compile();
+  const slots = query.parameters.map((value) => ({ value, name: names.get(value) }));
+  return {
+    query,
+    fill: (values) => slots.map(({ value, name }) => (name === undefined ? value : values[name])),
+  };
+}
