@@ -21,6 +21,8 @@ export interface Storage {
   check(): Promise<void>;
   /** Counts across all nodes and workers; undefined where there is only one. */
   newSharedCounter?(limit: { name: string; points: number; seconds: number }): SharedCounter;
+  /** Where statements can be seen before they are committed: kept once all of these are. */
+  settled?(): Promise<void> | undefined;
   close(): Promise<void>;
 }
 

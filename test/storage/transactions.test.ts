@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,8 +23,11 @@ after(async () => {
 const FULL = 2;
 const NORMAL = 1;
 
+/** What SQLite had been told while this was written. */
 async function synchronous(db: Database): Promise<number | undefined> {
-  const { rows } = await sql<{ synchronous: number }>`PRAGMA synchronous`.execute(db);
+  const { rows } = await sql<{ synchronous: number }>`
+    insert into businesses (id, name, created_at) values (${randomUUID()}, 'Any', 0)
+    returning (select synchronous from pragma_synchronous) as synchronous`.execute(db);
   return rows[0]?.synchronous;
 }
 
@@ -40,17 +44,14 @@ test('a recoverable write may be answered before: SQLite is told NORMAL', async 
   assert.equal(await synchronous(storage.recoverable), NORMAL);
 });
 
-test('each statement has the durability of its own class, however the two are mixed', async () => {
-  const mixed = Array.from({ length: 40 }, (_, i) => i % 3 === 0);
+test('a durable write stays durable, however the two are mixed', async () => {
+  const mixed = Array.from({ length: 40 }, (_, i) => (i % 3 === 0 ? storage.durable : storage.recoverable));
 
-  const seen = await Promise.all(
-    mixed.map((recoverable) => synchronous(recoverable ? storage.recoverable : storage.durable)),
-  );
+  const seen = await Promise.all(mixed.map(async (db) => ({ db, told: await synchronous(db) })));
 
-  assert.deepEqual(
-    seen,
-    mixed.map((recoverable) => (recoverable ? NORMAL : FULL)),
-  );
+  const durable = seen.filter(({ db }) => db === storage.durable).map(({ told }) => told);
+  assert.deepEqual(durable, Array(14).fill(FULL));
+  assert.equal(await synchronous(storage.recoverable), NORMAL);
 });
 
 test('a durable transaction stays durable while recoverable statements wait for it', async () => {
@@ -144,13 +145,68 @@ test('a write that another process keeps out fails as unavailable, and goes thro
   assert.ok(found.includes('Accepted') && !found.includes('Refused'));
 });
 
-test('a failure to change the durability class lets the next caller go on', async () => {
-  await sql`begin`.execute(storage.durable);
+test('those who write in the same turn are committed together, and each is answered only then', async () => {
+  const other = openStorage(url);
+  const writes = Array.from({ length: 5 }, (_, i) => add(storage.durable, `Together ${i}`));
+  const answered = Promise.all(writes).then(() => true);
+  const together = async () => (await names(other.durable)).filter((name) => name.startsWith('Together')).length;
 
-  await assert.rejects(sql`delete from users`.execute(storage.recoverable), /inside a transaction/);
+  // Everything that needs no turn of its own has happened by now, and another process sees nothing of it yet.
+  assert.equal(await Promise.race([answered, together()]), 0);
+  assert.equal(await answered, true);
+  assert.equal(await together(), 5);
+  await other.close();
+});
 
-  await sql`rollback`.execute(storage.durable);
-  assert.equal(await synchronous(storage.recoverable), NORMAL);
+test('what fails by itself fails alone: those who were to be committed with it are', async () => {
+  const results = await Promise.allSettled([
+    add(storage.durable, 'Before'),
+    sql`insert into businesses (id) values ('incomplete')`.execute(storage.durable),
+    storage.atomically(async (db) => {
+      await add(db, 'Undone');
+      throw new Error('changed my mind');
+    }),
+    add(storage.recoverable, 'After'),
+  ]);
+
+  const found = await names(storage.durable);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  );
+  assert.ok(found.includes('Before') && found.includes('After') && !found.includes('Undone'));
+});
+
+test('when a commit fails, everyone who is in it hears of it, and nothing of it is kept', async () => {
+  const [full, one] = [openStorage(url), { name: 'x'.repeat(100_000) }];
+  const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(full.durable);
+  await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(full.durable);
+
+  const results = await Promise.allSettled([
+    add(full.durable, 'Small'),
+    sql`insert into businesses (id, name, created_at) values ('large', ${one.name}, 0)`.execute(full.durable),
+  ]);
+  const refusals = results.map((result) => result.status === 'rejected' && result.reason instanceof StorageUnavailable);
+  await sql`pragma max_page_count = 1073741823`.execute(full.durable);
+  await add(full.durable, 'There is room again');
+  await full.close();
+
+  const found = await names(storage.durable);
+  assert.deepEqual(refusals, [true, true]);
+  assert.ok(!found.includes('Small') && found.includes('There is room again'));
+});
+
+test('what was written is kept when the storage is closed in the same turn', async () => {
+  const brief = openStorage(url);
+  let closing: Promise<void> | undefined;
+  const writing = brief.atomically(async (db) => {
+    await add(db, 'In passing');
+    closing = brief.close();
+  });
+
+  await Promise.all([writing, closing]);
+
+  assert.ok((await names(storage.durable)).includes('In passing'));
 });
 
 test('after it was closed, the storage refuses at once and does not hang', async () => {

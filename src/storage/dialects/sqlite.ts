@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import {
-  CompiledQuery,
+  type CompiledQuery,
   type DatabaseConnection,
   type Dialect,
   type Driver,
@@ -17,15 +17,24 @@ import {
 import { StorageRefused, StorageUnavailable } from '../errors.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
+import { type Commits, newCommits, type Synchronous } from './sqlite-commits.ts';
+import { translate } from './sqlite-errors.ts';
 
 /** How long a writer waits for another process (the command line, a backup) to finish. */
 const BUSY_MS = 5000;
 const MOST_STATEMENTS = 300;
+const WRITES = /^\s*(?:insert|update|delete|create|alter|drop|with)\b/i;
 
 export function openSqlite(path: string): Storage {
   const file = openFile(path);
   const lock = newLock();
-  const engine = { file, lock, prepare: newPreparer(file) };
+  const commits = newCommits(file, () => setImmediate(commitInTurn));
+  const commitInTurn = async () => {
+    await lock.take();
+    commits.commit();
+    lock.release();
+  };
+  const engine = { file, lock, commits, prepare: newPreparer(file) };
   const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), plugins: [withoutRowLocks] });
   const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL'), plugins: [withoutRowLocks] });
   return {
@@ -51,8 +60,10 @@ export function openSqlite(path: string): Storage {
       // It has to look into the file: a bare `select 1` would not notice that it is locked or gone.
       await sql`select 1 from sqlite_schema limit 1`.execute(durable);
     },
+    settled: () => commits.pending(),
     async close() {
       await lock.take();
+      commits.commit();
       if (file.isOpen) file.close();
       lock.release();
     },
@@ -88,28 +99,33 @@ function openFile(path: string): DatabaseSync {
  * transaction may span an `await`.
  */
 function dialect(engine: Engine, synchronous: Synchronous): Dialect {
-  const { file, lock } = engine;
+  const { file, lock, commits } = engine;
   const connection = connect(engine, synchronous);
-  const run = (text: string) => connection.executeQuery(CompiledQuery.raw(text));
   const driver: Driver = {
     async init() {},
     async acquireConnection() {
       await lock.take();
       return connection;
     },
+    /** The next one may go on, but whoever wrote waits until that is committed. */
     async releaseConnection() {
+      const { written } = lock;
       lock.release();
+      await written;
     },
-    // IMMEDIATE: a transaction that reads first and writes later could otherwise lose the race for the write lock.
     async beginTransaction() {
-      await run('begin immediate');
+      attempt(engine, () => {
+        lock.written = commits.join(synchronous);
+        file.exec('savepoint work');
+      });
+      lock.isInTransaction = true;
     },
     async commitTransaction() {
-      await run('commit');
+      attempt(engine, () => file.exec('release work'));
     },
-    // SQLite ends the transaction by itself after some failures (disk full, I/O error).
+    // SQLite undoes all by itself after some failures (disk full, I/O error).
     async rollbackTransaction() {
-      if (file.isTransaction) await run('rollback');
+      if (file.isTransaction) attempt(engine, () => file.exec('rollback to work; release work'));
     },
     async destroy() {},
   };
@@ -139,29 +155,25 @@ function newPreparer(file: DatabaseSync): (text: string) => Prepared {
     const known = prepared.get(text);
     if (known) return known;
     const statement = file.prepare(text);
-    const fresh = { statement, returnsRows: statement.columns().length > 0, writes: !/^select\b/i.test(text) };
+    const fresh = { statement, returnsRows: statement.columns().length > 0, writes: WRITES.test(text) };
     if (prepared.size >= MOST_STATEMENTS) prepared.clear();
     prepared.set(text, fresh);
     return fresh;
   };
 }
 
-/** Whoever writes first sets `synchronous` to what its class needs; a transaction does so before it begins. */
-function connect({ file, lock, prepare }: Engine, synchronous: Synchronous): DatabaseConnection {
+function connect(engine: Engine, synchronous: Synchronous): DatabaseConnection {
+  const { file, lock, commits, prepare } = engine;
   return {
     async executeQuery<Result>({ sql: text, parameters }: CompiledQuery) {
-      try {
+      return attempt(engine, () => {
         const { statement, returnsRows, writes } = prepare(text);
-        if (writes && lock.synchronous !== synchronous) {
-          file.exec(`PRAGMA synchronous = ${synchronous}`);
-          lock.synchronous = synchronous;
-        }
+        if (lock.isInTransaction && !file.isTransaction) throw new StorageUnavailable('The transaction was undone.');
+        if (writes && !lock.isInTransaction) lock.written = commits.join(synchronous);
         const values = parameters as readonly SQLInputValue[];
         if (returnsRows) return { rows: statement.all(...values) as Result[] };
         return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
-      } catch (error) {
-        throw translate(error);
-      }
+      });
     },
     streamQuery() {
       throw new Error('Nothing here streams: every list is read page by page.');
@@ -169,51 +181,49 @@ function connect({ file, lock, prepare }: Engine, synchronous: Synchronous): Dat
   };
 }
 
-/** SQLite's result codes that speak of the disk, the file or another process, and not of the statement. */
-const UNAVAILABLE = new Map([
-  [5, 'locked by another process'],
-  [6, 'locked'],
-  [8, 'read-only'],
-  [10, 'failing to read or write'],
-  [11, 'damaged'],
-  [13, 'out of disk space'],
-  [14, 'not to be opened'],
-  [26, 'not a database'],
-]);
-
-function translate(error: unknown): unknown {
-  if (!(error instanceof Error && 'errcode' in error)) return error;
-  const trouble = UNAVAILABLE.get(Number(error.errcode) & 0xff);
-  return trouble ? new StorageUnavailable(`The database file is ${trouble}.`, { cause: error }) : error;
+function attempt<Result>({ commits }: Engine, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    const translated = translate(error);
+    commits.looksAfter(translated);
+    throw translated;
+  }
 }
 
 interface Engine {
   file: DatabaseSync;
   lock: Lock;
+  commits: Commits;
   prepare(text: string): Prepared;
 }
 
-type Synchronous = 'FULL' | 'NORMAL';
-
+/** Who has the one connection. */
 interface Lock {
-  synchronous: Synchronous;
+  isInTransaction: boolean;
+  /** Kept once what its holder wrote is committed. */
+  written: Promise<void> | undefined;
   take(): Promise<void>;
   release(): void;
 }
 
 function newLock(): Lock {
   const waiting: (() => void)[] = [];
-  let taken = false;
-  return {
-    synchronous: 'FULL',
+  let isTaken = false;
+  const lock: Lock = {
+    isInTransaction: false,
+    written: undefined,
     async take() {
-      if (taken) await new Promise<void>((resolve) => waiting.push(resolve));
-      taken = true;
+      if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
+      isTaken = true;
     },
     release() {
+      lock.isInTransaction = false;
+      lock.written = undefined;
       const next = waiting.shift();
       if (next) next();
-      else taken = false;
+      else isTaken = false;
     },
   };
+  return lock;
 }
