@@ -1,5 +1,6 @@
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
+import { prepare } from '../storage/prepared.ts';
 import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Role } from '../storage/tables.ts';
@@ -71,15 +72,20 @@ export async function findMembership(
   userId: string,
   businessId: string,
 ): Promise<Membership | undefined> {
-  return selectMemberships(db)
-    .where('memberships.user_id', '=', userId)
-    .where('memberships.business_id', '=', businessId)
-    .executeTakeFirst();
+  return (await readMembership(db, { userId, businessId })).rows[0];
 }
 
+const readMembership = prepare((db, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) =>
+  selectMemberships(db).where('memberships.user_id', '=', userId).where('memberships.business_id', '=', businessId),
+);
+
 export async function listMemberships(db: Database, userId: string): Promise<Membership[]> {
-  return selectMemberships(db).where('memberships.user_id', '=', userId).orderBy('businesses.name').execute();
+  return (await readMemberships(db, { userId })).rows;
 }
+
+const readMemberships = prepare((db, { userId }: Pick<Membership, 'userId'>) =>
+  selectMemberships(db).where('memberships.user_id', '=', userId).orderBy('businesses.name'),
+);
 
 /** The business a user acts for right now: the one last chosen, while it is still theirs, or else their first. */
 export async function findCurrentMembership(

@@ -1,5 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
+import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { findUser, type User } from './users.ts';
@@ -48,17 +49,17 @@ export async function startSession(
 }
 
 export async function resumeSession(db: Database, id: string, now: number): Promise<Session | undefined> {
-  const row = await db
-    .selectFrom('sessions')
-    .selectAll()
-    .where('id_hash', '=', hashSecret(id))
-    .where('expires_at', '>', now)
-    .executeTakeFirst();
+  const { rows } = await readLive(db, { idHash: hashSecret(id), now });
+  const row = rows[0];
   const user = row && (await findUser(db, row.user_id));
   if (!user || user.disabledAt !== null) return undefined;
   if (now - row.last_seen_at >= SEEN_EVERY) await seeSession(db, row, now);
   return { id, user, signedInAt: row.signed_in_at };
 }
+
+const readLive = prepare((db, { idHash, now }: { idHash: string; now: number }) =>
+  db.selectFrom('sessions').selectAll().where('id_hash', '=', idHash).where('expires_at', '>', now),
+);
 
 /** Those seen last come first, and only so many. */
 export async function listSessions(

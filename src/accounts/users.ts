@@ -2,6 +2,7 @@ import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { hashPassword, isCommonPassword, isPassword } from '../lib/passwords.ts';
+import { prepare } from '../storage/prepared.ts';
 import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -62,9 +63,11 @@ export async function insertUser(db: Database, row: Row<'users'>): Promise<User 
 
 export async function findUser(db: Database, id: string): Promise<User | undefined> {
   if (!isId(id)) return undefined;
-  const row = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && fromRow(row);
+  const { rows } = await readUser(db, { id });
+  return rows[0] && fromRow(rows[0]);
 }
+
+const readUser = prepare((db, { id }: Pick<User, 'id'>) => db.selectFrom('users').selectAll().where('id', '=', id));
 
 export async function findUserByEmail(db: Database, email: string): Promise<User | undefined> {
   const row = await findRowByEmail(db, email);

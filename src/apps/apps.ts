@@ -1,6 +1,7 @@
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
+import { prepare } from '../storage/prepared.ts';
 import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -122,9 +123,11 @@ export async function deleteApp(db: Database, appId: string, now: number): Promi
 
 export async function findApp(db: Database, id: string): Promise<App | undefined> {
   if (!isId(id)) return undefined;
-  const row = await selectApps(db).where('id', '=', id).executeTakeFirst();
-  return row && fromRow(row);
+  const { rows } = await readApp(db, { id });
+  return rows[0] && fromRow(rows[0]);
 }
+
+const readApp = prepare((db, { id }: Pick<App, 'id'>) => selectApps(db).where('id', '=', id));
 
 export async function listAppsById(db: Database, ids: string[]): Promise<App[]> {
   if (ids.length === 0) return [];

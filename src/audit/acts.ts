@@ -1,5 +1,7 @@
 import { newId } from '../lib/ids.ts';
+import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
 
 /** Who did it: a user, a user in the name of the platform, an app by itself, or an operator on the command line. */
 export interface Actor {
@@ -89,22 +91,37 @@ type SubjectKind = 'app' | 'endpoint' | 'business' | 'user' | 'session' | 'invit
 /** In the same transaction as the act itself, so that neither exists without the other. */
 export async function recordAct(db: Database, act: NewAct, now: number): Promise<void> {
   const { action, actor, businessId, subject, detail = {} } = act;
-  await db
-    .insertInto('acts')
-    .values({
-      id: newId(now),
-      at: now,
-      action,
-      actor_kind: actor.kind,
-      actor_id: actor.id,
-      actor_name: actor.name,
-      actor_email: actor.email,
-      address: actor.address,
-      business_id: businessId,
-      subject_kind: subject.kind,
-      subject_id: subject.id,
-      subject_name: subject.name,
-      detail: JSON.stringify(detail),
-    })
-    .execute();
+  await insertAct(db, {
+    id: newId(now),
+    at: now,
+    action,
+    actor_kind: actor.kind,
+    actor_id: actor.id,
+    actor_name: actor.name,
+    actor_email: actor.email,
+    address: actor.address,
+    business_id: businessId,
+    subject_kind: subject.kind,
+    subject_id: subject.id,
+    subject_name: subject.name,
+    detail: JSON.stringify(detail),
+  });
 }
+
+const insertAct = prepare((db, act: Row<'acts'>) =>
+  db.insertInto('acts').values({
+    id: act.id,
+    at: act.at,
+    action: act.action,
+    actor_kind: act.actor_kind,
+    actor_id: act.actor_id,
+    actor_name: act.actor_name,
+    actor_email: act.actor_email,
+    address: act.address,
+    business_id: act.business_id,
+    subject_kind: act.subject_kind,
+    subject_id: act.subject_id,
+    subject_name: act.subject_name,
+    detail: act.detail,
+  }),
+);

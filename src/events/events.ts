@@ -1,5 +1,6 @@
 import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
+import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
@@ -46,9 +47,13 @@ const NO_BUSINESS = '00000000-0000-0000-0000-000000000000';
 
 export async function recordEvent(db: Database, event: NewEvent, now: number): Promise<string> {
   const row = toRow(event, now);
-  await db.insertInto('events').values(row).execute();
+  await insertEvent(db, row);
   return row.id;
 }
+
+const insertEvent = prepare((db, { id, type, app_id, business_id, data, created_at }: ReturnType<typeof toRow>) =>
+  db.insertInto('events').values({ id, type, app_id, business_id, data, created_at }),
+);
 
 /** Many at once, a few hundred to a statement. */
 export async function recordEvents(db: Database, events: NewEvent[], now: number): Promise<void> {

@@ -1,3 +1,4 @@
+import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import { type ScopeMask, scopesBeyond } from './scopes.ts';
 
@@ -17,7 +18,12 @@ export interface Consent {
 
 /** A consent older than the membership is another one's: whoever leaves a business and returns is asked again. */
 export async function findConsent(db: Database, parties: ConsentParties): Promise<Consent> {
-  const row = await db
+  const { rows } = await readConsent(db, parties);
+  return { allowed: rows[0]?.scopes ?? 0, declined: rows[0]?.declined ?? 0 };
+}
+
+const readConsent = prepare((db, { userId, appId, businessId }: ConsentParties) =>
+  db
     .selectFrom('consents')
     .innerJoin('memberships', (join) =>
       join
@@ -26,12 +32,10 @@ export async function findConsent(db: Database, parties: ConsentParties): Promis
         .onRef('memberships.created_at', '<=', 'consents.allowed_at'),
     )
     .select(['consents.scopes', 'consents.declined'])
-    .where('consents.user_id', '=', parties.userId)
-    .where('consents.app_id', '=', parties.appId)
-    .where('consents.business_id', '=', parties.businessId)
-    .executeTakeFirst();
-  return { allowed: row?.scopes ?? 0, declined: row?.declined ?? 0 };
-}
+    .where('consents.user_id', '=', userId)
+    .where('consents.app_id', '=', appId)
+    .where('consents.business_id', '=', businessId),
+);
 
 /** Like `findConsent`, in a transaction: until it is over, nobody can take the consent back. */
 export async function findConsentHolding(db: Database, parties: ConsentParties): Promise<Consent> {
@@ -64,15 +68,18 @@ export async function rememberConsent(db: Database, parties: ConsentParties, ans
 
 /** Writing to a row, even what it holds already, makes everyone else who would change it wait. */
 async function holdConsent(db: Database, parties: ConsentParties): Promise<boolean> {
-  const { numUpdatedRows } = await db
+  const { numAffectedRows = 0n } = await touchConsent(db, parties);
+  return numAffectedRows > 0n;
+}
+
+const touchConsent = prepare((db, { userId, appId, businessId }: ConsentParties) =>
+  db
     .updateTable('consents')
     .set(({ ref }) => ({ scopes: ref('scopes') }))
-    .where('user_id', '=', parties.userId)
-    .where('app_id', '=', parties.appId)
-    .where('business_id', '=', parties.businessId)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows > 0n;
-}
+    .where('user_id', '=', userId)
+    .where('app_id', '=', appId)
+    .where('business_id', '=', businessId),
+);
 
 /** Of one user, or of everyone in the business. Gives the users whose it was. */
 export async function forgetConsents(

@@ -23,25 +23,14 @@ const WARNED_BEFORE = 3 * DAY;
 /** False when the id is taken: so a second click on Allow finds the grant of the first. */
 export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<boolean> {
   const code_expires_at = now + CODE_LIFETIME;
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('grants')
-    .values({
-      id: grant.id,
-      salt: newSalt(),
-      app_id: grant.appId,
-      user_id: grant.userId,
-      business_id: grant.businessId,
-      scopes: grant.scopes,
-      redirect_uri: grant.redirectUri,
-      code_challenge: grant.codeChallenge,
-      created_at: now,
-      code_expires_at,
-      rotation: 0,
-      removable_on: removableOn(code_expires_at),
-    })
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .executeTakeFirstOrThrow();
-  if (!numInsertedOrUpdatedRows) return false;
+  const { numAffectedRows } = await insertGrant(db, {
+    ...grant,
+    salt: newSalt(),
+    created_at: now,
+    code_expires_at,
+    removable_on: removableOn(code_expires_at),
+  });
+  if (!numAffectedRows) return false;
   await recordEvent(
     db,
     {
@@ -54,6 +43,33 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
   );
   return true;
 }
+
+interface GrantRow extends NewGrant {
+  salt: Uint8Array;
+  created_at: number;
+  code_expires_at: number;
+  removable_on: number;
+}
+
+const insertGrant = prepare((db, grant: GrantRow) =>
+  db
+    .insertInto('grants')
+    .values({
+      id: grant.id,
+      salt: grant.salt,
+      app_id: grant.appId,
+      user_id: grant.userId,
+      business_id: grant.businessId,
+      scopes: grant.scopes,
+      redirect_uri: grant.redirectUri,
+      code_challenge: grant.codeChallenge,
+      created_at: grant.created_at,
+      code_expires_at: grant.code_expires_at,
+      rotation: 0,
+      removable_on: grant.removable_on,
+    })
+    .onConflict((conflict) => conflict.column('id').doNothing()),
+);
 
 /** True for exactly one caller: the row itself decides who was first. */
 export async function markExchanged(db: Database, grantId: string, now: number): Promise<boolean> {
