@@ -1,35 +1,59 @@
+import { availableParallelism } from 'node:os';
 import { findUserByEmail } from '../accounts/users.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { SECOND } from '../lib/clock.ts';
-import type { RunningServer } from '../server.ts';
+import { FormError } from '../lib/errors.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
 import { DEMO_USERS } from './demo-data.ts';
 
 /** How long clients that keep their connections have to notice that this node is going. */
-const PATIENCE = 3 * SECOND;
+export const PATIENCE = 3 * SECOND;
+
+const MOST_WORKERS = 64;
 
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'Serve both hosts until stopped; adds nothing to the database',
-  options: {},
-  async run(_, env) {
-    const settings = readSettings(env);
-    // Only those who serve wait for what it takes to load.
-    const { startServer } = await import('../server.ts');
-    const server = await startServer(settings);
-    try {
-      await refuseDemoData(server, settings);
-      console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
-      await untilStopped();
-    } finally {
-      await server.close(PATIENCE);
-    }
+  options: {
+    workers: {
+      value: 'N',
+      help: `How many processes serve together, from 1 to ${MOST_WORKERS}, or auto for one per core; 1 if left out`,
+    },
+  },
+  async run(options, env) {
+    const workers = readWorkers(options.text('workers'));
+    const settings = { ...readSettings(env), workers };
+    if (workers === 1) await serveAlone(settings);
+    else await (await import('./workers.ts')).serveTogether(settings, env);
     return undefined;
   },
 };
 
+function readWorkers(text: string): number {
+  if (text === '') return 1;
+  if (text === 'auto') return Math.min(availableParallelism(), MOST_WORKERS);
+  if (!/^[1-9]\d?$/.test(text) || Number(text) > MOST_WORKERS) {
+    throw new FormError('workers', `This must be a whole number from 1 to ${MOST_WORKERS}, or auto.`);
+  }
+  return Number(text);
+}
+
+async function serveAlone(settings: Settings): Promise<void> {
+  // Only those who serve wait for what it takes to load.
+  const { startServer } = await import('../server.ts');
+  const server = await startServer(settings);
+  try {
+    await refuseDemoData(server.storage, settings);
+    console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
+    await untilStopped();
+  } finally {
+    await server.close(PATIENCE);
+  }
+}
+
 /** The demo's passwords are printed for everyone to read. */
-async function refuseDemoData({ storage }: RunningServer, { baseUrl }: Settings): Promise<void> {
+export async function refuseDemoData(storage: Storage, { baseUrl }: Settings): Promise<void> {
   const isPublic = baseUrl.startsWith('https:');
   if (!isPublic || !(await findUserByEmail(storage.durable, DEMO_USERS.admin.email))) return;
   throw new SettingRefused(

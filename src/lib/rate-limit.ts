@@ -13,6 +13,9 @@ export interface RateLimit {
   forget(key: string): Promise<void>;
 }
 
+/** What counts for several processes at once. */
+export type SharedCounter = Pick<RateLimiterAbstract, 'consume' | 'reward' | 'delete'>;
+
 /** A limit smaller than this is counted to the letter, across all nodes. */
 const EXACT_BELOW = 1000;
 
@@ -28,7 +31,7 @@ interface Limit {
  * reports only every hundredth part: so a busy app costs a write now and then, a quiet one none at all, and the limit
  * is held to within one hundredth for each node.
  */
-export function newRateLimit({ points, seconds }: Limit, shared?: RateLimiterAbstract): RateLimit {
+export function newRateLimit({ points, seconds }: Limit, shared?: SharedCounter): RateLimit {
   const step = points < EXACT_BELOW ? 1 : Math.floor(points / 100);
   const counter = shared ? inSteps(shared, step, seconds) : new RateLimiterMemory({ points, duration: seconds });
   const reached = new RateLimiterMemory({ points, duration: seconds });
@@ -61,7 +64,7 @@ export function newRateLimit({ points, seconds }: Limit, shared?: RateLimiterAbs
 }
 
 /** Counts here, and tells the shared counter of every full step; what it answers in between is unknown. */
-function inSteps(shared: RateLimiterAbstract, step: number, seconds: number) {
+function inSteps(shared: SharedCounter, step: number, seconds: number) {
   if (step === 1) return shared;
   const local = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: seconds });
   return {

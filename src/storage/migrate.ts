@@ -21,12 +21,17 @@ export async function prepare(storage: Storage): Promise<void> {
     await migrate(storage);
     return;
   }
-  const applied = await listApplied(storage.durable);
-  if (Object.keys(CHANGES).some((name) => !applied.includes(name))) {
+  if ((await listPending(storage.durable)).length > 0) {
     throw new StorageRefused(
       'The database that DATABASE_URL names is not up to date. Run: npm run --silent gatehouse -- migrate',
     );
   }
+}
+
+/** The changes that this program knows and the database has not. Refuses what is not ours, or newer. */
+export async function listPending(db: Database): Promise<string[]> {
+  const applied = await listApplied(db);
+  return Object.keys(CHANGES).filter((name) => !applied.includes(name));
 }
 
 /** Brings the database up to date and returns the names of what it changed. Several may try at once. */

@@ -19,8 +19,18 @@ export function prepare<Values extends object, Row>(
     const { adapter } = db.getExecutor();
     const statement = statements.get(adapter) ?? compile(db, build);
     statements.set(adapter, statement);
-    return db.executeQuery({ ...statement.query, parameters: statement.fill(values) });
+    const query = { ...statement.query, parameters: statement.fill(values) };
+    return shortcuts.get(db)?.(query) ?? db.executeQuery(query);
   };
+}
+
+type Execute = <Row>(query: CompiledQuery<Row>) => Promise<Answer<Row>>;
+
+/** What a query builder does around each statement that is not part of a transaction is worth leaving out for these. */
+const shortcuts = new WeakMap<Database, Execute>();
+
+export function addShortcut(db: Database, execute: Execute): void {
+  shortcuts.set(db, execute);
 }
 
 interface Statement<Values, Row> {

@@ -23,7 +23,17 @@ export interface Storage {
   newSharedCounter?(limit: { name: string; points: number; seconds: number }): SharedCounter;
   /** Where statements can be seen before they are committed: kept once all of these are. */
   settled?(): Promise<void> | undefined;
+  /** How its pools of connections are used; undefined where there are none. */
+  readPools?(): PoolUse[];
   close(): Promise<void>;
+}
+
+export interface PoolUse {
+  name: 'durable' | 'recoverable';
+  busy: number;
+  idle: number;
+  /** Those who wait for a connection. */
+  waiting: number;
 }
 
 /** While serving, a database in trouble is given up on within seconds; a migration takes as long as it takes. */

@@ -69,6 +69,16 @@ export async function connect(pools: Pools): Promise<pg.PoolClient> {
   throw new StorageUnavailable(`No writable PostgreSQL can be reached: ${reason}.`, { cause: failure });
 }
 
+/** Of all hosts together: only one of them is ever in use. */
+export function usageOf({ all }: Pools) {
+  const sum = (count: (pool: pg.Pool) => number) => all.reduce((total, pool) => total + count(pool), 0);
+  return {
+    busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
+    idle: sum(({ idleCount }) => idleCount),
+    waiting: sum(({ waitingCount }) => waitingCount),
+  };
+}
+
 /** Decisions about tokens are never read from a replica: it may not have heard of a revocation yet. */
 async function refuseStandby(client: pg.ClientBase): Promise<void> {
   client.on('error', () => {});

@@ -15,7 +15,7 @@ import { sha256 } from '../../lib/secrets.ts';
 import { StorageUnavailable } from '../errors.ts';
 import type { Haste, Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { connect, openPools, type Pools } from './postgres-pools.ts';
+import { connect, openPools, type Pools, usageOf } from './postgres-pools.ts';
 import { readPostgresUrl } from './postgres-target.ts';
 
 /** Two pools, one for each durability class: what differs is whether a commit waits for the disk (and a standby). */
@@ -57,6 +57,10 @@ export function openPostgres(url: string, haste: Haste): Storage {
         points,
         duration: seconds,
       }),
+    readPools: () => [
+      { name: 'durable', ...usageOf(durablePools) },
+      { name: 'recoverable', ...usageOf(recoverablePools) },
+    ],
     async close() {
       await Promise.all([...durablePools.all, ...recoverablePools.all].map((pool) => pool.end()));
     },

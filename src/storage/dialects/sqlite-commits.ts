@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { translate } from './sqlite-errors.ts';
+import type { Begin } from './sqlite-turns.ts';
 
 /** FULL: a commit waits for the disk. NORMAL: it does not, and a power cut may undo it. */
 export type Synchronous = 'FULL' | 'NORMAL';
@@ -28,7 +29,7 @@ export interface Commits {
  * So it is put off until the end of this turn of the event loop, for all who write in the same turn: `later` has to
  * call `commit` then. Nobody is answered before.
  */
-export function newCommits(file: DatabaseSync, later: () => void): Commits {
+export function newCommits(file: DatabaseSync, begin: Begin, later: () => void): Commits {
   let current: Synchronous | undefined;
   let group: Group | undefined;
 
@@ -53,8 +54,7 @@ export function newCommits(file: DatabaseSync, later: () => void): Commits {
   function open(synchronous: Synchronous): Group {
     if (current !== synchronous) file.exec(`PRAGMA synchronous = ${synchronous}`);
     current = synchronous;
-    // IMMEDIATE: whoever reads first and writes later could otherwise lose the race for the write lock.
-    file.exec('begin immediate');
+    begin(file);
     const { promise: committed, resolve, reject } = Promise.withResolvers<void>();
     committed.catch(() => {});
     group = { synchronous, committed, resolve, reject };

@@ -15,20 +15,23 @@ import {
   sql,
 } from 'kysely';
 import { StorageRefused, StorageUnavailable } from '../errors.ts';
+import { addShortcut } from '../prepared.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 import { type Commits, newCommits, type Synchronous } from './sqlite-commits.ts';
+import { refuseEmptied } from './sqlite-emptied.ts';
 import { translate } from './sqlite-errors.ts';
+import { waitingOnce } from './sqlite-locked.ts';
+import { type Begin, BUSY_MS, begin } from './sqlite-turns.ts';
 
-/** How long a writer waits for another process (the command line, a backup) to finish. */
-const BUSY_MS = 5000;
 const MOST_STATEMENTS = 300;
 const WRITES = /^\s*(?:insert|update|delete|create|alter|drop|with)\b/i;
 
-export function openSqlite(path: string): Storage {
+/** How writers begin is up to who else writes. */
+export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
   const file = openFile(path);
   const lock = newLock();
-  const commits = newCommits(file, () => setImmediate(commitInTurn));
+  const commits = newCommits(file, waitingOnce(beginWriting), () => setImmediate(commitInTurn));
   const commitInTurn = async () => {
     await lock.take();
     commits.commit();
@@ -37,6 +40,8 @@ export function openSqlite(path: string): Storage {
   const engine = { file, lock, commits, prepare: newPreparer(file) };
   const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), plugins: [withoutRowLocks] });
   const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL'), plugins: [withoutRowLocks] });
+  addShortcut(durable, executeAlone(engine, 'FULL'));
+  addShortcut(recoverable, executeAlone(engine, 'NORMAL'));
   return {
     durable,
     recoverable,
@@ -83,6 +88,7 @@ function omit({ endModifiers: _, ...node }: SelectQueryNode): SelectQueryNode {
 function openFile(path: string): DatabaseSync {
   try {
     if (path !== ':memory:') mkdirSync(dirname(resolve(path)), { recursive: true });
+    refuseEmptied(path);
     const file = new DatabaseSync(path, { timeout: BUSY_MS });
     file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
     // SQLite's own knows the letters of English only, and people search for names in any language.
@@ -107,12 +113,7 @@ function dialect(engine: Engine, synchronous: Synchronous): Dialect {
       await lock.take();
       return connection;
     },
-    /** The next one may go on, but whoever wrote waits until that is committed. */
-    async releaseConnection() {
-      const { written } = lock;
-      lock.release();
-      await written;
-    },
+    releaseConnection: () => lock.giveBack(),
     async beginTransaction() {
       attempt(engine, () => {
         lock.written = commits.join(synchronous);
@@ -181,6 +182,20 @@ function connect(engine: Engine, synchronous: Synchronous): DatabaseConnection {
   };
 }
 
+/** One statement by itself, as Kysely would have it. */
+function executeAlone(engine: Engine, synchronous: Synchronous) {
+  const { lock } = engine;
+  const connection = connect(engine, synchronous);
+  return async <Row>(query: CompiledQuery<Row>) => {
+    await lock.take();
+    try {
+      return await connection.executeQuery<Row>(query);
+    } finally {
+      await lock.giveBack();
+    }
+  };
+}
+
 function attempt<Result>({ commits }: Engine, work: () => Result): Result {
   try {
     return work();
@@ -205,6 +220,8 @@ interface Lock {
   written: Promise<void> | undefined;
   take(): Promise<void>;
   release(): void;
+  /** The next one may go on, but whoever wrote waits until that is committed. */
+  giveBack(): Promise<void>;
 }
 
 function newLock(): Lock {
@@ -223,6 +240,11 @@ function newLock(): Lock {
       const next = waiting.shift();
       if (next) next();
       else isTaken = false;
+    },
+    async giveBack() {
+      const { written } = lock;
+      lock.release();
+      await written;
     },
   };
   return lock;

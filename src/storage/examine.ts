@@ -1,0 +1,83 @@
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { sql } from 'kysely';
+import { readPostgresUrl } from './dialects/postgres-target.ts';
+import type { Storage } from './storage.ts';
+
+/** What can be told of a database without changing it. */
+export type Examined = SqliteExamined | PostgresExamined;
+
+interface SqliteExamined {
+  engine: 'sqlite';
+  /** What is damaged, as SQLite says it; nothing if all is well. */
+  damage: string[];
+  fileBytes: number;
+  walBytes: number;
+  freeBytes: number;
+  isReadableByOthers: boolean;
+}
+
+interface PostgresExamined {
+  engine: 'postgres';
+  version: string;
+  /** In milliseconds since 1970, by the server's clock. */
+  now: number;
+  fsync: boolean;
+  fullPageWrites: boolean;
+  maxConnections: number;
+  /** Of all programs. */
+  connections: number;
+  /** What one node may open at most. */
+  connectionsPerNode: number;
+  isPlain: boolean;
+}
+
+export const isSqlite = (url: string): boolean => url.startsWith('sqlite:');
+
+/** The file that an address names. */
+export const fileOf = (url: string): string => url.slice('sqlite:'.length);
+
+export function examine(storage: Storage, url: string): Promise<Examined> {
+  return isSqlite(url) ? examineSqlite(storage, fileOf(url)) : examinePostgres(storage, url);
+}
+
+/** Throws if nothing can be written; and changes nothing. */
+export async function checkWritable({ durable }: Storage): Promise<void> {
+  await sql`update migrations set name = name where 1 = 0`.execute(durable);
+}
+
+async function examineSqlite({ durable }: Storage, file: string): Promise<SqliteExamined> {
+  const { rows } = await sql<{ quick_check: string }>`pragma quick_check(10)`.execute(durable);
+  const { bavail, bsize } = statfsSync(dirname(file));
+  const { size, mode } = statSync(file);
+  return {
+    engine: 'sqlite',
+    damage: rows.map(({ quick_check }) => quick_check).filter((line) => line !== 'ok'),
+    fileBytes: size,
+    walBytes: existsSync(`${file}-wal`) ? statSync(`${file}-wal`).size : 0,
+    freeBytes: bavail * bsize,
+    isReadableByOthers: (mode & 0o077) !== 0,
+  };
+}
+
+async function examinePostgres({ durable }: Storage, url: string): Promise<PostgresExamined> {
+  const { poolSize, ssl, hosts } = readPostgresUrl(url);
+  const { rows } = await sql<{ name: string; setting: string }>`
+    select name, setting from pg_settings
+    where name in ('server_version', 'fsync', 'full_page_writes', 'max_connections')`.execute(durable);
+  const settings = new Map(rows.map(({ name, setting }) => [name, setting]));
+  const { rows: live } = await sql<{ now: number; connections: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::bigint as now,
+      (select count(*) from pg_stat_activity where backend_type = 'client backend') as connections`.execute(durable);
+  return {
+    engine: 'postgres',
+    version: settings.get('server_version') ?? '',
+    now: Number(live[0]?.now),
+    fsync: settings.get('fsync') === 'on',
+    fullPageWrites: settings.get('full_page_writes') === 'on',
+    maxConnections: Number(settings.get('max_connections')),
+    connections: Number(live[0]?.connections),
+    connectionsPerNode: 2 * poolSize,
+    isPlain: ssl === false && hosts.some(({ host }) => !/^(localhost|127\.|::1$|\/)/.test(host)),
+  };
+}

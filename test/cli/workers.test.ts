@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { suite, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { newCommandLine } from '../support/command-line.ts';
+import { freePort } from '../support/ports.ts';
+import { startWorkers, type Workers } from '../support/workers.ts';
+
+const cli = newCommandLine();
+
+for (const workers of ['0', '65', '1.5']) {
+  test(`serve refuses --workers=${workers} with one sentence, and exit 1`, async () => {
+    const { status, stdout, stderr } = await cli.run(['serve', `--workers=${workers}`]);
+
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.equal(stderr, '--workers: This must be a whole number from 1 to 64, or auto.\n');
+  });
+}
+
+test('where no worker can serve, the command says why, once, and ends with exit 1', async () => {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const address = taken.address();
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  const env = { BASE_URL: `http://127.0.0.1:${await freePort()}`, CONSENT_URL: url };
+
+  const { status, stderr } = await cli.run(['serve', '--workers', '3'], { env });
+  const unknown = await cli.run(['serve', '--workers', '3'], { env: { ...env, DATABASE_URL: 'sqlite:/' } });
+  taken.close();
+
+  assert.equal(status, 1);
+  assert.match(stderr, /^Cannot listen on .*EADDRINUSE.* Set CONSENT_URL or CONSENT_LISTEN .*\.\n$/);
+  assert.equal(unknown.status, 1);
+  assert.match(unknown.stderr, /^DATABASE_URL points at .*\n$/);
+});
+
+/** A request of which a worker has the first half. */
+async function beginRequest({ api }: Workers): Promise<Socket> {
+  const { hostname, port } = new URL(api);
+  const socket = connect(Number(port), hostname);
+  socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+  await once(socket, 'data');
+  socket.write('POST /api/v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n');
+  socket.write('Content-Length: 2\r\n\r\n{');
+  return socket;
+}
+
+async function finishRequest(socket: Socket): Promise<string> {
+  socket.write('}');
+  const [answer] = await once(socket, 'data');
+  socket.destroy();
+  return String(answer);
+}
+
+async function untilGone(workers: Workers): Promise<void> {
+  while (!workers.isGone()) await setTimeout(20);
+}
+
+suite('workers stop', { concurrency: true, timeout: 60_000 }, () => {
+  test('Ctrl+C, which reaches every process, lets them finish what has begun, and exit is 0', async () => {
+    const workers = await startWorkers(2, newCommandLine().databaseUrl);
+    const begun = await beginRequest(workers);
+
+    workers.signalAll('SIGINT');
+    workers.signalAll('SIGINT');
+    await setTimeout(200);
+    const answer = await finishRequest(begun);
+    const code = await workers.end();
+
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.equal(code, 0);
+    assert.equal(workers.said.length, 1, workers.said.join('\n'));
+    assert.equal(workers.isGone(), true);
+  });
+
+  test('when the process that started them is killed, workers finish what has begun and end, too', async () => {
+    const workers = await startWorkers(2, newCommandLine().databaseUrl);
+    const begun = await beginRequest(workers);
+
+    workers.signal('SIGKILL');
+    await setTimeout(200);
+    const answer = await finishRequest(begun);
+    await untilGone(workers);
+
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+  });
+
+  test('told to stop a second time, it waits for nobody, says so, and ends with exit 1', async () => {
+    const workers = await startWorkers(2, newCommandLine().databaseUrl);
+    const begun = await beginRequest(workers);
+    begun.on('error', () => {});
+
+    workers.signal('SIGTERM');
+    await setTimeout(1200);
+    const endedByItself = workers.isGone();
+    workers.signal('SIGTERM');
+    const code = await workers.end();
+
+    assert.equal(endedByItself, false);
+    assert.equal(code, 1);
+    assert.match(workers.said.at(-1) ?? '', /^1 worker had not finished and was killed\.$/);
+    assert.equal(workers.isGone(), true);
+  });
+});

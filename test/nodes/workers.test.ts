@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
+import { after, suite, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import type { Answer, Client, Tokens } from '../support/client.ts';
+import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { settleAt, startWorkers, type Workers } from '../support/workers.ts';
+
+const COUNT = 4;
+const WAYS = 50;
+const ROUNDS = Number(process.env.TEST_ROUNDS ?? 2);
+const WRONG_SECRETS = 20;
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const postgres = await startPostgres();
+after(() => postgres.remove());
+await makeTemplate(postgres.url);
+const ENGINES = [
+  { engine: 'SQLite', url: `sqlite:${join(folder, 'gatehouse.db')}` },
+  { engine: 'PostgreSQL', url: databaseUrl(postgres.url, TEMPLATE) },
+];
+
+const env = { LIMIT_WRONG_SECRETS: String(WRONG_SECRETS) };
+const started = await Promise.all(
+  ENGINES.map(async ({ engine, url }) => {
+    const workers = await startWorkers(COUNT, url, env);
+    return { engine, workers, ...(await settleAt(workers, url)) };
+  }),
+);
+
+/** The same request, many times at once: each has a connection of its own, and the connections are dealt out. */
+const race = (ways: number, ask: () => Promise<Answer>) => Promise.all(Array.from({ length: ways }, ask));
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
+const count = (answers: Answer[], status: number) => statuses(answers).filter((each) => each === status).length;
+
+/** The log comes a little later than the answer. */
+async function whoAnswered({ answers }: Workers, asked: Answer[]): Promise<Set<number>> {
+  const ids = asked.map(({ headers }) => headers.get('x-request-id') ?? '');
+  while (ids.some((id) => !answers.has(id))) await setTimeout(10);
+  return new Set(ids.map((id) => answers.get(id) ?? 0));
+}
+
+// Side by side: most of what these take is waiting.
+suite('workers', { concurrency: true }, () => {
+  for (const { engine, workers, client, addApp, ada } of started) {
+    suite(`on ${engine}`, { concurrency: 1 }, () => {
+      const connect = async (): Promise<Tokens> => client.connect({}, await signedIn);
+      const signedIn = client.signedIn(ada);
+
+      test(`of ${WAYS} exchanges of one code by ${COUNT} workers on ${engine} exactly one wins [T12]`, async () => {
+        for (let round = 0; round < ROUNDS; round++) {
+          const code = await client.allow({}, await signedIn);
+
+          const answers = await race(WAYS, () => client.exchange(code));
+
+          assert.equal(count(answers, 200), 1, String(statuses(answers)));
+          assert.equal(answers.filter(({ body }) => body.error === 'invalid_grant').length, WAYS - 1);
+          assert.equal((await whoAnswered(workers, answers)).size, COUNT);
+        }
+      });
+
+      test(`${WAYS} refreshes of one token by ${COUNT} workers on ${engine} give one pair [T15]`, async () => {
+        let { refresh_token } = await connect();
+        for (let round = 0; round < ROUNDS; round++) {
+          const answers = await race(WAYS, () => client.refresh(refresh_token));
+
+          assert.equal(count(answers, 200), WAYS, String(statuses(answers)));
+          assert.equal(new Set(answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
+          refresh_token = answers[0]?.body.refresh_token;
+        }
+        assert.equal((await client.refresh(refresh_token)).status, 200);
+      });
+
+      test(`a token that one worker revoked is refused by all ${COUNT} on ${engine} at the very next call`, async () => {
+        let tokens = await connect();
+        for (let round = 0; round < ROUNDS; round++) {
+          const { access_token } = tokens;
+          const before = await race(4 * COUNT, () => client.listInvoices(access_token));
+          await client.revoke(access_token);
+
+          const answers = await race(4 * COUNT, () => client.listInvoices(access_token));
+
+          assert.equal(count(before, 200), before.length);
+          assert.equal(count(answers, 401), answers.length, String(statuses(answers)));
+          assert.equal((await whoAnswered(workers, answers)).size, COUNT);
+          tokens = (await client.refresh(tokens.refresh_token)).body;
+        }
+      });
+
+      test(`of 200 wrong secrets at once ${COUNT} workers on ${engine} look at ${WRONG_SECRETS} and no more [T6]`, async () => {
+        const { id: client_id } = await addApp({ name: 'Guessed' });
+
+        const answers = await race(200, () => client.introspect('x', { client_id, client_secret: 'wrong' }));
+
+        assert.equal(count(answers, 401), WRONG_SECRETS);
+        assert.equal(count(answers, 429), 200 - WRONG_SECRETS);
+      });
+
+      test(`a worker killed under load on ${engine} takes no answer with it, and is replaced [T19]`, async () => {
+        const load = newLoad(workers, client);
+        const grants = [await connect(), await connect(), await connect(), await connect()];
+        const running = grants.map((tokens) => load.refreshOn(tokens));
+        const listing = load.listOn(grants[0] as Tokens);
+        const [victim = 0] = workers.pids;
+        const before = workers.pids.size;
+        await load.untilAnswered(50);
+        process.kill(victim, 'SIGKILL');
+        while (workers.pids.size === before) await setTimeout(20);
+        await load.untilAnswered(load.answered() + 50);
+        load.stop();
+        const newest = await Promise.all(running);
+        await listing;
+
+        for (const { refresh_token } of newest) assert.equal((await client.refresh(refresh_token)).status, 200);
+        assert.deepEqual(load.wrong, []);
+        const lines = workers.said.filter((line) => line.includes(String(victim)));
+        assert.deepEqual(lines, [`Worker ${victim} has ended: SIGKILL. Another takes its place in 0.5 s.`]);
+      });
+
+      test(`SIGTERM under load on ${engine} lets every request that has begun finish, and ends with 0`, async () => {
+        const load = newLoad(workers, client);
+        const tokens = await connect();
+        const running = [load.refreshOn(tokens), ...Array.from({ length: 8 }, () => load.listOn(tokens))];
+        await load.untilAnswered(100);
+        const began = performance.now();
+        workers.signal('SIGTERM');
+
+        const code = await workers.end();
+        load.stop();
+        await Promise.all(running);
+
+        assert.equal(code, 0);
+        assert.ok(performance.now() - began < 10_000);
+        assert.deepEqual(load.wrong, []);
+        assert.deepEqual(load.cutOff, []);
+        assert.equal(workers.isGone(), true);
+      });
+    });
+  }
+});
+
+/** Requests over connections that are kept. Those that were never let in are tried again, and are nobody's loss. */
+function newLoad({ api }: Workers, { credentials }: Client) {
+  const agent = new Agent({ keepAlive: true });
+  const [wrong, cutOff]: [wrong: number[], cutOff: string[]] = [[], []];
+  let answered = 0;
+  let isOver = false;
+
+  async function ask(path: string, headers: Record<string, string>, body?: object): Promise<Tokens | undefined> {
+    const sent = request(api + path, {
+      agent,
+      headers,
+      method: body ? 'POST' : 'GET',
+      signal: AbortSignal.timeout(5000),
+    });
+    try {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        sent
+          .on('response', resolve)
+          .on('error', reject)
+          .end(body && JSON.stringify(body));
+      });
+      const read = (await json(response)) as Tokens;
+      answered += 1;
+      if (response.statusCode === 200) return read;
+      wrong.push(response.statusCode ?? 0);
+    } catch (error) {
+      if (sent.reusedSocket) cutOff.push(String(error));
+      await setTimeout(20);
+    }
+    return undefined;
+  }
+
+  return {
+    wrong,
+    /** What failed on a connection that had been let in. */
+    cutOff,
+    answered: () => answered,
+    stop() {
+      isOver = true;
+      agent.destroy();
+    },
+    async untilAnswered(many: number) {
+      while (answered < many) await setTimeout(10);
+    },
+    async listOn({ access_token }: Tokens): Promise<void> {
+      const headers = { authorization: `Bearer ${access_token}` };
+      while (!isOver) await ask('/api/v1/businesses', headers);
+    },
+    /** Each answer is the next question; whoever hears none asks again. Gives the newest pair. */
+    async refreshOn(tokens: Tokens): Promise<Tokens> {
+      let newest = tokens;
+      const headers = { 'content-type': 'application/json' };
+      while (!isOver) {
+        const question = { grant_type: 'refresh_token', refresh_token: newest.refresh_token, ...credentials };
+        newest = (await ask('/api/v1/oauth/token', headers, question)) ?? newest;
+      }
+      return newest;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { after } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { openStorage } from '../../src/storage/database.ts';
+import { newBrowser } from './browser.ts';
+import { newClient } from './client.ts';
+import { settle } from './people.ts';
+import { freePort } from './ports.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+
+export type Workers = Awaited<ReturnType<typeof startWorkers>>;
+
+/** The real `serve --workers`, and what its log tells of each worker. */
+export async function startWorkers(count: number, databaseUrl: string, env: Record<string, string> = {}) {
+  const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
+  const child = spawn(process.execPath, [MAIN, 'serve', '--workers', String(count)], {
+    env: {
+      BASE_URL: api,
+      CONSENT_URL: web,
+      DATABASE_URL: databaseUrl,
+      SECRET_KEYS: 'the-key-that-all-of-these-workers-sign-with',
+      NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/gatehouse', import.meta.url)),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, so that a signal can reach all of it, as Ctrl+C does.
+    detached: true,
+  });
+  const ended = once(child, 'close');
+  const group = -(child.pid ?? 0);
+  after(() => {
+    if (areAnyLeft(group)) process.kill(group, 'SIGKILL');
+  });
+  const said: string[] = [];
+  createInterface(child.stderr).on('line', (line) => said.push(line));
+  const pids = new Set<number>();
+  const answers = new Map<string, number>();
+  createInterface(child.stdout).on('line', (line) => {
+    const { pid, msg = '', requestId } = JSON.parse(line);
+    if (msg.startsWith('Server listening')) pids.add(pid);
+    if (requestId) answers.set(requestId, pid);
+  });
+  while (!said.some((line) => line.includes('serves'))) {
+    if (child.exitCode !== null) throw new Error(`serve ended: ${said.join('\n')}`);
+    await setTimeout(20);
+  }
+  return {
+    api,
+    web,
+    pid: child.pid ?? 0,
+    said,
+    /** Every process that has ever listened. */
+    pids,
+    /** Which of them answered, by the ids of the requests. */
+    answers,
+    isGone: () => !areAnyLeft(group),
+    signalAll: (signal: NodeJS.Signals) => process.kill(group, signal),
+    signal: (signal: NodeJS.Signals) => child.kill(signal),
+    async end(): Promise<number | null> {
+      await ended;
+      return child.exitCode;
+    },
+  };
+}
+
+/** Whether any process of the group lives. */
+function areAnyLeft(group: number): boolean {
+  try {
+    return process.kill(group, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** People and an app to work with, on the database of the workers. */
+export async function settleAt({ api, web }: Workers, databaseUrl: string) {
+  const storage = openStorage(databaseUrl);
+  after(() => storage.close());
+  const people = await settle(() => storage, Date.now);
+  const browse = () => newBrowser(web, [api, web]);
+  const client = newClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
+  return { ...people, client };
+}
