@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { administer, databaseUrl } from '../../test/support/engines.ts';
+import { freePort } from '../../test/support/ports.ts';
+import type { Contender, Running, Setting } from '../contender.ts';
+import { type Child, startChild } from '../process.ts';
+import { SECRET_KEY, type Seed, seed } from '../seed.ts';
+import { speakToGatehouse } from './speech.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MANY = '1000000000';
+
+/**
+ * As it is run in production, but for two settings. Limits are raised: all of the load is one app from one address.
+ * Only errors are logged, since no peer logs its requests either.
+ */
+const SETTINGS = {
+  SECRET_KEYS: SECRET_KEY,
+  LOG_LEVEL: 'error',
+  LIMIT_PER_APP: MANY,
+  LIMIT_PER_GRANT: MANY,
+  LIMIT_WRONG_SECRETS: MANY,
+};
+
+export const gatehouseOnSqlite: Contender = {
+  name: 'gatehouse-sqlite',
+  title: 'Gatehouse, SQLite',
+  needsBothCores: false,
+  isPeer: false,
+  start: async ({ folder, people }) => startOn(`sqlite:${join(folder, 'gatehouse.db')}`, people),
+};
+
+export const gatehouseOnPostgres: Contender = {
+  name: 'gatehouse-postgres',
+  title: 'Gatehouse, PostgreSQL',
+  needsBothCores: true,
+  isPeer: false,
+  start: async ({ postgresUrl, people }: Setting) => startOn(await newDatabase(await postgresUrl()), people),
+};
+
+async function startOn(url: string, people: number): Promise<Running> {
+  const seeded = await seed(url, people);
+  return speakTo(await startGatehouse(url), seeded);
+}
+
+export async function newDatabase(server: string): Promise<string> {
+  const name = `bench_${randomUUID().replaceAll('-', '')}`;
+  await administer(server, [`create database ${name}`]);
+  return databaseUrl(server, name);
+}
+
+export interface Gatehouse extends Child {
+  api: string;
+  web: string;
+}
+
+/** The real command, on ports of its own. */
+export async function startGatehouse(url: string): Promise<Gatehouse> {
+  const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
+  const settings = { ...SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
+  return { ...(await startChild([MAIN, 'serve'], settings, `${api}/readyz`)), api, web };
+}
+
+export function speakTo({ pid, stop, api, web }: Gatehouse, seeded: Seed): Running {
+  return { pid, stop, ...speakToGatehouse(seeded, [api, web]) };
+}

@@ -1,0 +1,60 @@
+import { measureCleaning } from './cleaning.ts';
+import type { Setting } from './contender.ts';
+import { type Engine, enginesOf } from './databases.ts';
+import { grownContender } from './growth.ts';
+import { refreshOneGrant, weighGrants } from './long-life.ts';
+import { type Entry, measureAll } from './measure.ts';
+import type { Options } from './options.ts';
+import { measureOverhead } from './overhead.ts';
+import type { Progress } from './progress.ts';
+import type { Results } from './results.ts';
+
+interface Exploring {
+  options: Options;
+  setting: Setting;
+  progress: Progress;
+}
+
+const WEIGHED = 100_000;
+const ROUNDS = 2;
+
+/** On PostgreSQL a million would take most of the time that there is, and shows nothing that fewer do not. */
+const SHARE_OF_REQUESTS = { sqlite: 1, postgres: 0.2 };
+
+/** What the full form has beyond the scenarios: growth, a long life, clean-up and overhead, on each of the chosen engines. */
+export async function explore(results: Results, exploring: Exploring): Promise<void> {
+  const { options, setting, progress } = exploring;
+  const { amounts, lanes } = options;
+  const engines = enginesOf(setting).filter(({ name }) => options.contenders.includes(`gatehouse-${name}`));
+  progress.plan(engines.length * 200);
+  for (const engine of engines) {
+    const requests = amounts.requests * SHARE_OF_REQUESTS[engine.name];
+    progress.step(`Starting and memory, ${engine.title}`, 60);
+    const onProgress = (done: number) =>
+      progress.step(`Memory after ${done.toLocaleString('en-GB')} requests, ${engine.title}`, 0);
+    results.overhead.push(await measureOverhead(engine, { requests, lanes, onProgress }));
+    progress.step(`One grant, refreshed over and over, ${engine.title}`, 20);
+    results.chains.push(await refreshOneGrant(engine, amounts.refreshes));
+    progress.step(`Bytes for each grant, ${engine.title}`, 20);
+    results.bytes.push(await weighGrants(engine, Math.min(WEIGHED, Math.max(...amounts.sizes))));
+    progress.step(`Cleaning up while serving, ${engine.title}`, 30);
+    const grants = Math.min(WEIGHED, Math.max(...amounts.sizes));
+    results.cleaning.push(await measureCleaning(engine, { grants, dead: amounts.dead, lanes }));
+    results.growth.push({ engine: engine.name, measured: await measureGrowth(engine, exploring) });
+  }
+}
+
+/** A server for each size, all at once, and their turns by rounds, as with contenders. */
+async function measureGrowth(engine: Engine, { options, setting, progress }: Exploring) {
+  const entries: Entry[] = [];
+  try {
+    for (const size of options.amounts.sizes) {
+      progress.step(`Filling a database with ${size.toLocaleString('en-GB')} grants, ${engine.title}`, 20);
+      const contender = grownContender(size, engine.needsBothCores, engine.newUrl);
+      entries.push({ contender, running: await contender.start(setting) });
+    }
+    return await measureAll(entries, { ...options, rounds: Math.min(ROUNDS, options.rounds), pacedSpell: 0 }, progress);
+  } finally {
+    for (const { running } of entries) await running.stop();
+  }
+}

@@ -1,0 +1,128 @@
+import { performance } from 'node:perf_hooks';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { cpuTimeOf } from './usage.ts';
+import type { Lane } from './wire.ts';
+
+/** What is done over and over. A turn takes what it needs out of what was stocked, and checks what it is answered. */
+export interface Work {
+  /** How many turns one stock is good for. */
+  batch: number;
+  /** Makes what the next batch needs, on nobody's time. */
+  stock(): Promise<void>;
+  turn(lane: Lane): Promise<void>;
+  /** After a batch, on nobody's time: whether what was done has come true. */
+  review?(): Promise<void>;
+}
+
+export interface Peak {
+  turns: number;
+  perSecond: number;
+  /** Of the server, in microseconds for each turn. */
+  cpu: number | null;
+  /** Of the time, the share in which the load itself was at work: near 1, it is the load that was measured. */
+  loadShare: number | null;
+}
+
+/** As fast as it will go: every lane sends its next request once the last is answered. */
+export async function runPeak(
+  work: Work,
+  lanes: Lane[],
+  { seconds, pid }: { seconds: number; pid: number },
+): Promise<Peak> {
+  let [turns, spent, cpu, load] = [0, 0, 0, 0];
+  while (spent < seconds * 1000) {
+    await work.stock();
+    const [cpuBefore, loadBefore] = [cpuTimeOf(pid) ?? Number.NaN, cpuTimeOf(process.pid) ?? Number.NaN];
+    const began = performance.now();
+    let left = work.batch;
+    // A batch that could go on for long ends with the spell.
+    const until = began + seconds * 1000 - spent;
+    await Promise.all(
+      lanes.map(async (lane) => {
+        while (left > 0 && performance.now() < until) {
+          left -= 1;
+          turns += 1;
+          await work.turn(lane);
+        }
+      }),
+    );
+    spent += performance.now() - began;
+    cpu += (cpuTimeOf(pid) ?? Number.NaN) - cpuBefore;
+    load += (cpuTimeOf(process.pid) ?? Number.NaN) - loadBefore;
+    await work.review?.();
+  }
+  return {
+    turns,
+    perSecond: turns / (spent / 1000),
+    cpu: Number.isNaN(cpu) ? null : cpu / 1000 / turns,
+    loadShare: Number.isNaN(load) ? null : load / 1e6 / spent,
+  };
+}
+
+export interface Pace {
+  perSecond: number;
+  seconds: number;
+  /** Whether to sleep between arrivals, for those who need the core that the load is on; it costs up to a millisecond. */
+  sleeps: boolean;
+}
+
+/**
+ * Requests come when they come, whether or not the last is answered, and what one waits for a free connection is part of
+ * how long it took. The gaps are random (a Poisson process), and the same for every contender. Gives milliseconds.
+ */
+export async function runPaced(work: Work, lanes: Lane[], { perSecond, seconds, sleeps }: Pace): Promise<number[]> {
+  const gaps = newGaps(perSecond);
+  const latencies: number[] = [];
+  const wanted = Math.max(1, Math.round(perSecond * seconds));
+  while (latencies.length < wanted) {
+    await work.stock();
+    const count = Math.min(work.batch, wanted - latencies.length);
+    latencies.push(...(await runArrivals(work, lanes, { gaps, count, sleeps })));
+    await work.review?.();
+  }
+  return latencies;
+}
+
+interface Arrivals {
+  gaps: () => number;
+  count: number;
+  sleeps: boolean;
+}
+
+async function runArrivals(work: Work, lanes: Lane[], { gaps, count, sleeps }: Arrivals): Promise<number[]> {
+  const free = [...lanes];
+  const waiting: number[] = [];
+  const latencies: number[] = [];
+  const failures: unknown[] = [];
+  const serve = async (lane: Lane) => {
+    for (let due = waiting.shift(); due !== undefined; due = waiting.shift()) {
+      await work.turn(lane);
+      latencies.push(performance.now() - due);
+    }
+    free.push(lane);
+  };
+  let [come, next] = [0, performance.now()];
+  while (latencies.length < count) {
+    for (; come < count && next <= performance.now(); come += 1) {
+      waiting.push(next);
+      next += gaps();
+      const lane = free.pop();
+      if (lane) serve(lane).catch((error) => failures.push(error));
+    }
+    await (sleeps ? setTimeout(1) : setImmediate());
+    if (failures.length > 0) throw failures[0];
+  }
+  return latencies;
+}
+
+/** Exponential gaps in milliseconds, from a small generator that starts alike each time (xorshift). */
+function newGaps(perSecond: number): () => number {
+  let state = 0x9e3779b9;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    const chance = ((state >>> 0) + 1) / 0x1_0000_0001;
+    return (-Math.log(chance) * 1000) / perSecond;
+  };
+}

@@ -1,0 +1,76 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { STATEMENTS } from './bare-statements.ts';
+
+type Name = keyof typeof STATEMENTS;
+
+/** A row as it comes. */
+// biome-ignore lint/suspicious/noExplicitAny: whoever asks knows what they asked for.
+export type Row = any;
+
+/** How much a power cut may take: nothing, or the last moments (docs/decisions/0002). */
+type Durability = 'FULL' | 'NORMAL';
+
+export interface BareDatabase {
+  one(name: Name, ...values: SQLInputValue[]): Row;
+  all(name: Name, ...values: SQLInputValue[]): Row[];
+  write(durability: Durability, name: Name, ...values: SQLInputValue[]): void;
+  atomically<Result>(work: () => Result): Result;
+  /** Goes on once all that was written is committed: at once if nothing was. */
+  onceCommitted(next: () => void): void;
+  close(): void;
+}
+
+/** The same file and the same pragmas as Gatehouse has, and every statement prepared once. */
+export function openBareDatabase(path: string): BareDatabase {
+  const file = new DatabaseSync(path, { timeout: 5000 });
+  file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+  const prepared = Object.entries(STATEMENTS).map(([name, text]) => [name, file.prepare(text)]);
+  const statements = Object.fromEntries(prepared) as Record<Name, StatementSync>;
+  const commits = newCommits(file, statements);
+  return {
+    one: (name, ...values) => statements[name].get(...values),
+    all: (name, ...values) => statements[name].all(...values),
+    write(durability, name, ...values) {
+      commits.join(durability);
+      statements[name].run(...values);
+    },
+    atomically(work) {
+      commits.join('FULL');
+      statements.savepoint.run();
+      const result = work();
+      statements.release.run();
+      return result;
+    },
+    onceCommitted: commits.onceCommitted,
+    close: () => file.close(),
+  };
+}
+
+/** As in Gatehouse, those who write in one turn of the event loop share a commit, and are answered after it. */
+function newCommits(file: DatabaseSync, statements: Record<Name, StatementSync>) {
+  let current: Durability = 'FULL';
+  let waiting: (() => void)[] | undefined;
+
+  function commit(): void {
+    const answered = waiting ?? [];
+    if (waiting) statements.commit.run();
+    waiting = undefined;
+    for (const next of answered) next();
+  }
+
+  return {
+    join(durability: Durability): void {
+      if (waiting && current === 'NORMAL' && durability === 'FULL') commit();
+      if (waiting) return;
+      if (current !== durability) file.exec(`PRAGMA synchronous = ${durability}`);
+      current = durability;
+      statements.begin.run();
+      waiting = [];
+      setImmediate(commit);
+    },
+    onceCommitted(next: () => void): void {
+      if (waiting) waiting.push(next);
+      else next();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/**
+ * What Gatehouse asks its database in each scenario, to the letter; `test/bench/bare.test.ts` holds the two together. The
+ * same statements and nothing around them are the limit of what Node and SQLite can do here.
+ */
+const APP_WITH_SECRETS =
+  'select "apps".*, "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at" from "apps" left join "app_secrets" on "app_secrets"."app_id" = "apps"."id" where "apps"."id" = ? and "apps"."deleted_at" is null';
+
+const APP = 'select * from "apps" where "deleted_at" is null and "id" = ?';
+
+const GRANT =
+  'select "grants".*, "apps"."allowed_scopes", "apps"."owner_business_id", "apps"."open_to_any_business", "apps"."disabled_at" as "app_disabled_at", "apps"."paused_at" as "app_paused_at", "apps"."deleted_at" as "app_deleted_at", "users"."disabled_at" as "user_disabled_at", "memberships"."created_at" as "member_since", "revoked"."rotation" as "revoked_rotation" from "grants" left join "apps" on "apps"."id" = "grants"."app_id" left join "users" on "users"."id" = "grants"."user_id" left join "memberships" on "memberships"."user_id" = "grants"."user_id" and "memberships"."business_id" = "grants"."business_id" left join "revoked_access_tokens" as "revoked" on "revoked"."grant_id" = "grants"."id" and "revoked"."rotation" = ? where "grants"."id" = ?';
+
+const CONSENT =
+  'select "consents"."scopes", "consents"."declined" from "consents" inner join "memberships" on "memberships"."user_id" = "consents"."user_id" and "memberships"."business_id" = "consents"."business_id" and "memberships"."created_at" <= "consents"."allowed_at" where "consents"."user_id" = ? and "consents"."app_id" = ? and "consents"."business_id" = ?';
+
+export const STATEMENTS = {
+  app: APP,
+  appWithSecrets: APP_WITH_SECRETS,
+  useSecret: 'update "app_secrets" set "last_used_at" = ? where "id" = ?',
+  grant: GRANT,
+  markExchanged:
+    'update "grants" set "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ? where "id" = ? and "exchanged_at" is null and "revoked_at" is null',
+  rotate:
+    'update "grants" set "rotation" = ?, "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ? where "id" = ? and "rotation" = ? and "revoked_at" is null',
+  invoices: 'select * from "invoices" where "business_id" = ? and "id" < ? order by "id" desc limit ?',
+  session: 'select * from "sessions" where "id_hash" = ? and "expires_at" > ?',
+  seeSession: 'update "sessions" set "last_seen_at" = ?, "expires_at" = ? where "id_hash" = ?',
+  user: 'select * from "users" where "id" = ?',
+  memberships:
+    'select "memberships"."user_id" as "userId", "memberships"."business_id" as "businessId", "businesses"."name" as "businessName", "memberships"."role" as "role", "memberships"."created_at" as "since" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = ? order by "businesses"."name"',
+  consent: CONSENT,
+  holdConsent: 'update "consents" set "scopes" = "scopes" where "user_id" = ? and "app_id" = ? and "business_id" = ?',
+  addGrant:
+    'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing',
+  addEvent:
+    'insert into "events" ("id", "type", "app_id", "business_id", "data", "created_at") values (?, ?, ?, ?, ?, ?)',
+  addAct:
+    'insert into "acts" ("id", "at", "action", "actor_kind", "actor_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  endGrant:
+    'update "grants" set "revoked_at" = ?, "revoked_reason" = ? where "id" in (select "id" from "grants" where "revoked_at" is null and "id" = ?) and "revoked_at" is null returning "id" as "grantId", "app_id" as "appId", "business_id" as "businessId", "user_id" as "userId"',
+  begin: 'begin immediate',
+  savepoint: 'savepoint work',
+  release: 'release work',
+  commit: 'commit',
+} as const;

@@ -1,0 +1,157 @@
+import { formatAmount } from '../../src/accounting/amounts.ts';
+import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { type Keyring, sign } from '../../src/lib/keyring.ts';
+import { hashSecret, newSalt, sameText } from '../../src/lib/secrets.ts';
+import { REFRESH_LIFETIME } from '../../src/oauth/grants.ts';
+import { answersChallenge } from '../../src/oauth/pkce.ts';
+import { formatScopes } from '../../src/oauth/scopes.ts';
+import { readStamp, stamp } from '../../src/oauth/stamps.ts';
+import { issueTokens } from '../../src/oauth/token-response.ts';
+import { isGenuine, openToken, sealToken, type TokenKind } from '../../src/oauth/tokens.ts';
+import type { BareDatabase, Row } from './bare-database.ts';
+
+export interface Bare {
+  db: BareDatabase;
+  keys: Keyring;
+}
+
+export type Fields = Record<string, string>;
+
+/** What is not as it should be is refused without a word. */
+export class Refused extends Error {}
+
+/** After every id there is: where the newest page of a list begins. */
+const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const INVOICES_SHOWN = 100;
+const IDLE_LIFETIME = DAY / 2;
+
+export function exchange(bare: Bare, fields: Fields, now: number) {
+  authenticate(bare, fields, now);
+  const { row } = prove(bare, 'code', fields.code);
+  if (!answersChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
+  const expires = now + REFRESH_LIFETIME;
+  bare.db.write('FULL', 'markExchanged', now, now, expires, removableOn(expires), row.id);
+  return issueTokens(bare.keys, { id: row.id, salt: row.salt, rotation: 0, rotatedAt: now }, row.scopes, now);
+}
+
+export function refresh(bare: Bare, fields: Fields, now: number) {
+  authenticate(bare, fields, now);
+  const { token, row } = prove(bare, 'refresh', fields.refresh_token);
+  const rotation = token.rotation + 1;
+  const expires = now + REFRESH_LIFETIME;
+  const values = [rotation, row.exchanged_at, now, expires, removableOn(expires), row.id, row.rotation];
+  bare.db.write('NORMAL', 'rotate', ...values);
+  return issueTokens(bare.keys, { id: row.id, salt: row.salt, rotation, rotatedAt: now }, row.scopes, now);
+}
+
+export function listInvoices(bare: Bare, authorization: string) {
+  const { row } = prove(bare, 'access', authorization.slice('Bearer '.length));
+  return bare.db.all('invoices', row.business_id, NEWEST, INVOICES_SHOWN + 1).map((invoice) => ({
+    id: invoice.id,
+    number: invoice.number,
+    status: invoice.status,
+    total: formatAmount(invoice.total),
+    currency: invoice.currency,
+    customerId: invoice.customer_id,
+  }));
+}
+
+export function introspect(bare: Bare, fields: Fields, issuer: string, now: number) {
+  authenticate(bare, fields, now);
+  const { token, row } = prove(bare, 'access', fields.token);
+  return {
+    active: true,
+    scope: formatScopes(token.scopes & row.scopes),
+    client_id: row.app_id,
+    token_type: 'bearer',
+    exp: token.expiresAt / SECOND,
+    iat: Math.floor(row.rotated_at / SECOND),
+    sub: row.user_id,
+    iss: issuer,
+    business_id: row.business_id,
+  };
+}
+
+export function revoke(bare: Bare, fields: Fields, address: string, now: number) {
+  authenticate(bare, fields, now);
+  const { row } = prove(bare, 'refresh', fields.token);
+  const { db } = bare;
+  return db.atomically(() => {
+    const reason = 'revoked_by_app';
+    const [ended] = db.all('endGrant', now, reason, row.id);
+    const data = JSON.stringify({ grantId: ended.grantId, userId: ended.userId, reason });
+    db.write('FULL', 'addEvent', newId(now), 'grant.revoked', row.app_id, row.business_id, data, now);
+    const app = db.one('app', row.app_id);
+    const user = db.one('user', row.user_id);
+    const actor = ['app', app.id, app.name, null, address];
+    const about = [row.business_id, 'app', app.id, app.name, JSON.stringify({ user: user.name })];
+    db.write('FULL', 'addAct', newId(now), now, 'grant.revoked', ...actor, ...about);
+    return {};
+  });
+}
+
+/** Where the authorize endpoint sends the browser. */
+export function askConsent({ db, keys }: Bare, query: string, now: number): string {
+  db.one('app', new URLSearchParams(query).get('client_id'));
+  return `/consent?${stamp(keys, query, now)}`;
+}
+
+/** Where the consent page sends a browser that has nothing left to be asked. */
+export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from: From, now: number): string {
+  const user = resumeSession(db, cookies['__Host-session'] ?? '', now);
+  sign(keys, 'csrf', cookies['__Host-visitor'] ?? '');
+  const asked = new URLSearchParams(readStamp(keys, stamped, now).query);
+  const app = db.one('app', asked.get('client_id'));
+  const [{ businessId }] = db.all('memberships', user.id) as [Row];
+  db.one('consent', user.id, app.id, businessId);
+  const id = newId(now);
+  db.atomically(() => {
+    db.write('FULL', 'holdConsent', user.id, app.id, businessId);
+    const { scopes } = db.one('consent', user.id, app.id, businessId);
+    const expires = now + 10 * MINUTE;
+    const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expires, 0];
+    db.write('FULL', 'addGrant', id, newSalt(), app.id, user.id, businessId, ...request, removableOn(expires));
+    const data = JSON.stringify({ grantId: id, userId: user.id, scopes: formatScopes(scopes).split(' ') });
+    db.write('FULL', 'addEvent', newId(now), 'grant.created', app.id, businessId, data, now);
+    const actor = ['user', user.id, user.name, user.email, from.address];
+    const detail = JSON.stringify({ scope: formatScopes(scopes), how: 'without asking' });
+    const about = [businessId, 'app', app.id, app.name, detail];
+    db.write('FULL', 'addAct', newId(now), now, 'grant.allowed', ...actor, ...about);
+  });
+  const { salt, code_expires_at: expiresAt } = db.one('grant', 0, id);
+  const code = sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopes: 0 });
+  const answer = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });
+  return `${asked.get('redirect_uri')}?${answer}`;
+}
+
+interface From {
+  address: string;
+  issuer: string;
+}
+
+function resumeSession(db: BareDatabase, id: string, now: number): Row {
+  const session = db.one('session', hashSecret(id), now);
+  const user = db.one('user', session.user_id);
+  if (now - session.last_seen_at >= MINUTE) db.write('FULL', 'seeSession', now, now + IDLE_LIFETIME, session.id_hash);
+  return user;
+}
+
+function authenticate({ db }: Bare, fields: Fields, now: number): void {
+  const hash = hashSecret(fields.client_secret ?? '');
+  const rows = db.all('appWithSecrets', fields.client_id ?? '');
+  const used = rows.find(({ secret_hash }) => sameText(secret_hash, hash));
+  if (!used) throw new Refused();
+  if (now - (used.secret_used_at ?? 0) >= MINUTE) db.write('FULL', 'useSecret', now, used.secret_id);
+}
+
+function prove({ db, keys }: Bare, kind: TokenKind, text = '') {
+  const token = openToken(keys, kind, text);
+  const row = token && db.one('grant', token.rotation, token.grantId);
+  if (!token || !row || !isGenuine(token, row.salt) || row.revoked_at !== null) throw new Refused();
+  return { token, row };
+}
+
+function removableOn(expiresAt: number): number {
+  return Math.ceil((expiresAt + DAY) / DAY);
+}

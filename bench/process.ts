@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
+
+const hasTaskset = spawnSync('taskset', ['--version']).status === 0;
+
+/** Contenders work on the first core, the load on the second; what is said of it where that cannot be. */
+export const PINNING = hasTaskset
+  ? 'each contender on core 0, the load on core 1 (taskset)'
+  : 'not pinned to cores: this machine has no taskset';
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+/** Whatever this process itself does from now on it does on core 1. */
+export function pinMyself(): void {
+  if (hasTaskset) spawnSync('taskset', ['-a', '-p', '-c', '1', String(process.pid)]);
+}
+
+export interface Child {
+  pid: number;
+  stop(): Promise<void>;
+}
+
+/** Starts a server on core 0, and waits until its address answers with 200. */
+export async function startChild(args: string[], env: Record<string, string>, readyUrl: string): Promise<Child> {
+  const command = [process.execPath, ...args];
+  const [program = '', ...rest] = hasTaskset ? ['taskset', '-c', '0', ...command] : command;
+  const child = spawn(program, rest, {
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const said: string[] = [];
+  child.stderr.setEncoding('utf8').on('data', (text) => said.push(text));
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  while (!(await isReady(readyUrl))) {
+    if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended with ${child.exitCode}: ${said.join('')}`);
+    await setTimeout(2);
+  }
+  return {
+    // `taskset` becomes the program that it starts, so this is the program's own.
+    pid: child.pid ?? 0,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGCONT');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(url, { signal: AbortSignal.timeout(1000) }).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+/** Only one contender runs at a time: what another still has to tidy up is done on its own time. */
+export function halt(pid: number): void {
+  process.kill(pid, 'SIGSTOP');
+}
+
+export function resume(pid: number): void {
+  process.kill(pid, 'SIGCONT');
+}

@@ -1,0 +1,49 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type Chart, drawChart } from './charts.ts';
+import { round, scenariosOf, writeReport } from './report.ts';
+import type { Results } from './results.ts';
+import { find, sizesOf, titleOfEngine } from './verdicts.ts';
+
+const root = new URL('../', import.meta.url);
+
+/** The results, the report and its charts, where everyone can read them. */
+export function publish(results: Results, folder: URL = root): void {
+  const place = (path: string) => new URL(path, folder);
+  mkdirSync(place('bench/results'), { recursive: true });
+  writeFileSync(place('bench/results/latest.json'), `${JSON.stringify(results, withFewerDigits, 1)}\n`);
+  rmSync(place('docs/performance'), { recursive: true, force: true });
+  mkdirSync(place('docs/performance'), { recursive: true });
+  for (const [name, chart] of chartsOf(results)) writeFileSync(place(`docs/performance/${name}.svg`), drawChart(chart));
+  writeFileSync(place('docs/performance.md'), writeReport(results));
+}
+
+function withFewerDigits(_: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value;
+}
+
+function chartsOf(results: Results): [name: string, chart: Chart][] {
+  const charts = scenariosOf(results).map(({ name, title, means }): [string, Chart] => {
+    const bars = results.contenders.flatMap(({ name: contender, title: label }) => {
+      const perSecond = find(results.measured, contender, name)?.perSecond;
+      if (!perSecond) return [];
+      const isOurs = contender.startsWith('gatehouse');
+      return [{ label, value: perSecond.median, text: round(perSecond.median), isOurs }];
+    });
+    return [name, { title, unit: `per second, more is better: ${means}`, bars }];
+  });
+  return results.growth.length > 0 ? [...charts, ['growth', growthChart(results)]] : charts;
+}
+
+function growthChart({ growth }: Results): Chart {
+  const bars = growth.flatMap(({ engine, measured }) =>
+    sizesOf(measured).map((size) => {
+      const value = find(measured, String(size), 'refresh')?.perSecond?.median ?? 0;
+      return { label: `${titleOfEngine(engine)}, ${round(size)}`, value, text: round(value), isOurs: true };
+    }),
+  );
+  return {
+    title: 'Refreshes as the database grows',
+    unit: 'per second with so many grants in the database, more is better',
+    bars,
+  };
+}

@@ -1,0 +1,111 @@
+import type { Measured } from './measure.ts';
+import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts';
+import type { Results } from './results.ts';
+import { SCENARIOS } from './scenarios/all.ts';
+import { find, judge } from './verdicts.ts';
+import { ABOUT_PEERS } from './words.ts';
+
+/** docs/performance.md, whole: made of the results of one run. */
+export function writeReport(results: Results): string {
+  const parts = [
+    introduce(results),
+    reportVerdicts(results),
+    reportPeaks(results),
+    reportLatencies(results),
+    reportCpu(results),
+    reportGrowth(results),
+    reportLongLife(results),
+    reportOverhead(results),
+    reportMethod(results),
+    `## What the peers do that Gatehouse does not\n\n${ABOUT_PEERS.map(({ title, text }) => `**${title}.** ${text}`).join('\n\n')}`,
+  ];
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function introduce({ date, machine, versions, command }: Results): string {
+  const parts = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  return `# Performance
+
+Made by \`${command}\` on ${date}; nothing here is written by hand. Every answer of every server was checked: one wrong answer
+would have ended the run.
+
+Machine: ${machine}. Versions: ${parts.join(', ')}.`;
+}
+
+function reportVerdicts(results: Results): string {
+  const verdicts = judge(results);
+  if (verdicts.length === 0) return '';
+  const rows = verdicts.map(({ what, wanted, found, isMet }) => [what, wanted, found, isMet ? 'yes' : '**no**']);
+  return `## What should show, and whether it does\n\n${table(['', 'wanted', 'found', 'met'], rows)}`;
+}
+
+function reportPeaks(results: Results): string {
+  const cell = ({ perSecond }: Measured) =>
+    perSecond ? `${round(perSecond.median)} <small>(${round(perSecond.least)}–${round(perSecond.most)})</small>` : '–';
+  const pictures = scenariosOf(results).map(({ name, title }) => `![${title}](performance/${name}.svg)`);
+  return `## How much, per second
+
+The median of ${results.rounds} rounds, and the least and the most. A dash: it does not offer that.
+
+${matrix(results, cell)}
+
+${pictures.join('\n\n')}`;
+}
+
+function reportLatencies(results: Results): string {
+  const cell = ({ latency }: Measured) => (latency ? `${latency.median.toFixed(2)} / ${latency.p99.toFixed(2)}` : '–');
+  return `## How long an answer takes
+
+Milliseconds at four fifths of each contender's own peak: the median, and what 99 of 100 stay below. Requests come at random, whether or not
+the last is answered, and an answer counts from when its request was due.
+
+${matrix(results, cell)}`;
+}
+
+function reportCpu(results: Results): string {
+  const cell = ({ cpu }: Measured) => (cpu === null ? '–' : round(cpu));
+  return `## What it costs
+
+Microseconds of CPU time of the server's own process for each turn; what PostgreSQL takes beside it is not in it.
+
+${matrix(results, cell)}`;
+}
+
+function reportMethod({ lanes, pinning, spell, measured }: Results): string {
+  const busiest = Math.max(...measured.map(({ loadShare }) => loadShare ?? 0));
+  const scenarios = SCENARIOS.map(({ title, means }) => `- **${title}**: ${means}.`);
+  return `## How it is measured
+
+One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on. ${lanes} connections over HTTP/1.1, one request under way
+on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. Rounds go round: each scenario is run for ${spell} s by one contender after the other, beginning with another each time, after a
+round that does not count; whoever is not measured is halted. Codes and tokens are made between the measured stretches. Every authorize request
+carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one
+address, and with \`LOG_LEVEL=error\`, since no peer logs its requests. What each peer was given, and why, stands in \`bench/peers\`.
+
+${scenarios.join('\n')}`;
+}
+
+function matrix(results: Results, cell: (measured: Measured) => string): string {
+  const scenarios = scenariosOf(results);
+  const rows = results.contenders.map(({ name, title }) => [
+    title,
+    ...scenarios.map((scenario) => {
+      const measured = find(results.measured, name, scenario.name);
+      return measured ? cell(measured) : '–';
+    }),
+  ]);
+  return table(['', ...scenarios.map(({ title }) => title)], rows);
+}
+
+export function scenariosOf({ measured }: Pick<Results, 'measured'>) {
+  return SCENARIOS.filter(({ name }) => measured.some(({ scenario }) => scenario === name));
+}
+
+export function table(head: string[], rows: string[][]): string {
+  const lines = [head, head.map((_, place) => (place === 0 ? '---' : '---:')), ...rows];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+export function round(number: number): string {
+  return Math.round(number).toLocaleString('en-GB');
+}

@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres } from '../test/support/postgres-server.ts';
+import type { Setting } from './contender.ts';
+import { CONTENDERS } from './contenders.ts';
+import { explore } from './explore.ts';
+import { installPeers } from './install.ts';
+import { type Entry, measureAll } from './measure.ts';
+import { HELP, type Options, readOptions, UsageError } from './options.ts';
+import { PINNING, pinMyself } from './process.ts';
+import { newProgress } from './progress.ts';
+import { publish } from './publish.ts';
+import { newResults } from './results.ts';
+import { printTables, printVerdicts } from './tables.ts';
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  const cleanUps: (() => unknown)[] = [];
+  const leave = async () => {
+    for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, async () => {
+      await leave();
+      process.exit(130);
+    });
+  }
+  try {
+    const options = readOptions(args);
+    if (options) await bench(options, args, (cleanUp) => cleanUps.push(cleanUp));
+    else console.log(HELP);
+    return 0;
+  } catch (error) {
+    console.error(error instanceof UsageError ? `${error.message}\n\n${HELP}` : explain(error));
+    return 1;
+  } finally {
+    await leave();
+  }
+}
+
+function explain(error: unknown): unknown {
+  return error instanceof Error && error.cause ? `\n${error.message}` : error;
+}
+
+/** Called in turn, the last first, however the run ends. */
+export type Later = (cleanUp: () => unknown) => void;
+
+async function bench(options: Options, args: string[], later: Later): Promise<void> {
+  const chosen = CONTENDERS.filter(({ name }) => options.contenders.includes(name));
+  if (chosen.some(({ isPeer }) => isPeer)) installPeers();
+  const setting = newSetting(options, later);
+  // What needs both cores is started before this process keeps to one of them.
+  if (chosen.some(({ needsBothCores }) => needsBothCores)) await setting.postgresUrl();
+  pinMyself();
+  const results = newResults(options, args, chosen);
+  const progress = newProgress();
+  console.error(`${options.lanes} connections; ${PINNING}.`);
+  const entries: Entry[] = [];
+  for (const contender of chosen) {
+    progress.step(`Starting ${contender.title}`, 0);
+    const running = await contender.start(setting);
+    later(() => running.stop());
+    entries.push({ contender, running });
+  }
+  results.measured = await measureAll(entries, options, progress);
+  for (const { running } of entries) await running.stop();
+  if (options.isFull) await explore(results, { options, setting, progress });
+  progress.clear();
+  console.log(`${printTables(results.measured, chosen)}\n\n${printVerdicts(results)}`);
+  if (!options.publishes) return;
+  publish(results);
+  console.error('Written: docs/performance.md, docs/performance/*.svg, bench/results/latest.json');
+}
+
+function newSetting({ lanes }: Options, later: Later): Setting {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+  later(() => rmSync(folder, { recursive: true, force: true }));
+  let postgres: Promise<string> | undefined;
+  return {
+    folder,
+    people: lanes,
+    postgresUrl() {
+      postgres ??= (async () => {
+        const server = await startPostgres(['fsync=on']);
+        later(() => server.remove());
+        return server.url;
+      })();
+      return postgres;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { Connected } from '../contender.ts';
+import { always, connectMany, type Scenario, stockFor, take } from './scenario.ts';
+
+const CALLS = 4096;
+
+export const callScenario: Scenario = {
+  name: 'call',
+  title: 'Bearer-protected call',
+  means: 'an access token is checked, and what it opens is read',
+  isOffered: always,
+  prepare(contender, lanes) {
+    let connected: Connected[] = [];
+    return {
+      batch: CALLS,
+      async stock() {
+        connected = await connectMany(contender, lanes, contender.pick ? stockFor(lanes) : lanes.length);
+      },
+      async turn(lane) {
+        const used = take(connected);
+        const request = contender.call(used.visitor, used.tokens.access);
+        contender.checkCall(request, await lane.ask(request), used.visitor);
+        connected.push(used);
+      },
+    };
+  },
+};

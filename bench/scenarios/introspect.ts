@@ -1,0 +1,26 @@
+import type { Connected } from '../contender.ts';
+import { connectMany, type Scenario, stockFor, take } from './scenario.ts';
+
+const QUESTIONS = 4096;
+
+export const introspectScenario: Scenario = {
+  name: 'introspect',
+  title: 'Introspect',
+  means: 'an API asks what an access token is good for',
+  isOffered: ({ introspects }) => introspects,
+  prepare(contender, lanes) {
+    let connected: Connected[] = [];
+    return {
+      batch: QUESTIONS,
+      async stock() {
+        connected = await connectMany(contender, lanes, contender.pick ? stockFor(lanes) : lanes.length);
+      },
+      async turn(lane) {
+        const used = take(connected);
+        const request = contender.introspect(used.tokens.access);
+        contender.checkIntrospection(request, await lane.ask(request), true);
+        connected.push(used);
+      },
+    };
+  },
+};

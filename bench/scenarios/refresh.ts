@@ -1,0 +1,24 @@
+import type { Connected } from '../contender.ts';
+import { always, connectMany, type Scenario, stockFor, take } from './scenario.ts';
+
+/** As many connections as lanes, each refreshed a few times in a row, always with its newest token. */
+export const refreshScenario: Scenario = {
+  name: 'refresh',
+  title: 'Refresh',
+  means: 'a refresh token becomes a new pair, and is spent',
+  isOffered: always,
+  prepare(contender, lanes) {
+    let connected: Connected[] = [];
+    return {
+      batch: stockFor(lanes),
+      async stock() {
+        connected = await connectMany(contender, lanes, contender.pick ? stockFor(lanes) : lanes.length);
+      },
+      async turn(lane) {
+        const { visitor, tokens } = take(connected);
+        const request = contender.refresh(tokens.refresh);
+        connected.push({ visitor, tokens: contender.readTokens(request, await lane.ask(request)) });
+      },
+    };
+  },
+};

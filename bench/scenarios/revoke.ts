@@ -1,0 +1,33 @@
+import { type Connected, WrongAnswer } from '../contender.ts';
+import { connectMany, type Scenario, stockFor, take } from './scenario.ts';
+
+/** What is said of it is the same whether or not it worked (RFC 7009 §2.2), so one of each batch is tried afterwards. */
+export const revokeScenario: Scenario = {
+  name: 'revoke',
+  title: 'Revoke',
+  means: 'a refresh token is ended, with all that came of it',
+  isOffered: ({ revokes }) => revokes,
+  prepare(contender, lanes) {
+    let connected: Connected[] = [];
+    let last: string | undefined;
+    return {
+      batch: stockFor(lanes),
+      async stock() {
+        connected = await connectMany(contender, lanes, stockFor(lanes));
+      },
+      async turn(lane) {
+        const { tokens } = take(connected);
+        const request = contender.revoke(tokens.refresh);
+        contender.checkRevocation(request, await lane.ask(request));
+        last = tokens.refresh;
+      },
+      async review() {
+        const [lane] = lanes;
+        if (!lane || last === undefined) return;
+        const request = contender.refresh(last);
+        const answer = await lane.ask(request);
+        if (answer.status < 400) throw new WrongAnswer('It was revoked, and should be refused.', request, answer);
+      },
+    };
+  },
+};

@@ -1,0 +1,100 @@
+import { addInvoice } from '../src/accounting/invoices.ts';
+import { addBusiness } from '../src/accounts/businesses.ts';
+import { addMember } from '../src/accounts/memberships.ts';
+import { startSession } from '../src/accounts/sessions.ts';
+import { insertUser } from '../src/accounts/users.ts';
+import { registerApp } from '../src/apps/apps.ts';
+import { newId } from '../src/lib/ids.ts';
+import { rememberConsent } from '../src/oauth/consents.ts';
+import { readScopes } from '../src/oauth/scopes.ts';
+import { openStorage } from '../src/storage/database.ts';
+import { migrate } from '../src/storage/migrate.ts';
+import type { Storage } from '../src/storage/storage.ts';
+
+export const SCOPE = 'read:invoices';
+export const REDIRECT_URI = 'https://ledger.example/callback';
+export const SECRET_KEY = 'the-key-that-the-bench-signs-its-tokens-with';
+const INVOICES = 20;
+
+export interface Seed {
+  app: { id: string; secret: string };
+  people: Person[];
+}
+
+/** A user with a business, twenty invoices, a signed-in browser, and an app that was allowed in. */
+export interface Person {
+  userId: string;
+  businessId: string;
+  session: string;
+  /** Newest first, as they are listed. */
+  invoiceIds: string[];
+  /** Which of the many businesses it is, in a database that was filled. */
+  business?: number;
+}
+
+/** A database of Gatehouse's own making, with everyone in it that the scenarios need. */
+export async function seed(databaseUrl: string, count: number): Promise<Seed> {
+  const storage = openStorage(databaseUrl, 'migrating');
+  try {
+    await migrate(storage);
+    return await settle(storage, count);
+  } finally {
+    await storage.close();
+  }
+}
+
+async function settle(storage: Storage, count: number): Promise<Seed> {
+  const now = Date.now();
+  const { scopes } = readScopes([SCOPE]);
+  const owner = await addBusiness(storage.durable, { name: 'Ledger Ltd' }, now);
+  const registration = {
+    name: 'Ledger',
+    redirectUris: [REDIRECT_URI],
+    allowedScopes: scopes,
+    openToAnyBusiness: true,
+    requiresPkce: false,
+    ownerBusinessId: owner.id,
+    createdBy: null,
+  };
+  const registered = await storage.atomically((db) => registerApp(db, registration, now));
+  if (!registered) throw new Error('The app could not be registered.');
+  const people: Person[] = [];
+  for (let place = 0; place < count; place += 1) people.push(await addPerson(storage, registered.app.id, place, now));
+  return { app: { id: registered.app.id, secret: registered.secret }, people };
+}
+
+async function addPerson(storage: Storage, appId: string, place: number, now: number): Promise<Person> {
+  const { scopes } = readScopes([SCOPE]);
+  return storage.atomically(async (db) => {
+    const business = await addBusiness(db, { name: `Business ${place}` }, now);
+    const user = await insertUser(db, {
+      id: newId(now),
+      email: `person-${place}@example.com`,
+      name: `Person ${place}`,
+      password_hash: '-',
+      platform_admin: 0,
+      current_business_id: null,
+      last_signed_in_at: null,
+      created_at: now,
+      disabled_at: null,
+    });
+    if (!user) throw new Error('The user is there already.');
+    const parties = { userId: user.id, businessId: business.id };
+    await addMember(db, { ...parties, role: 'owner' }, now);
+    await rememberConsent(db, { ...parties, appId }, { allowed: scopes, declined: 0 }, now);
+    const session = await startSession(db, { user, browser: 'bench', address: '127.0.0.1' }, now);
+    const invoiceIds: string[] = [];
+    for (let number = 1; number <= INVOICES; number += 1) {
+      const invoice = {
+        businessId: business.id,
+        number: `INV-${number}`,
+        status: 'SENT',
+        total: '1234.50',
+        currency: 'GBP',
+        customerId: `contact-${number}`,
+      };
+      invoiceIds.unshift((await addInvoice(db, invoice, now)).id);
+    }
+    return { ...parties, session: session.id, invoiceIds };
+  });
+}

@@ -1,0 +1,43 @@
+import type { Contender } from './contender.ts';
+import type { Measured } from './measure.ts';
+import type { Results } from './results.ts';
+import { SCENARIOS } from './scenarios/all.ts';
+import { judge } from './verdicts.ts';
+
+/** For a terminal: one line for each contender, one column for each scenario. */
+export function printTables(measured: Measured[], contenders: Contender[]): string {
+  const scenarios = SCENARIOS.filter(({ name }) => measured.some(({ scenario }) => scenario === name));
+  const table = (title: string, cell: (found: Measured) => string) =>
+    [
+      title,
+      line(['', ...scenarios.map((scenario) => scenario.title)]),
+      ...contenders.map((contender) =>
+        line([contender.title, ...scenarios.map(({ name }) => cell(find(contender, name)))]),
+      ),
+    ].join('\n');
+  const find = (contender: Contender, scenario: string) =>
+    measured.find((each) => each.contender === contender.name && each.scenario === scenario) as Measured;
+  return [
+    table('Turns per second, the median of the rounds (least to most)', ({ perSecond }) =>
+      perSecond ? `${round(perSecond.median)} (${round(perSecond.least)}–${round(perSecond.most)})` : '–',
+    ),
+    table('Milliseconds at four fifths of the peak: median, 99 of 100', ({ latency }) =>
+      latency ? `${latency.median.toFixed(2)}, ${latency.p99.toFixed(2)}` : '–',
+    ),
+    table('Microseconds of the server’s CPU for each turn', ({ cpu }) => (cpu === null ? '–' : round(cpu))),
+  ].join('\n\n');
+}
+
+export function printVerdicts(results: Results): string {
+  return judge(results)
+    .map(({ what, wanted, found, isMet }) => `${isMet ? '✔' : '✘'} ${what}: ${found} (wanted: ${wanted})`)
+    .join('\n');
+}
+
+function line([first = '', ...cells]: string[]): string {
+  return first.padEnd(30) + cells.map((cell) => cell.padStart(24)).join('');
+}
+
+function round(number: number): string {
+  return Math.round(number).toLocaleString('en-GB');
+}

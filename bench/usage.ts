@@ -1,0 +1,30 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Nanoseconds that all threads of a process have run so far; undefined where the system does not tell (not Linux). */
+export function cpuTimeOf(pid: number): number | undefined {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    return threads.reduce((sum, thread) => sum + runTimeOf(`/proc/${pid}/task/${thread}/schedstat`), 0);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A thread may end while it is being asked about. */
+function runTimeOf(file: string): number {
+  try {
+    return Number(readFileSync(file, 'utf8').split(' ')[0]);
+  } catch {
+    return 0;
+  }
+}
+
+/** Bytes of memory that are really there; undefined where the system does not tell. */
+export function residentMemoryOf(pid: number): number | undefined {
+  try {
+    const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    return Number(kilobytes) * 1024;
+  } catch {
+    return undefined;
+  }
+}

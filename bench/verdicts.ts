@@ -1,0 +1,132 @@
+import type { Measured } from './measure.ts';
+import type { Results } from './results.ts';
+import { SCENARIOS } from './scenarios/all.ts';
+
+/** One thing that has to show, and whether it does. */
+export interface Verdict {
+  what: string;
+  wanted: string;
+  found: string;
+  isMet: boolean;
+}
+
+const PEERS = ['oidc-provider', 'jmondi', 'better-auth'];
+const MEGABYTE = 1024 * 1024;
+
+/** Only what was measured in this run. */
+export function judge(results: Results): Verdict[] {
+  return [
+    ...judgeRatios(results),
+    ...judgeLatencies(results),
+    ...judgeGrowth(results),
+    ...judgeLongLife(results),
+    ...judgeOverhead(results),
+  ];
+}
+
+function judgeRatios(results: Results): Verdict[] {
+  const sqlite = 'gatehouse-sqlite';
+  const ratios: [ours: string, scenario: string, theirs: string, least: number][] = [
+    [sqlite, 'refresh', 'oidc-provider', 2],
+    [sqlite, 'refresh', 'bare', 0.75],
+    [sqlite, 'call', 'oidc-provider', 2.5],
+    [sqlite, 'call', 'bare', 0.75],
+    [sqlite, 'introspect', 'oidc-provider', 1.5],
+    [sqlite, 'exchange', 'oidc-provider', 2],
+    ...PEERS.map((peer): [string, string, string, number] => [sqlite, 'flow', peer, 2]),
+    ['gatehouse-postgres', 'refresh', 'oidc-provider', 1],
+  ];
+  return ratios.flatMap(([ours, scenario, theirs, least]) => {
+    const [a, b] = [find(results.measured, ours, scenario), find(results.measured, theirs, scenario)];
+    if (!a?.perSecond || !b?.perSecond) return [];
+    const ratio = a.perSecond.median / b.perSecond.median;
+    const what = `${titleOf(scenario)}: ${nameOf(results, ours)} against ${nameOf(results, theirs)}`;
+    return [{ what, wanted: `at least ${least} ×`, found: `${ratio.toFixed(2)} ×`, isMet: ratio >= least }];
+  });
+}
+
+function judgeLatencies(results: Results): Verdict[] {
+  const ours = results.measured.filter(({ contender }) => contender.startsWith('gatehouse'));
+  const worst = ours
+    .flatMap(({ contender, scenario, latency }) =>
+      latency ? [{ contender, scenario, ratio: latency.p99 / latency.median }] : [],
+    )
+    .sort((a, b) => b.ratio - a.ratio)[0];
+  if (!worst) return [];
+  const found = `${worst.ratio.toFixed(1)} × at worst (${titleOf(worst.scenario).toLowerCase()}, ${nameOf(results, worst.contender)})`;
+  const what = 'What 99 of 100 answers stay below against the median, at four fifths of the peak';
+  return [{ what, wanted: 'at most 10 ×', found, isMet: worst.ratio <= 10 }];
+}
+
+function judgeGrowth({ growth }: Results): Verdict[] {
+  return growth.flatMap(({ engine, measured }) => {
+    const sizes = sizesOf(measured);
+    const [least, most] = [sizes[0], sizes.at(-1)];
+    if (least === undefined || most === undefined || least === most) return [];
+    const ratios = SCENARIOS.flatMap(({ name, title }) => {
+      const [small, large] = [find(measured, String(least), name), find(measured, String(most), name)];
+      if (!small?.perSecond || !large?.perSecond) return [];
+      return [{ title, ratio: large.perSecond.median / small.perSecond.median }];
+    });
+    const worst = ratios.sort((a, b) => a.ratio - b.ratio)[0];
+    if (!worst) return [];
+    const what = `Any scenario with ${most.toLocaleString('en-GB')} grants against ${least.toLocaleString('en-GB')}, ${titleOfEngine(engine)}`;
+    const found = `${worst.ratio.toFixed(2)} × at worst (${worst.title.toLowerCase()})`;
+    return [{ what, wanted: 'at least 0.8 ×', found, isMet: worst.ratio >= 0.8 }];
+  });
+}
+
+function judgeLongLife({ chains, bytes }: Results): Verdict[] {
+  const most: Record<string, number> = { sqlite: 600, postgres: 800 };
+  return [
+    ...chains.map(({ engine, refreshes, newRows }) => ({
+      what: `Rows after ${refreshes.toLocaleString('en-GB')} refreshes of one grant, ${titleOfEngine(engine)}`,
+      wanted: 'none new',
+      found: `${newRows} new`,
+      isMet: newRows === 0,
+    })),
+    ...bytes.map(({ engine, perGrant }) => ({
+      what: `Bytes for each live grant, ${titleOfEngine(engine)}`,
+      wanted: `at most ${most[engine]}`,
+      found: String(Math.round(perGrant)),
+      isMet: perGrant <= (most[engine] ?? 0),
+    })),
+  ];
+}
+
+function judgeOverhead({ overhead }: Results): Verdict[] {
+  return overhead.flatMap(({ engine, ready, requests, bytesAfter }) => [
+    {
+      what: `Ready after start, ${titleOfEngine(engine)}`,
+      wanted: 'at most 1 s',
+      found: `${(ready.median / 1000).toFixed(2)} s`,
+      isMet: ready.median <= 1000,
+    },
+    {
+      what: `Resident memory after ${requests.toLocaleString('en-GB')} requests, ${titleOfEngine(engine)}`,
+      wanted: 'at most 200 MB',
+      found: bytesAfter === null ? 'unknown here' : `${Math.round(bytesAfter / MEGABYTE)} MB`,
+      isMet: bytesAfter !== null && bytesAfter <= 200 * MEGABYTE,
+    },
+  ]);
+}
+
+export function titleOfEngine(engine: string): string {
+  return engine === 'sqlite' ? 'SQLite' : 'PostgreSQL';
+}
+
+export function find(measured: Measured[], contender: string, scenario: string): Measured | undefined {
+  return measured.find((each) => each.contender === contender && each.scenario === scenario);
+}
+
+export function sizesOf(measured: Measured[]): number[] {
+  return [...new Set(measured.map(({ contender }) => Number(contender)))].sort((a, b) => a - b);
+}
+
+function titleOf(scenario: string): string {
+  return SCENARIOS.find(({ name }) => name === scenario)?.title ?? scenario;
+}
+
+function nameOf({ contenders }: Results, contender: string): string {
+  return contenders.find(({ name }) => name === contender)?.title ?? contender;
+}

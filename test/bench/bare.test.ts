@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Running } from '../../bench/contender.ts';
+import { speakToGatehouse } from '../../bench/contenders/speech.ts';
+import { startBare } from '../../bench/peers/bare.ts';
+import { SECRET_KEY, type Seed, seed } from '../../bench/seed.ts';
+import { type Lane, openLane, type Request } from '../../bench/wire.ts';
+import { readSettings } from '../../src/config.ts';
+import { startServer } from '../../src/server.ts';
+import { freePort } from '../support/ports.ts';
+import { recordSql } from './recorded-sql.ts';
+
+const STEPS = ['authorize', 'exchange', 'refresh', 'call', 'introspect', 'revoke'] as const;
+type Recorded = Record<(typeof STEPS)[number], string[]>;
+type Speech = ReturnType<typeof speakToGatehouse>;
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+let [gatehouse, bare]: Partial<Recorded>[] = [{}, {}];
+before(async () => {
+  gatehouse = await recordGatehouse();
+  bare = await recordBare();
+});
+
+for (const step of STEPS) {
+  test(`the bare server asks the database what Gatehouse asks: ${step}`, () => {
+    assert.ok((gatehouse?.[step]?.length ?? 0) > 0);
+    assert.deepEqual(bare?.[step], gatehouse?.[step]);
+  });
+}
+
+async function recordGatehouse(): Promise<Recorded> {
+  const url = `sqlite:${join(folder, 'gatehouse.db')}`;
+  const seeded = await seed(url, 1);
+  const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
+  const settings = { BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url, SECRET_KEYS: SECRET_KEY, LOG_LEVEL: 'silent' };
+  const server = await startServer(readSettings(settings));
+  return recordSteps(seeded, [api, web]).finally(() => server.close());
+}
+
+async function recordBare(): Promise<Recorded> {
+  const file = join(folder, 'bare.db');
+  const seeded = await seed(`sqlite:${file}`, 1);
+  const port = await freePort();
+  const server = await startBare({ file, port, secretKey: SECRET_KEY });
+  return recordSteps(seeded, [`http://127.0.0.1:${port}`]).finally(() => server.close());
+}
+
+/** The second time round: what is written once a minute, that a secret or a session was used, is written by then. */
+async function recordSteps(seeded: Seed, origins: [string, ...string[]]): Promise<Recorded> {
+  const speech = speakToGatehouse(seeded, origins);
+  const lane = openLane();
+  try {
+    await recordRound(speech, lane);
+    return await recordRound(speech, lane);
+  } finally {
+    lane.close();
+  }
+}
+
+async function recordRound(speech: Speech, lane: Lane): Promise<Recorded> {
+  const recorded: Partial<Recorded> = {};
+  const step = async <Result>(name: keyof Recorded, work: () => Promise<Result>): Promise<Result> => {
+    let result: Result | undefined;
+    recorded[name] = await recordSql(async () => {
+      result = await work();
+    });
+    return result as Result;
+  };
+  const ask = async (request: Request, check: (answer: Awaited<ReturnType<Lane['ask']>>) => unknown) =>
+    check(await lane.ask(request));
+
+  const visitor = await (speech as Running).welcome(lane, 0);
+  const code = await step('authorize', () => speech.authorize(lane, visitor));
+  const redeem = async (request: Request) => speech.readTokens(request, await lane.ask(request));
+  const first = await step('exchange', () => redeem(speech.exchange(code)));
+  const tokens = await step('refresh', () => redeem(speech.refresh(first.refresh)));
+  const call = speech.call(visitor, tokens.access);
+  await step('call', () => ask(call, (answer) => speech.checkCall(call, answer, visitor)));
+  const introspect = speech.introspect(tokens.access);
+  await step('introspect', () => ask(introspect, (answer) => speech.checkIntrospection(introspect, answer, true)));
+  const revoke = speech.revoke(tokens.refresh);
+  await step('revoke', () => ask(revoke, (answer) => speech.checkRevocation(revoke, answer)));
+  return recorded as Recorded;
+}

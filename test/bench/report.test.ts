@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { drawChart } from '../../bench/charts.ts';
+import type { Measured } from '../../bench/measure.ts';
+import { writeReport } from '../../bench/report.ts';
+import type { Results } from '../../bench/results.ts';
+import { latencyOf, spreadOf } from '../../bench/statistics.ts';
+import { judge } from '../../bench/verdicts.ts';
+
+function measured(contender: string, scenario: string, median: number | null): Measured {
+  const perSecond = median === null ? null : { median, least: median, most: median };
+  return { contender, scenario, perSecond, latency: null, cpu: null, loadShare: null };
+}
+
+function resultsWith(changes: Partial<Results>): Results {
+  return {
+    date: '2030-01-01',
+    command: 'npm run bench',
+    machine: 'a machine',
+    versions: {},
+    pinning: 'pinned',
+    lanes: 32,
+    rounds: 3,
+    spell: 1,
+    contenders: ['gatehouse-sqlite', 'oidc-provider', 'bare'].map((name) => ({ name, title: name })),
+    measured: [],
+    growth: [],
+    chains: [],
+    bytes: [],
+    cleaning: [],
+    overhead: [],
+    ...changes,
+  };
+}
+
+test('what should show is judged by the medians, and what was not measured is not judged', () => {
+  const refreshes = [measured('gatehouse-sqlite', 'refresh', 1900), measured('oidc-provider', 'refresh', 1000)];
+  const bytes = [{ engine: 'sqlite', grants: 1000, perGrant: 601 }];
+
+  const verdicts = judge(resultsWith({ measured: refreshes, bytes }));
+
+  assert.deepEqual(
+    verdicts.map(({ found, isMet }) => [found, isMet]),
+    [
+      ['1.90 ×', false],
+      ['601', false],
+    ],
+  );
+  const faster = [measured('gatehouse-sqlite', 'refresh', 2000), measured('oidc-provider', 'refresh', 1000)];
+  assert.equal(judge(resultsWith({ measured: faster }))[0]?.isMet, true);
+});
+
+test('a size that is slower than a smaller one is found out, whatever the scenario', () => {
+  const at = (size: string, refresh: number, call: number) => [
+    measured(size, 'refresh', refresh),
+    measured(size, 'call', call),
+  ];
+  const growth = [{ engine: 'sqlite', measured: [...at('2000000', 1000, 700), ...at('1000', 1000, 1000)] }];
+
+  const [verdict] = judge(resultsWith({ growth }));
+
+  assert.equal(verdict?.isMet, false);
+  assert.match(verdict?.found ?? '', /0\.70 × .*bearer-protected call/);
+});
+
+test('the report has a dash where a contender does not offer something, and never a zero', () => {
+  const cells = [measured('gatehouse-sqlite', 'introspect', 1234), measured('oidc-provider', 'introspect', null)];
+
+  const report = writeReport(resultsWith({ measured: cells }));
+
+  assert.match(report, /\| gatehouse-sqlite \| 1,234 /);
+  assert.match(report, /\| oidc-provider \| – \|/);
+  assert.doesNotMatch(report, /NaN|undefined|Infinity/);
+});
+
+test('a chart names every bar and its value, in any colours, and escapes what it is given', () => {
+  const bars = [{ label: 'A & <B>', value: 10, text: '10', isOurs: true }];
+
+  const picture = drawChart({ title: 'Refresh', unit: 'per second', bars });
+
+  assert.match(picture, /A &#38; &#60;B&#62;<\/text>/);
+  assert.match(picture, />10<\/text>/);
+  assert.match(picture, /prefers-color-scheme: dark/);
+});
+
+test('medians, extremes and the ninety-ninth of a hundred are what they say', () => {
+  const numbers = Array.from({ length: 100 }, (_, place) => 100 - place);
+
+  assert.deepEqual(spreadOf([3, 1, 2]), { median: 2, least: 1, most: 3 });
+  assert.equal(spreadOf([1, 2, 3, 10]).median, 2.5);
+  assert.deepEqual(latencyOf(numbers), { median: 50.5, p99: 99, requests: 100 });
+});
