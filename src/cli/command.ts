@@ -13,6 +13,10 @@ export interface Command {
   options: Record<string, Option>;
   /** What it returns is printed: in lines for people, or as one JSON object with `--json`. */
   run(options: Options, env: NodeJS.ProcessEnv): Promise<object | undefined>;
+  /** How people read its result, where that is not a line for each field. */
+  format?(result: object): string;
+  /** Whether what it found out is bad news, though nothing went wrong: then it ends with 1. */
+  isBadNews?(result: object): boolean;
 }
 
 export interface Option {

@@ -1,18 +1,20 @@
-import { SettingRefused } from '../config.ts';
-import { FormError } from '../lib/errors.ts';
-import { StorageRefused, StorageUnavailable } from '../storage/errors.ts';
 import { appCommands } from './apps.ts';
 import { auditCommands } from './audit.ts';
+import { backupCommand } from './backup.ts';
 import { businessCommands } from './businesses.ts';
-import { type Command, readOptions, UsageError } from './command.ts';
+import { type Command, readOptions } from './command.ts';
 import { demoCommand } from './demo.ts';
+import { doctorCommand } from './doctor.ts';
 import { endpointCommands } from './endpoints.ts';
+import { explain } from './explain.ts';
 import { helpFor, overview } from './help.ts';
 import { invoiceCommands } from './invoices.ts';
+import { keyCommands } from './keys.ts';
 import { listenCommand } from './listen.ts';
 import { memberCommands } from './members.ts';
 import { migrateCommand } from './migrate.ts';
 import { formatResult } from './output.ts';
+import { restoreCommand } from './restore.ts';
 import { serveCommand } from './serve.ts';
 import { userCommands } from './users.ts';
 
@@ -20,6 +22,7 @@ const COMMANDS: Command[] = [
   serveCommand,
   demoCommand,
   migrateCommand,
+  doctorCommand,
   ...businessCommands,
   ...userCommands,
   ...memberCommands,
@@ -27,6 +30,9 @@ const COMMANDS: Command[] = [
   ...endpointCommands,
   ...invoiceCommands,
   ...auditCommands,
+  ...keyCommands,
+  backupCommand,
+  restoreCommand,
   listenCommand,
 ];
 
@@ -61,22 +67,11 @@ async function main(args: string[]): Promise<number> {
 async function run(command: Command, args: string[]): Promise<number> {
   try {
     const result = await command.run(readOptions(command, args), process.env);
-    if (result) console.log(args.includes('--json') ? JSON.stringify(result) : formatResult(result));
-    return 0;
+    const format = command.format ?? formatResult;
+    if (result) console.log(args.includes('--json') ? JSON.stringify(result) : format(result));
+    return result && command.isBadNews?.(result) ? 1 : 0;
   } catch (error) {
     console.error(explain(command, error));
     return 1;
   }
-}
-
-/** One sentence for whatever the caller can mend; anything else is a bug, and shows all of itself. */
-function explain({ name, options }: Command, error: unknown): unknown {
-  if (error instanceof UsageError) return `${error.message} See: npm run --silent gatehouse -- ${name} --help`;
-  if (error instanceof FormError) {
-    const option = error.field.replace('_uris', '-uri');
-    return Object.hasOwn(options, option) ? `--${option}: ${error.message}` : error.message;
-  }
-  if (error instanceof SettingRefused || error instanceof StorageRefused) return error.message;
-  if (error instanceof StorageUnavailable) return `${error.message} DATABASE_URL says which one.`;
-  return error;
 }

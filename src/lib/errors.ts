@@ -8,6 +8,15 @@ export class FormError extends Error {
   }
 }
 
+/** Said to whoever comes when there is more to do than can be done; each edge renders it as its own kind of 503. */
+export class TooBusy extends Error {
+  readonly retryAfter = 1;
+
+  constructor() {
+    super('There is too much to do just now. Try again in a moment.');
+  }
+}
+
 /** Said to whoever asks too often; each edge renders it as its own kind of 429. */
 export class TooManyRequests extends Error {
   readonly retryAfter: number;

@@ -78,6 +78,11 @@ export function conceal(keys: Keyring, purpose: string, secret: string): string 
   return Buffer.concat([keys.signing.id, nonce, hidden]).toString('base64url');
 }
 
+/** The id of the key that concealed it. */
+export function keyIdOf(concealed: string): Buffer {
+  return Buffer.from(concealed, 'base64url').subarray(0, 4);
+}
+
 /** Undefined if the key that concealed it is gone, or if it was changed. */
 export function reveal(keys: Keyring, purpose: string, concealed: string): string | undefined {
   const bytes = Buffer.from(concealed, 'base64url');

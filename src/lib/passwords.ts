@@ -1,5 +1,7 @@
 import { argon2, randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
+import { newPlaces } from './places.ts';
 import { sameBytes } from './secrets.ts';
 
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
@@ -11,13 +13,21 @@ const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w-]+)\$([\w-]+)$/;
 /** Verified in place of a user who does not exist, so that nobody can tell by the time it takes. */
 const NOBODY = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-const derive = promisify(argon2);
+/**
+ * However many sign in at once, a core is left for everything else, and of the four threads that Node has for such work
+ * one is left for files. A hash takes some 30 ms, so whoever waits last waits for a few seconds.
+ */
+export const PASSWORDS = { atOnce: Math.min(3, Math.max(1, availableParallelism() - 1)), inTurn: 100 };
+
+const places = newPlaces(PASSWORDS);
+const hash = promisify(argon2);
+const derive: typeof hash = (...given) => places.take(() => hash(...given));
 
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
-  const hash = await derive('argon2id', { ...COST, message: inOneForm(password), nonce, tagLength: 32 });
+  const bytes = await derive('argon2id', { ...COST, message: inOneForm(password), nonce, tagLength: 32 });
   const { memory, passes, parallelism } = COST;
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${encode(nonce)}$${encode(hash)}`;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${encode(nonce)}$${encode(bytes)}`;
 }
 
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {

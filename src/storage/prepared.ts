@@ -1,4 +1,5 @@
 import type { Compilable, CompiledQuery } from 'kysely';
+import { areStatementsWatched } from './statements.ts';
 import type { Database } from './storage.ts';
 
 export interface Answer<Row> {
@@ -26,11 +27,14 @@ export function prepare<Values extends object, Row>(
 
 type Execute = <Row>(query: CompiledQuery<Row>) => Promise<Answer<Row>>;
 
-/** What a query builder does around each statement that is not part of a transaction is worth leaving out for these. */
+/**
+ * What a query builder does around each statement that is not part of a transaction is worth leaving out for these,
+ * unless someone wants to see every one.
+ */
 const shortcuts = new WeakMap<Database, Execute>();
 
 export function addShortcut(db: Database, execute: Execute): void {
-  shortcuts.set(db, execute);
+  if (!areStatementsWatched()) shortcuts.set(db, execute);
 }
 
 interface Statement<Values, Row> {

@@ -4,8 +4,21 @@ import type { Row } from '../storage/tables.ts';
 
 const PURPOSE = 'endpoint secret';
 
+export interface Resealed {
+  id: string;
+  /** What was stored as the secret before. */
+  from: string;
+  to: Pick<Row<'endpoints'>, 'secret' | 'old_secret'>;
+}
+
 export function concealSecret(keys: Keyring, secret: string): string {
   return conceal(keys, PURPOSE, secret);
+}
+
+/** The same secret under the key that signs now; undefined if the key is gone that kept it. */
+export function concealAnew(keys: Keyring, concealed: string): string | undefined {
+  const secret = reveal(keys, PURPOSE, concealed);
+  return secret === undefined ? undefined : conceal(keys, PURPOSE, secret);
 }
 
 /** Says which secret a form is about, without telling anything of it. */

@@ -7,7 +7,7 @@ import type { Database } from '../storage/storage.ts';
 import { type Chosen, selectDue } from './due-endpoints.ts';
 import { type Claimed, type DisabledReason, type Endpoint, fromRow, listEndpoints } from './endpoint.ts';
 import { readEventTypes, readUrl } from './endpoint-fields.ts';
-import { concealSecret, markOf, secretsOf } from './endpoint-secrets.ts';
+import { concealSecret, markOf, type Resealed, secretsOf } from './endpoint-secrets.ts';
 import { isSwitchedOff, pauseAfter } from './retry-schedule.ts';
 import { newSigningSecret } from './signatures.ts';
 
@@ -102,6 +102,12 @@ function updateSecret(db: Database, concealed: string, now: number) {
   return db
     .updateTable('endpoints')
     .set(({ ref }) => ({ old_secret: ref('secret'), old_secret_until: now + OVERLAP, secret: concealed }));
+}
+
+/** The same secrets under another key; false if someone has replaced them meanwhile. */
+export async function storeConcealed(db: Database, { id, from, to }: Resealed): Promise<boolean> {
+  const update = db.updateTable('endpoints').set(to).where('id', '=', id).where('secret', '=', from);
+  return (await update.executeTakeFirstOrThrow()).numUpdatedRows > 0n;
 }
 
 /** False if it was off already; it then keeps its first reason. */

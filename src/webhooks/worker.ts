@@ -11,6 +11,7 @@ import { type AtWork, areEndpointsDue, chooseDue } from './due-endpoints.ts';
 import { type Claimed, isStillClaimed } from './endpoint.ts';
 import { claimEndpoints, disableEndpoint, noteFailure, noteSuccess, releaseEndpoint } from './endpoints.ts';
 import { toMessage } from './messages.ts';
+import { showAttempt } from './seen-attempts.ts';
 
 interface WorkerParts {
   storage: Storage;
@@ -117,6 +118,7 @@ async function deliver(parts: WorkerParts, endpoint: Claimed, delivery: Delivery
   // What is a month old is gone, and what the app may not know any more is kept from it.
   const isWithheld = !event || !(await mayHear(storage.recoverable, event, clock()));
   const outcome = isWithheld ? WITHHELD : await attempt(endpoint, toMessage(event), parts);
+  if (!isWithheld) showAttempt(endpoint.url, outcome);
   const now = clock();
   return storage.recoverable.transaction().execute(async (db) => {
     await recordAttempt(db, delivery, outcome, { chance: newChance(), now });

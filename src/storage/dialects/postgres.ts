@@ -13,6 +13,7 @@ import pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { sha256 } from '../../lib/secrets.ts';
 import { StorageUnavailable } from '../errors.ts';
+import { statementLog } from '../statements.ts';
 import type { Haste, Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 import { connect, openPools, type Pools, usageOf } from './postgres-pools.ts';
@@ -23,8 +24,8 @@ export function openPostgres(url: string, haste: Haste): Storage {
   const target = readPostgresUrl(url);
   const durablePools = openPools(target, 'on', haste);
   const recoverablePools = openPools(target, 'off', haste);
-  const durable = new Kysely<Tables>({ dialect: dialect(durablePools) });
-  const recoverable = new Kysely<Tables>({ dialect: dialect(recoverablePools) });
+  const durable = new Kysely<Tables>({ dialect: dialect(durablePools), ...statementLog() });
+  const recoverable = new Kysely<Tables>({ dialect: dialect(recoverablePools), ...statementLog() });
   return {
     durable,
     recoverable,

@@ -7,8 +7,6 @@ import {
   type Dialect,
   type Driver,
   Kysely,
-  type KyselyPlugin,
-  type SelectQueryNode,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -16,12 +14,14 @@ import {
 } from 'kysely';
 import { StorageRefused, StorageUnavailable } from '../errors.ts';
 import { addShortcut } from '../prepared.ts';
+import { statementLog } from '../statements.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 import { type Commits, newCommits, type Synchronous } from './sqlite-commits.ts';
 import { refuseEmptied } from './sqlite-emptied.ts';
 import { translate } from './sqlite-errors.ts';
 import { waitingOnce } from './sqlite-locked.ts';
+import { withoutRowLocks } from './sqlite-row-locks.ts';
 import { type Begin, BUSY_MS, begin } from './sqlite-turns.ts';
 
 const MOST_STATEMENTS = 300;
@@ -38,8 +38,9 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
     lock.release();
   };
   const engine = { file, lock, commits, prepare: newPreparer(file) };
-  const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), plugins: [withoutRowLocks] });
-  const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL'), plugins: [withoutRowLocks] });
+  const common = { plugins: [withoutRowLocks], ...statementLog() };
+  const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), ...common });
+  const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL'), ...common });
   addShortcut(durable, executeAlone(engine, 'FULL'));
   addShortcut(recoverable, executeAlone(engine, 'NORMAL'));
   return {
@@ -73,16 +74,6 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
       lock.release();
     },
   };
-}
-
-/** Here a transaction has the whole database: `for update skip locked` means nothing, and is not even understood. */
-const withoutRowLocks: KyselyPlugin = {
-  transformQuery: ({ node }) => (node.kind === 'SelectQueryNode' ? omit(node) : node),
-  transformResult: async ({ result }) => result,
-};
-
-function omit({ endModifiers: _, ...node }: SelectQueryNode): SelectQueryNode {
-  return node;
 }
 
 function openFile(path: string): DatabaseSync {

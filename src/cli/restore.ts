@@ -1,0 +1,115 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { withdrawEveryInvitation } from '../accounts/invitations.ts';
+import { endEverySession } from '../accounts/sessions.ts';
+import { OPERATOR, recordAct } from '../audit/acts.ts';
+import { systemClock } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
+import { forgetEveryConsent } from '../oauth/consents.ts';
+import { endSomeGrants } from '../oauth/grants.ts';
+import { openStorage } from '../storage/database.ts';
+import { StorageRefused } from '../storage/errors.ts';
+import { prepare } from '../storage/migrate.ts';
+import { copyDatabase, findFault, isHeld, makeSingleFile, removeDatabase } from '../storage/sqlite-files.ts';
+import type { Storage } from '../storage/storage.ts';
+import { newProgress, readDatabaseFile } from './backup.ts';
+import type { Command } from './command.ts';
+
+const GRANTS_AT_ONCE = 500;
+
+const STILL_AS_THEN =
+  'Passwords, passkeys, roles, members, disabled users and apps, client secrets and webhook endpoints are as they were then. Do again what was done since.';
+
+export const restoreCommand: Command = {
+  name: 'restore',
+  summary:
+    'Put a backup in the place of the SQLite database, and end every session, grant, consent and invitation in it',
+  options: {
+    from: { value: 'FILE', help: 'The backup', required: true },
+    'keep-tokens': { help: 'End nothing: only where nothing was revoked since the backup, as in a move' },
+  },
+  async run(options, env) {
+    const [from, file] = [options.text('from'), readDatabaseFile(env)];
+    refuseBackup(from, file);
+    refusePresent(file);
+    const draft = `${file}.restoring`;
+    removeDatabase(draft);
+    try {
+      await copyDatabase(from, draft, newProgress());
+      const ended = await prepareDraft(draft, { from, isKept: options.flag('keep-tokens') });
+      const undo = existsSync(file) ? await keepPresent(file) : undefined;
+      await copyDatabase(draft, file);
+      return { restored: file, ...(undo && { undo }), ...ended, next: nextSteps(undo) };
+    } finally {
+      removeDatabase(draft);
+    }
+  },
+};
+
+function refuseBackup(from: string, file: string): void {
+  if (!existsSync(from)) throw new FormError('from', 'There is no such file.');
+  if (existsSync(file) && realpathSync(from) === realpathSync(file)) {
+    throw new FormError('from', 'This is the database itself.');
+  }
+  const fault = findFault(from);
+  if (fault) throw new FormError('from', `This is no backup that can be used: ${fault}.`);
+}
+
+/** What a server acknowledges while its database is replaced would be in neither. */
+function refusePresent(file: string): void {
+  if (!existsSync(file)) return;
+  let held: boolean;
+  try {
+    held = isHeld(file);
+  } catch {
+    throw new StorageRefused(`${file} cannot be opened any more. Stop the server, move the file away, and try again.`);
+  }
+  if (held) throw new StorageRefused(`${file} is in use. Stop the server and every other command, and try again.`);
+}
+
+/** All that is to be done to it is done to a copy, so that it either takes the place of the database as a whole or not. */
+async function prepareDraft(draft: string, { from, isKept }: { from: string; isKept: boolean }) {
+  const storage = openStorage(`sqlite:${draft}`);
+  try {
+    await prepare(storage).catch(refuseVersion);
+    const ended = isKept ? {} : await endAll(storage, systemClock());
+    const detail = Object.fromEntries(Object.entries(ended).map(([name, count]) => [name, String(count)]));
+    const subject = { kind: 'database' as const, id: 'database', name: from };
+    const act = { action: 'database.restored' as const, actor: OPERATOR, businessId: null, subject, detail };
+    await storage.atomically((db) => recordAct(db, act, systemClock()));
+    return ended;
+  } finally {
+    await storage.close();
+    makeSingleFile(draft);
+  }
+}
+
+function refuseVersion(error: unknown): never {
+  if (!(error instanceof StorageRefused)) throw error;
+  throw new FormError('from', error.message.replace('The database that DATABASE_URL names', 'This backup'));
+}
+
+/** Of what was alive then, no one can say what has been ended since; so all of it is. */
+async function endAll(storage: Storage, now: number) {
+  let grants_ended = 0;
+  for (let count = GRANTS_AT_ONCE; count > 0; grants_ended += count) {
+    count = await storage.atomically((db) => endSomeGrants(db, GRANTS_AT_ONCE, 'backup_restored', now));
+  }
+  return storage.atomically(async (db) => ({
+    grants_ended,
+    consents_forgotten: await forgetEveryConsent(db),
+    sessions_ended: await endEverySession(db),
+    invitations_withdrawn: await withdrawEveryInvitation(db, now),
+  }));
+}
+
+async function keepPresent(file: string): Promise<string> {
+  const undo = `${file}.before-${new Date(systemClock()).toISOString().replace(/\D/g, '').slice(0, 17)}`;
+  await copyDatabase(file, undo);
+  makeSingleFile(undo);
+  return undo;
+}
+
+function nextSteps(undo: string | undefined): string {
+  const look = undo && ` The audit log of what it replaced tells: DATABASE_URL=sqlite:${undo} gatehouse audit export`;
+  return `${STILL_AS_THEN}${look ?? ''}`;
+}

@@ -1,0 +1,46 @@
+import { SECOND } from '../lib/clock.ts';
+import { type Metric, newCounter } from '../lib/metrics.ts';
+
+const TABLES = [
+  'grants',
+  'revoked_access_tokens',
+  'sessions',
+  'invitations',
+  'spent_challenges',
+  'events',
+  'deliveries',
+  'attempts',
+  'logged_requests',
+  'request_counts',
+  'scope_uses',
+  'rate_limits',
+] as const;
+
+export type CleanedTable = (typeof TABLES)[number];
+
+export interface CleaningMeter {
+  removed(table: CleanedTable, rows: number): void;
+  /** Nothing was left to remove. */
+  finished(now: number): void;
+}
+
+export function newCleaningMetrics(): { metrics: Metric[]; meter: CleaningMeter } {
+  const help = 'Rows removed because they no longer matter, by table.';
+  const removed = newCounter('gatehouse_clean_up_removed_rows_total', help, 'table', TABLES);
+  let finishedAt = 0;
+  const finished: Metric = {
+    name: 'gatehouse_clean_up_finished_timestamp_seconds',
+    help: 'When the clean-up last had nothing left to remove, in seconds since 1970; 0 if it never had.',
+    type: 'gauge',
+    read: () => [{ value: finishedAt / SECOND }],
+  };
+  return {
+    metrics: [removed.metric, finished],
+    meter: {
+      removed: removed.add,
+      finished(now) {
+        finishedAt = now;
+      },
+    },
+  };
+}

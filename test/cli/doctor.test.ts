@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { openStorage } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { newCommandLine } from '../support/command-line.ts';
+import { settle } from '../support/people.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+
+const KEYS = ['Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf', 'Qa2zWsX3edC4rfV5tgB6yhN7ujM8ikLo'] as const;
+
+interface Finding {
+  level: string;
+  about: string;
+  says: string;
+  mend?: string;
+}
+
+type CommandLine = ReturnType<typeof newCommandLine>;
+
+async function examine(cli: CommandLine, env: Record<string, string> = {}) {
+  const { status, stdout, stderr } = await cli.run(['doctor', '--json'], { env });
+  assert.equal(stderr, '');
+  const { findings }: { findings: Finding[] } = JSON.parse(stdout);
+  const isBad = findings.some(({ level }) => level === 'problem');
+  assert.equal(status, isBad ? 1 : 0);
+  for (const { level, says, mend } of findings) {
+    assert.match(says, /^\S.*[.\d]$/);
+    assert.equal(mend === undefined, level === 'ok', says);
+  }
+  return { findings, stdout, of: (level: string) => findings.filter((finding) => finding.level === level) };
+}
+
+function assertFound(findings: Finding[], level: string, says: RegExp): void {
+  const found = findings.some((finding) => finding.level === level && says.test(finding.says));
+  assert.ok(found, `${level} ${says} is not among ${JSON.stringify(findings, null, 1)}`);
+}
+
+test('of a server that is well it says so, while it serves, and tells no secret', async () => {
+  const cli = newCommandLine();
+  const server = await cli.serve({ SECRET_KEYS: KEYS[0] });
+  const env = { BASE_URL: server.api, CONSENT_URL: server.web, SECRET_KEYS: KEYS[0], LOG_LEVEL: 'info' };
+
+  const { findings, stdout, of } = await examine(cli, env);
+  const { stdout: lines, status } = await cli.run(['doctor'], { env });
+  const ready = await fetch(`${server.api}/readyz`);
+  await server.end('SIGKILL');
+
+  assert.deepEqual(of('problem'), []);
+  for (const about of ['settings', 'clock', 'database', 'keys', 'addresses']) {
+    assert.ok(
+      of('ok').some((finding) => finding.about === about),
+      about,
+    );
+  }
+  assertFound(findings, 'ok', /The file is sound/);
+  assertFound(findings, 'ok', /BASE_URL: .*\/readyz answers/);
+  assertFound(findings, 'ok', /CONSENT_URL: .*\/sign-in answers/);
+  assert.equal(status, 0);
+  assert.match(lines, /^ok {7}settings {2}Every setting makes sense\.$/m);
+  assert.equal(ready.status, 200);
+  for (const text of [stdout, lines]) assert.equal(text.includes(KEYS[0]), false);
+});
+
+test('where nothing is yet it says so and makes nothing', async () => {
+  const cli = newCommandLine();
+
+  const { findings } = await examine(cli);
+
+  assertFound(findings, 'warning', /There is no database yet/);
+  assertFound(findings, 'warning', /There is no key yet/);
+  assertFound(findings, 'warning', /BASE_URL: nothing listens on/);
+  assert.deepEqual(readdirSync(cli.folder), []);
+});
+
+const WRONG: [what: string, env: Record<string, string>, level: string, says: RegExp][] = [
+  ['a setting that makes no sense', { LOG_LEVEL: 'loud' }, 'problem', /^LOG_LEVEL must be one of/],
+  ['another beside it', { LOG_LEVEL: 'loud', LIMIT_PER_APP: 'x' }, 'problem', /^LIMIT_PER_APP must be/],
+  ['keys that are too short', { SECRET_KEYS: 'hunter2' }, 'problem', /^SECRET_KEYS must be/],
+  ['a key that was made up', { SECRET_KEYS: 'secretsecretsecretsecretsecretsecret' }, 'warning', /made it up/],
+  ['a key twice', { SECRET_KEYS: `${KEYS[0]},${KEYS[0]}` }, 'warning', /stands there twice/],
+  ['a file of keys that is not there', { SECRET_KEYS_FILE: 'nothing' }, 'problem', /^SECRET_KEYS_FILE .*ENOENT/],
+  [
+    'webhooks to this machine',
+    { BASE_URL: 'https://gatehouse.invalid', WEBHOOKS_TO_LOOPBACK: 'yes' },
+    'problem',
+    /^WEBHOOKS_TO/,
+  ],
+  ['no proxy', { BASE_URL: 'https://gatehouse.invalid' }, 'warning', /^TRUST_PROXY is off/],
+  ['a proxy that is none', { TRUST_PROXY: '127.0.0.1,proxy' }, 'problem', /^TRUST_PROXY lists .*: proxy/],
+  [
+    'a name without an address',
+    { BASE_URL: 'https://gatehouse.invalid' },
+    'problem',
+    /no address for gatehouse\.invalid/,
+  ],
+  ['hosts that are one', { CONSENT_URL: 'http://localhost:4000' }, 'warning', /the same origin/],
+  ['metrics for everyone', { METRICS_LISTEN: '0.0.0.0:9464' }, 'warning', /^METRICS_LISTEN binds 0\.0\.0\.0/],
+  ['a database that is nowhere', { DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' }, 'problem', /cannot be used/],
+];
+
+test('each thing that is wrong is named, with what to do', async () => {
+  const cli = newCommandLine();
+  for (const [what, env, level, says] of WRONG) {
+    const { findings, stdout } = await examine(cli, { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0], ...env });
+
+    assertFound(findings, level, says);
+    assert.equal(stdout.includes('hunter2'), false, what);
+  }
+});
+
+test('webhook secrets whose key is gone are counted, and so are those under an old one', async () => {
+  const cli = newCommandLine();
+  await cli.json(['business', 'list']);
+  const storage = openStorage(cli.databaseUrl);
+  const { ledger } = await settle(() => storage, Date.now);
+  const endpoint = { appId: ledger.id, url: 'https://example.com/', eventTypes: ['invoice.paid'] };
+  await storage.atomically((db) => addEndpoint(db, openKeyring([KEYS[0]]), endpoint, Date.now()));
+  await storage.close();
+
+  const outdated = await examine(cli, { SECRET_KEYS: `${KEYS[1]},${KEYS[0]}` });
+  const lost = await examine(cli, { SECRET_KEYS: KEYS[1] });
+
+  assertFound(outdated.findings, 'warning', /Secrets of 1 webhook endpoints are concealed with an old key/);
+  assertFound(lost.findings, 'problem', /Secrets of 1 webhook endpoints were concealed with a key that is gone/);
+});
+
+test('a file of keys or a database that others can read is named', async () => {
+  const cli = newCommandLine();
+  await cli.json(['business', 'list']);
+  const keys = join(cli.folder, 'keys');
+  writeFileSync(keys, KEYS[0]);
+  for (const file of [keys, join(cli.folder, 'gatehouse.db')]) chmodSync(file, 0o644);
+
+  const { findings } = await examine(cli, { SECRET_KEYS_FILE: keys });
+
+  assertFound(findings, 'problem', /Others on this machine can read .*keys/);
+  assertFound(findings, 'warning', /Others on this machine can read the file/);
+});
+
+test('a damaged database is a problem, and is left as it is', async () => {
+  const cli = newCommandLine();
+  await cli.json(['business', 'add', '--name', 'Acme']);
+  const file = join(cli.folder, 'gatehouse.db');
+  const { size } = statSync(file);
+  const handle = openSync(file, 'r+');
+  writeSync(handle, Buffer.alloc(size - 8192, 0x5a), 0, size - 8192, 8192);
+  closeSync(handle);
+
+  const { of } = await examine(cli, { SECRET_KEYS: KEYS[0] });
+
+  assert.ok(of('problem').some(({ about }) => about === 'database'));
+  assert.equal(statSync(file).size, size);
+  assert.ok(existsSync(file));
+});
+
+test('a PostgreSQL that is not up to date, or may lose what it has said, is a problem', async () => {
+  const postgres = await startPostgres(['max_connections=25']);
+  after(() => postgres.remove());
+  const cli = newCommandLine();
+  const env = { DATABASE_URL: postgres.url, SECRET_KEYS: KEYS[0] };
+
+  const outdated = await examine(cli, env);
+  const storage = openStorage(postgres.url);
+  await migrate(storage);
+  await storage.close();
+  const unsafe = await examine(cli, env);
+  const crowded = await examine(cli, { ...env, DATABASE_URL: `${postgres.url}?pool_size=50` });
+
+  assertFound(outdated.findings, 'problem', /older than this program: 001-foundation/);
+  assertFound(unsafe.findings, 'problem', /^fsync is off/);
+  assertFound(unsafe.findings, 'ok', /^The clocks of this machine and of PostgreSQL differ by 0\.\d s/);
+  assertFound(unsafe.findings, 'ok', /^There is room for 1 nodes at this pool_size/);
+  assertFound(crowded.findings, 'problem', /One node opens up to 100 connections, and the server allows 25/);
+  assert.equal(JSON.stringify(crowded.findings).includes('gatehouse:gatehouse'), false);
+});

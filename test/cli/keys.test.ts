@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { openStorage } from '../../src/storage/database.ts';
+import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { newBrowser } from '../support/browser.ts';
+import { newClient } from '../support/client.ts';
+import { newCommandLine } from '../support/command-line.ts';
+import { settle } from '../support/people.ts';
+import { newReceiver } from '../support/receiver.ts';
+
+const DAYS = 24 * 60 * 60;
+
+/** A command line whose server signs with the keys of a file, and an app that is connected and listens. */
+async function newPlace() {
+  const cli = newCommandLine();
+  const file = join(cli.folder, 'keys');
+  writeFileSync(file, 'the-first-key-that-there-ever-was-here\n', { mode: 0o600 });
+  const env = { SECRET_KEYS_FILE: file, WEBHOOKS_TO_LOOPBACK: 'yes' };
+  const readKeys = () => readFileSync(file, 'utf8').trim().split('\n');
+  return { cli, file, env, readKeys, keys: (...args: string[]) => cli.json(['keys', ...args], { env }) };
+}
+
+async function settleIn({ cli, readKeys }: Awaited<ReturnType<typeof newPlace>>) {
+  await cli.json(['business', 'list']);
+  const storage = openStorage(cli.databaseUrl);
+  const people = await settle(() => storage, Date.now);
+  const receiver = await newReceiver();
+  const endpoint = { appId: people.ledger.id, url: receiver.url, eventTypes: ['invoice.paid'] };
+  const added = await storage.atomically((db) => addEndpoint(db, openKeyring(readKeys()), endpoint, Date.now()));
+  await storage.close();
+  const clientOf = ({ api, web }: { api: string; web: string }) =>
+    newClient({
+      api,
+      browse: () => newBrowser(web, [api, web]),
+      user: people.ada,
+      app: people.ledger,
+      business: people.acme,
+    });
+  const sendTest = () => cli.json(['endpoint', 'test', '--app', people.ledger.id, '--endpoint', added.endpoint.id]);
+  return { ...people, receiver, clientOf, sendTest };
+}
+
+test('a key is replaced without ending a token or losing a webhook, and once the old one is gone its tokens fail', async () => {
+  const place = await newPlace();
+  const { cli, env, file, keys } = place;
+  const { clientOf, receiver, sendTest } = await settleIn(place);
+  const [old = ''] = place.readKeys();
+  let server = await cli.serve(env);
+  const before = await clientOf(server).connect();
+  const address = { BASE_URL: server.api, CONSENT_URL: server.web };
+  const restart = async () => {
+    await server.end('SIGKILL');
+    server = await cli.serve({ ...env, ...address });
+    return clientOf(server);
+  };
+
+  const rotated = await keys('rotate');
+  const [fresh = '', ...others] = place.readKeys();
+  const client = await restart();
+  const stillWorks = (await client.listInvoices(before.access_token)).status;
+  const after = await client.connect();
+  const listed = await keys('list');
+  const tooEarly = await cli.run(['keys', 'prune'], { env });
+  utimesSync(file, Date.now() / 1000 - 31 * DAYS, Date.now() / 1000 - 31 * DAYS);
+  const stillNeeded = await cli.run(['keys', 'prune'], { env });
+  const resealed = await keys('reseal');
+  await sendTest();
+  const [first] = await receiver.has(1);
+  const pruned = await keys('prune');
+  const last = await restart();
+  const oldToken = await last.listInvoices(before.access_token);
+  const oldRefresh = await last.refresh(before.refresh_token);
+  const newToken = await last.listInvoices(after.access_token);
+  await sendTest();
+  const [, second] = await receiver.has(2);
+  await server.end('SIGKILL');
+
+  assert.notEqual(fresh, old);
+  assert.deepEqual(others, [old]);
+  assert.equal(listed.keys[0].id, rotated.signs);
+  assert.deepEqual(
+    listed.keys.map(({ webhook_secrets }: { webhook_secrets: number }) => webhook_secrets),
+    [0, 1],
+  );
+  assert.match(tooEarly.stderr, /^--end-tokens: .*less than 30 days ago.*Wait 30 more days/);
+  assert.match(stillNeeded.stderr, /^--keep: .*First: keys reseal/);
+  assert.deepEqual(resealed, { resealed: 1, lost: [] });
+  assert.deepEqual(pruned.removed, rotated.verifies);
+  assert.deepEqual(place.readKeys(), [fresh]);
+  assert.equal(stillWorks, 200);
+  assert.deepEqual([oldToken.status, oldToken.body.reason], [401, 'token_unknown']);
+  assert.deepEqual([oldRefresh.status, oldRefresh.body.reason], [400, 'token_unknown']);
+  assert.equal(newToken.status, 200);
+  for (const received of [first, second]) assert.ok(received?.headers['webhook-signature']);
+});
+
+test('for several nodes a key is first added behind the others, and put in front when all know it', async () => {
+  const { keys, readKeys, file } = await newPlace();
+
+  const { added } = await keys('add');
+  const [first, second] = readKeys();
+  const { signs } = await keys('rotate', '--use', added);
+
+  assert.equal(signs, added);
+  assert.deepEqual(readKeys(), [second, first]);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+test('keys in the variable are written to a new file, and to no other', async () => {
+  const cli = newCommandLine();
+  const env = { SECRET_KEYS: 'a-key-that-stands-in-the-environment' };
+  const file = join(cli.folder, 'fresh');
+
+  const refused = await cli.run(['keys', 'rotate'], { env });
+  const { stdout } = await cli.run(['keys', 'rotate', '--to', file], { env });
+  const again = await cli.run(['keys', 'rotate', '--to', file], { env });
+
+  assert.match(refused.stderr, /^--to: The keys stand in SECRET_KEYS.*set SECRET_KEYS_FILE/);
+  assert.match(again.stderr, /^--to: There is a file/);
+  const [fresh = '', old] = readFileSync(file, 'utf8').trim().split('\n');
+  assert.equal(old, env.SECRET_KEYS);
+  assert.ok(fresh.length >= 43);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  for (const key of [fresh, env.SECRET_KEYS]) assert.equal(stdout.includes(key), false);
+});
+
+test('the file that is made on a machine of one’s own can be rotated, too, and nothing is left beside it', async () => {
+  const cli = newCommandLine();
+  await cli.json(['keys', 'list']);
+  const file = join(cli.folder, 'data', 'secret-key');
+  const before = readFileSync(file, 'utf8').trim();
+
+  await cli.json(['keys', 'rotate']);
+
+  assert.equal(readFileSync(file, 'utf8').trim().split('\n')[1], before);
+  assert.deepEqual(readdirSync(join(cli.folder, 'data')), ['secret-key']);
+});
+
+test('a key that is removed at once ends its tokens only when that was said, and the log knows of it', async () => {
+  const { cli, keys, readKeys, env } = await newPlace();
+  await keys('rotate');
+
+  const { removed } = await keys('prune', '--end-tokens');
+  const unknown = await cli.run(['keys', 'rotate', '--use', 'ffffffff'], { env });
+  const { acts } = await cli.json(['audit', 'export']);
+
+  assert.equal(removed.length, 1);
+  assert.equal(readKeys().length, 1);
+  assert.match(unknown.stderr, /^--use: There is no such key/);
+  assert.deepEqual(
+    acts.map(({ action }: { action: string }) => action),
+    ['key.removed', 'key.rotated'],
+  );
+  assert.equal(JSON.stringify(acts).includes(readKeys()[0] ?? ''), false);
+  assert.ok(existsSync(cli.folder));
+});

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { readTraceparent } from '../../src/lib/trace-context.ts';
+import { sendTest } from '../../src/webhooks/deliveries.ts';
+import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { freePort } from '../support/ports.ts';
+import { newReceiver, withStatus } from '../support/receiver.ts';
+import { newWorld } from '../support/world.ts';
+import { readExposition } from './exposition.ts';
+
+interface Attribute {
+  key: string;
+  value: { stringValue?: string; intValue?: string };
+}
+
+interface Span {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  kind: number;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  attributes: Attribute[];
+  status: { code?: number };
+}
+
+const collector = await newReceiver();
+const OTEL_EXPORTER_OTLP_ENDPOINT = collector.url.replace('/hook', '');
+
+/** Everything that has come, each request held to the shape that the protocol prescribes. */
+function readSpans(): Span[] {
+  return collector.received.flatMap(({ path, headers, event }) => {
+    assert.equal(path, '/v1/traces');
+    assert.equal(headers['content-type'], 'application/json');
+    assert.deepEqual(Object.keys(event), ['resourceSpans']);
+    return event.resourceSpans.flatMap(({ resource, scopeSpans }: ResourceSpans) => {
+      assert.equal(read(resource.attributes)['service.name'], 'gatehouse');
+      return scopeSpans.flatMap(({ scope, spans }) => {
+        assert.equal(scope.name, 'gatehouse');
+        for (const span of spans) assertSpan(span);
+        return spans;
+      });
+    });
+  });
+}
+
+interface ResourceSpans {
+  resource: { attributes: Attribute[] };
+  scopeSpans: { scope: { name: string }; spans: Span[] }[];
+}
+
+function assertSpan(span: Span): void {
+  assert.match(span.traceId, /^(?!0+$)[0-9a-f]{32}$/);
+  assert.match(span.spanId, /^(?!0+$)[0-9a-f]{16}$/);
+  if (span.parentSpanId !== undefined) assert.match(span.parentSpanId, /^[0-9a-f]{16}$/);
+  assert.ok(span.name.length > 0);
+  assert.ok([2, 3].includes(span.kind));
+  const [start, end] = [BigInt(span.startTimeUnixNano), BigInt(span.endTimeUnixNano)];
+  assert.ok(start <= end && end - start < 60_000_000_000n);
+  assert.ok(Math.abs(Number(end / 1_000_000n) - Date.now()) < 600_000);
+  for (const { value } of span.attributes) {
+    const [[type = '', text] = []] = Object.entries(value);
+    assert.ok((type === 'stringValue' || type === 'intValue') && typeof text === 'string');
+  }
+}
+
+const read = (attributes: Attribute[]) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
+
+test('a request, the statements it makes and the trace it came with are told to a collector, and no value or secret', async () => {
+  const world = await newWorld({ OTEL_EXPORTER_OTLP_ENDPOINT });
+  const { access_token, refresh_token } = await world.connect();
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  await world.get('/api/v1/businesses', {
+    authorization: `Bearer ${access_token}`,
+    traceparent: `00-${traceId}-b7ad6b7169203331-01`,
+  });
+  await world.get('/nothing?secret=hidden-in-an-address', { traceparent: `00-${'e'.repeat(32)}-b7ad6b7169203331-00` });
+  await world.restart();
+
+  const spans = readSpans();
+  const ours = spans.filter((span) => span.traceId === traceId);
+  const [request, ...others] = ours.filter(({ kind }) => kind === 2);
+  const statements = ours.filter(({ kind }) => kind === 3);
+  assert.ok(request);
+  assert.deepEqual(others, []);
+  assert.equal(request.name, 'GET /api/v1/businesses');
+  assert.equal(request.parentSpanId, 'b7ad6b7169203331');
+  assert.deepEqual(read(request.attributes), {
+    'http.request.method': 'GET',
+    'http.route': '/api/v1/businesses',
+    'http.response.status_code': 200,
+  });
+  assert.ok(statements.length >= 1);
+  for (const { parentSpanId, attributes, name } of statements) {
+    assert.equal(parentSpanId, request.spanId);
+    assert.equal(name, 'SELECT');
+    assert.match(String(read(attributes)['db.query.text']), /^select .*\bfrom\b/);
+  }
+  const token = spans.find(({ name }) => name === 'POST /api/v1/oauth/token');
+  assert.ok(spans.some(({ parentSpanId, kind }) => kind === 3 && parentSpanId === token?.spanId));
+  assert.equal(
+    spans.some((span) => span.traceId === 'e'.repeat(32)),
+    false,
+    'whoever began it does not follow it',
+  );
+  const told = JSON.stringify(collector.received.map(({ body }) => body));
+  for (const secret of [access_token, refresh_token, world.ledger.secret, world.ada.email, 'hidden-in-an-address']) {
+    assert.equal(told.includes(secret), false);
+  }
+});
+
+test('a webhook is told of by the host it went to, and a failure is one', async () => {
+  const hook = await newReceiver(withStatus(500));
+  const world = await newWorld({ OTEL_EXPORTER_OTLP_ENDPOINT, WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const keys = openKeyring(world.settings.secretKeys);
+  const endpoint = { appId: world.ledger.id, url: hook.url, eventTypes: ['invoice.paid'] };
+  await world.storage().atomically(async (db) => {
+    const added = await addEndpoint(db, keys, endpoint, world.clock());
+    await sendTest(db, added.endpoint, world.clock());
+  });
+  await hook.has(1);
+  await world.restart();
+
+  const [sent] = readSpans().filter(({ attributes }) => read(attributes)['server.address'] === '127.0.0.1');
+  assert.deepEqual(read(sent?.attributes ?? []), {
+    'http.request.method': 'POST',
+    'server.address': '127.0.0.1',
+    'http.response.status_code': 500,
+    'error.type': 'refused',
+  });
+  assert.deepEqual(sent?.status, { code: 2 });
+});
+
+test('a collector that is not there is in nobody’s way, and what it misses is counted', async () => {
+  const port = await freePort();
+  const nowhere = `http://127.0.0.1:${await freePort()}`;
+  const world = await newWorld({ OTEL_EXPORTER_OTLP_ENDPOINT: nowhere, METRICS_LISTEN: String(port) });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => world.get('/healthz')));
+
+  const dropped = async () => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const { series = [] } = readExposition(text).get('gatehouse_trace_spans_total') ?? {};
+    return series.find(({ labels }) => labels.outcome === 'dropped')?.value ?? 0;
+  };
+  for (let tries = 0; tries < 200 && (await dropped()) < 20; tries++) await setTimeout(50);
+
+  assert.ok(answers.every(({ status }) => status === 200));
+  assert.ok((await dropped()) >= 20);
+});
+
+test('of the traces that begin here, only so many are followed', async () => {
+  const before = collector.received.length;
+  const world = await newWorld({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG: '0' });
+  for (let i = 0; i < 5; i++) await world.get('/healthz');
+  await world.get('/readyz', { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` });
+  await world.restart();
+
+  const fresh = collector.received.slice(before).flatMap(({ event }) => event.resourceSpans[0].scopeSpans[0].spans);
+  assert.ok(fresh.length >= 1);
+  assert.deepEqual([...new Set(fresh.map(({ traceId }) => traceId))], ['a'.repeat(32)]);
+});
+
+test('a traceparent that is not sound is not believed', () => {
+  const [trace, span] = ['a'.repeat(32), 'b'.repeat(16)];
+
+  assert.deepEqual(readTraceparent(`00-${trace}-${span}-01`), { traceId: trace, spanId: span, isSampled: true });
+  assert.equal(readTraceparent(`00-${trace}-${span}-00`)?.isSampled, false);
+  assert.equal(readTraceparent(`cc-${trace}-${span}-01-what-comes-later`)?.isSampled, true);
+  for (const unsound of [
+    undefined,
+    '',
+    `00-${trace}-${span}-01-more`,
+    `ff-${trace}-${span}-01`,
+    `00-${'0'.repeat(32)}-${span}-01`,
+    `00-${trace}-${'0'.repeat(16)}-01`,
+    `00-${trace.toUpperCase()}-${span}-01`,
+    `00-${trace}-${span}-1`,
+    `00-${trace}-${span}-01\n`,
+    [`00-${trace}-${span}-01`, `00-${trace}-${span}-01`],
+  ]) {
+    assert.equal(readTraceparent(unsound), undefined, String(unsound));
+  }
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DAY, MINUTE } from '../../src/lib/clock.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { readBacklog } from '../../src/metrics/backlog.ts';
+import { countGrants } from '../../src/metrics/grant-count.ts';
+import type { Database } from '../../src/storage/storage.ts';
+import { freePort } from '../support/ports.ts';
+import { startWorkers } from '../support/workers.ts';
+import { newWorld } from '../support/world.ts';
+import { readExposition } from './exposition.ts';
+
+const world = await newWorld();
+const now = world.clock();
+
+/** Rows of one kind, many at a time. */
+async function addGrants(db: Database, count: number, kind: object): Promise<void> {
+  const rows = Array.from({ length: count }, () => ({
+    id: newId(now),
+    salt: Buffer.alloc(16),
+    app_id: world.ledger.id,
+    user_id: world.ada.id,
+    business_id: world.acme.id,
+    scopes: 1,
+    created_at: now,
+    code_expires_at: now + 10 * MINUTE,
+    rotation: 0,
+    removable_on: Math.ceil(now / DAY) + 32,
+    ...kind,
+  }));
+  for (let place = 0; place < count; place += 100) {
+    await db
+      .insertInto('grants')
+      .values(rows.slice(place, place + 100))
+      .execute();
+  }
+}
+
+test('grants are counted by state, slice by slice, and all of them', async () => {
+  const db = world.storage().durable;
+  const live = { exchanged_at: now, refresh_expires_at: now + DAY };
+  await addGrants(db, 1200, live);
+  await addGrants(db, 1100, { ...live, revoked_at: now });
+  await addGrants(db, 300, { exchanged_at: now, refresh_expires_at: now - DAY });
+  await addGrants(db, 7, {});
+  await addGrants(db, 5, { code_expires_at: now - 1 });
+  let rests = 0;
+
+  const counts = await countGrants(
+    db,
+    async () => {
+      rests += 1;
+      return 'go on';
+    },
+    now,
+  );
+
+  assert.deepEqual(counts, { live: 1200, revoked: 1100, expired: 300, code_waiting: 7, code_expired: 5 });
+  assert.equal(rests, 2);
+  assert.equal(await countGrants(db, async () => 'stop', now), undefined);
+});
+
+async function addDeliveries(db: Database, count: number, createdAt: number): Promise<void> {
+  const rows = Array.from({ length: count }, () => ({
+    id: newId(now),
+    endpoint_id: newId(now),
+    event_id: newId(now),
+    created_at: createdAt,
+    due_at: now,
+    attempts: 0,
+  }));
+  for (let place = 0; place < count; place += 100) {
+    await db
+      .insertInto('deliveries')
+      .values(rows.slice(place, place + 100))
+      .execute();
+  }
+}
+
+test('what waits is told of with its age, and counted no further than 5,000 rows', async () => {
+  const db = world.storage().durable;
+
+  const none = await readBacklog(db, now);
+  await addDeliveries(db, 1, now - MINUTE);
+  const one = await readBacklog(db, now);
+  await addDeliveries(db, 5100, now);
+  const many = await readBacklog(db, now);
+
+  assert.deepEqual([none.deliveries, none.oldestDelivery], [0, 0]);
+  assert.deepEqual([one.deliveries, one.oldestDelivery], [1, 60]);
+  assert.equal(many.deliveries, 5000);
+});
+
+test('what no longer matters is counted by table until it is removed', async () => {
+  const db = world.storage().durable;
+
+  const { toRemove } = await readBacklog(db, now);
+  const { toRemove: later } = await readBacklog(db, now + 100 * DAY);
+
+  assert.deepEqual(toRemove, { grants: 0, sessions: 0, events: 0, deliveries: 0 });
+  assert.equal(later.grants, 2612);
+  assert.equal(later.deliveries, 5000);
+});
+
+test('each worker has a port of its own to be asked at', async () => {
+  const port = await freePort();
+  const crew = await startWorkers(2, `sqlite:${world.folder}/workers.db`, { METRICS_LISTEN: `127.0.0.1:${port}` });
+
+  const scraped = await Promise.all(
+    [port, port + 1].map(async (each) => (await fetch(`http://127.0.0.1:${each}/metrics`)).text()),
+  );
+  crew.signal('SIGTERM');
+  const status = await crew.end();
+
+  const [first, second] = scraped.map((text) => readExposition(text).get('process_start_time_seconds')?.series);
+  assert.equal(status, 0);
+  assert.notDeepEqual(first, second);
+});
