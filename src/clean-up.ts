@@ -7,6 +7,7 @@ import { removeOldCounts } from './activity/request-counts.ts';
 import { removeOldScopeUses } from './activity/scope-uses.ts';
 import { removeOldEvents } from './events/events.ts';
 import { type Clock, MINUTE, SECOND } from './lib/clock.ts';
+import type { CleanedTable, CleaningMeter } from './metrics/cleaning.ts';
 import { removeDeadGrants, warnOfExpiring } from './oauth/grants.ts';
 import { removeExpiredRevocations } from './oauth/revoked-access-tokens.ts';
 import { removeExpiredCounters } from './storage/rate-limits.ts';
@@ -18,25 +19,35 @@ const WARN_EVERY = 10 * MINUTE;
 const BATCH = 500;
 
 /** Each removes at most so many rows that no longer matter, found by an index, and says how many it removed. */
-const REMOVALS = [
-  removeDeadGrants,
-  removeExpiredRevocations,
-  removeExpiredSessions,
-  removeOldInvitations,
-  removeSpentChallenges,
-  removeOldEvents,
-  removeOldDeliveries,
-  removeOldAttempts,
-  removeOldRequests,
-  removeOldCounts,
-  removeOldScopeUses,
-  removeExpiredCounters,
-];
+const REMOVALS: Record<CleanedTable, (db: Database, limit: number, now: number) => Promise<number>> = {
+  grants: removeDeadGrants,
+  revoked_access_tokens: removeExpiredRevocations,
+  sessions: removeExpiredSessions,
+  invitations: removeOldInvitations,
+  spent_challenges: removeSpentChallenges,
+  events: removeOldEvents,
+  deliveries: removeOldDeliveries,
+  attempts: removeOldAttempts,
+  logged_requests: removeOldRequests,
+  request_counts: removeOldCounts,
+  scope_uses: removeOldScopeUses,
+  rate_limits: removeExpiredCounters,
+};
+
+interface Watch {
+  goesOn(): boolean;
+  removed(table: CleanedTable, rows: number): void;
+}
+
+const ALONE: Watch = { goesOn: () => true, removed() {} };
 
 /** Batch after batch until nothing is left; between two of them everyone else has their turn at the database. */
-export async function cleanUp(db: Database, now: number, goesOn: () => boolean = () => true): Promise<void> {
-  for (const remove of REMOVALS) {
-    while (goesOn() && (await remove(db, BATCH, now)) === BATCH) await setImmediate();
+export async function cleanUp(db: Database, now: number, { goesOn, removed }: Watch = ALONE): Promise<void> {
+  for (const [table, remove] of Object.entries(REMOVALS) as [CleanedTable, typeof removeDeadGrants][]) {
+    for (let rows = BATCH; rows === BATCH && goesOn(); await setImmediate()) {
+      rows = await remove(db, BATCH, now);
+      removed(table, rows);
+    }
   }
 }
 
@@ -46,13 +57,18 @@ async function warnOfAllExpiring(storage: Storage, now: number, goesOn: () => bo
 }
 
 /** A little at a time, for as long as the server runs. Returns how to stop. */
-export function keepClean(storage: Storage, clock: Clock, report: (error: unknown) => void): () => Promise<void> {
+export function keepClean(
+  storage: Storage,
+  clock: Clock,
+  { report, cleaning }: { report(error: unknown): void; cleaning: CleaningMeter },
+): () => Promise<void> {
   let warnedAt = Number.NEGATIVE_INFINITY;
   let work: Promise<void> | undefined;
   let isStopped = false;
   const timer = setInterval(() => {
     work ??= (async () => {
-      await cleanUp(storage.durable, clock(), () => !isStopped);
+      await cleanUp(storage.durable, clock(), { goesOn: () => !isStopped, removed: cleaning.removed });
+      cleaning.finished(clock());
       if (clock() - warnedAt < WARN_EVERY) return;
       warnedAt = clock();
       await warnOfAllExpiring(storage, clock(), () => !isStopped);

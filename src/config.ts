@@ -1,6 +1,8 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { SECOND } from './lib/clock.ts';
+import { readKeyFile, SHORTEST_KEY, splitKeys, writeKeyFile } from './lib/key-file.ts';
 import { isLoopbackHost } from './lib/loopback.ts';
+import { PATIENCE, type Patience } from './lib/patience.ts';
 import { newSecret } from './lib/secrets.ts';
 
 /** Everything that can be set from outside. This file is the only one that reads the environment. */
@@ -11,6 +13,10 @@ export interface Settings {
   consentUrl: string;
   listen: Address;
   consentListen: Address;
+  /** Where Prometheus asks how the server is doing; undefined if nobody should. */
+  metricsListen: Address | undefined;
+  /** Where traces are sent, and how many of those that begin here; undefined if nowhere. */
+  traces: { endpoint: string; ratio: number } | undefined;
   databaseUrl: string;
   secretKeys: string[];
   /** In milliseconds. */
@@ -22,7 +28,11 @@ export interface Settings {
   logLevel: string;
   /** For development: whether webhooks may be sent to this very machine. */
   webhooksToLoopback: boolean;
+  /** So many processes serve together; the command line says so. */
+  workers: number;
   limits: Limits;
+  /** Fixed, but for tests that have less of it. */
+  patience: Patience;
 }
 
 export interface Limits {
@@ -58,14 +68,18 @@ export function readSettings(env: Environment): Settings {
     consentUrl,
     listen: readAddress(env, 'LISTEN', baseUrl, 4000),
     consentListen: readAddress(env, 'CONSENT_LISTEN', consentUrl, 4001),
+    metricsListen: env.METRICS_LISTEN ? readAddress(env, 'METRICS_LISTEN', baseUrl, 0) : undefined,
+    traces: readTraces(env),
     databaseUrl: readDatabaseUrl(env),
-    secretKeys: readSecretKeys(env, baseUrl),
+    secretKeys: readSecretKeys(env).keys,
     retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { least: 0, most: 300 }) * SECOND,
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
     platformName: env.PLATFORM_NAME || 'Gatehouse',
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
+    workers: 1,
     limits: readLimits(env),
+    patience: PATIENCE,
   };
 }
 
@@ -75,6 +89,23 @@ export function readConsentUrl(env: Environment): string {
 
 export function readDatabaseUrl(env: Environment): string {
   return env.DATABASE_URL || 'sqlite:data/gatehouse.db';
+}
+
+/** By the names that OpenTelemetry gives them. */
+function readTraces(env: Environment): Settings['traces'] {
+  const text = env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const ratio = Number(env.OTEL_TRACES_SAMPLER_ARG || 1);
+  if (!(ratio >= 0 && ratio <= 1)) {
+    throw new SettingRefused(`OTEL_TRACES_SAMPLER_ARG must be from 0 to 1; it is ${env.OTEL_TRACES_SAMPLER_ARG}.`);
+  }
+  if (!text) return undefined;
+  const url = URL.parse(text);
+  if (!url || !['http:', 'https:'].includes(url.protocol)) {
+    throw new SettingRefused(
+      `OTEL_EXPORTER_OTLP_ENDPOINT must be an address like http://127.0.0.1:4318; it is ${text}.`,
+    );
+  }
+  return { endpoint: text.replace(/\/+$/, ''), ratio };
 }
 
 function readLimits(env: Environment): Limits {
@@ -115,30 +146,57 @@ function readAddress(env: Environment, name: string, publicUrl: string, usualPor
   return { host: bare(host) || '127.0.0.1', port: Number(digits) };
 }
 
-function readSecretKeys(env: Environment, baseUrl: string): string[] {
-  const keys = (env.SECRET_KEYS ?? '').split(',').map((key) => key.trim());
-  if (keys.every((key) => key === '')) {
-    if (isLoopbackHost(new URL(baseUrl).hostname)) return [keepLocalKey()];
-    throw new SettingRefused('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
+/** The keys, and the file in which they are kept; undefined if they came in a variable. */
+export interface KeySource {
+  keys: string[];
+  file: string | undefined;
+}
+
+/** Three places: the variable, a file that another names, and, on a machine of one's own, a file that is made at need. */
+export function readSecretKeys(env: Environment): KeySource {
+  const baseUrl = readOrigin(env, 'BASE_URL', 'http://localhost:4000');
+  const given = splitKeys(env.SECRET_KEYS ?? '');
+  const isGiven = given.some((key) => key !== '');
+  if (isGiven && env.SECRET_KEYS_FILE) {
+    throw new SettingRefused('SECRET_KEYS_FILE and SECRET_KEYS are both set. Keep one of them.');
   }
-  if (keys.some((key) => key.length < 32)) {
-    throw new SettingRefused('SECRET_KEYS must be one or more keys of at least 32 characters, separated by commas.');
+  if (isGiven) return { keys: checkKeys(given, 'SECRET_KEYS'), file: undefined };
+  const file = env.SECRET_KEYS_FILE || keepLocalKey(baseUrl);
+  return { keys: checkKeys(readKeysFrom(file), 'SECRET_KEYS_FILE'), file };
+}
+
+function checkKeys(keys: string[], setting: string): string[] {
+  if (keys.every((key) => key.length >= SHORTEST_KEY)) return keys;
+  const what = `one or more keys of at least ${SHORTEST_KEY} characters, separated by commas`;
+  throw new SettingRefused(
+    setting === 'SECRET_KEYS' ? `SECRET_KEYS must be ${what}.` : `${setting} must name a file with ${what} or lines.`,
+  );
+}
+
+function readKeysFrom(file: string): string[] {
+  try {
+    return readKeyFile(file);
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? error.code : error;
+    throw new SettingRefused(`SECRET_KEYS_FILE names ${file}, which cannot be read: ${reason}.`);
   }
-  return keys;
 }
 
 /** For a machine of one's own: made once, readable by its owner alone. */
-function keepLocalKey(): string {
+function keepLocalKey(baseUrl: string): string {
+  if (!isLoopbackHost(new URL(baseUrl).hostname)) {
+    throw new SettingRefused('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
+  }
   const file = 'data/secret-key';
   try {
     mkdirSync('data', { recursive: true });
-    writeFileSync(file, newSecret(), { mode: 0o600, flag: 'wx' });
+    writeKeyFile(file, [newSecret()]);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
       throw new SettingRefused(`SECRET_KEYS is not set, and no key can be kept in ${file}: ${error}.`);
     }
   }
-  return readFileSync(file, 'utf8').trim();
+  return file;
 }
 
 function readNumber(env: Environment, name: string, usual: number, { least, most }: { least: number; most: number }) {

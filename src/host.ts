@@ -3,8 +3,12 @@ import { setTimeout } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { BODY_LIMIT } from './bodies.ts';
 import { type Address, SettingRefused, type Settings } from './config.ts';
+import { boundConnections, newDoor, serverOptions } from './crowds.ts';
 import { SECOND } from './lib/clock.ts';
 import { newRandomId } from './lib/ids.ts';
+import { readTraceparent, type TraceContext } from './lib/trace-context.ts';
+import type { CountAnswer } from './metrics/requests.ts';
+import type { Tracing } from './metrics/tracing.ts';
 import { ApiError } from './oauth/errors.ts';
 import { findWrong, refuse, refuseUnreadable, wayOnFrom } from './refusing.ts';
 import { mountAssets } from './web/assets.ts';
@@ -20,6 +24,10 @@ declare module 'fastify' {
     /** How someone who was refused goes on; set where there are pages for people. */
     findWayOn: ((request: FastifyRequest) => Promise<WayOn>) | undefined;
   }
+  interface FastifyRequest {
+    /** Where it belongs, while requests are traced. */
+    trace: TraceContext | undefined;
+  }
   interface FastifyReply {
     /** Why a program was refused; it also stands in the log. */
     reason: string | undefined;
@@ -27,20 +35,30 @@ declare module 'fastify' {
 }
 
 /** One listener: what holds for every request on it, whatever it is for. */
-export function newHost(settings: Settings, publicUrl: string): FastifyInstance {
-  const host = openHost(settings, publicUrl);
+export function newHost(settings: Settings, publicUrl: string, { countAnswer, tracing }: Watching): FastifyInstance {
+  const noteAnswer = (request: FastifyRequest, reply: FastifyReply) => {
+    const answered = answeredBy(request, reply);
+    logAnswer(request, answered);
+    countAnswer(answered);
+    if (request.trace) tracing?.end(request.trace, request.headers.traceparent, answered);
+  };
+  const host = openHost(settings, publicUrl, { countAnswer, noteAnswer });
   host.decorate('routes', listRoutes(host));
   host.decorateReply('reason', undefined);
+  host.decorateRequest('trace', undefined);
+  if (tracing) followRequests(host, tracing);
+  const turnAway = newDoor(settings.patience);
   host.addHook('onRequest', (request, reply, done) => {
     addUsualHeaders(request, reply, publicUrl);
-    done(refuseWithoutHost(request));
+    done(refuseWithoutHost(request) ?? turnAway(request.url));
   });
   host.addHook('onResponse', (request, reply, done) => {
-    logAnswer(request, reply);
+    noteAnswer(request, reply);
     done();
   });
   // RFC 9110 §10.1.1 lets a server overlook an expectation that it does not know.
   host.server.on('checkExpectation', (request, response) => host.server.emit('request', request, response));
+  boundConnections(host.server, settings.patience);
   host.decorate('draining', false);
   host.decorate('findWayOn', undefined);
   host.addHook('onSend', (_, reply, payload, done) => {
@@ -55,20 +73,42 @@ export function newHost(settings: Settings, publicUrl: string): FastifyInstance 
   return host;
 }
 
-function openHost(settings: Settings, publicUrl: string): FastifyInstance {
+/** What sees every request. */
+interface Watching {
+  countAnswer: CountAnswer;
+  tracing: Tracing | undefined;
+}
+
+/** Twice, since reading a body begins anew where nothing is known of it. */
+function followRequests(host: FastifyInstance, tracing: Tracing): void {
+  host.addHook('onRequest', (request, _, done) => {
+    request.trace = tracing.begin(request.headers.traceparent);
+    tracing.within(request.trace, done);
+  });
+  host.addHook('preValidation', (request, _, done) => (request.trace ? tracing.within(request.trace, done) : done()));
+}
+
+interface Noting {
+  countAnswer: CountAnswer;
+  noteAnswer(request: FastifyRequest, reply: FastifyReply): void;
+}
+
+function openHost(settings: Settings, publicUrl: string, { countAnswer, noteAnswer }: Noting): FastifyInstance {
+  const { http, ...timeouts } = serverOptions(settings.patience);
   try {
     return fastify({
       bodyLimit: BODY_LIMIT,
-      requestTimeout: 30 * SECOND,
+      ...timeouts,
       trustProxy: settings.trustProxy,
       logger: { level: settings.logLevel },
       logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
       genReqId: newRandomId,
       clientErrorHandler(this: FastifyInstance, error, socket) {
-        refuseUnreadable(settings, error, socket, this.log);
+        const refused = refuseUnreadable(settings, error, socket, this.log);
+        if (refused) countAnswer({ method: 'none', route: 'none', took: undefined, ...refused });
       },
       // Node would refuse by itself, without a word; `refuseWithoutHost` says what is wrong.
-      http: { requireHostHeader: false },
+      http: { ...http, requireHostHeader: false },
       forceCloseConnections: 'idle',
       return503OnClosing: false,
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
@@ -76,7 +116,7 @@ function openHost(settings: Settings, publicUrl: string): FastifyInstance {
       frameworkErrors: (error, request, reply) => {
         addUsualHeaders(request as FastifyRequest, reply as FastifyReply, publicUrl);
         refuse(settings, error, request as FastifyRequest, reply as FastifyReply);
-        logAnswer(request as FastifyRequest, reply as FastifyReply);
+        noteAnswer(request as FastifyRequest, reply as FastifyReply);
       },
     });
   } catch (error) {
@@ -101,8 +141,15 @@ function refuseWithoutHost({ headers, raw }: FastifyRequest): ApiError | undefin
 }
 
 /** The route, and not the address: that may hold whatever a stranger, or a careless app, put there. */
-function logAnswer({ method, routeOptions, log }: FastifyRequest, { statusCode, reason, elapsedTime }: FastifyReply) {
-  log.info({ method, route: routeOptions.url ?? 'none', status: statusCode, reason, ms: Math.round(elapsedTime) });
+function logAnswer({ log, trace, headers }: FastifyRequest, { method, route, status, reason, took }: AnsweredInTime) {
+  const traceId = (trace ?? readTraceparent(headers.traceparent))?.traceId;
+  log.info({ method, route, status, reason, traceId, ms: Math.round(took) });
+}
+
+type AnsweredInTime = ReturnType<typeof answeredBy>;
+
+function answeredBy({ method, routeOptions }: FastifyRequest, { statusCode, reason, elapsedTime }: FastifyReply) {
+  return { method, route: routeOptions.url ?? 'none', status: statusCode, reason, took: elapsedTime };
 }
 
 /**
@@ -130,9 +177,13 @@ export async function listen(host: FastifyInstance, { host: name, port }: Addres
   try {
     await host.listen({ host: name, port });
   } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? error.code : error;
-    throw new SettingRefused(`Cannot listen on ${name}:${port} (${reason}). Set ${setting} to another address.`);
+    throw cannotListen({ host: name, port }, error, setting);
   }
+}
+
+export function cannotListen({ host, port }: Address, error: unknown, setting: string): SettingRefused {
+  const reason = error instanceof Error && 'code' in error ? error.code : error;
+  return new SettingRefused(`Cannot listen on ${host}:${port} (${reason}). Set ${setting} to another address.`);
 }
 
 /** Which methods each fixed address has. */

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from './config.ts';
+import { TooBusy } from './lib/errors.ts';
 import { newRandomId } from './lib/ids.ts';
 import { errorLocation } from './oauth/callback.ts';
 import { answerError } from './oauth/error-answers.ts';
@@ -31,12 +32,17 @@ export function refuse(
   if (isForPrograms(request) && !(error instanceof UntrustedRequest)) {
     const { status, headers, body } = answerError(error, baseUrl);
     reply.reason = body.reason;
-    if (status >= 500) request.log.error(error);
+    if (isTrouble(status, error)) request.log.error(error);
     return reply.code(status).headers(headers).send(body);
   }
   const { status, headers, page } = errorPage(error, { platformName, requestId: request.id, wayOn });
-  if (status >= 500) request.log.error(error);
+  if (isTrouble(status, error)) request.log.error(error);
   return sendPage(reply.headers(headers), page, { status });
+}
+
+/** When there is too much to do, there is no time to write a page about each who was turned away. */
+function isTrouble(status: number, error: unknown): boolean {
+  return status >= 500 && !(error instanceof TooBusy);
 }
 
 /** A database that fails meanwhile must not turn a refusal into something worse. */
@@ -54,8 +60,8 @@ export function refuseUnreadable(
   { code }: { code: string },
   socket: Socket,
   log: FastifyBaseLogger,
-): void {
-  if (code === 'ECONNRESET' || socket.destroyed) return;
+): { status: number; reason: string } | undefined {
+  if (code === 'ECONNRESET' || socket.destroyed) return undefined;
   const [requestId, statusCode] = [newRandomId(), UNREADABLE[code] ?? 400];
   const { status, headers, body } = answerError({ statusCode }, baseUrl);
   const text = JSON.stringify(body);
@@ -71,6 +77,7 @@ export function refuseUnreadable(
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   if (socket.writable) socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${text}`);
   socket.destroy();
+  return { status, reason: body.reason };
 }
 
 /** To most people these pages do not exist, whatever the method. */

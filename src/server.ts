@@ -6,13 +6,17 @@ import { recordRequests } from './activity/routes.ts';
 import { readForms, readJsonAndForms } from './bodies.ts';
 import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
-import { drain, finish, listen, newHost, type Routes } from './host.ts';
+import { cannotListen, drain, finish, listen, newHost, type Routes } from './host.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { openKeyring } from './lib/keyring.ts';
 import { newRateLimit } from './lib/rate-limit.ts';
+import { VERSION } from './lib/version.ts';
+import { type Meters, newMeters } from './metrics/meters.ts';
+import { serveMetrics } from './metrics/metrics.ts';
+import { startTracing, type Tracing } from './metrics/tracing.ts';
 import { BROKEN } from './oauth/refusal-schemas.ts';
 import { mountOAuth } from './oauth/routes.ts';
-import { openStorage } from './storage/database.ts';
+import { openSharedStorage, openStorage } from './storage/database.ts';
 import { StorageUnavailable } from './storage/errors.ts';
 import { prepare } from './storage/migrate.ts';
 import type { Storage } from './storage/storage.ts';
@@ -39,28 +43,35 @@ export async function startServer(
   clock: Clock = systemClock,
   remember: typeof openActivity = openActivity,
 ): Promise<RunningServer> {
-  const api = newHost(settings, settings.baseUrl);
-  const web = settings.baseUrl === settings.consentUrl ? api : newHost(settings, settings.consentUrl);
-  const storage = await openPrepared(settings.databaseUrl);
+  const meters = newMeters();
+  const isOneHost = settings.baseUrl === settings.consentUrl;
+  const tracing = openTracing(settings, meters);
+  const api = newHost(settings, settings.baseUrl, { countAnswer: meters.ofHost('api'), tracing });
+  const forWeb = { countAnswer: meters.ofHost('web'), tracing };
+  const web = isOneHost ? api : newHost(settings, settings.consentUrl, forWeb);
+  const storage = await openPrepared(settings);
   const report = (error: unknown) => api.log.error(error);
   const activity = remember(storage, clock, report);
-  const parts = { ...assemble(settings, storage, clock), activity };
+  const parts = { ...assemble(settings, storage, clock, meters), activity, meters };
   api.register(async (scope) => serveApi(scope, parts));
   web.register(async (scope) => serveWeb(scope, parts));
   web.findWayOn = (request) => findWayOn(parts, request);
 
-  const stopCleaning = keepClean(storage, clock, report);
+  const stopCleaning = keepClean(storage, clock, { report, cleaning: meters.cleaning });
   const stopWebhooks = startWebhooks(parts, report);
+  let stopMetrics = async () => {};
   const close = async (patience = 0) => {
     const hosts = [...new Set([api, web])];
     if (patience > 0) await drain(hosts, patience);
     await finish(hosts);
-    await Promise.all([stopCleaning(), stopWebhooks(), activity.stop()]);
+    await Promise.all([stopCleaning(), stopWebhooks(), activity.stop(), stopMetrics()]);
     await storage.close();
+    await tracing?.stop();
   };
   try {
     await listen(api, settings.listen, 'BASE_URL or LISTEN');
     if (web !== api) await listen(web, settings.consentListen, 'CONSENT_URL or CONSENT_LISTEN');
+    stopMetrics = await openMetrics(settings, parts);
   } catch (error) {
     await close();
     throw error;
@@ -68,8 +79,8 @@ export async function startServer(
   return { storage, routes: { api: api.routes, web: web.routes }, close };
 }
 
-async function openPrepared(url: string): Promise<Storage> {
-  const storage = openStorage(url);
+async function openPrepared({ databaseUrl, workers }: Settings): Promise<Storage> {
+  const storage = workers > 1 ? openSharedStorage(databaseUrl) : openStorage(databaseUrl);
   try {
     await prepare(storage);
     return storage;
@@ -79,15 +90,30 @@ async function openPrepared(url: string): Promise<Storage> {
   }
 }
 
-type Parts = ReturnType<typeof assemble> & { activity: Activity };
+function openTracing({ traces, databaseUrl }: Settings, meters: Meters): Tracing | undefined {
+  const database = databaseUrl.startsWith('sqlite:') ? 'sqlite' : 'postgresql';
+  return traces && startTracing({ ...traces, version: VERSION, database, count: meters.countSpans });
+}
 
-function assemble(settings: Settings, storage: Storage, clock: Clock) {
+async function openMetrics({ metricsListen, workers }: Settings, parts: Parts): Promise<() => Promise<void>> {
+  if (!metricsListen) return async () => {};
+  try {
+    return await serveMetrics({ ...parts, version: VERSION }, { ...metricsListen, ports: workers });
+  } catch (error) {
+    throw cannotListen(metricsListen, error, 'METRICS_LISTEN');
+  }
+}
+
+type Parts = ReturnType<typeof assemble> & { activity: Activity; meters: Meters };
+
+function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Meters) {
   const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;
   const minute = 60;
   const quarterHour = 15 * minute;
   const limit = (name: keyof Limits, seconds: number) => {
     const points = limits[name];
-    return newRateLimit({ points, seconds }, storage.newSharedCounter?.({ name, points, seconds }));
+    const shared = storage.newSharedCounter?.({ name, points, seconds });
+    return meters.watchLimit(name, newRateLimit({ points, seconds }, shared));
   };
   return {
     storage,

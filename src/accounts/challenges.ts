@@ -1,4 +1,4 @@
-import { MINUTE } from '../lib/clock.ts';
+import { DAY, MINUTE } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { type Keyring, seal, unseal } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
@@ -16,8 +16,8 @@ export type ChallengePurpose = 'passkey to add' | 'passkey to sign in';
 
 const ANSWER_WITHIN = 5 * MINUTE;
 
-/** Longer than an answer counts, since the clocks of two nodes may differ. */
-const REMEMBER_FOR = 10 * MINUTE;
+/** Much longer than an answer counts, since the clocks of two nodes may differ, and one may be moved on and back. */
+const REMEMBER_FOR = DAY;
 
 export function newChallenge(keys: Keyring, purpose: ChallengePurpose, bearer: string, now: number): string {
   const challenge: Challenge = { id: newId(now), bearer, askedAt: now };

@@ -189,6 +189,12 @@ export async function removeOldInvitations(db: Database, limit: number, now: num
   return Number(result.numDeletedRows);
 }
 
+/** Everyone's that is still open. Says how many there were. */
+export async function withdrawEveryInvitation(db: Database, now: number): Promise<number> {
+  const { numUpdatedRows } = await withdraw(db, now).where('expires_at', '>', now).executeTakeFirstOrThrow();
+  return Number(numUpdatedRows);
+}
+
 function withdraw(db: Database, now: number) {
   return db
     .updateTable('invitations')

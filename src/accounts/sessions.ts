@@ -125,6 +125,12 @@ export async function endAllSessions(db: Database, userId: string): Promise<void
   await db.deleteFrom('sessions').where('user_id', '=', userId).execute();
 }
 
+/** Everyone's. Says how many there were. */
+export async function endEverySession(db: Database): Promise<number> {
+  const { numDeletedRows } = await db.deleteFrom('sessions').executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
 export async function removeExpiredSessions(db: Database, limit: number, now: number): Promise<number> {
   const expired = db
     .selectFrom('sessions')

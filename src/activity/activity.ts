@@ -1,7 +1,16 @@
 import { type Clock, SECOND } from '../lib/clock.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { type AnsweredRequest, type Batch, emptyBatch, isEmpty, merge, noteRequest, requestsByApp } from './batch.ts';
+import {
+  type AnsweredRequest,
+  type Batch,
+  countRequests,
+  emptyBatch,
+  isEmpty,
+  merge,
+  noteRequest,
+  requestsByApp,
+} from './batch.ts';
 import type { Involved } from './involved.ts';
 import { addRequests, MOST_KEPT, trimRequests } from './logged-requests.ts';
 import { addCounts } from './request-counts.ts';
@@ -13,6 +22,8 @@ export interface Activity {
   note(answered: AnsweredRequest, involved: Involved): void;
   /** Resolves when all that was noted before is stored, or could not be. */
   flush(): Promise<void>;
+  /** How many requests and uses there was no room for, since it was opened. */
+  dropped(): number;
   stop(): Promise<void>;
 }
 
@@ -27,6 +38,7 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
   let last = Promise.resolve();
   let isBusy = false;
   let isFailing = false;
+  let dropped = 0;
 
   async function storePending(): Promise<void> {
     if (isEmpty(pending)) return;
@@ -36,12 +48,14 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
     try {
       await storage.recoverable.transaction().execute((db) => storeBatch(db, batch, untrimmed));
       isFailing = false;
+      dropped += batch.dropped;
       if (batch.dropped > 0) report(new Error(`There was no room to remember ${batch.dropped} requests of apps.`));
     } catch (error) {
       if (!isFailing) report(error);
       isFailing = true;
       // What the database refused for another reason, it would refuse again.
       if (error instanceof StorageUnavailable) pending = merge(batch, pending);
+      else dropped += batch.dropped + countRequests(batch);
     } finally {
       isBusy = false;
     }
@@ -61,6 +75,7 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
       if (involved.appId !== undefined) noteRequest(pending, involved.appId, answered, involved, clock());
     },
     flush,
+    dropped: () => dropped + pending.dropped,
     async stop() {
       clearInterval(timer);
       await flush();

@@ -48,6 +48,10 @@ export function isEmpty({ requests, wrongSecrets, counts }: Batch): boolean {
   return requests.count === 0 && wrongSecrets.count === 0 && counts.size === 0;
 }
 
+export function countRequests({ counts }: Batch): number {
+  return counts.values().reduce((sum, { requests }) => sum + requests, 0);
+}
+
 /** All that is to be logged, by app. */
 export function requestsByApp({ requests, wrongSecrets }: Batch): Map<string, NewRequest[]> {
   const all = new Map(requests.byApp);

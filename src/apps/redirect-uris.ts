@@ -4,8 +4,8 @@ import { isLoopbackHost } from '../lib/loopback.ts';
 const MOST = 20;
 const LONGEST = 2000;
 
-/** RFC 3986's characters, less `#` and `*`. A URL parser is more lenient, and parsers differ in how. */
-const PLAIN = /^(?:[A-Za-z0-9\-._~:/?[\]@!$&'()+,;=]|%[0-9A-Fa-f]{2})+$/;
+/** RFC 3986's characters, less `#` and `*`, and brackets only around an address. A URL parser is more lenient. */
+const PLAIN = /^[a-z]+:\/\/(?:\[[^\]]*\])?(?:[\w\-.~:/?@!$&'()+,;=]|%[0-9A-Fa-f]{2})*$/;
 
 /** The host goes into a header of the consent page, where other characters would mean something else. */
 const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)$/;

@@ -56,6 +56,11 @@ export const ACTIONS = {
   'passkey.added': 'Added a passkey',
   'passkey.removed': 'Removed a passkey',
   'business.added': 'Added the business',
+  'database.restored': 'Restored the database from a backup',
+  'key.added': 'Added a key',
+  'key.rotated': 'Put another key in front',
+  'key.removed': 'Removed keys',
+  'key.resealed': 'Concealed what is stored with the first key',
 } as const;
 
 export type Action = keyof typeof ACTIONS;
@@ -71,6 +76,8 @@ export const GROUPS = {
   user: 'Users',
   session: 'Sessions',
   passkey: 'Passkeys',
+  key: 'Keys',
+  database: 'Database',
 } as const;
 
 export type Group = keyof typeof GROUPS;
@@ -86,7 +93,7 @@ export interface NewAct {
   detail?: Record<string, string>;
 }
 
-type SubjectKind = 'app' | 'endpoint' | 'business' | 'user' | 'session' | 'invitation' | 'passkey';
+type SubjectKind = 'app' | 'endpoint' | 'business' | 'user' | 'session' | 'invitation' | 'passkey' | 'key' | 'database';
 
 /** In the same transaction as the act itself, so that neither exists without the other. */
 export async function recordAct(db: Database, act: NewAct, now: number): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Involved } from '../activity/involved.ts';
 import type { App } from '../apps/apps.ts';
 import { proveApp } from '../apps/proving.ts';
+import { networkOf } from '../lib/networks.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { AppNotAuthenticated, OAuthError } from './errors.ts';
@@ -40,7 +41,7 @@ async function authenticateApp(
   now: number,
 ): Promise<App> {
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
-  const guesser = `${clientId.slice(0, 64)} ${presented.address}`;
+  const guesser = `${clientId.slice(0, 64)} ${networkOf(presented.address)}`;
   await failures.check(guesser);
   const found = await proveApp(db, { clientId, secret: clientSecret }, now);
   if (!found?.isProven) await failures.count(guesser);

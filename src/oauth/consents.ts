@@ -91,6 +91,12 @@ export async function forgetConsents(
   return (await query.returning('user_id as userId').execute()).map((forgotten) => forgotten.userId);
 }
 
+/** Everyone's, everywhere: whatever was allowed is asked about again. */
+export async function forgetEveryConsent(db: Database): Promise<number> {
+  const { numDeletedRows } = await db.deleteFrom('consents').executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
 /** All that someone allowed in a business, on leaving it. */
 export async function forgetConsentsOfMember(
   db: Database,

@@ -11,7 +11,8 @@ export type GrantReason =
   | 'app_disabled'
   | 'app_closed'
   | 'user_disabled'
-  | 'member_removed';
+  | 'member_removed'
+  | 'backup_restored';
 
 const SENTENCES: Record<GrantReason, string> = {
   revoked_by_app: 'The app revoked this grant itself.',
@@ -28,6 +29,7 @@ const SENTENCES: Record<GrantReason, string> = {
   app_closed: 'The app is no longer open to other businesses than its own.',
   user_disabled: 'The user who allowed this is disabled.',
   member_removed: 'The user who allowed this is no longer a member of the business.',
+  backup_restored: 'The server was restored from a backup, and every grant from before was ended.',
 };
 
 /** A reason in words, followed by its name, which a program can look for. */

@@ -3,6 +3,7 @@ import { DAY, MINUTE } from '../lib/clock.ts';
 import { newSalt } from '../lib/secrets.ts';
 import { prepare } from '../storage/prepared.ts';
 import type { Database, Storage } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
 import type { GrantReason } from './grant-reasons.ts';
 import type { Grant } from './grant-standing.ts';
 import { scopeNames } from './scopes.ts';
@@ -44,12 +45,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
   return true;
 }
 
-interface GrantRow extends NewGrant {
-  salt: Uint8Array;
-  created_at: number;
-  code_expires_at: number;
-  removable_on: number;
-}
+type GrantRow = NewGrant & Pick<Row<'grants'>, 'salt' | 'created_at' | 'code_expires_at' | 'removable_on'>;
 
 const insertGrant = prepare((db, grant: GrantRow) =>
   db
@@ -71,7 +67,10 @@ const insertGrant = prepare((db, grant: GrantRow) =>
     .onConflict((conflict) => conflict.column('id').doNothing()),
 );
 
-/** True for exactly one caller: the row itself decides who was first. */
+/**
+ * True for exactly one caller: the row itself decides who was first. What only an exchange needs is needed no more, and
+ * a row that lives for years should be small.
+ */
 export async function markExchanged(db: Database, grantId: string, now: number): Promise<boolean> {
   const { numAffectedRows } = await markOnce(db, { id: grantId, exchanged_at: now, ...rotatedNow(now) });
   return numAffectedRows === 1n;
@@ -81,7 +80,7 @@ const markOnce = prepare(
   (db, { id, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Omit<Move, 'from' | 'to'>) =>
     db
       .updateTable('grants')
-      .set({ exchanged_at, rotated_at, refresh_expires_at, removable_on })
+      .set({ exchanged_at, rotated_at, refresh_expires_at, removable_on, redirect_uri: null, code_challenge: null })
       .where('id', '=', id)
       .where('exchanged_at', 'is', null)
       .where('revoked_at', 'is', null),
@@ -130,6 +129,11 @@ export async function revokeGrant(storage: Storage, grantId: string, reason: Gra
 /** The same in a transaction. True for exactly one caller. */
 export async function endGrant(db: Database, grantId: string, reason: GrantReason, now: number): Promise<boolean> {
   return (await endGrants(db, selectUnrevoked(db).where('id', '=', grantId), reason, now)).length > 0;
+}
+
+/** Some of those that nobody has ended, whosever they are; says how many. Needs a transaction. */
+export async function endSomeGrants(db: Database, limit: number, reason: GrantReason, now: number): Promise<number> {
+  return (await endGrants(db, selectUnrevoked(db).limit(limit), reason, now)).length;
 }
 
 /** Ends all that someone allowed in a business that they have left. */

@@ -1,7 +1,11 @@
+import { DAY } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
 import type { OpenedToken } from './tokens.ts';
 
-/** The few access tokens that were ended before their hour was over, each forgotten once it is. */
+/** Much longer than a token lives: were the clock moved on and back again, what was revoked must not live again. */
+const KEPT_FOR = DAY;
+
+/** The few access tokens that were ended before their hour was over, each forgotten a day after it is. */
 export async function revokeAccessToken(db: Database, { grantId, rotation, expiresAt }: OpenedToken): Promise<void> {
   await db
     .insertInto('revoked_access_tokens')
@@ -20,13 +24,13 @@ export async function removeExpiredRevocations(db: Database, limit: number, now:
   const expired = db
     .selectFrom('revoked_access_tokens')
     .select(['grant_id', 'rotation'])
-    .where('expires_at', '<=', now)
+    .where('expires_at', '<=', now - KEPT_FOR)
     .orderBy('expires_at')
     .limit(limit);
   const result = await db
     .deleteFrom('revoked_access_tokens')
     .where(({ eb, refTuple }) => eb(refTuple('grant_id', 'rotation'), 'in', expired.$asTuple('grant_id', 'rotation')))
-    .where('expires_at', '<=', now)
+    .where('expires_at', '<=', now - KEPT_FOR)
     .executeTakeFirst();
   return Number(result.numDeletedRows);
 }

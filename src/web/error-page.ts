@@ -1,4 +1,4 @@
-import { FormError, TooManyRequests } from '../lib/errors.ts';
+import { FormError, TooBusy, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { ApiError, OAuthError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
@@ -76,7 +76,7 @@ function describe(error: unknown): Description {
     const headers = { 'retry-after': String(error.retryAfter) };
     return { status: 429, title: 'Too many requests', body: html`<p>${error.message}</p>`, headers };
   }
-  if (error instanceof StorageUnavailable) {
+  if (error instanceof StorageUnavailable || error instanceof TooBusy) {
     const body = html`<p>Try again in a moment.</p>`;
     return { status: 503, title: 'Not available just now', body, headers: { 'retry-after': '1' } };
   }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findInvitation, type Invitation, stateOf } from '../accounts/invitations.ts';
 import { join } from '../accounts/joining.ts';
 import { findMembership } from '../accounts/memberships.ts';
-import { FormError, TooManyRequests } from '../lib/errors.ts';
+import { FormError, TooBusy, TooManyRequests } from '../lib/errors.ts';
 import { redirectDone } from './done.ts';
 import { type Form, type Problem, text, tryForm } from './fields.ts';
 import { closedInvitation, joinBody, memberBody, newcomerBody } from './invitation-pages.ts';
@@ -96,8 +96,8 @@ async function tryCounted(
     return await work();
   } catch (error) {
     if (error instanceof FormError) return showAgain(error, 400);
-    if (!(error instanceof TooManyRequests)) throw error;
+    if (!(error instanceof TooManyRequests || error instanceof TooBusy)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return showAgain({ field: 'password', message: error.message }, 429);
+    return showAgain({ field: 'password', message: error.message }, error instanceof TooBusy ? 503 : 429);
   }
 }

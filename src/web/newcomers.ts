@@ -6,6 +6,7 @@ import { userActor, userSubject } from '../accounts/user-acts.ts';
 import { insertUser, prepareUser } from '../accounts/users.ts';
 import { recordAct } from '../audit/acts.ts';
 import { FormError } from '../lib/errors.ts';
+import { networkOf } from '../lib/networks.ts';
 import { type Form, text } from './fields.ts';
 import { closedInvitation } from './invitation-pages.ts';
 import type { WebParts } from './parts.ts';
@@ -20,7 +21,7 @@ export async function joinAsNewcomer(
   request: FastifyRequest<{ Body: Form }>,
   { invitation, token }: { invitation: Invitation; token: string },
 ): Promise<Session> {
-  await limits.signInPerAddress.count(request.ip);
+  await limits.signInPerAddress.count(networkOf(request.ip));
   const form = request.body;
   const [name, email, password] = [text(form, 'name'), text(form, 'email'), text(form, 'password')];
   const now = clock();
@@ -35,6 +36,6 @@ export async function joinAsNewcomer(
     if (!started) throw new Error('A user who has just been added cannot sign in.');
     return started;
   });
-  await limits.signInPerAddress.giveBack(request.ip);
+  await limits.signInPerAddress.giveBack(networkOf(request.ip));
   return session;
 }

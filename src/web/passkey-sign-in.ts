@@ -4,6 +4,7 @@ import { findPasskey, usePasskey } from '../accounts/passkeys.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { vouchForUser } from '../accounts/users.ts';
 import { askForPasskey, claimedCredential, verifyPasskey } from '../accounts/webauthn.ts';
+import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { type Form, text } from './fields.ts';
 import { siteOf, type WebParts } from './parts.ts';
@@ -33,9 +34,9 @@ export function mountPasskeySignIn(host: FastifyInstance, parts: WebParts): void
 /** Counted like a password, but for the account: which one it is, only a valid answer tells. */
 async function signIn(parts: WebParts, request: FastifyRequest, answer: string): Promise<Session | undefined> {
   const { limits } = parts;
-  await limits.signInPerAddress.count(request.ip);
+  await limits.signInPerAddress.count(networkOf(request.ip));
   const session = await renewByPasskey(parts, request, answer);
-  if (session) await limits.signInPerAddress.giveBack(request.ip);
+  if (session) await limits.signInPerAddress.giveBack(networkOf(request.ip));
   return session;
 }
 

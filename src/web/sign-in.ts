@@ -4,8 +4,9 @@ import { userActor } from '../accounts/user-acts.ts';
 import { type Authenticated, authenticateUser, markSignedIn } from '../accounts/users.ts';
 import { recordAct } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
-import { TooManyRequests } from '../lib/errors.ts';
+import { TooBusy, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
+import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Destination, destinationOf } from './destination.ts';
@@ -73,9 +74,9 @@ export async function answerSignIn(
     rememberBrowser(parts.keys, reply, session.user.email);
     return reply.redirect(returnTo, 303);
   } catch (error) {
-    if (!(error instanceof TooManyRequests)) throw error;
+    if (!(error instanceof TooManyRequests || error instanceof TooBusy)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return refuse(429, error.message);
+    return refuse(error instanceof TooBusy ? 503 : 429, error.message);
   }
 }
 
@@ -83,15 +84,22 @@ export async function answerSignIn(
 async function signIn(parts: WebParts, request: FastifyRequest, email: string, password: string) {
   const { storage, limits, keys, clock } = parts;
   const account = counterOf(keys, request, email);
-  await limits.signInPerAddress.count(request.ip);
+  const network = networkOf(request.ip);
+  await limits.signInPerAddress.count(network);
   await limits.signInPerAccount.count(account);
-  const authenticated = await authenticateUser(storage.durable, email, password);
+  const authenticated = await authenticateUser(storage.durable, email, password).catch(async (error) => {
+    // Nothing was tried, so nothing counts.
+    if (error instanceof TooBusy) {
+      await Promise.all([limits.signInPerAccount.giveBack(account), limits.signInPerAddress.giveBack(network)]);
+    }
+    throw error;
+  });
   const session =
     authenticated &&
     (await storage.atomically((db) => renewSession(db, request, { ...authenticated, means: 'password' }, clock())));
   if (!session) return undefined;
   await limits.signInPerAccount.forget(account);
-  await limits.signInPerAddress.giveBack(request.ip);
+  await limits.signInPerAddress.giveBack(network);
   return session;
 }
 

@@ -30,6 +30,8 @@ const DEAD_GRANT: Record<GrantReason, string> = {
   app_closed: 'The app’s owner closed it to businesses other than its own.',
   user_disabled: 'The user who allowed the app is disabled. Another member of the business can connect it.',
   member_removed: 'The user who allowed the app is no longer a member of the business. Another member can connect it.',
+  backup_restored:
+    'The server was restored from a backup, and every grant from before was ended. Let the user connect the app again.',
 };
 
 /** What each error means and, for every reason, what its reader can do. The types leave none out. */
@@ -162,7 +164,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     reasons: { too_many_requests: 'Wait as many seconds as `Retry-After` says, then go on.' },
   },
   temporarily_unavailable: {
-    meaning: 'The database cannot be reached.',
+    meaning: 'The database cannot be reached, or there is more to do than can be done.',
     reasons: {
       temporarily_unavailable:
         'Try again after as many seconds as `Retry-After` says. A refresh can be repeated safely within 30 seconds, unless the operator has chosen another time.',

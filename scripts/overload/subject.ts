@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSession } from '../../src/accounts/sessions.ts';
+import { openStorage } from '../../src/storage/database.ts';
+import { newBrowser } from '../../test/support/browser.ts';
+import { newClient, type Tokens } from '../../test/support/client.ts';
+import { settle } from '../../test/support/people.ts';
+import { freePort } from '../../test/support/ports.ts';
+
+export type Subject = Awaited<ReturnType<typeof startSubject>>;
+
+/** The real `serve` on SQLite, in a process of its own, with so many grants to call it with. */
+export async function startSubject(grants: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-overload-'));
+  const ports = { api: await freePort(), web: await freePort() };
+  const [api, web] = [`http://127.0.0.1:${ports.api}`, `http://localhost:${ports.web}`];
+  const databaseUrl = `sqlite:${join(folder, 'gatehouse.db')}`;
+  const env = {
+    BASE_URL: api,
+    CONSENT_URL: web,
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: 'the-key-that-the-measuring-signs-with-only',
+    // What is measured is what happens before any limit.
+    LIMIT_PER_APP: '1000000000',
+    LIMIT_PER_GRANT: '1000000000',
+    LIMIT_SIGN_IN_PER_ADDRESS: '1000000000',
+  };
+  const child = spawn(process.execPath, ['src/cli/main.ts', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  process.once('exit', () => child.kill('SIGKILL'));
+  while (!(await isReady(api))) await new Promise((resolve) => setTimeout(resolve, 50));
+  const storage = openStorage(databaseUrl);
+  const people = await settle(() => storage, Date.now);
+  for (let place = 0; place < 20; place++) await people.addInvoice(people.acme, { number: `INV-${place}` });
+  const client = newClient({
+    api,
+    browse: () => newBrowser(web, [api, web]),
+    user: people.ada,
+    app: people.ledger,
+    business: people.acme,
+    startSession: async (user) => {
+      const from = { user, browser: 'A measurement', address: '127.0.0.1' };
+      return (await startSession(storage.durable, from, Date.now())).id;
+    },
+  });
+  const browser = await client.signedIn();
+  const tokens: Tokens[] = [];
+  for (let i = 0; i < grants; i++) tokens.push(await client.connect({}, browser));
+  return {
+    api,
+    web,
+    ports,
+    tokens,
+    credentials: client.credentials,
+    businessId: people.acme.id,
+    browse: () => newBrowser(web, [api, web]),
+    /** In megabytes. */
+    memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    async stop(): Promise<void> {
+      await storage.close();
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function isReady(api: string): Promise<boolean> {
+  return fetch(`${api}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}

@@ -1,0 +1,42 @@
+import { DatabaseSync } from 'node:sqlite';
+import { invite } from '../../src/accounts/invitations.ts';
+import { newId, newRandomId } from '../../src/lib/ids.ts';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { KEY, type Product } from './product.ts';
+
+/** What is noted of anyone's attempts, also of those that came to nothing. */
+const NOTES = ['logged_requests', 'request_counts', 'rate_limits'];
+
+/** A tenant that takes no part: something of everything, so that there is something to lose. */
+export async function settleBystander({ storage, people }: Product): Promise<void> {
+  const { acme, ada, ledger } = people;
+  const now = Date.now();
+  await people.addInvoice(acme);
+  await storage.atomically(async (db) => {
+    const endpoint = { appId: ledger.id, url: 'https://bystander.example/', eventTypes: ['invoice.paid'] };
+    await addEndpoint(db, openKeyring([KEY]), endpoint, now);
+    const by = { kind: 'user', id: ada.id, name: ada.name, email: ada.email, address: '127.0.0.1' } as const;
+    await invite(db, { id: newId(now), token: newRandomId(), businessId: acme.id, role: 'member', note: '', by }, now);
+  });
+}
+
+/** Every row that names it, in every table. Of an event, when it was passed on is of no account. */
+export function describeBystander({ databaseUrl, people }: Product): string[] {
+  const ids = [people.acme.id, people.ada.id, people.ledger.id];
+  const database = new DatabaseSync(databaseUrl.replace('sqlite:', ''), { readOnly: true });
+  const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
+  const rows = tables
+    .map(({ name }) => String(name))
+    .filter((name) => !NOTES.includes(name))
+    .flatMap((name) =>
+      database
+        .prepare(`select * from "${name}"`)
+        .all()
+        .map((row) => ({ ...row, dispatched_at: 0, name })),
+    )
+    .map((row) => JSON.stringify(row))
+    .filter((row) => ids.some((id) => row.includes(id)));
+  database.close();
+  return rows.sort();
+}

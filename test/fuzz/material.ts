@@ -1,0 +1,197 @@
+import { startSession } from '../../src/accounts/sessions.ts';
+import type { User } from '../../src/accounts/users.ts';
+import { toBody } from '../support/browser.ts';
+import { PASSWORD, type RegisteredApp } from '../support/people.ts';
+import { crawl, type Found, formsOf, type Pair } from './crawl.ts';
+import type { Product } from './product.ts';
+
+/** Someone who sends requests, and everything true that they know. */
+export interface Actor extends Found {
+  user: User | undefined;
+  /** The cookie by which forms are tied to a browser. */
+  visitor: string;
+  cookie: string;
+  csrf: string;
+  /** Of what they may name: their own, and what they should not get at. */
+  ids: string[];
+}
+
+/** What is valid at the beginning of a round, to be spoilt. */
+export interface Material {
+  nobody: Actor;
+  owner: Actor;
+  admin: Actor;
+  app: RegisteredApp;
+  businessId: string;
+  /** The query of an authorize request, as the app sends it and as `/consent` gets it. */
+  asked: Pair[];
+  stamped: string;
+  code: string;
+  accessToken: string;
+  refreshToken: string;
+}
+
+const REDIRECT_URI = 'https://fuzzed.example/callback?kept=1';
+const PAGES = ['connected-apps', 'members', 'members/invite', 'developer', 'developer/new', 'account', 'audit-log'];
+const PLATFORM = ['apps', 'businesses', 'users', 'audit-log', 'developer/apps', 'developer/apps/new'];
+
+/** A tenant of its own for every round, so that what one round has broken does not spare the next. */
+export async function newMaterial(product: Product, round: number): Promise<Material> {
+  const { people } = product;
+  const business = await people.addBusiness(`Round ${round}`);
+  const ownerUser = await people.addUser(`owner-${round}`, [[business, 'owner']]);
+  const member = await people.addUser(`member-${round}`, [[business, 'member']]);
+  const app = await people.addApp({ ownerBusinessId: business.id, redirectUris: [REDIRECT_URI] });
+  await people.addInvoice(business);
+  const adminUser = await people.addUser(`admin-${round}`, [], true);
+  const own = [business.id, ownerUser.id, member.id, app.id];
+  const owner = await newActor(product, ownerUser, [...own, ...(await otherIds(product))]);
+  await addEndpoint(product, owner, `/settings/developer/${app.id}`);
+  const invitation = await addInvitation(product, owner);
+  // An admin may do anything to anyone. What is only tried here is done to those of this round.
+  const platformApp = await people.addApp({ redirectUris: [REDIRECT_URI] });
+  const admin = await newActor(product, adminUser, [business.id, member.id, app.id, platformApp.id]);
+  await addEndpoint(product, admin, `/platform/developer/apps/${platformApp.id}`);
+  const asked: Pair[] = [
+    ['response_type', 'code'],
+    ['client_id', app.id],
+    ['redirect_uri', REDIRECT_URI],
+    ['scope', 'read:invoices'],
+    ['state', 'state-1'],
+  ];
+  const flow = await runFlow(product, owner, app, asked);
+  const starts = PAGES.map((page) => `/settings/${page}`);
+  return {
+    ...flow,
+    app,
+    asked,
+    businessId: business.id,
+    owner: { ...owner, ...(await explore(product, owner, [...starts, '/sign-in', '/sign-out', flow.question])) },
+    admin: withoutOthers({
+      ...admin,
+      ...(await explore(
+        product,
+        admin,
+        PLATFORM.map((page) => `/platform/${page}`),
+      )),
+    }),
+    nobody: await newNobody(product, invitation),
+  };
+}
+
+async function newActor(product: Product, user: User, ids: string[]): Promise<Actor> {
+  const met = await meet(product, ids);
+  return { ...met, user, cookie: `__Host-session=${await openSession(product, user)}; ${met.visitor}` };
+}
+
+async function openSession({ storage }: Product, user: User): Promise<string> {
+  const from = { user, browser: 'A fuzzer', address: '127.0.0.1' };
+  return (await startSession(storage.durable, from, Date.now())).id;
+}
+
+/** In the same browsers as before, whose forms go on being good. */
+export async function renewSessions(product: Product, material: Material): Promise<void> {
+  for (const actor of [material.owner, material.admin]) {
+    if (!actor.user) continue;
+    actor.cookie = `__Host-session=${await openSession(product, actor.user)}; ${actor.visitor}`;
+  }
+}
+
+async function newNobody(product: Product, invitation: string): Promise<Actor> {
+  const nobody = await meet(product, await otherIds(product));
+  return { ...nobody, ...(await explore(product, nobody, ['/sign-in', '/sign-out', invitation])) };
+}
+
+/** A first visit, after which the browser has a cookie and the text that its forms need. */
+async function meet({ ports }: Product, ids: string[]): Promise<Actor> {
+  const answer = await fetch(`http://127.0.0.1:${ports.web}/sign-out`);
+  const visitor = answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const form = formsOf(await answer.text()).find(({ action }) => action === '/sign-out');
+  const csrf = form?.fields.find(([name]) => name === 'csrf')?.[1] ?? '';
+  return { user: undefined, visitor, cookie: visitor, csrf, ids, paths: [], forms: [] };
+}
+
+function explore(product: Product, actor: Actor, starts: string[]): Promise<Found> {
+  return crawl(async (path) => (await ask(product, actor, path)).text(), starts, 60);
+}
+
+function ask({ ports }: Product, { cookie, csrf }: Actor, path: string, fields?: Record<string, string | string[]>) {
+  const posted = fields && { method: 'POST', body: toBody({ csrf, ...fields }) };
+  return fetch(`http://127.0.0.1:${ports.web}${path}`, { redirect: 'manual', headers: { cookie }, ...posted });
+}
+
+async function addEndpoint(product: Product, owner: Actor, appPath: string): Promise<void> {
+  const path = `${appPath}/endpoints`;
+  const form = formsOf(await (await ask(product, owner, `${path}/new`)).text()).find(({ action }) => action === path);
+  const fields = Object.fromEntries(form?.fields ?? []);
+  await ask(product, owner, path, { ...fields, url: 'https://hooks.fuzzed.example/', events: 'grant.created' });
+}
+
+async function addInvitation(product: Product, owner: Actor): Promise<string> {
+  const path = '/settings/members/invite';
+  const form = formsOf(await (await ask(product, owner, path)).text()).find(({ action }) => action === path);
+  const made = await ask(product, owner, path, { ...Object.fromEntries(form?.fields ?? []), role: 'member' });
+  return /\/invitation\/[\w-]+/.exec(await made.text())?.[0] ?? '';
+}
+
+/** Once through, to the tokens; and once more as far as a code that nobody has used. */
+async function runFlow(product: Product, owner: Actor, app: RegisteredApp, asked: Pair[]) {
+  const api = `http://127.0.0.1:${product.ports.api}/api/v1/oauth`;
+  const authorize = async (more: Pair[] = []) => {
+    const query = new URLSearchParams(Object.fromEntries([...asked, ...more]));
+    const answer = await fetch(`${api}/authorize?${query}`, { redirect: 'manual' });
+    return (answer.headers.get('location') ?? '').replace(product.origins.web, '');
+  };
+  const codeOf = (answer: Response) => new URL(answer.headers.get('location') ?? '').searchParams.get('code') ?? '';
+  const page = formsOf(await (await ask(product, owner, await authorize())).text());
+  const fields = page.find(({ action }) => action === '/consent')?.fields ?? [];
+  const code = codeOf(await ask(product, owner, '/consent', { ...Object.fromEntries(fields), answer: 'allow' }));
+  const exchanged = await fetch(`${api}/token`, {
+    method: 'POST',
+    body: toBody({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: REDIRECT_URI,
+      client_id: app.id,
+      client_secret: app.secret,
+    }),
+  });
+  const { access_token, refresh_token } = (await exchanged.json()) as Record<string, string>;
+  const stamped = await authorize();
+  const again = codeOf(await ask(product, owner, stamped));
+  // For a scope that was not allowed yet, there is a page that asks.
+  const question = await authorize([['scope', 'read:invoices read:contacts']]);
+  return { stamped, question, code: again, accessToken: access_token ?? '', refreshToken: refresh_token ?? '' };
+}
+
+/** Of the tenant that nothing may happen to. */
+export async function otherIds({ storage, people }: Product): Promise<string[]> {
+  const [grants, endpoints, invitations, secrets] = await Promise.all(
+    (['grants', 'endpoints', 'app_secrets'] as const)
+      .map((table) => storage.durable.selectFrom(table).select('id').where('app_id', '=', people.ledger.id).execute())
+      .concat(
+        storage.durable.selectFrom('invitations').select('id').where('business_id', '=', people.acme.id).execute(),
+      ),
+  );
+  const rows = [grants, endpoints, invitations, secrets].flatMap((list) => list ?? []);
+  return [people.acme.id, people.ada.id, people.ledger.id, ...rows.map(({ id }) => id)];
+}
+
+function withoutOthers(admin: Actor): Actor {
+  const isOwn = (text: string) => {
+    const named = text.match(/[0-9a-f]{8}-[0-9a-f-]{27}/g) ?? [];
+    return named.every((id) => admin.ids.includes(id));
+  };
+  return {
+    ...admin,
+    paths: admin.paths.filter(isOwn),
+    forms: admin.forms.filter(({ action, fields }) => isOwn(`${action} ${JSON.stringify(fields)}`)),
+  };
+}
+
+const TRUE_TEXTS = [PASSWORD, REDIRECT_URI, 'read:invoices', 'https://hooks.fuzzed.example/', 'owner', 'yes'];
+
+/** What a field may hold that is true somewhere else. */
+export function otherTexts({ owner, app, code, accessToken, refreshToken }: Material): string[] {
+  return [...owner.ids, ...TRUE_TEXTS, app.secret, code, accessToken, refreshToken, owner.csrf];
+}

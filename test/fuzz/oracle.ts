@@ -1,0 +1,58 @@
+import { isRegistered } from '../../src/apps/redirect-uris.ts';
+import type { Product } from './product.ts';
+import type { Answer, Outcome, Sent } from './wire.ts';
+
+/** Nothing that comes from within: a stack, a statement, a file, the name of an error. */
+const INSIDES =
+  /\n\s+at .+:\d+:\d+|node_modules|SQLITE_[A-Z]+|Kysely|\b(?:Type|Range|Reference|Syntax)Error\b|\/src\/[a-z]/;
+
+/** What is wrong with an answer; undefined if nothing is. */
+export async function judge(
+  product: Product,
+  { host, isTorn }: Pick<Sent, 'isTorn'> & { host: 'api' | 'web' },
+  outcome: Outcome,
+): Promise<string | undefined> {
+  if (outcome === 'hang') return 'it was neither answered nor ended within 10 s';
+  if (outcome === undefined) return isTorn ? undefined : 'the connection ended without an answer';
+  const headers = new Map(outcome.headers);
+  const isPage = headers.get('content-type')?.startsWith('text/html');
+  if (outcome.status < 200 || outcome.status >= 500) return `the answer is ${outcome.status}: ${outcome.body}`;
+  if (!headers.has('x-request-id')) return 'the answer has no x-request-id';
+  if (headers.get('x-content-type-options') !== 'nosniff') return 'the answer does not forbid sniffing';
+  if (isPage && !headers.get('content-security-policy')?.includes("default-src 'none'")) return 'the page has no CSP';
+  if (INSIDES.test(outcome.body)) return `the answer shows its insides: ${INSIDES.exec(outcome.body)?.[0]}`;
+  if (isKept(outcome, headers)) return 'a refusal or a token may be kept by a cache';
+  if (outcome.status >= 400 && host === 'api' && !isPage && !namesError(outcome)) return 'the refusal has no name';
+  if (repeatsHeader(outcome)) return 'the answer has a header twice';
+  const location = headers.get('location');
+  return location === undefined || (await isOurs(product, host, location))
+    ? undefined
+    : `the answer leads elsewhere: ${location}`;
+}
+
+function isKept({ status, body }: Answer, headers: Map<string, string>): boolean {
+  const isJson = headers.get('content-type')?.startsWith('application/json');
+  const isSecret = status >= 400 || body.startsWith('{"access_token"');
+  return isJson === true && isSecret && headers.get('cache-control') !== 'no-store';
+}
+
+/** RFC 6749 §5.2. An answer to HEAD has no body. */
+function namesError({ body }: Answer): boolean {
+  return body === '' || /^[a-z_]+$/.test(JSON.parse(body).error);
+}
+
+/** What comes twice is read in two ways. Only cookies are several. */
+function repeatsHeader({ headers }: Answer): boolean {
+  const names = headers.map(([name]) => name).filter((name) => name !== 'set-cookie');
+  return new Set(names).size < names.length;
+}
+
+/** On one of our hosts, or at a redirect URI that an app has. */
+async function isOurs({ origins, storage }: Product, host: 'api' | 'web', location: string): Promise<boolean> {
+  const { origin, href } = new URL(location, origins[host]);
+  if (origin === origins.api || origin === origins.web) return true;
+  const apps = await storage.durable.selectFrom('apps').select('redirect_uris').execute();
+  const bare = href.replace(/[?&](?:code|error)=.*$/s, '');
+  const ways = [bare, `${bare}?`, `${bare}&`];
+  return apps.some(({ redirect_uris }) => ways.some((uri) => isRegistered(JSON.parse(redirect_uris), uri)));
+}

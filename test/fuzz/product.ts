@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { readSettings } from '../../src/config.ts';
+import type { Routes } from '../../src/host.ts';
+import { startServer } from '../../src/server.ts';
+import { openStorage } from '../../src/storage/database.ts';
+import { settle } from '../support/people.ts';
+import { freePort } from '../support/ports.ts';
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+export const KEY = 'the-key-that-the-fuzzed-product-signs-with';
+
+export type Product = Awaited<ReturnType<typeof startProduct>>;
+
+/** The real `serve` in a process of its own, as behind a proxy: public addresses with https, and listeners without. */
+export async function startProduct() {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-fuzz-'));
+  const ports = { api: await freePort(), web: await freePort() };
+  const origins = { api: `https://127.0.0.1:${ports.api}`, web: `https://localhost:${ports.web}` };
+  const databaseUrl = `sqlite:${join(folder, 'gatehouse.db')}`;
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    cwd: folder,
+    env: {
+      BASE_URL: origins.api,
+      CONSENT_URL: origins.web,
+      LISTEN: `127.0.0.1:${ports.api}`,
+      CONSENT_LISTEN: `127.0.0.1:${ports.web}`,
+      DATABASE_URL: databaseUrl,
+      SECRET_KEYS: KEY,
+      TRUST_PROXY: '127.0.0.1',
+      // So that what lies behind the limits is reached, too.
+      LIMIT_SIGN_IN_PER_ACCOUNT: '1000000',
+      LIMIT_SIGN_IN_PER_ADDRESS: '1000000',
+      LIMIT_WRONG_SECRETS: '1000000',
+    },
+  });
+  const ended = once(child, 'close');
+  // Whatever becomes of this process, it leaves none behind.
+  process.once('exit', () => child.kill('SIGKILL'));
+  const errors: string[] = [];
+  createInterface(child.stdout).on('line', (line) => {
+    if (JSON.parse(line).level >= 50) errors.push(line);
+  });
+  const said = createInterface(child.stderr);
+  const ready = new Promise<void>((resolve) => said.on('line', (line) => line.includes('serves') && resolve()));
+  await Promise.race([ready, ended.then(() => Promise.reject(new Error('serve has ended before it served')))]);
+
+  const storage = openStorage(databaseUrl);
+  return {
+    ports,
+    origins,
+    databaseUrl,
+    storage,
+    routes: await listRoutes(folder),
+    /** What the log calls an error. */
+    errors,
+    people: await settle(() => storage, Date.now),
+    isAlive: () => child.exitCode === null && child.signalCode === null,
+    /** In megabytes. */
+    memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+    async stop(): Promise<number | null> {
+      child.kill('SIGTERM');
+      await ended;
+      await storage.close();
+      rmSync(folder, { recursive: true, force: true });
+      return child.exitCode;
+    },
+  };
+}
+
+export interface Route {
+  host: 'api' | 'web';
+  url: string;
+  methods: string[];
+}
+
+/** What the server itself says that it answers to. */
+async function listRoutes(folder: string): Promise<Route[]> {
+  const settings = readSettings({
+    BASE_URL: `http://127.0.0.1:${await freePort()}`,
+    CONSENT_URL: `http://localhost:${await freePort()}`,
+    DATABASE_URL: `sqlite:${join(folder, 'routes.db')}`,
+    SECRET_KEYS: KEY,
+    LOG_LEVEL: 'silent',
+  });
+  const { routes, close } = await startServer(settings);
+  await close();
+  const listed = (host: Route['host'], table: Routes) =>
+    [...table].map(([url, methods]): Route => ({ host, url, methods: [...methods] }));
+  return [...listed('api', routes.api), ...listed('web', routes.web)];
+}

@@ -1,0 +1,25 @@
+/** Chance that can be had again: request n of a seed is always the same, whatever came before it. */
+export type Random = ReturnType<typeof newRandom>;
+
+export function newRandom(seed: number, number: number) {
+  let state = mix(mix(seed >>> 0) ^ (number >>> 0));
+  const next = () => {
+    state = (state + 0x9e3779b9) >>> 0;
+    return mix(state);
+  };
+  const below = (limit: number) => next() % limit;
+  const chance = (share: number) => next() < share * 2 ** 32;
+  function pick<Item>(items: readonly Item[]): Item {
+    if (items.length === 0) throw new Error('There is nothing to pick from.');
+    return items[below(items.length)] as Item;
+  }
+  return { below, chance, pick };
+}
+
+/** Every bit of the number changes about half of the bits that come out. */
+function mix(number: number): number {
+  let mixed = number >>> 0;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readRedirectUris } from '../../src/apps/redirect-uris.ts';
+import { FormError } from '../../src/lib/errors.ts';
+import { askRaw } from '../support/wire.ts';
+import { newWorld } from '../support/world.ts';
+import { makeAddresses, makeVariants } from './addresses.ts';
+import { parseUri } from './rfc3986.ts';
+
+const COUNT = 2000;
+
+function isAccepted(uri: string): boolean {
+  try {
+    return readRedirectUris([uri])[0] === uri;
+  } catch (error) {
+    if (error instanceof FormError) return false;
+    throw error;
+  }
+}
+
+/** What it means to a browser, and to whoever reads it by the letter of the RFC. */
+function meanings(uri: string) {
+  const url = URL.parse(uri);
+  const parsed = parseUri(uri);
+  return {
+    url: url && [url.protocol, url.username, url.hostname, url.port, url.pathname, url.search, url.hash],
+    uri: parsed && [
+      `${parsed.scheme}:`,
+      parsed.userinfo ?? '',
+      parsed.host,
+      parsed.port ?? '',
+      parsed.path,
+      parsed.query === undefined ? '' : `?${parsed.query}`.replace(/^\?$/, ''),
+      parsed.fragment === undefined ? '' : `#${parsed.fragment}`,
+    ],
+  };
+}
+
+test('of 2,000 addresses only those can be registered that mean the same to WHATWG URL and to RFC 3986 [A5][A6]', () => {
+  const accepted = makeAddresses(1, COUNT).filter(isAccepted);
+
+  for (const uri of accepted) {
+    const { url, uri: parsed } = meanings(uri);
+    assert.ok(url && parsed, `${uri} is no URI`);
+    assert.deepEqual(url, parsed, uri);
+    assert.match(uri, /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])[^#*\\]*$/);
+    assert.equal(url[1], '', uri);
+  }
+  assert.ok(accepted.length > 50 && accepted.length < COUNT / 2, String(accepted.length));
+});
+
+const REGISTERED = [
+  'https://app.example/callback',
+  'https://app.example:8443/a/callback?tenant=1',
+  'http://127.0.0.1/callback',
+  'http://[::1]:8080/callback',
+  'http://localhost:3000/callback',
+];
+
+/** The registered one that an address is, if it is one: to the letter, but for the port of a loopback IP address. */
+function registeredAs(uri: string): string | undefined {
+  const withoutPort = (text: string) => {
+    const parsed = parseUri(text);
+    const isFree = parsed?.scheme === 'http' && ['127.0.0.1', '[::1]'].includes(parsed.host);
+    return isFree ? JSON.stringify({ ...parsed, port: undefined }) : text;
+  };
+  return REGISTERED.find((each) => withoutPort(each) === withoutPort(uri));
+}
+
+test('of 2,000 variants of registered addresses none leads anywhere but to where it says and is registered [A2][A3][A4]', async () => {
+  const world = await newWorld();
+  const { id } = await world.addApp({ ownerBusinessId: world.acme.id, redirectUris: REGISTERED });
+  const ask = async (redirect_uri: string) => {
+    // With a scope that there is not, a sound request is answered at the redirect URI at once.
+    const url = new URL(world.authorizeUrl({ client_id: id, redirect_uri, scope: 'read:nothing' }));
+    return { redirect_uri, ...(await askRaw(world.api, { path: url.pathname + url.search })) };
+  };
+  const variants = makeVariants(REGISTERED, 2, COUNT);
+  const answers = [];
+  for (let start = 0; start < COUNT; start += 50) {
+    answers.push(...(await Promise.all(variants.slice(start, start + 50).map(ask))));
+  }
+
+  const redirected = answers.filter(({ location }) => location !== null);
+  for (const { redirect_uri, location, status } of redirected) {
+    assert.equal(status, 303);
+    assert.ok(registeredAs(redirect_uri), `${redirect_uri} leads to ${location}`);
+    assert.equal(location?.replace(/[?&]error=.*$/s, ''), redirect_uri);
+    assert.equal(new URL(location ?? '').hostname, new URL(redirect_uri).hostname);
+  }
+  assert.ok(answers.every(({ status, location }) => (location === null ? status === 400 : status === 303)));
+  assert.ok(redirected.length > 10 && redirected.length < COUNT / 4, String(redirected.length));
+});

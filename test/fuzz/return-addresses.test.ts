@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toBody } from '../support/browser.ts';
+import { PASSWORD } from '../support/people.ts';
+import { askRaw } from '../support/wire.ts';
+import { newWorld } from '../support/world.ts';
+import { formsOf } from './crawl.ts';
+import { newRandom } from './random.ts';
+
+const COUNT = 200;
+const BEGINNINGS = [
+  '/',
+  '//',
+  '///',
+  '/\\',
+  '\\\\',
+  '\\/',
+  '/\t/',
+  '/\n/',
+  '\t//',
+  ' //',
+  '/./',
+  '/..//',
+  '/%2f',
+  '/%5c',
+  '/%09/',
+  'https:',
+  'https://',
+  'http:/',
+  'HTTPS://',
+  '@',
+  '/@',
+  'javascript:',
+  'data:,',
+  '/settings/..//',
+  '/settings/%2e%2e//',
+  '/settings/\\..\\',
+  '/consent?',
+  '/consent/../',
+  '\u2215\u2215',
+  '/\u3002',
+  '/\ud800/',
+  '/\0/',
+  '?',
+  '#',
+  ';',
+  '',
+];
+const PLACES = [
+  'evil.example',
+  'evil.example/settings/',
+  'settings/account',
+  'settings/account@evil.example',
+  'user@evil.example',
+  '[::1]:9',
+  '127.0.0.1',
+  '0x7f.1',
+  'evil.example\\@',
+  'evil.example%00',
+  'evil\u3002example',
+  'consent?redirect_uri=//evil.example',
+  'platform/../../evil.example',
+  '',
+  '%0d%0alocation:evil.example',
+];
+
+function makeReturnAddresses(): string[] {
+  const made = new Set<string>();
+  for (let number = 0; made.size < COUNT; number++) {
+    const random = newRandom(3, number);
+    made.add(random.pick(BEGINNINGS) + random.pick(PLACES));
+  }
+  return [...made];
+}
+
+const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '100000', LIMIT_SIGN_IN_PER_ADDRESS: '100000' });
+const browser = await world.signedIn();
+const csrf = await browser.csrf();
+const visitor = [...browser.cookies].find(([name]) => name === '__Host-visitor')?.join('=') ?? '';
+const addresses = makeReturnAddresses();
+
+/** Where a browser would go. */
+function assertStays(location: string | null | undefined, address: string): void {
+  assert.equal(typeof location, 'string', address);
+  assert.equal(URL.parse(location ?? '', `${world.web}/sign-in`)?.origin, world.web, `${address} leads to ${location}`);
+  assert.match(location ?? '', /^\/(?![/\\])[\x21-\x7e]*$/, address);
+}
+
+const post = async (path: string, fields: Record<string, string>, headers: Record<string, string>) =>
+  (await fetch(world.web + path, { method: 'POST', body: toBody(fields), headers, redirect: 'manual' })).headers.get(
+    'location',
+  );
+
+test('none of 200 return addresses leads off this host, wherever one is taken [S7][S8]', async () => {
+  for (const return_to of addresses) {
+    const switched = await browser.ask('/settings/current-business', {
+      method: 'POST',
+      body: toBody({ csrf, return_to, business: world.acme.id }),
+    });
+    assertStays(switched.headers.get('location'), return_to);
+    const { text } = await browser.open(`/sign-in?${new URLSearchParams({ return_to })}`);
+    for (const { fields } of formsOf(text)) {
+      const offered = fields.find(([name]) => name === 'return_to')?.[1];
+      if (offered !== undefined) assertStays(offered, return_to);
+    }
+    assertStays(await post('/consent', { csrf, return_to, answer: 'allow' }, { cookie: visitor }), return_to);
+  }
+});
+
+test('signing in leads to none of them either [S7][S8]', async () => {
+  for (const return_to of addresses.filter((_, place) => place % 8 === 0)) {
+    const fields = { csrf, return_to, email: world.ada.email, password: PASSWORD };
+    assertStays(await post('/sign-in', fields, { cookie: visitor }), return_to);
+  }
+});
+
+test('whoever has to sign in first comes back to this host, whatever address or page they came by [S8]', async () => {
+  for (const address of addresses) {
+    const path = `/settings/account?${encodeURIComponent(address.toWellFormed())}`;
+    const { location } = await askRaw(world.web, { path });
+    assertStays(new URL(location ?? '', world.web).searchParams.get('return_to'), address);
+    const referer = `${world.web}${encodeURI(address.toWellFormed())}`;
+    const over = await post('/settings/account/name', { csrf, name: 'x' }, { cookie: visitor, referer });
+    assertStays(over, address);
+    assertStays(new URL(over ?? '', world.web).searchParams.get('return_to') ?? '/', address);
+  }
+});

@@ -1,0 +1,108 @@
+import { type Draft, draftRequest } from './draft.ts';
+import { type Material, newMaterial, renewSessions } from './material.ts';
+import { judge } from './oracle.ts';
+import type { Product } from './product.ts';
+import { newRandom } from './random.ts';
+import { render } from './render.ts';
+import { spoilDraft } from './spoiling.ts';
+import { type Answer, newWire, type Outcome, type Sent, type Wire } from './wire.ts';
+
+/** So many requests share the tenant that they try to break. */
+export const ROUND = 1000;
+/** So many share a session: some of them end it. */
+const SESSION = 100;
+const CONNECTIONS = 32;
+const PATIENCE = 10_000;
+
+export interface Range {
+  seed: number;
+  from: number;
+  requests: number;
+}
+
+export interface Finding {
+  number: number;
+  problem: string;
+  sent: Buffer;
+}
+
+export interface Tally {
+  answers: Map<string, number>;
+  findings: Finding[];
+  slowest: number;
+  /** The routes that have done what was asked at least once. */
+  reached: Set<string>;
+}
+
+/** Sends the requests of a range, and tells what was wrong with any answer. */
+export async function fuzz(product: Product, range: Range, progress: (sent: number) => void): Promise<Tally> {
+  const tally: Tally = { answers: new Map(), findings: [], slowest: 0, reached: new Set() };
+  const end = range.from + range.requests;
+  for (let start = range.from; start < end && product.isAlive(); ) {
+    const round = Math.floor(start / ROUND);
+    const stop = Math.min(end, (round + 1) * ROUND);
+    await fuzzRound(product, { seed: range.seed, round, start, stop }, tally);
+    progress(stop - range.from);
+    start = stop;
+  }
+  return tally;
+}
+
+interface Round {
+  seed: number;
+  round: number;
+  start: number;
+  stop: number;
+}
+
+async function fuzzRound(product: Product, { seed, round, start, stop }: Round, tally: Tally): Promise<void> {
+  const material = await newMaterial(product, round);
+  let next = start;
+  const work = async () => {
+    const wires = { api: newWire(product.ports.api, PATIENCE), web: newWire(product.ports.web, PATIENCE) };
+    while (next < stop && product.isAlive()) {
+      const number = next++;
+      if (number % SESSION === 0) await renewSessions(product, material);
+      await tryRequest(product, { seed, number, material, wires }, tally);
+    }
+    wires.api.close();
+    wires.web.close();
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, work));
+}
+
+interface Attempt {
+  seed: number;
+  number: number;
+  material: Material;
+  wires: Record<Draft['host'], Wire>;
+}
+
+async function tryRequest(product: Product, { seed, number, material, wires }: Attempt, tally: Tally): Promise<void> {
+  const { draft, sent } = compose(product, { seed, number, material });
+  const begun = performance.now();
+  // A host that takes no connection any more is the worst answer of all.
+  const outcome = await wires[draft.host].send(sent).catch((): Outcome => 'hang');
+  tally.slowest = Math.max(tally.slowest, performance.now() - begun);
+  if (typeof outcome === 'object' && isDone(outcome)) tally.reached.add(`${draft.host} ${draft.method} ${draft.route}`);
+  const kind = typeof outcome === 'object' ? String(outcome.status) : (outcome ?? 'ended');
+  tally.answers.set(kind, (tally.answers.get(kind) ?? 0) + 1);
+  const problem = await judge(product, { host: draft.host, isTorn: sent.isTorn }, outcome);
+  if (problem) tally.findings.push({ number, problem, sent: sent.bytes });
+}
+
+/** Whether it was neither refused nor sent to sign in first. */
+function isDone({ status, headers }: Answer): boolean {
+  return status < 400 && !headers.some(([name, value]) => name === 'location' && value.startsWith('/sign-in'));
+}
+
+/** The request of a number: the same in every run, but for the secrets and ids of the day. */
+export function compose(
+  product: Product,
+  { seed, number, material }: { seed: number; number: number; material: Material },
+): { draft: Draft; sent: Sent } {
+  const random = newRandom(seed, number);
+  const draft = draftRequest(random, product, material);
+  spoilDraft(random, draft, material);
+  return { draft, sent: render(random, draft) };
+}

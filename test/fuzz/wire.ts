@@ -1,0 +1,116 @@
+import { connect, type Socket } from 'node:net';
+
+/** Bytes for a host, and what to expect of them. */
+export interface Sent {
+  bytes: Buffer;
+  /** Whether an answer has no body, whatever its headers say. */
+  isHead: boolean;
+  /** Whether it is not one whole request: then the connection may end without an answer, and is not used again. */
+  isTorn: boolean;
+}
+
+export interface Answer {
+  status: number;
+  headers: [name: string, value: string][];
+  body: string;
+}
+
+/** Undefined is a connection that ended without an answer; 'hang' one that neither answered nor ended. */
+export type Outcome = Answer | undefined | 'hang';
+
+export type Wire = ReturnType<typeof newWire>;
+
+/** One connection at a time to one port, kept for as long as the host keeps it. No request is sent before an answer. */
+export function newWire(port: number, patience: number) {
+  let kept: Socket | undefined;
+
+  async function send(sent: Sent): Promise<Outcome> {
+    const isFresh = kept === undefined;
+    const outcome = await sendOnce(sent);
+    // A host may end a connection that is not in use, at the very moment at which it is used again.
+    return outcome === undefined && !isFresh && !sent.isTorn ? sendOnce(sent) : outcome;
+  }
+
+  async function sendOnce(sent: Sent): Promise<Outcome> {
+    const socket = kept ?? (await open(port));
+    kept = undefined;
+    const outcome = await exchange(socket, sent, patience);
+    const stays = typeof outcome === 'object' && !sent.isTorn && !endsConnection(outcome);
+    if (stays && !socket.destroyed && socket.readable) kept = socket;
+    else socket.destroy();
+    return outcome;
+  }
+
+  return { send, close: () => kept?.destroy() };
+}
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
+  socket.on('error', () => {});
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+  return socket;
+}
+
+function endsConnection({ headers }: Answer): boolean {
+  return headers.some(([name, value]) => name === 'connection' && value === 'close');
+}
+
+function exchange(socket: Socket, { bytes, isHead, isTorn }: Sent, patience: number): Promise<Outcome> {
+  return new Promise((resolve) => {
+    let received: Buffer = Buffer.alloc(0);
+    const finish = (outcome: Outcome) => {
+      clearTimeout(timer);
+      socket.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close');
+      resolve(outcome);
+    };
+    const timer = setTimeout(() => finish('hang'), patience);
+    const look = (isOver: boolean) => {
+      const answer = readAnswer(received, { isHead, isOver });
+      if (answer) finish(answer);
+      else if (isOver) finish(undefined);
+    };
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      look(false);
+    });
+    socket.on('end', () => look(true)).on('close', () => look(true));
+    socket.write(bytes);
+    if (isTorn) socket.end();
+  });
+}
+
+/** Undefined for as long as it is not whole. */
+function readAnswer(received: Buffer, { isHead, isOver }: { isHead: boolean; isOver: boolean }): Answer | undefined {
+  const end = received.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const [first = '', ...lines] = received.toString('latin1', 0, end).split('\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1] ?? 0);
+  const rest = received.subarray(end + 4);
+  if (status >= 100 && status < 200) return readAnswer(rest, { isHead, isOver });
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+  });
+  const body = isHead || status === 204 || status === 304 ? '' : readBody(rest, new Map(headers), isOver);
+  return body === undefined ? undefined : { status, headers, body };
+}
+
+function readBody(rest: Buffer, headers: Map<string, string>, isOver: boolean): string | undefined {
+  if (headers.get('transfer-encoding') === 'chunked') return readChunks(rest);
+  const length = headers.get('content-length');
+  if (length === undefined) return isOver ? rest.toString() : undefined;
+  return rest.length < Number(length) ? undefined : rest.toString('utf8', 0, Number(length));
+}
+
+function readChunks(rest: Buffer): string | undefined {
+  const chunks: Buffer[] = [];
+  for (let place = 0; ; ) {
+    const line = rest.indexOf('\r\n', place);
+    if (line === -1) return undefined;
+    const size = Number.parseInt(rest.toString('latin1', place, line), 16);
+    if (rest.length < line + 2 + size + 2) return undefined;
+    if (size === 0) return Buffer.concat(chunks).toString();
+    chunks.push(rest.subarray(line + 2, line + 2 + size));
+    place = line + 2 + size + 2;
+  }
+}

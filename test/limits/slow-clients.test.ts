@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { afterEach, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { SECOND } from '../../src/lib/clock.ts';
+import { PATIENCE } from '../../src/lib/patience.ts';
+import { newWorld } from '../support/world.ts';
+
+const world = await newWorld();
+const { host, hostname, port } = new URL(world.api);
+const START = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\n`;
+const opened: Socket[] = [];
+afterEach(() => {
+  for (const socket of opened.splice(0)) socket.destroy();
+});
+
+/** A client of whom one only knows what came back. */
+async function open() {
+  const socket = connect(Number(port), hostname);
+  opened.push(socket);
+  const client = { socket, received: '', closed: new Promise((resolve) => socket.once('close', resolve)) };
+  socket.setEncoding('latin1').on('error', () => {});
+  socket.on('data', (chunk) => {
+    client.received += chunk;
+  });
+  await once(socket, 'connect');
+  return client;
+}
+
+/** Sends a little every now and then, for as long as it is let. */
+async function drip(socket: Socket, piece: string): Promise<void> {
+  for (; !socket.destroyed; await setTimeout(20)) socket.write(piece);
+}
+
+/** What is still on its way to the host when it closes makes the machine throw away what it has said. */
+function assertToldWhy({ received }: { received: string }): void {
+  assert.match(received, /^$|^HTTP\/1\.1 408 .*x-request-id: /s);
+}
+
+const short = { headers: SECOND / 4, request: SECOND / 2, silence: SECOND / 4, idle: SECOND / 4, lookEvery: 20 };
+
+test('clients who never come to an end are cut off, each in their own way', async (t) => {
+  await world.restart({ settings: { patience: { ...PATIENCE, ...short } } });
+
+  await t.test('one whose headers drip', async () => {
+    const client = await open();
+    client.socket.write(START);
+    await Promise.all([drip(client.socket, 'x: y\r\n'), client.closed]);
+    assertToldWhy(client);
+  });
+
+  await t.test('one whose body drips', async () => {
+    const client = await open();
+    const type = 'Content-Type: application/json\r\nContent-Length: 60000';
+    client.socket.write(`POST /api/v1/oauth/token HTTP/1.1\r\nHost: ${host}\r\n${type}\r\n\r\n`);
+    await Promise.all([drip(client.socket, ' '), client.closed]);
+    assertToldWhy(client);
+  });
+
+  await t.test('one who says nothing at all', async () => {
+    const client = await open();
+    await client.closed;
+    assert.ok(client.socket.destroyed);
+  });
+
+  await t.test('one who keeps a connection without using it', async () => {
+    const client = await open();
+    client.socket.write(`${START}\r\n`);
+    await client.closed;
+    assert.match(client.received, /^HTTP\/1\.1 200 /);
+  });
+
+  await t.test('one who does not read the answer', async () => {
+    const client = await open();
+    client.socket.pause();
+    // More answers than the machine would hold for a client.
+    const ask = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    client.socket.write(ask.repeat(400));
+    assert.equal(isConnected(client), true);
+    for (let i = 0; i < 250 && isConnected(client); i++) await setTimeout(20);
+    assert.equal(isConnected(client), false);
+  });
+});
+
+/** Whether the host still has its end of a connection, as the machine knows it. */
+function isConnected({ socket }: { socket: Socket }): boolean {
+  const hex = (number: number | undefined) => (number ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  const line = new RegExp(`:${hex(Number(port))} \\w+:${hex(socket.localPort)} 01 `);
+  return readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .some((each) => line.test(each));
+}
+
+test('2,000 clients who never come to an end do not keep anyone else from being served', async () => {
+  await world.restart();
+  const { access_token, refresh_token } = await world.connect();
+  const slow = await Promise.all(Array.from({ length: 2000 }, open));
+  for (const { socket } of slow) socket.write(START);
+
+  const begun = performance.now();
+  const answers = [await world.refresh(refresh_token), await world.listInvoices(access_token)];
+  const page = await fetch(`${world.web}/sign-in`);
+  const took = performance.now() - begun;
+
+  assert.deepEqual(
+    [...answers, page].map(({ status }) => status),
+    [200, 200, 200],
+  );
+  assert.ok(took < 5 * SECOND, `${took} ms`);
+  assert.ok(slow.every(({ socket }) => !socket.destroyed));
+});
+
+test('whoever comes on top of so many connections is not let in, and is once one has gone', async () => {
+  await world.restart({ settings: { patience: { ...PATIENCE, connections: 3 } } });
+  const within = await Promise.all([open(), open(), open()]);
+  for (const { socket } of within) socket.write(START);
+
+  const surplus = await open();
+  await surplus.closed;
+  within[0]?.socket.destroy();
+  await within[0]?.closed;
+  const later = await until(() =>
+    fetch(`${world.api}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+
+  assert.equal(surplus.received, '');
+  assert.ok(later);
+});
+
+async function until(isTrue: () => Promise<boolean>): Promise<boolean> {
+  for (let i = 0; i < 100; i++) {
+    if (await isTrue()) return true;
+    await setTimeout(20);
+  }
+  return false;
+}
+
+test('headers over 16 KiB are refused with 431', async () => {
+  await world.restart();
+  const client = await open();
+  client.socket.write(`${START}x: ${'x'.repeat(17_000)}\r\n\r\n`);
+  await client.closed;
+
+  assert.match(client.received, /^HTTP\/1\.1 431 /);
+  assert.match(client.received, /"reason":"request_unreadable"/);
+});
