@@ -24,7 +24,7 @@ const BEFOREHAND = 10_000;
 const LOOPS = 16;
 const INVOICES = 20;
 
-const forgetful: typeof openActivity = () => ({ note() {}, async flush() {}, async stop() {} });
+const forgetful: typeof openActivity = () => ({ note() {}, async flush() {}, dropped: () => 0, async stop() {} });
 
 if (process.argv[2] === 'serve') await serve(process.argv[3] === 'remembering');
 else await measure();

@@ -1,15 +1,18 @@
 // `npm test`: everything, and what speaks HTTP on both databases.
 // `npm test -- test/oauth` runs a part of it, on PostgreSQL if TEST_DATABASE_URL names a server and on SQLite if not.
 import { spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
+import { closeSync, globSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { searchLogs } from '../test/support/logs.ts';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
 const WEB = findTests(['test/web']);
 /** In parts: what a file has started runs until its process ends, and a hundred servers would be in each other's way. */
 const HTTP_PARTS = [
   findTests(['test/accounting', 'test/accounts', 'test/activity', 'test/audit', 'test/clients', 'test/oauth']),
+  findTests(['test/security/tenancy', 'test/security/read-only-fields.test.ts']),
   WEB.slice(0, WEB.length / 2),
   [
     ...WEB.slice(WEB.length / 2),
@@ -21,6 +24,7 @@ const PLAIN_SUITE = findTests([
   'test/lib',
   'test/apps',
   'test/reference',
+  ...['checklist', 'promises', 'search', 'sign-in-work'].map((name) => `test/security/${name}.test.ts`),
   'test/config.test.ts',
   'test/architecture.test.ts',
 ]);
@@ -43,19 +47,25 @@ const TOGETHER = ['--test-isolation=none'];
 const CACHE = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
 const places = process.argv.slice(2);
-const { TEST_DATABASE_URL: given, ...env } = process.env;
+const { TEST_DATABASE_URL: given, TEST_RESULTS: results, ...usual } = process.env;
+/** Where a run of everything keeps the secrets that it has seen, and what the servers have logged. */
+const kept = places.length > 0 ? undefined : mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
+const env = kept ? { ...usual, TEST_LEAKS: kept } : usual;
+let runs = 0;
 
 process.exitCode = places.length > 0 ? await run('', findTests(places), APART, process.env) : await runAll();
 
 async function runAll() {
   // The longest first, so that the rest fills the time beside them.
-  const others = [...new Set([...findTests(['test/nodes', 'test/storage']), ...findTests(['test'])])].filter(
+  const others = [...new Set([...findTests(['test/faults', 'test/nodes', 'test/storage']), ...findTests(['test'])])].filter(
     (file) => ![...PLAIN_SUITE, ...HTTP_PARTS.flat()].includes(file),
   );
   const failures = [
     await run('What needs only one database, or several servers:', others, APART, env),
     ...(await Promise.all([runOnSqlite(), runOnPostgres()])),
+    searchLogs(kept),
   ];
+  rmSync(kept, { recursive: true });
   return failures.some((status) => status !== 0) ? 1 : 0;
 }
 
@@ -92,15 +102,32 @@ function findTests(folders) {
 async function run(title, files, options, variables) {
   const isWatched = options === APART;
   if (title && isWatched) console.log(`\n${title}`);
+  const name = `${++runs}`;
+  const reporting = results ? ['./scripts/test-results.mjs', join(results, `${name}.jsonl`)] : undefined;
+  const said = isWatched ? undefined : join(kept, `said-${name}`);
   // What one process has compiled, the next need not.
-  const cached = { NODE_COMPILE_CACHE: CACHE, ...variables };
-  const child = spawn(process.execPath, ['--test', ...options, ...files], {
-    stdio: ['inherit', isWatched ? 'inherit' : 'pipe', 'inherit'],
-    env: cached,
-  });
-  const ended = new Promise((resolve) => child.once('close', (status) => resolve(status ?? 1)));
-  const said = child.stdout ? await text(child.stdout) : '';
-  const status = await ended;
-  if (!isWatched) console.log(`\n${title}\n${said}`);
+  const cached = { NODE_COMPILE_CACHE: CACHE, ...variables, ...(said && { TEST_LOG_LEVEL: 'trace' }) };
+  // Where all share one process, what it writes is what the servers log.
+  const log = said ? openSync(join(kept, `log-${name}`), 'w') : 'inherit';
+  const child = spawn(
+    process.execPath,
+    [
+      '--test',
+      ...options,
+      ...reportTo('spec', said ?? 'stdout'),
+      ...(reporting ? reportTo(...reporting) : []),
+      ...files,
+    ],
+    { stdio: ['inherit', log, 'inherit'], env: cached },
+  );
+  const status = await new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+  if (said) {
+    closeSync(log);
+    console.log(`\n${title}\n${readFileSync(said, 'utf8')}`);
+  }
   return status;
+}
+
+function reportTo(reporter, destination) {
+  return [`--test-reporter=${reporter}`, `--test-reporter-destination=${destination}`];
 }

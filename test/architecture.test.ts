@@ -19,6 +19,7 @@ const ORDER = [
   'webhooks',
   'accounting',
   'web',
+  'metrics',
   '.',
   'cli',
 ];

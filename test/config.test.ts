@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -21,14 +21,27 @@ const DEFAULTS: Settings = {
   consentUrl: 'http://localhost:4001',
   listen: { host: 'localhost', port: 4000 },
   consentListen: { host: 'localhost', port: 4001 },
+  metricsListen: undefined,
+  traces: undefined,
   databaseUrl: 'sqlite:data/gatehouse.db',
   secretKeys: [KEY],
   retryWindow: 30_000,
   trustProxy: false,
   platformName: 'Gatehouse',
   webhooksToLoopback: false,
+  workers: 1,
   logLevel: 'info',
   limits: { signInPerAccount: 20, signInPerAddress: 300, perApp: 100_000, wrongSecrets: 300, perGrant: 100_000 },
+  patience: {
+    headers: 10_000,
+    request: 30_000,
+    silence: 60_000,
+    idle: 72_000,
+    lookEvery: 1000,
+    connections: 10_000,
+    crowd: 100,
+    turn: 500,
+  },
 };
 
 test('with nothing set but the keys, every setting has its default', () => {
@@ -62,6 +75,12 @@ const ACCEPTED: [env: Record<string, string>, expected: Partial<Settings>][] = [
   [{ LISTEN: '0.0.0.0:80' }, { listen: { host: '0.0.0.0', port: 80 } }],
   [{ LISTEN: '8080' }, { listen: { host: '127.0.0.1', port: 8080 } }],
   [{ CONSENT_LISTEN: '[::]:81' }, { consentListen: { host: '::', port: 81 } }],
+  [{ METRICS_LISTEN: '9464' }, { metricsListen: { host: '127.0.0.1', port: 9464 } }],
+  [{ METRICS_LISTEN: '10.0.0.5:9464' }, { metricsListen: { host: '10.0.0.5', port: 9464 } }],
+  [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/', OTEL_TRACES_SAMPLER_ARG: '0.1' },
+    { traces: { endpoint: 'http://127.0.0.1:4318', ratio: 0.1 } },
+  ],
   [{ SECRET_KEYS: `${KEY}, ${KEY}2` }, { secretKeys: [KEY, `${KEY}2`] }],
   [{ REFRESH_RETRY_SECONDS: '0' }, { retryWindow: 0 }],
   [{ REFRESH_RETRY_SECONDS: '300' }, { retryWindow: 300_000 }],
@@ -104,6 +123,9 @@ const REFUSED: Record<string, string>[] = [
   { LISTEN: 'localhost:x' },
   { LISTEN: '127.0.0.1:65536' },
   { CONSENT_LISTEN: ':' },
+  { METRICS_LISTEN: 'on' },
+  { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' },
+  { OTEL_TRACES_SAMPLER_ARG: '2' },
   { SECRET_KEYS: 'short' },
   { SECRET_KEYS: `${KEY},short` },
   { SECRET_KEYS: `${KEY},` },
@@ -155,8 +177,22 @@ test('on a machine of one’s own a key is made once, kept, and readable by its 
 
   assert.deepEqual(second, first);
   assert.ok((first[0] ?? '').length >= 43);
-  assert.equal(readFileSync('data/secret-key', 'utf8'), first[0]);
+  assert.equal(readFileSync('data/secret-key', 'utf8'), `${first[0]}\n`);
   assert.equal(statSync('data/secret-key').mode & 0o777, 0o600);
+});
+
+test('keys can stand in a file, in lines or with commas, and nowhere else beside it', () => {
+  writeFileSync('keys', `${KEY}1\n${KEY}2,${KEY}3\n`);
+
+  assert.deepEqual(readSettings({ SECRET_KEYS_FILE: 'keys' }).secretKeys, [`${KEY}1`, `${KEY}2`, `${KEY}3`]);
+  assert.throws(() => read({ SECRET_KEYS_FILE: 'keys' }), /^Error: SECRET_KEYS_FILE and SECRET_KEYS are both set/);
+  assert.throws(() => readSettings({ SECRET_KEYS_FILE: 'nothing' }), /^Error: SECRET_KEYS_FILE .*ENOENT/);
+  writeFileSync('short', `${KEY}\nhunter2\n`);
+  assert.throws(
+    () => readSettings({ SECRET_KEYS_FILE: 'short' }),
+    (error) =>
+      error instanceof SettingRefused && /^SECRET_KEYS_FILE /.test(error.message) && !/hunter2/.test(error.message),
+  );
 });
 
 test('the address of the database can be read without any other setting making sense', () => {

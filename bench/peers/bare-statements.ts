@@ -19,7 +19,7 @@ export const STATEMENTS = {
   useSecret: 'update "app_secrets" set "last_used_at" = ? where "id" = ?',
   grant: GRANT,
   markExchanged:
-    'update "grants" set "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ? where "id" = ? and "exchanged_at" is null and "revoked_at" is null',
+    'update "grants" set "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ?, "redirect_uri" = ?, "code_challenge" = ? where "id" = ? and "exchanged_at" is null and "revoked_at" is null',
   rotate:
     'update "grants" set "rotation" = ?, "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ? where "id" = ? and "rotation" = ? and "revoked_at" is null',
   invoices: 'select * from "invoices" where "business_id" = ? and "id" < ? order by "id" desc limit ?',

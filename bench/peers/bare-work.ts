@@ -31,7 +31,7 @@ export function exchange(bare: Bare, fields: Fields, now: number) {
   const { row } = prove(bare, 'code', fields.code);
   if (!answersChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
   const expires = now + REFRESH_LIFETIME;
-  bare.db.write('FULL', 'markExchanged', now, now, expires, removableOn(expires), row.id);
+  bare.db.write('FULL', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
   return issueTokens(bare.keys, { id: row.id, salt: row.salt, rotation: 0, rotatedAt: now }, row.scopes, now);
 }
 

@@ -71,6 +71,7 @@ const BAD: [why: string, uri: string][] = [
   ['an address in one number', 'http://2130706433/callback'],
   ['an address with parts left out', 'http://127.1/callback'],
   ['an IPv6 address written out', 'http://[0:0:0:0:0:0:0:1]/callback'],
+  ['brackets, which only an address may have', 'https://app.example/callback?list[]=1'],
   ['a quote', 'https://app.example/"onload="'],
   ['markup', 'https://app.example/<script>'],
   ['more than 2000 characters', `https://app.example/${'x'.repeat(2000)}`],

@@ -6,9 +6,10 @@ const cli = newCommandLine();
 
 /** Each command with the options that it takes. */
 const COMMANDS: Record<string, string[]> = {
-  serve: [],
+  serve: ['workers'],
   demo: [],
   migrate: [],
+  doctor: [],
   'business add': ['name'],
   'business list': [],
   'user add': ['email', 'name', 'password', 'business', 'role', 'platform-admin'],
@@ -45,6 +46,13 @@ const COMMANDS: Record<string, string[]> = {
   'invoice add': ['business', 'number', 'total', 'currency', 'customer', 'status'],
   'invoice set-status': ['business', 'number', 'status'],
   'audit export': ['business', 'before'],
+  'keys list': [],
+  'keys add': ['to'],
+  'keys rotate': ['use', 'to'],
+  'keys reseal': [],
+  'keys prune': ['keep', 'end-tokens', 'to'],
+  backup: ['to', 'force'],
+  restore: ['from', 'keep-tokens'],
   listen: ['app', 'forward-to'],
 };
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { watchAnswer, watchTyped } from './watching.ts';
 
 /** What a browser holds after it has followed every redirect that stays with us. */
 export interface Visited {
@@ -21,12 +22,15 @@ export function newBrowser(home: string, ours: string[]) {
   async function send(url: string, init: RequestInit = {}): Promise<Visited> {
     const headers = new Headers(init.headers);
     if (url.startsWith(home)) headers.set('cookie', cookieHeader(cookies));
+    watchTyped(init.body);
     const response = await fetch(url, { ...init, headers, redirect: 'manual' });
+    const text = await response.text();
+    watchAnswer({ method: init.method ?? 'GET', url, status: response.status, headers: response.headers, text });
     for (const cookie of response.headers.getSetCookie()) keep(cookies, cookie);
     const location = response.headers.get('location');
     const next = location === null ? undefined : new URL(location, url);
     if (next && ours.includes(next.origin)) return send(next.href);
-    return { status: response.status, url, leftTo: next, text: await response.text(), headers: response.headers };
+    return { status: response.status, url, leftTo: next, text, headers: response.headers };
   }
 
   const open = (address: string) => send(new URL(address, home).href);
@@ -89,7 +93,7 @@ function cookieHeader(cookies: Map<string, string>): string {
   return [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
 }
 
-function unescaped(text: string): string {
+export function unescaped(text: string): string {
   return text
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

@@ -4,7 +4,9 @@ import type { User } from '../../src/accounts/users.ts';
 import type { Document } from '../../src/web/reference/document.ts';
 import type { Browser, Visited } from './browser.ts';
 import { type Asked, newReading } from './described.ts';
+import { rememberSecret } from './leaks.ts';
 import { PASSWORD, REDIRECT_URI, type RegisteredApp } from './people.ts';
+import { watchAnswer } from './watching.ts';
 
 /** An answer of the API, read whole. `body` is whatever JSON it was. */
 export interface Answer {
@@ -92,6 +94,9 @@ export function newClient({ api, browse, user, app, business, startSession }: Se
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');
     const answer = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    watchAnswer({ method: asked.method, url: response.url, status: response.status, headers: response.headers, text });
+    rememberSecret('access token', answer.body.access_token);
+    rememberSecret('refresh token', answer.body.refresh_token);
     (await reading())(asked, answer);
     return answer;
   }

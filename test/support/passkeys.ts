@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { newAuthenticator } from './authenticator.ts';
 import type { Browser } from './browser.ts';
+import { rememberSecret } from './leaks.ts';
 import type { World } from './world.ts';
 
 export const ACCOUNT = '/settings/account';
@@ -9,7 +10,9 @@ export const PASSKEYS = `${ACCOUNT}/passkeys`;
 /** Asks for a challenge as our script does. */
 async function ask(browser: Browser, path: string, fields: Record<string, string> = {}) {
   const { status, text } = await browser.post(`${path}/options`, { csrf: await browser.csrf(), ...fields });
-  return { status, options: JSON.parse(text) };
+  const options = JSON.parse(text);
+  rememberSecret('challenge', options.challenge);
+  return { status, options };
 }
 
 export const askToAdd = (browser: Browser, passkey_name = 'My phone') => ask(browser, PASSKEYS, { passkey_name });

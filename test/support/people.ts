@@ -8,6 +8,7 @@ import { newId } from '../../src/lib/ids.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
 import { readScopes } from '../../src/oauth/scopes.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { rememberSecret } from './leaks.ts';
 
 export const PASSWORD = 'correct horse battery';
 export const REDIRECT_URI = 'https://ledger.example/callback';
@@ -15,6 +16,7 @@ export const REDIRECT_URI = 'https://ledger.example/callback';
 /** Slow on purpose, and so made once for everyone. */
 let hashed: Promise<string> | undefined;
 function hash(): Promise<string> {
+  rememberSecret('password', PASSWORD);
   hashed ??= hashPassword(PASSWORD);
   return hashed;
 }
@@ -62,6 +64,7 @@ export async function settle(storage: () => Storage, clock: () => number) {
       };
       const registered = await storage().atomically((db) => registerApp(db, registration, clock()));
       assert.ok(registered);
+      rememberSecret('client secret', registered.secret);
       return { ...registered.app, secret: registered.secret };
     },
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
+import { noteLeak } from './leaks.ts';
 
 export interface Received {
   path: string;
@@ -16,12 +17,14 @@ type Answering = (received: Received, response: ServerResponse) => unknown;
 /** An app's own server, which keeps what it is told and answers as it is told to. */
 export async function newReceiver(answering: Answering = (_, response) => response.end()) {
   const received: Received[] = [];
+  const watched: string[] = [];
   let waiting: (() => void)[] = [];
   const receiver = { answering };
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const one = { path: request.url ?? '', headers: request.headers, body, event: JSON.parse(body) };
     received.push(one);
+    watched.push(`${JSON.stringify(request.headers)} ${body}`);
     for (const wake of waiting.splice(0)) wake();
     receiver.answering(one, response);
   });
@@ -30,6 +33,7 @@ export async function newReceiver(answering: Answering = (_, response) => respon
   after(() => {
     server.closeAllConnections();
     server.close();
+    for (const text of watched) noteLeak('what was sent to a webhook', text);
   });
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;

@@ -5,12 +5,16 @@ import { after } from 'node:test';
 import { startSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
+import { MINUTE } from '../../src/lib/clock.ts';
+import { PATIENCE } from '../../src/lib/patience.ts';
 import { startServer } from '../../src/server.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
 import { newTestDatabase } from './engines.ts';
+import { noteLeak, rememberSecret } from './leaks.ts';
 import { settle } from './people.ts';
 import { freePort } from './ports.ts';
+import { readStored } from './watching.ts';
 
 /** The real product on free ports of this machine, in a folder of its own, on a clock that can be wound. */
 export type World = Awaited<ReturnType<typeof newWorld>>;
@@ -20,6 +24,7 @@ export type World = Awaited<ReturnType<typeof newWorld>>;
  * `read:invoices`, `write:invoices` and `read:contacts`.
  */
 export async function newWorld(env: Record<string, string> = {}) {
+  const callers = new Error().stack?.match(/[\w/-]+\.test\.ts/)?.[0] ?? 'a test';
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const database = await newTestDatabase(folder);
   const settings = readSettings({
@@ -27,23 +32,31 @@ export async function newWorld(env: Record<string, string> = {}) {
     CONSENT_URL: `http://localhost:${await freePort()}`,
     DATABASE_URL: database.url,
     SECRET_KEYS: 'the-key-that-the-tests-sign-their-tokens-with',
-    LOG_LEVEL: 'silent',
+    // In a run of everything, what the servers log is kept apart, and searched afterwards.
+    LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
     ...env,
   });
+  // Whoever runs tests on a busy machine is slow at times, and yet no crowd.
+  settings.patience = { ...PATIENCE, turn: MINUTE };
+  for (const key of settings.secretKeys) rememberSecret('key', key);
   let now = Date.UTC(2030, 0, 1);
   const clock = () => now;
   let server = await startServer(settings, clock);
   after(async () => {
+    const stored = await readStored(server.storage, folder);
     await server.close();
     await database.remove();
     rmSync(folder, { recursive: true, force: true });
+    for (const bytes of stored) noteLeak(`a database of ${callers}`, bytes);
   });
 
   const people = await settle(() => server.storage, clock);
   const browse = () => newBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl]);
   const startSessionOf = async (user: User) => {
     const from = { user, browser: 'A test', address: '127.0.0.1' };
-    return (await startSession(server.storage.durable, from, clock())).id;
+    const { id } = await startSession(server.storage.durable, from, clock());
+    rememberSecret('cookie session', id);
+    return id;
   };
   const usual = { user: people.ada, app: people.ledger, business: people.acme };
   return {

@@ -158,7 +158,7 @@ test('an app’s own page warns of webhooks that do not arrive, to those who may
   assert.doesNotMatch((await member.open(path)).text, /failing\.example|do not arrive/);
 });
 
-test('each act on an app is recorded once, for its business, and the page says what was done', async () => {
+test('each act on an app is recorded once, for its business, and the page says what was done [D4]', async () => {
   const { app, path, act } = await newApp('Audited');
   const { secret } = shownCredentials(await act('secrets'));
   const [oldest = ''] = removableSecrets(await browser.open(path));

@@ -60,7 +60,7 @@ test('connected apps show the names of app and business as they are [S17]', asyn
 test('a refused sign-in shows the email as it was typed [S17]', async () => {
   const visitor = world.browse();
 
-  const page = await visitor.signIn(NASTY, NASTY);
+  const page = await visitor.signIn(NASTY, `${NASTY} as a password`);
 
   assert.equal(page.status, 401);
   assert.ok(page.text.includes(`value="${SAFE}"`));

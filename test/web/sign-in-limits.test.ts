@@ -69,11 +69,11 @@ test('signing in rightly uses up neither limit [S9]', async () => {
   assert.deepEqual(statuses, [200, 200, 200, 200, 200]);
 });
 
-test('of 100 wrong passwords sent at once only as many as the limit are looked at [S10]', async () => {
+test('of 200 wrong passwords sent at once only as many as the limit are looked at [S10]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '10' });
   const browser = world.browse();
   const form = await browser.open('/sign-in');
-  const guesses = Array.from({ length: 100 }, (_, i) => `wrong password ${i}`);
+  const guesses = Array.from({ length: 200 }, (_, i) => `wrong password ${i}`);
 
   const answers = await Promise.all(
     guesses.map((password) => browser.submit(form, '/sign-in', { email: world.ada.email, password })),
@@ -82,7 +82,7 @@ test('of 100 wrong passwords sent at once only as many as the limit are looked a
 
   const count = (status: number) => answers.filter((answer) => answer.status === status).length;
   assert.equal(count(401), 10);
-  assert.equal(count(429), 90);
+  assert.equal(count(429), 190);
   assert.equal(right.status, 429);
 });
 

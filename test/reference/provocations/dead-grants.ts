@@ -4,6 +4,7 @@ import { disableUser } from '../../../src/accounts/users.ts';
 import { changeApp, deleteApp, disableApp, pauseApp } from '../../../src/apps/apps.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { disconnect } from '../../../src/oauth/connections.ts';
+import { endGrant } from '../../../src/oauth/grants.ts';
 import type { Browser } from '../../support/browser.ts';
 import type { Tokens } from '../../support/client.ts';
 import type { RegisteredApp } from '../../support/people.ts';
@@ -132,6 +133,12 @@ function endedByPeople({ world, connect }: Connections) {
     async member_removed() {
       const { user, connected } = await connectAs('Edsger');
       await removeMember(db(), user.id, world.acme.id);
+      return connected;
+    },
+    async backup_restored() {
+      const connected = await connect();
+      const [grant] = await db().selectFrom('grants').select('id').where('app_id', '=', connected.app.id).execute();
+      await endGrant(db(), grant?.id ?? '', 'backup_restored', world.clock());
       return connected;
     },
   };

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { openStorage } from '../../src/storage/database.ts';
 import type { Answer, Client } from '../support/client.ts';
@@ -43,9 +46,22 @@ const TROUBLES: [what: string, begin: () => Promise<void>, end: () => Promise<vo
   ['is cut off', async () => wire.cut(), async () => wire.mend()],
   ['is too slow to answer', async () => wire.stall(), async () => wire.mend()],
   ['answers far too late', async () => wire.stall(), async () => wire.resume()],
+  ['is paused', () => signalPostgres('SIGSTOP'), () => signalPostgres('SIGCONT')],
   ['is restarted', () => postgres.stop(), () => postgres.start([`max_connections=${MOST_CONNECTIONS}`])],
   ['was killed', () => postgres.stop('SIGKILL'), () => postgres.start([`max_connections=${MOST_CONNECTIONS}`])],
 ];
+
+/** Everything that belongs to the server: each of its processes is in a group of its own. */
+let paused: number[] = [];
+async function signalPostgres(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  if (signal === 'SIGSTOP') {
+    const { rows } = await sql<{ pid: number }>`select pid from pg_stat_activity`.execute(storage.durable);
+    const [postmaster = ''] = readFileSync(join(postgres.folder, 'data', 'postmaster.pid'), 'utf8').split('\n');
+    paused = [Number(postmaster), ...rows.map(({ pid }) => pid)];
+  }
+  for (const pid of paused) process.kill(pid, signal);
+}
+after(() => signalPostgres('SIGCONT').catch(() => {}));
 
 for (const [what, begin, end] of TROUBLES) {
   test(`while the database ${what}, every answer is a 503 with no half state, and all is well afterwards`, {

@@ -1,0 +1,51 @@
+// `node scripts/measure-sign-in.ts`: whether the time of a refused sign-in tells if there is such a user.
+// Pairs of tries, one after the other and in either order, so that whatever else the machine does meets both alike.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { authenticateUser, insertUser } from '../src/accounts/users.ts';
+import { newId } from '../src/lib/ids.ts';
+import { hashPassword } from '../src/lib/passwords.ts';
+import { openStorage } from '../src/storage/database.ts';
+import { prepare } from '../src/storage/migrate.ts';
+
+const TRIES = 200;
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-measure-'));
+const storage = openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
+await prepare(storage);
+await insertUser(storage.durable, {
+  id: newId(0),
+  email: 'known@example.com',
+  name: 'Known',
+  password_hash: await hashPassword('correct horse battery'),
+  platform_admin: 0,
+  current_business_id: null,
+  last_signed_in_at: null,
+  created_at: 0,
+  disabled_at: null,
+});
+
+const times: Record<string, number[]> = { 'known@example.com': [], 'unknown@example.com': [] };
+for (let round = 0; round < TRIES; round++) {
+  const order = Object.keys(times);
+  for (const email of round % 2 === 0 ? order : order.reverse()) {
+    const began = performance.now();
+    await authenticateUser(storage.durable, email, 'not the password');
+    times[email]?.push(performance.now() - began);
+  }
+}
+await storage.close();
+rmSync(folder, { recursive: true });
+
+const [known = 0, unknown = 0] = Object.values(times).map(median);
+const apart = (Math.abs(known - unknown) / known) * 100;
+console.log(
+  `A wrong password takes ${known.toFixed(2)} ms and an unknown user ${unknown.toFixed(2)} ms: ${apart.toFixed(1)} % apart.`,
+);
+process.exitCode = apart < 5 ? 0 : 1;
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { DAY, HOUR } from '../../src/lib/clock.ts';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { openStorage } from '../../src/storage/database.ts';
+import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import type { Tokens } from '../support/client.ts';
+import { newReceiver } from '../support/receiver.ts';
+import { allow } from './support/contest.ts';
+import { newStorehouse, type Storehouse } from './support/storehouse.ts';
+
+const KEY = 'the-key-that-the-tests-sign-their-tokens-with';
+const PRELOAD = fileURLToPath(new URL('support/moved-clock.ts', import.meta.url));
+const WRONG_SECRETS = 5;
+/** The server cleans up every five seconds. */
+const CLEANED_UP_WITHIN = 6000;
+
+suite('a clock that is moved', { concurrency: true }, () => {
+  for (const [what, shift] of [
+    ['an hour forward', HOUR],
+    ['an hour back', -HOUR],
+  ] as const) {
+    test(`${what} and then right again: nothing revoked lives, nothing fails, and all goes on`, {
+      timeout: 120_000,
+    }, async () => {
+      const house = await newStorehouse({ WEBHOOKS_TO_LOOPBACK: 'yes', LIMIT_WRONG_SECRETS: String(WRONG_SECRETS) });
+      const receiver = await newReceiver();
+      await makeOld(house);
+      await listenTo(house, receiver.url);
+      const { moveBy } = await startOnClock(house);
+      const { asker, firm } = house;
+      const [kept, revoked, half] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
+      const code = await allow({ asker, app: firm.app }, firm.owner);
+      await asker.revoke(revoked.refresh_token);
+      await asker.revoke(half.access_token);
+      // Four grants and one that ended. What is still to be sent when the clock goes back waits until it is right again.
+      await receiver.has(5);
+      const statuses = async () => [
+        (await asker.use(revoked.access_token))?.status,
+        (await asker.refresh(firm.app, revoked.refresh_token))?.status,
+        (await asker.use(half.access_token))?.status,
+      ];
+
+      await moveBy(shift);
+      await setTimeout(CLEANED_UP_WITHIN);
+      const during = await statuses();
+      const used = await asker.use(kept.access_token);
+      const refreshed = await asker.refresh(firm.app, kept.refresh_token);
+      const exchanged = await asker.exchange(firm.app, code);
+      const [newcomer] = (await house.connect(1)) as [Tokens];
+      const page = await firm.owner.browser.open('/settings/connected-apps');
+      const told = (await receiver.has(6)).length;
+      await moveBy(0);
+      const afterwards = await statuses();
+      const renewed = await asker.refresh(firm.app, newcomer.refresh_token);
+      const usedAgain = await asker.use(renewed?.body.access_token);
+      const next = await asker.refresh(firm.app, refreshed?.body.refresh_token);
+      const retried = await asker.refresh(firm.app, refreshed?.body.refresh_token);
+      const ended = await asker.revoke(renewed?.body.refresh_token);
+
+      assert.deepEqual([during, afterwards], Array(2).fill([401, 400, 401]));
+      // What was issued before the clock was moved on has had its time; what was, before it was moved back, has more.
+      assert.deepEqual([used?.status, exchanged?.status], shift > 0 ? [401, 400] : [200, 200]);
+      assert.deepEqual(
+        [refreshed?.status, page.status, usedAgain?.status, next?.status, ended?.status],
+        Array(5).fill(200),
+      );
+      assert.deepEqual(retried?.body.refresh_token, next?.body.refresh_token, 'a retry gives the same pair');
+      assert.equal((await asker.use(renewed?.body.access_token))?.status, 401);
+      await receiver.has(told + 1);
+      await assertLimited(house);
+    });
+  }
+});
+
+/** For a day, like the endpoint: who joined after an Allow has not given it, and is not told of what was before. */
+async function makeOld({ url }: Storehouse): Promise<void> {
+  const storage = openStorage(url);
+  await storage.durable
+    .updateTable('memberships')
+    .set({ created_at: Date.now() - DAY })
+    .execute();
+  await storage.close();
+}
+
+async function listenTo({ url, firm }: Storehouse, address: string): Promise<void> {
+  const storage = openStorage(url);
+  const endpoint = { appId: firm.app.id, url: address, eventTypes: ['grant.created', 'grant.revoked'] };
+  await addEndpoint(storage.durable, openKeyring([KEY]), endpoint, Date.now() - DAY);
+  await storage.close();
+}
+
+async function startOnClock({ serve, folder }: Storehouse) {
+  const file = join(folder, 'shift');
+  const serving = serve({ preload: PRELOAD, env: { CLOCK_SHIFT_FILE: file } });
+  await serving.start();
+  return {
+    async moveBy(shift: number): Promise<void> {
+      writeFileSync(file, String(shift));
+      process.kill(serving.pid(), 'SIGUSR2');
+      while (!serving.said().endsWith(`moved by ${shift}\n`)) await setTimeout(5);
+    },
+  };
+}
+
+/** Guessing is bounded as ever. */
+async function assertLimited({ asker, firm }: Storehouse): Promise<void> {
+  const guess = () => asker.introspect({ id: firm.app.id, secret: 'wrong' }, 'x');
+  const answers = await Promise.all(Array.from({ length: 2 * WRONG_SECRETS }, guess));
+  assert.equal(answers.filter((answer) => answer?.status === 401).length, WRONG_SECRETS);
+  assert.equal(answers.filter((answer) => answer?.status === 429).length, WRONG_SECRETS);
+}

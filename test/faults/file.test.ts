@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { chmodSync, copyFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { suite, test } from 'node:test';
+import type { Tokens } from '../support/client.ts';
+import { ask, type Heard } from './support/asking.ts';
+import { mayRun, newStorehouse, type Storehouse } from './support/storehouse.ts';
+
+const TIMEOUT = { timeout: 120_000 };
+/** A writer waits five seconds for another process; the rest is for a machine that has other things to do. */
+const ANSWERED_WITHIN = 15_000;
+
+const statuses = (answers: (Heard | undefined)[]) => answers.map((answer) => answer?.status);
+
+/** Root may write what nobody may, unless it gives that up. */
+const AS_EVERYONE = process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'] : [];
+const OBEYS_MODES = AS_EVERYONE.length === 0 || mayRun(AS_EVERYONE[0] as string, ...AS_EVERYONE.slice(1), 'true');
+
+// Side by side: most of what these take is waiting.
+suite('the database file', { concurrency: 3 }, () => {
+  test(
+    'while another process holds the file, writes are a 503 in time, reads go on, and so does all else afterwards [T29][R5]',
+    TIMEOUT,
+    async () => {
+      const { serve, file, asker, firm, connect } = await newStorehouse();
+      await serve().start();
+      const pairs = await connect(8);
+      const other = new DatabaseSync(file);
+      other.exec('begin immediate');
+
+      const began = performance.now();
+      const writes = await Promise.all(pairs.map(({ refresh_token }) => asker.refresh(firm.app, refresh_token)));
+      const took = performance.now() - began;
+      const later = await asker.revoke(pairs[0]?.access_token ?? '');
+      const reads = await Promise.all(pairs.map(({ access_token }) => asker.use(access_token)));
+      other.exec('rollback');
+      other.close();
+      const afterwards = await Promise.all(pairs.map(({ refresh_token }) => asker.refresh(firm.app, refresh_token)));
+
+      assert.deepEqual(new Set(statuses([...writes, later])), new Set([503]));
+      assert.ok(took < ANSWERED_WITHIN, `${Math.round(took)} ms`);
+      assert.ok(later && later.ended - later.began < 2000, 'nobody waits for what another has waited for in vain');
+      assert.deepEqual(new Set(statuses(reads)), new Set([200]));
+      assert.deepEqual(new Set(statuses(afterwards)), new Set([200]));
+    },
+  );
+
+  test(
+    'a file that cannot be served is refused at the start with one sentence that names it, and is left as it is',
+    TIMEOUT,
+    async () => {
+      const { serve, file } = await newStorehouse();
+      const whole = `${file}.whole`;
+      copyFileSync(file, whole);
+      const size = statSync(file).size;
+
+      for (const [what, spoil, expected] of SPOILT) {
+        const mend = spoil(file, size) ?? (() => {});
+        const before = statSync(file).size;
+        const { code, said } = await serve().refuse();
+        mend();
+
+        assert.equal(code, 1, `${what}: ${said}`);
+        assert.match(said, expected, what);
+        assert.equal(said.trim().split('\n').length, 1, said);
+        assert.equal(statSync(file).size, before, what);
+        for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true });
+        copyFileSync(whole, file);
+      }
+    },
+  );
+
+  for (const [what, spoil] of [
+    ['cut in half', (file: string) => truncateSync(file, Math.floor(statSync(file).size / 2))],
+    ['overwritten', (file: string) => writeFileSync(file, Buffer.alloc(statSync(file).size, 'junk'), { flag: 'r+' })],
+  ] as const) {
+    test(`while the file is ${what}, an answer is the right one or a 503`, TIMEOUT, async () => {
+      const { serve, file, asker, firm, connect } = await newStorehouse();
+      await serve().start();
+      const [kept, revoked, spare] = (await connect(3)) as [Tokens, Tokens, Tokens];
+      await asker.revoke(revoked.refresh_token);
+      emptyLog(file);
+
+      spoil(file);
+      const right: [Heard | undefined, number][] = [];
+      for (let i = 0; i < 3; i++) {
+        right.push([await asker.use(kept.access_token), 200], [await asker.use(revoked.access_token), 401]);
+        right.push([await asker.refresh(firm.app, revoked.refresh_token), 400]);
+        right.push([await asker.refresh(firm.app, spare.refresh_token), 200]);
+      }
+      const page = await firm.owner.browser.open('/settings/account');
+
+      for (const [heard, expected] of right)
+        assert.ok([expected, 503].includes(heard?.status ?? 0), JSON.stringify(heard));
+      assert.ok([200, 503].includes(page.status), String(page.status));
+      assert.ok([page.status, ...right.map(([heard]) => heard?.status)].includes(503), 'it was noticed');
+    });
+  }
+
+  test('on a file that may only be read, reads are answered and writes are a 503', {
+    ...TIMEOUT,
+    skip: !OBEYS_MODES && 'this is root, and nothing here takes its rights away (setpriv)',
+  }, async () => {
+    const { serve, file, asker, firm, connect } = await newStorehouse();
+    const writable = serve();
+    await writable.start();
+    const [pair] = (await connect(1)) as [Tokens];
+    await writable.stop();
+    chmodSync(file, 0o444);
+    const serving = serve({ before: AS_EVERYONE });
+
+    await serving.start();
+    const read = await asker.use(pair.access_token);
+    const written = [await asker.refresh(firm.app, pair.refresh_token), await asker.revoke(pair.refresh_token)];
+    await serving.kill();
+    chmodSync(file, 0o600);
+    await writable.start();
+
+    assert.deepEqual([read?.status, ...statuses(written)], [200, 503, 503]);
+    assert.equal((await asker.refresh(firm.app, pair.refresh_token))?.status, 200);
+  });
+
+  test(
+    'once the disk is full, writes are a 503, reads go on, and nothing that was answered is lost',
+    TIMEOUT,
+    async () => {
+      const house = await newStorehouse();
+      // A file may not grow further; the signal that would end the process is ignored, so that writing merely fails.
+      const serving = house.serve({ before: ['sh', '-c', 'trap "" XFSZ; ulimit -f 2000; exec "$@"', 'sh'] });
+      await serving.start();
+
+      const told = await fillUp(house);
+      await serving.kill();
+      await house.serve().start();
+
+      await assertKept(house, told);
+    },
+  );
+
+  const mayMount = mayRun('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt');
+  test('once a small disk is full, the same; and when there is room again, it goes on by itself', {
+    ...TIMEOUT,
+    skip:
+      !mayMount && 'nobody may mount a disk of their own here (unshare -rm); the limit on files above shows the same',
+  }, async () => {
+    const house = await newStorehouse();
+    const serving = house.serve({ before: ['unshare', '-rm', 'sh', '-c', ON_SMALL_DISK, house.folder] });
+    await serving.start();
+
+    const told = await fillUp(house);
+    rmSync(`/proc/${serving.pid()}/root${house.folder}/filler`);
+
+    await assertKept(house, told);
+  });
+});
+
+/** A disk of 3 MB in the place of the folder, with what was in it, and something to remove later. */
+const ON_SMALL_DISK = `set -e; cp -a "$0" "$0.copy"; mount -t tmpfs -o size=3m none "$0"; cp -a "$0.copy/." "$0"; rm -r "$0.copy"
+dd if=/dev/zero of="$0/filler" bs=64k count=16 2>/dev/null; exec "$@"`;
+
+const SPOILT: [what: string, spoil: (file: string, size: number) => (() => void) | undefined, expected: RegExp][] = [
+  ['cut in half', (file, size) => void truncateSync(file, Math.floor(size / 2)), /DATABASE_URL .*malformed/],
+  ['emptied', (file) => void truncateSync(file, 0), /DATABASE_URL .*the file is empty/],
+  ['junk', (file, size) => void writeFileSync(file, Buffer.alloc(size, 'junk')), /DATABASE_URL .*not a database/],
+  ['of another program', (file) => void makeForeign(file), /DATABASE_URL .*not Gatehouse's/],
+  ['locked for good', (file) => lockForGood(file), /DATABASE_URL .*locked/],
+];
+
+function makeForeign(file: string): void {
+  rmSync(file);
+  const foreign = new DatabaseSync(file);
+  foreign.exec('create table users (id integer)');
+  foreign.close();
+}
+
+function lockForGood(file: string): () => void {
+  const other = new DatabaseSync(file);
+  other.exec('pragma locking_mode = exclusive; begin exclusive');
+  return () => other.close();
+}
+
+/** So that what is in the file is all there is. */
+function emptyLog(file: string): void {
+  const other = new DatabaseSync(file, { timeout: 5000 });
+  other.exec('pragma wal_checkpoint(truncate)');
+  other.close();
+}
+
+interface Told {
+  live: Tokens;
+  revoked: Tokens;
+  unrevoked: Tokens;
+}
+
+/** Refreshes until nothing more can be written, and then tries what else there is. */
+async function fillUp({ asker, firm, connect, addresses }: Storehouse): Promise<Told> {
+  const [first, revoked, unrevoked] = (await connect(3)) as [Tokens, Tokens, Tokens];
+  await asker.revoke(revoked.refresh_token);
+  let live = first;
+  let last: Heard | undefined;
+  for (let tries = 0; tries < 5000 && last?.status !== 503; tries++) {
+    last = await asker.refresh(firm.app, live.refresh_token);
+    if (last?.status === 200) live = last.body;
+  }
+  const again = await asker.refresh(firm.app, live.refresh_token);
+  const read = await asker.use(live.access_token);
+  const refused = await asker.revoke(unrevoked.refresh_token);
+  const alive = await ask(`${addresses.api}/healthz`);
+  assert.deepEqual(statuses([last, again, read, refused, alive]), [503, 503, 200, 503, 200]);
+  return { live, revoked, unrevoked };
+}
+
+async function assertKept({ asker, firm }: Storehouse, { live, revoked, unrevoked }: Told): Promise<void> {
+  const answers = [
+    await asker.use(live.access_token),
+    await asker.refresh(firm.app, live.refresh_token),
+    await asker.use(revoked.access_token),
+    await asker.refresh(firm.app, revoked.refresh_token),
+    await asker.use(unrevoked.access_token),
+    await asker.revoke(unrevoked.refresh_token),
+    await asker.use(unrevoked.access_token),
+  ];
+  assert.deepEqual(statuses(answers), [200, 200, 401, 400, 200, 200, 401]);
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { DEVELOPER } from '../support/app-pages.ts';
+import { newReceiver } from '../support/receiver.ts';
+import { newWorld } from '../support/world.ts';
+
+const [FIRST, SECOND] = [
+  'the-first-key-with-which-everything-was-signed',
+  'the-key-that-is-left-when-the-first-one-is-gone',
+];
+const world = await newWorld({ SECRET_KEYS: `${FIRST},${SECOND}`, WEBHOOKS_TO_LOOPBACK: 'yes' });
+
+/** Looks again until the page says so: the server is at work meanwhile. */
+async function shows(open: () => Promise<{ text: string }>, expected: RegExp): Promise<void> {
+  while (!expected.test((await open()).text)) await setTimeout(20);
+}
+
+test('without the first key what it signed is refused with a reason, the pages go on, and the key put back heals it all', async () => {
+  const browser = await world.signedIn();
+  const receiver = await newReceiver();
+  const { access_token, refresh_token } = await world.connect({}, browser);
+  const code = await world.allow({}, browser);
+  const { endpoint } = await addEndpoint(
+    world.storage().durable,
+    openKeyring([FIRST]),
+    { appId: world.ledger.id, url: receiver.url, eventTypes: ['grant.created'] },
+    world.clock(),
+  );
+  const log = `${DEVELOPER}/${world.ledger.id}/endpoints/${endpoint.id}`;
+  const oldForm = await browser.open('/settings/account');
+
+  await world.restart({ settings: { secretKeys: [SECOND] } });
+  const refused = [
+    await world.refresh(refresh_token),
+    await world.exchange(code),
+    await world.listInvoices(access_token),
+  ];
+  const revoked = await world.revoke(refresh_token);
+  const introspected = await world.introspect(access_token);
+  const page = await browser.open('/settings/account');
+  const stale = await browser.submit(oldForm, '/sign-out');
+  const fresh = await world.connect({}, browser);
+  await shows(() => browser.open(log), /the key is gone that kept its signing secret/);
+  const sent = receiver.received.length;
+  await world.restart();
+
+  assert.deepEqual(
+    refused.map(({ status, body }) => [status, body.error, body.reason]),
+    [
+      [400, 'invalid_grant', 'token_unknown'],
+      [400, 'invalid_grant', 'token_unknown'],
+      [401, 'invalid_token', 'token_unknown'],
+    ],
+  );
+  assert.deepEqual([revoked.status, introspected.body], [200, { active: false }]);
+  assert.equal(page.status, 200, 'a session is not signed: whoever was here still is');
+  assert.equal(stale.status, 403, 'a form is, and has to be opened again');
+  assert.equal(sent, 0, 'nothing is sent unsigned');
+  assert.equal((await world.listInvoices(access_token)).status, 200);
+  assert.equal((await world.refresh(refresh_token)).status, 200);
+  assert.equal((await world.exchange(code)).status, 200);
+  assert.equal((await world.listInvoices(fresh.access_token)).status, 200, 'the second key counts as well');
+  const message = await browser.submit(await browser.open(log), `${log}/test`);
+  assert.equal(message.status, 200);
+  await receiver.has(1);
+});

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { after, suite, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { administer, databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { freePort } from '../support/ports.ts';
+import { makeTemplate, type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { ask } from './support/asking.ts';
+import { settleFirms } from './support/firms.ts';
+import { examinePostgres } from './support/integrity.ts';
+import { READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
+import { newAddresses, newServing, type Serving } from './support/serving.ts';
+import { PATIENT, withstand } from './support/siege.ts';
+
+const NODE_KILLS = shareOfKills(36);
+const DATABASE_KILLS = shareOfKills(12);
+const NODES = 3;
+const FIRMS = 4;
+
+/** Three nodes with one public address, which is the first one's. */
+async function startNodes(url: string) {
+  const addresses = await newAddresses();
+  const firms = await settleFirms(url, FIRMS, addresses);
+  const nodes: Serving[] = [newServing(addresses, url, { env: PATIENT })];
+  while (nodes.length < NODES) {
+    const [port, webPort] = [String(await freePort()), String(await freePort())];
+    const env = { ...PATIENT, LISTEN: port, CONSENT_LISTEN: webPort };
+    nodes.push({ ...newServing(addresses, url, { env }), api: `http://127.0.0.1:${port}` });
+  }
+  await Promise.all(nodes.map((node) => node.start()));
+  return { firms, nodes, apis: nodes.map(({ api }) => api) };
+}
+
+async function newDatabase(name: string): Promise<{ postgres: PostgresServer; url: string }> {
+  const postgres = await startPostgres();
+  after(() => postgres.remove());
+  await makeTemplate(postgres.url);
+  await administer(postgres.url, [`create database ${name} template ${TEMPLATE}`]);
+  return { postgres, url: databaseUrl(postgres.url, name) };
+}
+
+suite('kill -9 on PostgreSQL', { concurrency: true }, () => {
+  test(`${NODE_KILLS} kills of one of three nodes, under load, lose nothing that was answered and revive nothing [T19]`, {
+    timeout: timeFor(NODE_KILLS),
+  }, async (context) => {
+    const { url } = await newDatabase('nodes_are_killed');
+    const { firms, nodes, apis } = await startNodes(url);
+
+    const { median } = await withstand(context, {
+      what: 'Kills of one of three nodes on PostgreSQL',
+      strikes: NODE_KILLS,
+      url,
+      firms,
+      apis,
+      async strike() {
+        const node = nodes[randomInt(nodes.length)] as Serving;
+        await node.kill();
+        return { readyAfter: await node.start(), api: node.api };
+      },
+      examine: () => [],
+    });
+
+    assert.deepEqual(await examinePostgres(url), []);
+    assert.ok(median < READY_WITHIN, `ready after ${median} ms`);
+  });
+
+  test(`${DATABASE_KILLS} kills of PostgreSQL itself lose nothing that was answered and revive nothing [T19]`, {
+    timeout: timeFor(DATABASE_KILLS),
+  }, async (context) => {
+    const { postgres, url } = await newDatabase('the_database_is_killed');
+    const { firms, apis } = await startNodes(url);
+
+    await withstand(context, {
+      what: 'Kills of PostgreSQL',
+      strikes: DATABASE_KILLS,
+      url,
+      firms,
+      apis,
+      async strike() {
+        await postgres.stop('SIGKILL');
+        const began = performance.now();
+        await startAgain(postgres);
+        for (const api of apis) while ((await ask(`${api}/readyz`))?.status !== 200) await setTimeout(20);
+        return { readyAfter: performance.now() - began };
+      },
+      examine: () => examinePostgres(url),
+    });
+  });
+});
+
+/** What the killed one has left running may still be in the way for a moment. */
+async function startAgain(postgres: PostgresServer, tries = 50): Promise<void> {
+  await postgres.start().catch(async (error) => {
+    if (tries === 0) throw error;
+    await setTimeout(100);
+    return startAgain(postgres, tries - 1);
+  });
+}

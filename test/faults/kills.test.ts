@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, suite, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { settleFirms } from './support/firms.ts';
+import { examineSqlite } from './support/integrity.ts';
+import { READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
+import { newAddresses, newServing, type Serving } from './support/serving.ts';
+import { PATIENT, withstand } from './support/siege.ts';
+
+const LANES = [
+  { what: 'the one node', args: [], kills: shareOfKills(24) },
+  { what: 'the one node of another database', args: [], kills: shareOfKills(24) },
+  { what: 'three workers and who started them', args: ['--workers', '3'], kills: shareOfKills(4) },
+];
+const FIRMS = 4;
+
+// Side by side: most of what a lane takes is waiting for a process to load.
+suite('kill -9 on SQLite', { concurrency: true }, () => {
+  for (const { what, args, kills } of LANES) {
+    test(`${kills} kills of ${what}, under load, lose nothing that was answered and revive nothing [T19]`, {
+      timeout: timeFor(kills),
+    }, async (context) => {
+      const folder = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
+      after(() => rmSync(folder, { recursive: true, force: true }));
+      const url = `sqlite:${join(folder, 'gatehouse.db')}`;
+      const addresses = await newAddresses();
+      const firms = await settleFirms(url, FIRMS, addresses);
+      const serving = newServing(addresses, url, { args, env: PATIENT });
+      await serving.start();
+
+      const { median } = await withstand(context, {
+        what: `Kills of ${what} on SQLite`,
+        strikes: kills,
+        url,
+        firms,
+        apis: [serving.api],
+        async strike() {
+          await serving.kill();
+          const times = 1 + (randomInt(10) === 0 ? await killWhileStarting(serving) : 0);
+          return { times, readyAfter: await serving.start() };
+        },
+        examine: () => examineSqlite(url),
+      });
+
+      assert.ok(args.length > 0 || median < READY_WITHIN, `ready after ${median} ms`);
+    });
+  }
+});
+
+/** While it opens the file and mends what the last one left behind. */
+async function killWhileStarting(serving: Serving): Promise<number> {
+  serving.launch();
+  await setTimeout(randomInt(50, 800));
+  await serving.kill();
+  return 1;
+}

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { newBrowser } from '../support/browser.ts';
+import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { type Node, startNodes } from '../support/nodes.ts';
+import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { newAsker } from './support/asking.ts';
+import { allow, connect, contest, count, type Question, race, statuses, turnedAway } from './support/contest.ts';
+import { ENDINGS, type Ending } from './support/endings.ts';
+import { fetchCsrf, type Person, signIn } from './support/firms.ts';
+import { newProgress, ROUNDS } from './support/progress.ts';
+
+const WAYS = 50;
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const postgres = await startPostgres();
+after(() => postgres.remove());
+await makeTemplate(postgres.url);
+
+const PLACES = [
+  { where: 'on SQLite', nodeCount: 1, url: `sqlite:${join(folder, 'gatehouse.db')}` },
+  { where: 'on three nodes with PostgreSQL', nodeCount: 3, url: databaseUrl(postgres.url, TEMPLATE) },
+];
+
+const settled = await Promise.all(
+  PLACES.map(async ({ where, nodeCount, url }) => {
+    const { nodes, storage, ...people } = await startNodes(nodeCount, url);
+    const apis = nodes.map(({ api }) => api);
+    let turn = 0;
+    const asker = newAsker(() => apis[turn++ % apis.length] ?? '');
+    const [{ api, web }] = nodes as [Node];
+    const enter = async (user: Person['user']) => {
+      const person = await signIn(storage, user, newBrowser(web, [api, web]));
+      await fetchCsrf(person);
+      return person;
+    };
+    return { where, nodes, storage, asker, enter, ...people };
+  }),
+);
+
+for (const { where, nodes, storage, asker, enter, addApp, addUser, acme, ada, ledger } of settled) {
+  /** A first-party app, which needs no one to click Allow a thousand times. */
+  const racer = await addApp({ name: 'Racer' });
+  const owner = await enter(ada);
+  const everyone = (question: Question) => race(Array.from({ length: WAYS }, () => question));
+
+  test(`of ${WAYS} exchanges of one code ${where} exactly one wins, ${ROUNDS} times [T12]`, async () => {
+    const progress = newProgress(`Exchanges ${where}`, ROUNDS);
+    for (let round = 1; round <= ROUNDS; round++) {
+      const code = await allow({ asker, app: racer }, owner);
+
+      const answers = await everyone(() => asker.exchange(racer, code));
+
+      assert.equal(count(answers, 200), 1, `round ${round}: ${statuses(answers)}`);
+      assert.equal(count(answers, 400), WAYS - 1, `round ${round}: ${statuses(answers)}`);
+      progress(round);
+    }
+  });
+
+  test(`${WAYS} refreshes of one token ${where} give one and the same pair, ${ROUNDS} times [T15]`, async () => {
+    const progress = newProgress(`Refreshes ${where}`, ROUNDS);
+    let { refresh_token } = await connect({ asker, app: racer }, owner);
+    for (let round = 1; round <= ROUNDS; round++) {
+      const spent = refresh_token;
+
+      const answers = await everyone(() => asker.refresh(racer, spent));
+
+      assert.equal(count(answers, 200), WAYS, `round ${round}: ${statuses(answers)}`);
+      assert.equal(new Set(answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
+      refresh_token = answers[0]?.body.refresh_token;
+      assert.notEqual(refresh_token, spent);
+      progress(round);
+    }
+  });
+
+  test(`a token that was revoked ${where} is refused by every node at the very next call, ${5 * ROUNDS} times`, async () => {
+    const progress = newProgress(`Revocations ${where}`, 5 * ROUNDS);
+    let tokens = await connect({ asker, app: racer }, owner);
+    for (let round = 1; round <= 5 * ROUNDS; round++) {
+      tokens = (await race([() => asker.refresh(racer, tokens.refresh_token)]))[0]?.body;
+
+      const [revoked] = await race([() => asker.revoke(tokens.access_token)]);
+      const answers = await race(nodes.map(() => () => asker.use(tokens.access_token)));
+
+      assert.equal(revoked?.status, 200);
+      assert.equal(count(answers, 401), nodes.length, `round ${round}: ${statuses(answers)}`);
+      progress(round);
+    }
+  });
+
+  test(`what is ended ${where}, by any of ${ENDINGS.length} ways, while it is refreshed and exchanged is dead, ${ROUNDS} times`, async (context) => {
+    const member = await enter(await addUser('Grace', [[acme, 'member']]));
+    const admin = await enter(await addUser('Root', [], true));
+    const parties = { storage, asker, app: ledger, businessId: acme.id, member, owner, admin };
+    const progress = newProgress(`Endings ${where}`, ROUNDS);
+    for (let round = 1; round <= ROUNDS; round++) {
+      const ending = ENDINGS[round % ENDINGS.length] as Ending;
+
+      const broken = await contest(parties, ending, WAYS);
+
+      assert.deepEqual(broken, [], `round ${round}: ${ending.what}`);
+      progress(round);
+    }
+    context.diagnostic(`in all races so far, ${turnedAway.count} were turned away at the door and came again`);
+  });
+
+  test(`whoever signs out ${where} is signed out on every node`, async () => {
+    const other = nodes.at(-1) as Node;
+    const visitor = await enter(ada);
+    const before = await openOn(other, visitor, '/settings/account');
+    await visitor.browser.submit(await visitor.browser.open('/settings/account'), '/sign-out');
+
+    assert.deepEqual([before, await openOn(other, visitor, '/settings/account')], [200, 303]);
+  });
+}
+
+/** The session of a browser, asked of another node than the one it signed in to. */
+async function openOn({ web }: Node, { browser: { cookies } }: Person, path: string): Promise<number> {
+  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  return (await fetch(web + path, { headers: { cookie }, redirect: 'manual' })).status;
+}

@@ -1,0 +1,78 @@
+import { setTimeout } from 'node:timers/promises';
+import type { RegisteredApp } from '../../support/people.ts';
+import { REDIRECT_URI } from '../../support/people.ts';
+
+/** An answer, and between which moments it was given. */
+export interface Heard {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
+  body: any;
+  began: number;
+  ended: number;
+}
+
+const ANSWER_WITHIN = 30_000;
+const GIVE_UP_AFTER = 60_000;
+
+/** One request, and no redirect followed. Undefined where no answer came: then nobody was told anything. */
+export async function ask(url: string, init: RequestInit = {}): Promise<Heard | undefined> {
+  const began = Date.now();
+  try {
+    const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_WITHIN) });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, body: isJson ? JSON.parse(text) : text, began, ended: Date.now() };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks until there is an answer, as an app would that was cut off, or told to try again later. */
+export async function insist<Answer>(question: () => Promise<Answer | undefined>): Promise<Answer> {
+  let last: unknown;
+  for (const began = performance.now(); performance.now() - began < GIVE_UP_AFTER; await setTimeout(20)) {
+    try {
+      const answer = await question();
+      if (answer !== undefined && !isUnavailable(answer)) return answer;
+      last = answer;
+    } catch (error) {
+      last = error;
+    }
+  }
+  throw new Error(`no answer within ${GIVE_UP_AFTER / 1000} s to ${question}`, { cause: last });
+}
+
+function isUnavailable(answer: unknown): boolean {
+  return (answer as { status?: number }).status === 503;
+}
+
+export type Asker = ReturnType<typeof newAsker>;
+
+/** What an app asks, at whichever address it is told to for each request. */
+export function newAsker(address: () => string) {
+  const post = (path: string, fields: object) =>
+    ask(`${address()}/api/v1/oauth/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(fields),
+    });
+  const prove = ({ id, secret }: Pick<RegisteredApp, 'id' | 'secret'>) => ({ client_id: id, client_secret: secret });
+  return {
+    exchange: (app: RegisteredApp, code: string) =>
+      post('token', { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI, ...prove(app) }),
+    refresh: (app: RegisteredApp, refresh_token: string) =>
+      post('token', { grant_type: 'refresh_token', refresh_token, ...prove(app) }),
+    revoke: (token: string) => post('revoke', { token }),
+    introspect: (app: Pick<RegisteredApp, 'id' | 'secret'>, token: string) =>
+      post('introspect', { token, ...prove(app) }),
+    use: (token: string) => ask(`${address()}/api/v1/businesses`, { headers: { authorization: `Bearer ${token}` } }),
+    authorizeUrl: ({ id }: RegisteredApp) =>
+      `${address()}/api/v1/oauth/authorize?${new URLSearchParams({
+        response_type: 'code',
+        client_id: id,
+        redirect_uri: REDIRECT_URI,
+        scope: 'read:invoices',
+        state: 'state-1',
+      })}`,
+  };
+}

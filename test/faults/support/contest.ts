@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import type { Tokens } from '../../support/client.ts';
+import type { RegisteredApp } from '../../support/people.ts';
+import { grantIdIn } from '../../support/rows.ts';
+import { type Asker, type Heard, insist } from './asking.ts';
+import type { Ending, Parties } from './endings.ts';
+import type { Person } from './firms.ts';
+
+const ENDERS = 5;
+const CODES = 3;
+
+export const statuses = (answers: Heard[]) => answers.map(({ status }) => status).join(' ');
+export const count = (answers: Heard[], status: number) => answers.filter((answer) => answer.status === status).length;
+
+export type Question = () => Promise<Heard | undefined>;
+
+/** How many were turned away before anything was looked at, since the machine had too much to do. */
+export const turnedAway = { count: 0 };
+
+/** All at once. Each has to be answered: nothing is killed here. Who is turned away at the door comes again. */
+export async function race(questions: Question[]): Promise<Heard[]> {
+  return Promise.all(questions.map(enter));
+}
+
+async function enter(question: Question): Promise<Heard> {
+  const answer = await question();
+  assert.ok(answer, 'every request is answered');
+  const isTurnedAway = answer.status === 503 && JSON.stringify(answer.body).includes('too much to do');
+  if (!isTurnedAway) return answer;
+  turnedAway.count += 1;
+  await setTimeout(randomInt(300));
+  return enter(question);
+}
+
+interface ForApp {
+  asker: Asker;
+  app: RegisteredApp;
+}
+
+export async function allow({ asker, app }: ForApp, { browser }: Person): Promise<string> {
+  return insist(async () => {
+    const page = await browser.open(asker.authorizeUrl(app));
+    const answer = page.status === 200 ? await browser.submit(page, '/consent', { answer: 'allow' }) : page;
+    return answer.leftTo?.searchParams.get('code') ?? undefined;
+  });
+}
+
+export async function connect({ asker, app }: ForApp, person: Person): Promise<Tokens> {
+  const code = await allow({ asker, app }, person);
+  const answer = await enter(() => asker.exchange(app, code));
+  assert.equal(answer.status, 200, describe(answer));
+  return answer.body;
+}
+
+/** Many at once: most refresh one token, a few exchange codes of their own, and a few end it all. Says what went wrong. */
+export async function contest(parties: Parties, ending: Ending, ways: number): Promise<string[]> {
+  const { asker, app, member } = parties;
+  const first = await connect(parties, member);
+  const codes: string[] = [];
+  while (codes.length < CODES) codes.push(await allow(parties, member));
+  const questions = [
+    ...codes.map((code) => () => asker.exchange(app, code)),
+    ...Array.from({ length: ENDERS }, () => () => ending.end(parties, first)),
+    ...Array.from({ length: ways - ENDERS - CODES }, () => () => asker.refresh(app, first.refresh_token)),
+  ];
+
+  const answers = await race(shuffle(questions));
+
+  const expected = [200, 303, 400, 401, ...(ending.tooLate ?? [])];
+  const odd = answers.filter(({ status }) => !expected.includes(status)).map(describe);
+  const given = distinct([
+    first,
+    ...answers.map(({ body }) => body as Tokens).filter(({ access_token }) => access_token),
+  ]);
+  const ended = given.filter(({ access_token }) => !ending.endsOne || isOf(first, access_token));
+  const alive = await findAlive(parties, ended);
+  await ending.undo?.(parties);
+  // Its first token, and the one that all who were in time were given.
+  const lines = given.filter(({ access_token }) => isOf(first, access_token)).length;
+  const forks = lines > 2 ? [`${lines} pairs of one grant`] : [];
+  return [...odd, ...alive, ...forks, ...(ending.isPause ? await findLost(parties, first, given) : [])];
+}
+
+const isOf = ({ access_token }: Tokens, token: string) => grantIdIn(token) === grantIdIn(access_token);
+
+function distinct(pairs: Tokens[]): Tokens[] {
+  return [...new Map(pairs.map((pair) => [pair.refresh_token, pair])).values()];
+}
+
+async function findAlive({ asker, app }: Parties, pairs: Tokens[]): Promise<string[]> {
+  const used = pairs.map(
+    ({ access_token }) =>
+      () =>
+        asker.use(access_token),
+  );
+  const refreshed = pairs.map(
+    ({ refresh_token }) =>
+      () =>
+        asker.refresh(app, refresh_token),
+  );
+  const answers = await race([...used, ...refreshed]);
+  return answers.filter(({ status }) => ![400, 401].includes(status)).map((answer) => `alive: ${describe(answer)}`);
+}
+
+/** After a pause the newest pair works again, and what was spent is a replay. */
+async function findLost({ asker, app }: Parties, first: Tokens, given: Tokens[]): Promise<string[]> {
+  const newest = given.findLast(({ access_token }) => isOf(first, access_token)) ?? first;
+  const used = await enter(() => asker.use(newest.access_token));
+  const refreshed = await enter(() => asker.refresh(app, newest.refresh_token));
+  const lost = [used, refreshed].filter(({ status }) => status !== 200).map((answer) => `lost: ${describe(answer)}`);
+  if (newest === first) return lost;
+  const replayed = await enter(() => asker.refresh(app, first.refresh_token));
+  return replayed.status === 200 ? [...lost, 'a spent token still works'] : lost;
+}
+
+function describe({ status, body }: Heard): string {
+  return `${status} ${JSON.stringify(body).slice(0, 200)}`;
+}
+
+function shuffle<Item>(items: Item[]): Item[] {
+  return items
+    .map((item) => ({ item, place: randomInt(1_000_000) }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}

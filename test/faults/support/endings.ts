@@ -1,0 +1,77 @@
+import { addMember } from '../../../src/accounts/memberships.ts';
+import type { Storage } from '../../../src/storage/storage.ts';
+import { DEVELOPER } from '../../support/app-pages.ts';
+import type { Tokens } from '../../support/client.ts';
+import { MEMBERS } from '../../support/invitations.ts';
+import type { RegisteredApp } from '../../support/people.ts';
+import { type Asker, type Heard, insist } from './asking.ts';
+import { fetchCsrf, type Person, post, signIn } from './firms.ts';
+
+/** Who takes part: a member who has allowed an app, the owner of the business and app, and an admin of the platform. */
+export interface Parties {
+  storage: Storage;
+  asker: Asker;
+  app: RegisteredApp;
+  businessId: string;
+  member: Person;
+  owner: Person;
+  admin: Person;
+}
+
+/** A way in which what the member allowed ends, or stops for a while. */
+export interface Ending {
+  what: string;
+  end(parties: Parties, tokens: Tokens): Promise<Heard | undefined>;
+  /** What is answered to whoever comes second. */
+  tooLate?: number[];
+  /** Makes the next round possible. */
+  undo?(parties: Parties): Promise<unknown>;
+  /** Whether it was only a pause, after which the tokens work again. */
+  isPause?: boolean;
+  /** Whether it ends the one grant, and not all that the member has allowed. */
+  endsOne?: boolean;
+}
+
+export const ENDINGS: Ending[] = [
+  { what: 'revoked', end: ({ asker }, { refresh_token }) => asker.revoke(refresh_token), endsOne: true },
+  {
+    what: 'disconnected by the user',
+    end: ({ member, app, businessId }) =>
+      post(member, '/settings/connected-apps/disconnect', { app: app.id, business: businessId }),
+  },
+  {
+    what: 'disconnected by an owner',
+    end: ({ owner, app, businessId, member }) =>
+      post(owner, `/settings/connected-apps/${businessId}/${app.id}/${member.user.id}/disconnect`),
+  },
+  {
+    what: 'stopped as the app is disabled',
+    end: ({ owner, app }) => post(owner, `${DEVELOPER}/${app.id}/disable`),
+    undo: ({ owner, app }) => insist(() => post(owner, `${DEVELOPER}/${app.id}/enable`)),
+    isPause: true,
+  },
+  {
+    what: 'stopped as the platform pauses the app',
+    end: ({ admin, app }) => post(admin, `/platform/apps/${app.id}/pause`, { reason: 'A test.' }),
+    undo: ({ admin, app }) => insist(() => post(admin, `/platform/apps/${app.id}/resume`)),
+    isPause: true,
+  },
+  {
+    what: 'stopped as the user is disabled',
+    end: ({ admin, member }) => post(admin, `/platform/users/${member.user.id}/disable`, { reason: 'A test.' }),
+    async undo({ admin, member, storage }) {
+      await insist(() => post(admin, `/platform/users/${member.user.id}/enable`));
+      Object.assign(member, await signIn(storage, member.user, member.browser));
+      await fetchCsrf(member);
+    },
+    isPause: true,
+  },
+  {
+    what: 'ended as the member is removed',
+    end: ({ owner, member, businessId }) =>
+      post(owner, `${MEMBERS}/${member.user.id}/remove`, { business: businessId }),
+    tooLate: [404],
+    undo: ({ storage, member, businessId }) =>
+      addMember(storage.durable, { userId: member.user.id, businessId, role: 'member' }, Date.now()),
+  },
+];

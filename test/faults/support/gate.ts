@@ -1,0 +1,48 @@
+/** Whoever works passes here before each step; while it is closed, all wait. */
+export type Gate = ReturnType<typeof newGate>;
+
+export function newGate() {
+  let isClosed = false;
+  let isOver = false;
+  let waiting: ((goesOn: boolean) => void)[] = [];
+  let workers = 0;
+  let whenAllWait = () => {};
+  const look = () => {
+    if (waiting.length === workers) whenAllWait();
+  };
+  return {
+    /** Everyone who works is counted, until they are through. */
+    async run(work: () => Promise<void>): Promise<void> {
+      workers += 1;
+      try {
+        await work();
+      } finally {
+        workers -= 1;
+        look();
+      }
+    },
+    async letsThrough(): Promise<boolean> {
+      if (isOver) return false;
+      if (!isClosed) return true;
+      return new Promise<boolean>((resolve) => {
+        waiting.push(resolve);
+        look();
+      });
+    },
+    /** Resolves once everyone has finished their step and waits. */
+    async close(): Promise<void> {
+      isClosed = true;
+      await new Promise<void>((resolve) => {
+        whenAllWait = resolve;
+        look();
+      });
+    },
+    open(why: 'to go on' | 'to go home' = 'to go on') {
+      isClosed = false;
+      isOver ||= why === 'to go home';
+      const released = waiting;
+      waiting = [];
+      for (const release of released) release(!isOver);
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { randomInt } from 'node:crypto';
+import { inspect } from 'node:util';
+import { DEVELOPER, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
+import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
+import { grantIdIn } from '../../support/rows.ts';
+import { type Asker, insist } from './asking.ts';
+import { type Firm, fetchCsrf, type Person, post } from './firms.ts';
+import type { Gate } from './gate.ts';
+import { isLive, type Journal, type Lineage, newest } from './journal.ts';
+
+interface Work {
+  firm: Firm;
+  journal: Journal;
+  asker: Asker;
+}
+
+const MOST_LIVE = 6;
+
+/** What happens in a firm all day, at random, and whatever happens to the server meanwhile. */
+export async function trade(work: Work, gate: Gate): Promise<void> {
+  await fetchCsrf(work.firm.owner);
+  await fetchCsrf(work.firm.mate);
+  while (await gate.letsThrough()) {
+    await choose(work)(work).catch((error) => work.journal.wrong.push(inspect(error)));
+  }
+}
+
+/** By how often each comes. */
+const STEPS: [times: number, step: (work: Work) => Promise<void>][] = [
+  [6, connectOwner],
+  [12, refreshOne],
+  [3, revokeOne],
+  [3, revokeAccess],
+  [1, leaveCode],
+  [1, disconnect],
+  [1, disable],
+  [1, comeAndGo],
+  [1, registerApp],
+];
+const DRAWN = STEPS.flatMap(([times, step]) => Array.from({ length: times }, () => step));
+
+function choose({ firm, journal }: Work): (work: Work) => Promise<void> {
+  if (firm.isDisabled) return enable;
+  const step = DRAWN[randomInt(DRAWN.length)] ?? refreshOne;
+  const live = liveOf(journal, firm).length;
+  if (live === 0) return connectOwner;
+  return step === connectOwner && live >= MOST_LIVE ? revokeOne : step;
+}
+
+const liveOf = ({ lineages }: Journal, firm: Firm) =>
+  lineages.filter((lineage) => lineage.firm === firm && isLive(lineage));
+
+function oneOf(items: Lineage[]): Lineage {
+  return items[randomInt(items.length)] as Lineage;
+}
+
+async function allow({ firm, asker }: Work, { browser }: Person): Promise<Lineage> {
+  const code = await insist(async () => {
+    const page = await browser.open(asker.authorizeUrl(firm.app));
+    const answer = page.status === 200 ? await browser.submit(page, '/consent', { answer: 'allow' }) : page;
+    return answer.leftTo?.searchParams.get('code') ?? undefined;
+  });
+  return { firm, code, pairs: [], revokedAccess: new Set() };
+}
+
+async function leaveCode(work: Work): Promise<void> {
+  work.journal.lineages.push(await allow(work, work.firm.owner));
+}
+
+async function connectOwner(work: Work): Promise<void> {
+  await connect(work, work.firm.owner);
+}
+
+async function connect(work: Work, person: Person): Promise<Lineage | undefined> {
+  const { firm, journal, asker } = work;
+  const lineage = await allow(work, person);
+  const grant = grantIdIn(lineage.code);
+  let tries = 0;
+  const heard = await insist(() => {
+    tries += 1;
+    return asker.exchange(firm.app, lineage.code);
+  });
+  // An exchange that was cut off may have been done: then trying again has used the code a second time.
+  if (!journal.write('exchange', grant, heard, ...(tries > 1 ? [400] : []))) return undefined;
+  lineage.pairs.push(heard.body);
+  journal.lineages.push(lineage);
+  return lineage;
+}
+
+async function refreshOne({ firm, journal, asker }: Work): Promise<void> {
+  const lineage = oneOf(liveOf(journal, firm));
+  const heard = await insist(() => asker.refresh(firm.app, newest(lineage).refresh_token));
+  if (journal.write('refresh', grantIdIn(lineage.code), heard)) lineage.pairs.push(heard.body);
+}
+
+async function revokeOne({ firm, journal, asker }: Work): Promise<void> {
+  const lineage = oneOf(liveOf(journal, firm));
+  const heard = await insist(() => asker.revoke(newest(lineage).refresh_token));
+  if (journal.write('revoke', grantIdIn(lineage.code), heard)) lineage.endedBy = 'revoked_by_app';
+}
+
+async function revokeAccess({ firm, journal, asker }: Work): Promise<void> {
+  const lineage = oneOf(liveOf(journal, firm));
+  const { access_token } = newest(lineage);
+  const heard = await insist(() => asker.revoke(access_token));
+  if (journal.write('revoke access', grantIdIn(lineage.code), heard)) lineage.revokedAccess.add(access_token);
+}
+
+/** Ends all that the owner has allowed. */
+async function disconnect({ firm, journal }: Work): Promise<void> {
+  const { owner, app, businessId } = firm;
+  const fields = { app: app.id, business: businessId };
+  const heard = await insist(() => post(owner, '/settings/connected-apps/disconnect', fields));
+  if (!journal.write('disconnect', app.id, heard)) return;
+  for (const lineage of journal.lineages) if (lineage.firm === firm) lineage.endedBy ??= 'disconnected_by_user';
+}
+
+async function disable({ firm, journal }: Work): Promise<void> {
+  const heard = await insist(() => post(firm.owner, `${DEVELOPER}/${firm.app.id}/disable`));
+  if (journal.write('disable', firm.app.id, heard)) firm.isDisabled = true;
+}
+
+async function enable({ firm, journal }: Work): Promise<void> {
+  const heard = await insist(() => post(firm.owner, `${DEVELOPER}/${firm.app.id}/enable`));
+  if (journal.write('enable', firm.app.id, heard)) firm.isDisabled = false;
+}
+
+/** Someone is invited, joins, connects the app and is removed. */
+async function comeAndGo(work: Work): Promise<void> {
+  const { firm, journal } = work;
+  const { owner, mate, businessId } = firm;
+  const link = await insist(() => inviteInBrowser(owner.browser));
+  const joined = await insist(() => post(mate, link));
+  if (!journal.write('join', mate.user.id, joined)) return;
+  const lineage = await connect(work, mate);
+  const path = `${MEMBERS}/${mate.user.id}/remove`;
+  let tries = 0;
+  const removed = await insist(() => {
+    tries += 1;
+    return post(owner, path, { business: businessId });
+  });
+  // Who was removed without an answer is not there any more.
+  journal.write('remove', mate.user.id, removed, ...(tries > 1 ? [404] : []));
+  if (lineage) lineage.endedBy = 'member_removed';
+}
+
+/** An app, a second secret for it, and the first one removed; given up where nobody knows how far it came. */
+async function registerApp({ firm: { owner }, journal }: Work): Promise<void> {
+  const began = Date.now();
+  const shown = await registerInBrowser(owner.browser, DEVELOPER).catch(() => undefined);
+  if (shown?.status !== 200) return;
+  const first = { ...shownCredentials(shown), works: true };
+  journal.secrets.push(first);
+  journal.write('register', first.id, { status: 200, body: '', began, ended: Date.now() });
+  const added = await post(owner, `${DEVELOPER}/${first.id}/secrets`).catch(() => undefined);
+  if (added?.status !== 200) return;
+  const second = { ...shownCredentials({ ...shown, text: added.body }), works: true };
+  journal.secrets.push(second);
+  journal.write('add secret', first.id, added);
+  const { text } = await insist(() => owner.browser.open(`${DEVELOPER}/${first.id}`));
+  const row = text.split('<li>').find((each) => each.includes(`…${first.secret.slice(-4)}</code>`));
+  const [action] = /\/[\w/-]+\/secrets\/[\w-]+\/remove/.exec(row ?? '') ?? [];
+  if (!action) return;
+  const removed = await insist(() => post(owner, action, { sure: 'yes' }));
+  // A second try, after one without an answer, may find nothing left to remove.
+  journal.write('remove secret', first.id, removed, 404);
+  first.works = false;
+}

@@ -1,0 +1,11 @@
+// Loaded into a server before anything else: its clock can then be moved, as an operator or a time server would move it.
+import { readFileSync } from 'node:fs';
+
+const real = Date.now;
+let shift = 0;
+Date.now = () => real() + shift;
+
+process.on('SIGUSR2', () => {
+  shift = Number(readFileSync(process.env.CLOCK_SHIFT_FILE ?? '', 'utf8'));
+  process.stderr.write(`moved by ${shift}\n`);
+});

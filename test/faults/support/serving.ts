@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../../support/ports.ts';
+
+const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/gatehouse', import.meta.url));
+
+export interface Addresses {
+  api: string;
+  web: string;
+}
+
+export async function newAddresses(): Promise<Addresses> {
+  return { api: `http://127.0.0.1:${await freePort()}`, web: `http://localhost:${await freePort()}` };
+}
+
+export interface Wanted {
+  args?: string[];
+  env?: Record<string, string>;
+  /** What stands before `node`, and what `node` is told first. */
+  before?: string[];
+  preload?: string;
+}
+
+export type Serving = ReturnType<typeof newServing>;
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => running.forEach(end));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+/** A group of its own, so that one signal reaches all of it, as the end of a machine would. */
+function end({ pid }: ChildProcess): void {
+  try {
+    if (pid) process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** The real `serve`, as a process that can be killed and started again, time after time, at the same addresses. */
+export function newServing(
+  { api, web }: Addresses,
+  databaseUrl: string,
+  { args = [], env = {}, before = [], preload }: Wanted = {},
+) {
+  let child: ChildProcess | undefined;
+  let said = '';
+  const [program = '', ...rest] = [
+    ...before,
+    process.execPath,
+    ...(preload ? ['--import', preload] : []),
+    MAIN,
+    'serve',
+    ...args,
+  ];
+
+  function launch(): ChildProcess {
+    said = '';
+    const launched = spawn(program, rest, {
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {
+        PATH: process.env.PATH,
+        BASE_URL: api,
+        CONSENT_URL: web,
+        DATABASE_URL: databaseUrl,
+        SECRET_KEYS: 'the-key-that-the-tests-sign-their-tokens-with',
+        LOG_LEVEL: 'silent',
+        NODE_COMPILE_CACHE: CACHE,
+        ...env,
+      },
+    });
+    running.add(launched);
+    launched.once('close', () => running.delete(launched));
+    launched.stderr?.on('data', (chunk) => {
+      said += chunk;
+      launched.emit('said');
+    });
+    child = launched;
+    return launched;
+  }
+
+  const serving = {
+    api,
+    web,
+    /** What it last said on standard error. */
+    said: () => said,
+    pid: () => child?.pid ?? 0,
+    /** How long it took until it served, in milliseconds. */
+    async start(): Promise<number> {
+      const began = performance.now();
+      const launched = launch();
+      await new Promise<void>((resolve, reject) => {
+        launched.on('said', () => said.includes('Gatehouse serves') && resolve());
+        launched.once('close', (code, signal) => reject(new Error(`serve ended with ${code ?? signal}: ${said}`)));
+      });
+      return performance.now() - began;
+    },
+    /** For a start that should not succeed: what it said, and how it ended. */
+    async refuse(): Promise<{ code: number | null; said: string }> {
+      const launched = launch();
+      launched.on('said', () => said.includes('Gatehouse serves') && end(launched));
+      const [code] = await once(launched, 'close');
+      return { code, said };
+    },
+    /** Starts it, and waits for nothing. */
+    launch: () => void launch(),
+    async kill(): Promise<void> {
+      if (!child || child.exitCode !== null || child.signalCode !== null) return;
+      const ended = once(child, 'close');
+      end(child);
+      await ended;
+    },
+    async stop(): Promise<number | null> {
+      if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+      const ended = once(child, 'close');
+      child.kill('SIGTERM');
+      await ended;
+      return child.exitCode;
+    },
+  };
+  after(() => serving.kill());
+  return serving;
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { newAsker } from './asking.ts';
+import { findBroken, findForks } from './checks.ts';
+import type { Firm } from './firms.ts';
+import { newGate } from './gate.ts';
+import { findTorn } from './integrity.ts';
+import { type Journal, newJournal } from './journal.ts';
+import { trade } from './load.ts';
+import { newProgress, summarise } from './progress.ts';
+
+/** Longer than the slowest machine takes to start again: a refresh that was cut off is then always a retry. */
+export const PATIENT = { REFRESH_RETRY_SECONDS: '300' };
+
+interface Siege {
+  what: string;
+  strikes: number;
+  url: string;
+  firms: Firm[];
+  /** Where requests go, at random. */
+  apis: string[];
+  /** Kills something at once, and starts it again. Says how many times it struck, and how long until all was ready. */
+  strike(): Promise<{ times?: number; readyAfter: number; api?: string }>;
+  /** What the database's own check finds wrong. */
+  examine(): string[] | Promise<string[]>;
+}
+
+/** Kills again and again under load, and after each time holds every answer there was against what the server does. */
+export async function withstand(context: TestContext, { what, strikes, url, firms, apis, strike, examine }: Siege) {
+  const [journal, gate] = [newJournal(), newGate()];
+  const asker = newAsker(() => apis[randomInt(apis.length)] ?? '');
+  const progress = newProgress(what, strikes);
+  const ready: number[] = [];
+  const load = firms.map((firm) => gate.run(() => trade({ firm, journal, asker }, gate)));
+
+  context.signal.addEventListener('abort', () => gate.open('to go home'));
+  try {
+    for (let struck = 0; struck < strikes; ) {
+      await underLoad(journal, context.signal);
+      const { times = 1, readyAfter, api } = await strike();
+      struck += times;
+      ready.push(readyAfter);
+      await gate.close();
+      // Of several nodes, the one that was killed has to know it all.
+      assert.deepEqual(await findBroken(api ? newAsker(() => api) : asker, journal), [], `after ${struck}`);
+      assert.deepEqual(await examine(), [], `after ${struck}`);
+      gate.open();
+      progress(Math.min(struck, strikes));
+    }
+  } finally {
+    gate.open('to go home');
+  }
+  await Promise.all(load);
+
+  assert.deepEqual(await findBroken(asker, journal, 'all'), []);
+  assert.deepEqual(await findForks(asker, journal), []);
+  assert.deepEqual(await findTorn(url), []);
+  return report(context, journal, { strikes, ready });
+}
+
+/** Some random moment after some more answers. */
+async function underLoad({ entries, wrong }: Journal, signal: AbortSignal): Promise<void> {
+  const enough = entries.length + randomInt(4, 40);
+  while (entries.length < enough && wrong.length === 0) await setTimeout(5, undefined, { signal });
+  await setTimeout(randomInt(30));
+}
+
+function report(context: TestContext, journal: Journal, { strikes, ready }: { strikes: number; ready: number[] }) {
+  const { median, worst } = summarise(ready);
+  const ended = journal.lineages.filter(({ endedBy }) => endedBy !== undefined && endedBy !== 'replay').length;
+  const answers = `${journal.entries.length} answers, ${journal.lineages.length} grants of which ${ended} were ended`;
+  context.diagnostic(`${strikes} kills, ${answers}; ready again after ${median} ms (worst ${worst} ms)`);
+  return { median, worst };
+}

@@ -1,0 +1,54 @@
+import { globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** A test, or a case of one, that says which items of the checklist it proves. */
+export interface Claim {
+  ids: string[];
+  /** Below the repository. */
+  file: string;
+  /** As it stands in the source, without the ids; what is filled in only when it runs is `…`. */
+  name: string;
+}
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ID = /\[([A-Z]\d+)\]/g;
+const LITERAL = /(['"`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
+
+/** Every text in a test that carries an id: the name of a test, or of a case that becomes part of one. */
+export function findClaims(): Claim[] {
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
+  return files.flatMap((file) => {
+    const source = readFileSync(`${ROOT}/${file}`, 'utf8');
+    return [...source.matchAll(LITERAL)].flatMap(([, , text = '']) => {
+      const ids = [...text.matchAll(ID)].map(([, id = '']) => id);
+      return ids.length === 0 ? [] : [{ ids, file, name: nameOf(text) }];
+    });
+  });
+}
+
+export function nameOf(text: string): string {
+  return text
+    .replaceAll(ID, '')
+    .replace(/\$\{[^}]*\}/g, '…')
+    .replaceAll(/\\(['"`])/g, '$1')
+    .trim();
+}
+
+/** One test that ran. */
+export interface Result {
+  file: string;
+  name: string;
+  isPassed: boolean;
+}
+
+/** How a claim fared: a case is part of the name of its test, and what was filled in may be anything. */
+export function resultOf(claim: Claim, results: Result[]): 'passes' | 'fails' | 'not run' {
+  const parts = claim.name.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  const pattern = new RegExp(parts.join('.*'), 's');
+  const own = results.filter(
+    ({ file, name }) =>
+      file === claim.file && claim.ids.every((id) => name.includes(`[${id}]`)) && pattern.test(nameOf(name)),
+  );
+  if (own.length === 0) return 'not run';
+  return own.every(({ isPassed }) => isPassed) ? 'passes' : 'fails';
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { createHook } from 'node:async_hooks';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { disableUser } from '../../src/accounts/users.ts';
+import { hashPassword } from '../../src/lib/passwords.ts';
+import { PASSWORD } from '../support/people.ts';
+import { newWorld } from '../support/world.ts';
+
+/** Every computation of argon2 in this process, in which the server runs, too. */
+async function countHashes(work: () => Promise<unknown>): Promise<number> {
+  let hashes = 0;
+  const hook = createHook({
+    init(_, type) {
+      if (type === 'ARGON2REQUEST') hashes += 1;
+    },
+  });
+  hook.enable();
+  await work();
+  hook.disable();
+  return hashes;
+}
+
+test('a wrong password, an unknown and a disabled user cost the server one password hash each [S5]', async () => {
+  const world = await newWorld();
+  const gone = await world.addUser('Gone');
+  await disableUser(world.storage().durable, gone.id, world.clock());
+  const tries: [email: string, password: string][] = [
+    [world.ada.email, 'not the password'],
+    ['unknown@example.com', 'not the password'],
+    ['unknown@example.com', ''],
+    [gone.email, PASSWORD],
+    ['no address at all', 'x'],
+  ];
+
+  for (const [email, password] of tries) {
+    assert.equal(await countHashes(() => world.browse().signIn(email, password)), 1, email);
+  }
+});
+
+test('the hash that stands in for an unknown user costs what a real one does [S5]', async () => {
+  const source = readFileSync(new URL('../../src/lib/passwords.ts', import.meta.url), 'utf8');
+  const [, standIn] = /const NOBODY = `\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(source) ?? [];
+  const [, real] = /^\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(await hashPassword('correct horse')) ?? [];
+
+  assert.ok(real);
+  assert.equal(standIn, real);
+});

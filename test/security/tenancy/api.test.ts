@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newId } from '../../../src/lib/ids.ts';
+import { newClient, type Tokens } from '../../support/client.ts';
+import { REDIRECT_URI } from '../../support/people.ts';
+import { SCOPES } from '../../support/scopes.ts';
+import { newWorld } from '../../support/world.ts';
+import { dump, rowsWith, withoutSending } from './dump.ts';
+
+/** Everything of the other business has this word in it, and what is Acme's has the other. */
+const [WORD, OWN_WORD] = ['Zanzibar', 'Acapulco'];
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const INVOICES = '/api/v1/accounting/invoices';
+const BUSINESSES = '/api/v1/businesses';
+
+/** What each address takes, and whom it asks for: nobody, the bearer of a token, or an app with its secret. */
+const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: string[]; path?: string; status?: number }> =
+  {
+    '/': { asks: 'nothing', takes: ['GET'] },
+    '/assets/*': { asks: 'nothing', takes: ['GET'], path: '/assets/gatehouse.css' },
+    '/docs': { asks: 'nothing', takes: ['GET'] },
+    '/docs/:group': { asks: 'nothing', takes: ['GET'], path: '/docs/nonsense', status: 404 },
+    '/docs/errors': { asks: 'nothing', takes: ['GET'] },
+    '/docs/errors/:code': { asks: 'nothing', takes: ['GET'], path: '/docs/errors/invalid_grant' },
+    '/openapi.json': { asks: 'nothing', takes: ['GET', 'OPTIONS'] },
+    '/healthz': { asks: 'nothing', takes: ['GET'] },
+    '/readyz': { asks: 'nothing', takes: ['GET'] },
+    '/.well-known/oauth-authorization-server': { asks: 'nothing', takes: ['GET', 'OPTIONS'] },
+    '/api/v1/oauth/authorize': { asks: 'nothing', takes: ['GET'], status: 400 },
+    '/api/v1/oauth/token': { asks: 'secret', takes: ['POST'] },
+    '/api/v1/oauth/revoke': { asks: 'secret', takes: ['POST'] },
+    '/api/v1/oauth/introspect': { asks: 'secret', takes: ['POST'] },
+    '/api/v1/events': { asks: 'secret', takes: ['GET'] },
+    [BUSINESSES]: { asks: 'token', takes: ['GET', 'OPTIONS'] },
+    [INVOICES]: { asks: 'token', takes: ['GET', 'OPTIONS'] },
+  };
+
+const world = await newWorld();
+const other = await world.addBusiness(`${WORD} Ltd`);
+const theirs = await world.addUser(WORD, [[other, 'owner']]);
+const apps = {
+  own: await world.addApp({ name: 'Books', ownerBusinessId: world.acme.id, scopes: SCOPES }),
+  other: await world.addApp({ name: `${WORD} app`, ownerBusinessId: other.id, scopes: SCOPES }),
+  platform: await world.addApp({ name: 'Console', scopes: SCOPES }),
+};
+await world.addInvoice(world.acme, { number: OWN_WORD });
+await world.addInvoice(other, { number: WORD });
+const acmes = { ...world, user: world.ada, business: world.acme };
+const clients = {
+  own: newClient({ ...acmes, app: apps.own }),
+  other: newClient({ ...world, user: theirs, app: apps.other, business: other }),
+  platform: newClient({ ...acmes, app: apps.platform }),
+};
+
+interface Caller {
+  token: string | undefined;
+  scopes: string[];
+  business?: string;
+}
+
+const read = ['read:invoices'];
+const mine = async (scope: string, tokens?: Tokens): Promise<Caller> => ({
+  token: (tokens ?? (await clients.own.connect({ scope }))).access_token,
+  scopes: scope.split(' '),
+  business: world.acme.id,
+});
+const asRole = async (name: string, role: 'admin' | 'member') =>
+  mine(
+    'read:invoices',
+    await clients.own.connect({}, await world.signedIn(await world.addUser(name, [[world.acme, role]]))),
+  );
+
+const CALLERS: Record<string, Caller> = {
+  'no token': { token: undefined, scopes: [] },
+  'what is no token': { token: 'nonsense', scopes: [] },
+  'a token of an admin of the business': await asRole('Amy', 'admin'),
+  'a token of a member of the business': await asRole('Mia', 'member'),
+  'a token of a first-party app': await mine('read:invoices', await clients.platform.connect()),
+  'a token of another business': {
+    token: (await clients.other.connect({ scope: SCOPES.join(' ') })).access_token,
+    scopes: read,
+    business: other.id,
+  },
+  ...Object.fromEntries(
+    await Promise.all(SCOPES.map(async (scope) => [`a token for ${scope} alone`, await mine(scope)])),
+  ),
+};
+
+const SELECTED: Record<string, string | undefined> = {
+  own: world.acme.id,
+  other: other.id,
+  'nobody’s': newId(world.clock()),
+  malformed: 'nonsense',
+  none: undefined,
+};
+
+interface Request {
+  path: string;
+  method: string;
+  headers?: Record<string, string>;
+  body?: object;
+}
+
+async function ask({ path, method, headers = {}, body }: Request): Promise<{ status: number; said: string }> {
+  const isReading = method === 'GET' || method === 'HEAD';
+  const answer = await fetch(world.api + path, {
+    method,
+    redirect: 'manual',
+    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+    body: isReading || !body ? null : JSON.stringify(body),
+  });
+  return { status: answer.status, said: `${JSON.stringify([...answer.headers])} ${await answer.text()}` };
+}
+
+function expectedFor(path: string, { token, scopes, business }: Caller, selected: string | undefined): number {
+  if (token === undefined || business === undefined) return 401;
+  if (path === BUSINESSES) return 200;
+  if (!scopes.includes('read:invoices')) return 403;
+  if (selected === undefined || selected === 'nonsense') return 400;
+  return selected === business ? 200 : 403;
+}
+
+test('every address of the API has a rule, and every rule an address', () => {
+  const known = [...world.routes.api].map(([path, methods]) => [path, [...methods].filter((name) => name !== 'HEAD')]);
+  const ruled = Object.entries(RULES).map(([path, { takes }]) => [path, takes]);
+  assert.deepEqual(known.sort(), ruled.sort());
+});
+
+test('what asks for nothing tells nothing of any business, by whatever method', async () => {
+  const before = await dump(world);
+  for (const [route, { asks, takes, path = route, status = 200 }] of Object.entries(RULES)) {
+    if (asks !== 'nothing') continue;
+    for (const method of METHODS) {
+      const isTaken = takes.includes(method === 'HEAD' ? 'GET' : method);
+      const refused = /[:*]/.test(route) ? 404 : 405;
+      const answer = await ask({ path, method, headers: { 'x-business-id': other.id } });
+      const expected = isTaken ? (method === 'OPTIONS' ? 204 : status) : refused;
+      assert.equal(answer.status, expected, `${method} ${path}`);
+      assert.doesNotMatch(answer.said, new RegExp(`${WORD}|${OWN_WORD}`, 'i'), `${method} ${path}`);
+    }
+  }
+  assert.deepEqual(await dump(world), before);
+});
+
+for (const [who, caller] of Object.entries(CALLERS)) {
+  test(`with ${who} the API shows the business it acts in, and no other, and nothing is written [P3] [P6] [P7] [P8] [P11]`, async () => {
+    const before = await dump(world);
+    const notTheirs = new RegExp(caller.business === other.id ? OWN_WORD : WORD, 'i');
+    for (const path of [INVOICES, BUSINESSES]) {
+      for (const [whose, selected] of Object.entries(SELECTED)) {
+        for (const method of METHODS) {
+          const headers = {
+            ...(caller.token && { authorization: `Bearer ${caller.token}` }),
+            ...(selected && { 'x-business-id': selected }),
+          };
+          const body = { businessId: other.id, number: 'PLANTED', status: 'PAID', id: newId(world.clock()) };
+          const { status, said } = await ask({ path, method, headers, body });
+          const asked = `${method} ${path} for ${whose}`;
+          const isReading = method === 'GET' || method === 'HEAD';
+          const expected = isReading ? expectedFor(path, caller, selected) : method === 'OPTIONS' ? 204 : 405;
+          assert.equal(status, expected, asked);
+          assert.doesNotMatch(said, notTheirs, asked);
+        }
+      }
+    }
+    assert.deepEqual(await dump(world), before);
+  });
+}
+
+test('what an app presents of another app does nothing, and tells nothing [T7] [T20] [R3] [I3]', async () => {
+  const [code, tokens] = [await clients.other.allow(), await clients.other.connect()];
+  const texts = [WORD, WORD.toLowerCase(), other.id, apps.other.id];
+  const rows = async () => withoutSending(rowsWith(await dump(world), texts));
+  const before = await rows();
+  const credentials = { client_id: apps.own.id, client_secret: apps.own.secret };
+  const exchange = { ...credentials, grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI };
+  const asked: [path: string, body: object, status: number][] = [
+    ['token', exchange, 400],
+    ['token', { ...credentials, grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, 400],
+    ['revoke', { ...credentials, token: tokens.access_token }, 200],
+    ['revoke', { ...credentials, token: tokens.refresh_token }, 200],
+    ['introspect', { ...credentials, token: tokens.access_token }, 200],
+    ['introspect', { ...credentials, token: tokens.refresh_token }, 200],
+    ['introspect', { ...credentials, token: code }, 200],
+    ['introspect', { token: tokens.access_token }, 401],
+    ['token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, 401],
+  ];
+
+  for (const [path, body, expected] of asked) {
+    const { status, said } = await ask({ path: `/api/v1/oauth/${path}`, method: 'POST', body });
+    assert.equal(status, expected, `${path} ${JSON.stringify(body)}`);
+    assert.doesNotMatch(said, new RegExp(WORD, 'i'));
+    if (path === 'introspect' && status === 200) assert.match(said, / \{"active":false\}$/);
+  }
+  assert.deepEqual(await rows(), before);
+  assert.equal((await clients.other.refresh(tokens.refresh_token)).status, 200);
+  assert.equal((await clients.other.exchange(code)).status, 200);
+});
+
+test('an app reads its own events only, from wherever it starts [P8]', async () => {
+  const basic = { authorization: `Basic ${btoa(`${apps.own.id}:${apps.own.secret}`)}` };
+  const events = await world.storage().durable.selectFrom('events').select(['id', 'app_id']).orderBy('id').execute();
+  const foreign = events.filter(({ app_id }) => app_id === apps.other.id);
+  assert.ok(foreign.length > 0);
+
+  for (const cursor of [...foreign.map(({ id }) => id), newId(0), 'nonsense', '']) {
+    const path = `/api/v1/events?limit=200&cursor=${cursor}`;
+    const { status, said } = await ask({ path, method: 'GET', headers: { ...basic, 'x-business-id': other.id } });
+    assert.equal(status, cursor === 'nonsense' ? 400 : 200, path);
+    for (const text of [WORD, other.id, apps.other.id]) assert.ok(!said.includes(text), path);
+  }
+});
+
+test('what asks for a secret takes no other method, and no other proof', async () => {
+  const before = await dump(world);
+  const bearer = { authorization: `Bearer ${CALLERS['a token for read:invoices alone']?.token}` };
+  for (const [path, { asks, takes }] of Object.entries(RULES)) {
+    if (asks !== 'secret') continue;
+    for (const method of METHODS) {
+      const isTaken = takes.includes(method === 'HEAD' ? 'GET' : method);
+      const body = { grant_type: 'refresh_token', refresh_token: 'nonsense', token: 'nonsense' };
+      const { status } = await ask({ path, method, headers: bearer, body });
+      const expected = isTaken ? 401 : 405;
+      assert.equal(status, expected, `${method} ${path}`);
+    }
+  }
+  assert.deepEqual(await dump(world), before);
+});

@@ -1,0 +1,195 @@
+import type { Business } from '../../../src/accounts/businesses.ts';
+import { invite } from '../../../src/accounts/invitations.ts';
+import { addPasskey } from '../../../src/accounts/passkeys.ts';
+import { startSession } from '../../../src/accounts/sessions.ts';
+import { userActor } from '../../../src/accounts/user-acts.ts';
+import type { User } from '../../../src/accounts/users.ts';
+import { addSecret } from '../../../src/apps/app-secrets.ts';
+import { recordEvent } from '../../../src/events/events.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { conceal, openKeyring } from '../../../src/lib/keyring.ts';
+import { hashSecret, newSecret } from '../../../src/lib/secrets.ts';
+import { makeTicket } from '../../../src/web/tickets.ts';
+import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
+import { findSecretMark } from '../../../src/webhooks/endpoint.ts';
+import { addEndpoint, disableEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { type Browser, hiddenFields } from '../../support/browser.ts';
+import { newClient } from '../../support/client.ts';
+import type { World } from '../../support/world.ts';
+
+/**
+ * What can be named in an address or a form. `token` is what the link of an invitation ends with; `question` the address
+ * of a consent screen, as the authorize endpoint makes it, and `sealed` what the form of that screen carries.
+ */
+const THINGS = [
+  'business',
+  'app',
+  'secret',
+  'endpoint',
+  'secretMark',
+  'delivery',
+  'invitation',
+  'token',
+  'user',
+  'email',
+  'session',
+  'passkey',
+  'credential',
+  'act',
+  'appTicket',
+  'endpointTicket',
+  'invitationTicket',
+  'question',
+  'sealed',
+  'walk',
+  'step',
+] as const;
+
+export type Thing = (typeof THINGS)[number];
+export type Belongings = Record<Thing, string>;
+
+export interface Holder {
+  /** Null for the platform. */
+  business: Business | null;
+  /** An owner of it: in whose name people are invited. */
+  owner: User;
+  /** Whose session and passkey they are. */
+  user: User;
+  /** Stands in every name. */
+  word: string;
+}
+
+let people = 0;
+
+/**
+ * Gives someone one of everything; or, for a route, one of what it is about. Nothing is left to be delivered, so that
+ * tables can be compared.
+ */
+export async function provide(world: World, holder: Holder, route = ''): Promise<Belongings> {
+  const { business, user, word } = holder;
+  const place = business ?? world.acme;
+  const isAbout = (part: string) => route === '' || route.includes(part);
+  const member = await world.addUser(`${word}${++people}`, [[place, 'member']]);
+  const app = await world.addApp({ name: `${word} app`, ownerBusinessId: business?.id ?? null });
+  if (isAbout('/connected-apps')) await connectFor(world, { app, business: place, users: [member, user] });
+  const things = {
+    ...NOTHING,
+    business: place.id,
+    app: app.id,
+    user: member.id,
+    email: member.email,
+    step: 'exchange',
+    ...(await addSecretTo(world, app.id)),
+    ...(isAbout('/endpoints') && (await addEndpointTo(world, app.id, { place, word }))),
+    ...(isAbout('invit') && (await inviteTo(world, place, holder))),
+    ...(isAbout('/account') && (await addPersonalThings(world, user, word))),
+    ...makeTickets(world, business, app.id),
+    ...(isAbout('/consent') && { question: await questionAbout(world, app.id) }),
+    act: (await latestAct(world)) ?? '',
+  };
+  await world.storage().atomically((tx) => dispatchEvents(tx, 100, world.clock()));
+  return things;
+}
+
+const NOTHING = Object.fromEntries(THINGS.map((thing) => [thing, ''])) as Belongings;
+
+/** What nobody has, and yet could exist. */
+export function nobodys(world: World, mine: Belongings): Belongings {
+  return everyId(mine, () => newId(world.clock()));
+}
+
+/** What cannot be anyone's. */
+export function malformed(mine: Belongings): Belongings {
+  return everyId(mine, () => 'nonsense%00');
+}
+
+function everyId(mine: Belongings, make: () => string): Belongings {
+  const entries = Object.keys(mine).map((thing) => [thing, make()]);
+  return { ...(Object.fromEntries(entries) as Belongings), question: '?client_id=nonsense' };
+}
+
+async function connectFor(
+  world: World,
+  { app, business, users }: { app: Awaited<ReturnType<World['addApp']>>; business: Business; users: User[] },
+): Promise<void> {
+  for (const user of new Set(users)) {
+    const browser = await world.signedIn(user);
+    await newClient({ ...world, user, app, business }).authorize({}, browser);
+  }
+}
+
+async function addSecretTo({ storage, clock }: World, appId: string): Promise<Pick<Belongings, 'secret'>> {
+  return storage().atomically(async (tx) => {
+    await addSecret(tx, appId, clock());
+    const { id } = await tx
+      .selectFrom('app_secrets')
+      .select('id')
+      .where('app_id', '=', appId)
+      .executeTakeFirstOrThrow();
+    return { secret: id };
+  });
+}
+
+async function addEndpointTo(world: World, appId: string, { place, word }: { place: Business; word: string }) {
+  const { storage, clock, settings } = world;
+  const keys = openKeyring(settings.secretKeys);
+  // An address that is never called: it is refused before anything is sent.
+  const wish = { appId, url: `https://127.0.0.1/${word}`, eventTypes: ['grant.created'] };
+  return storage().atomically(async (tx) => {
+    const { endpoint } = await addEndpoint(tx, keys, wish, clock());
+    await disableEndpoint(tx, endpoint.id, 'by_owner', clock());
+    await recordEvent(tx, { type: 'grant.created', appId, businessId: place.id, data: { note: word } }, clock());
+    await dispatchEvents(tx, 100, clock());
+    const own = tx.selectFrom('deliveries').select('id').where('endpoint_id', '=', endpoint.id);
+    const { id: delivery } = await own.executeTakeFirstOrThrow();
+    await tx.updateTable('deliveries').set({ due_at: null, given_up_at: clock() }).where('id', '=', delivery).execute();
+    return { endpoint: endpoint.id, secretMark: (await findSecretMark(tx, endpoint)) ?? '', delivery };
+  });
+}
+
+async function inviteTo({ storage, clock }: World, place: Business, { owner, word }: Holder) {
+  const [id, token] = [newId(clock()), newSecret()];
+  const wish = { id, token, businessId: place.id, role: 'member', note: word, by: userActor(owner, '127.0.0.1') };
+  await storage().atomically((tx) => invite(tx, wish, clock()));
+  return { invitation: id, token };
+}
+
+async function addPersonalThings({ storage, clock, settings }: World, user: User, word: string) {
+  const keys = openKeyring(settings.secretKeys);
+  const from = { user, browser: `${word} browser`, address: '127.0.0.1' };
+  const { id } = await startSession(storage().durable, from, clock());
+  const credential = { id: newSecret(), publicKey: new Uint8Array([1]), counter: 0, transports: [] };
+  const wish = { userId: user.id, name: `${word} phone`, credential };
+  const passkey = await storage().atomically((tx) => addPasskey(tx, wish, clock()));
+  return {
+    session: conceal(keys, 'session address', hashSecret(id)),
+    passkey: passkey?.id ?? '',
+    credential: credential.id,
+  };
+}
+
+function makeTickets({ settings, clock }: World, business: Business | null, appId: string) {
+  const parts = { keys: openKeyring(settings.secretKeys), clock };
+  const owner = business?.id ?? null;
+  return {
+    appTicket: makeTicket(parts, 'new app', { owner }),
+    endpointTicket: makeTicket(parts, 'new endpoint', { owner: appId }),
+    invitationTicket: makeTicket(parts, 'new invitation', { owner, token: newSecret() }),
+  };
+}
+
+async function questionAbout(world: World, appId: string): Promise<string> {
+  const answer = await fetch(world.authorizeUrl({ client_id: appId, scope: 'write:invoices' }), { redirect: 'manual' });
+  return new URL(answer.headers.get('location') ?? world.web).search;
+}
+
+async function latestAct({ storage }: World): Promise<string | undefined> {
+  const row = await storage().durable.selectFrom('acts').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst();
+  return row?.id;
+}
+
+/** What the form of a consent screen carries in this browser. */
+export async function sealedIn(browser: Browser, question: string): Promise<string> {
+  const page = await browser.open(`/consent${question}`);
+  return page.status === 200 ? (hiddenFields(page.text, '/consent').question ?? '') : '';
+}

@@ -1,0 +1,43 @@
+import type { Tables } from '../../../src/storage/tables.ts';
+import type { World } from '../../support/world.ts';
+
+const TABLES: (keyof Tables)[] = [
+  'users',
+  'businesses',
+  'memberships',
+  'sessions',
+  'apps',
+  'app_secrets',
+  'grants',
+  'consents',
+  'revoked_access_tokens',
+  'events',
+  'endpoints',
+  'deliveries',
+  'attempts',
+  'invoices',
+  'acts',
+  'invitations',
+  'passkeys',
+];
+
+/** Every row of what is not merely counted, as a text that names its table. */
+export async function dump({ storage }: World): Promise<string[]> {
+  const rows = await Promise.all(
+    TABLES.map(async (table) => {
+      const found = await storage().durable.selectFrom(table).selectAll().execute();
+      return found.map((row) => `${table} ${JSON.stringify(row)}`);
+    }),
+  );
+  return rows.flat().sort();
+}
+
+/** Those rows in which one of these texts stands: what belongs to somebody, wherever it is. */
+export function rowsWith(rows: string[], texts: string[]): string[] {
+  return rows.filter((row) => texts.some((text) => row.includes(text)));
+}
+
+/** What is switched on may be sent at any moment, whoever asks for what. */
+export function withoutSending(rows: string[]): string[] {
+  return rows.filter((row) => !/^(events|endpoints|deliveries|attempts) /.test(row));
+}

@@ -1,0 +1,235 @@
+import { TYPED } from '../../support/app-pages.ts';
+import type { Fields } from '../../support/browser.ts';
+import { PASSWORD } from '../../support/people.ts';
+import type { Belongings } from './belongings.ts';
+
+export const VISITORS = ['owner', 'admin', 'member', 'outsider', 'platform', 'nobody'] as const;
+export type Visitor = (typeof VISITORS)[number];
+
+/** Who gets in, of those to whom a thing belongs. */
+const GROUPS = {
+  anyone: VISITORS,
+  signedIn: ['owner', 'admin', 'member', 'outsider', 'platform'],
+  members: ['owner', 'admin', 'member'],
+  changers: ['owner', 'admin'],
+  owners: ['owner'],
+  platform: ['platform'],
+} satisfies Record<string, readonly Visitor[]>;
+
+/** One status, or one for each visitor who is answered differently; the others are then not let in. */
+type Status = number | Partial<Record<Visitor, number>>;
+
+export interface Rule {
+  who: keyof typeof GROUPS;
+  /** What those who may are answered. */
+  GET?: Status;
+  POST?: Status;
+  /** Who may change something, where fewer may than may look. */
+  changes?: keyof typeof GROUPS;
+  /** A form that would be obeyed. */
+  fields?: (mine: Belongings) => Fields;
+  /** What is asked for in the address. */
+  query?: (mine: Belongings) => string;
+  /** The way in which what is not one's own is refused, where that is not 404. */
+  foreign?: { other: Status; nobodys: Status; malformed: Status };
+  /** The same of a form, where it is refused in another way than the page. */
+  foreignForm?: Status;
+  /** How those are refused who may not, where that is not 404. */
+  refused?: Partial<Record<Visitor, number>>;
+  /** To the platform everything is its own. */
+  isAll?: true;
+  /** For whom the form changes nothing even where it is answered so. */
+  keeps?: readonly Visitor[];
+  /** What has to be done first for the form to change something. */
+  after?: string;
+}
+
+const ENDPOINT = { url: 'https://acme.example/hook', events: ['grant.created'] };
+const NOWHERE = { outsider: 403, platform: 403 };
+
+/** The pages about apps: those of a business, and those of the platform. */
+function appRules(section: string, { looks, changes }: { looks: Rule['who']; changes: Rule['who'] }) {
+  const app = `${section}/:id`;
+  const endpoint = `${app}/endpoints/:endpoint`;
+  const rules: Record<string, Rule> = {
+    [section]: {
+      who: looks,
+      changes,
+      GET: 200,
+      POST: 200,
+      fields: ({ appTicket }) => ({ ...TYPED, ticket: appTicket }),
+      query: ({ app }) => `?after=${app}`,
+      foreign: { other: 409, nobodys: 404, malformed: 404 },
+      ...(looks === 'members' && { refused: NOWHERE }),
+    },
+    [`${section}/new`]: { who: changes, GET: 200 },
+    [app]: { who: looks, changes, GET: 200, POST: 303, fields: () => ({ ...TYPED, name: 'Renamed' }) },
+    [`${app}/secrets`]: { who: changes, POST: 200, after: `${app}/secrets/:secret/remove` },
+    [`${app}/secrets/:secret/remove`]: { who: changes, GET: 200, POST: 303, fields: () => ({ sure: 'yes' }) },
+    [`${app}/disable`]: { who: changes, GET: 200, POST: 303 },
+    [`${app}/enable`]: { who: changes, POST: 303, after: `${app}/disable` },
+    [`${app}/delete`]: { who: changes, GET: 200, POST: 303 },
+    [`${app}/requests`]: { who: looks, GET: 200, query: ({ business }) => `?business=${business}` },
+    [`${app}/connections`]: { who: looks, GET: 200 },
+    [`${app}/endpoints`]: {
+      who: changes,
+      GET: 200,
+      POST: 200,
+      fields: ({ endpointTicket }) => ({ ...ENDPOINT, ticket: endpointTicket }),
+    },
+    [`${app}/endpoints/new`]: { who: changes, GET: 200 },
+    [endpoint]: {
+      who: changes,
+      GET: 200,
+      POST: 303,
+      fields: () => ({ ...ENDPOINT, url: 'https://acme.example/moved' }),
+    },
+    [`${endpoint}/secret`]: { who: changes, POST: 200, fields: ({ secretMark }) => ({ secret_mark: secretMark }) },
+    [`${endpoint}/enable`]: { who: changes, POST: 303 },
+    [`${endpoint}/disable`]: { who: changes, POST: 303, after: `${endpoint}/enable` },
+    [`${endpoint}/remove`]: { who: changes, GET: 200, POST: 303 },
+    [`${endpoint}/test`]: { who: changes, POST: 303, after: `${endpoint}/enable` },
+    [`${endpoint}/deliveries/:delivery/resend`]: { who: changes, POST: 303 },
+    [`${app}/try`]: {
+      who: changes,
+      GET: 200,
+      POST: 200,
+      fields: () => ({ scope: ['read:invoices'], redirect_uri: TYPED.redirect_uris }),
+      keeps: VISITORS,
+    },
+    [`${app}/try/return-address`]: { who: changes, POST: 303, fields: () => ({ answer: 'add' }) },
+    // The walk itself is sealed to the session that began it: without it, the page says to begin again.
+    [`${app}/try/callback`]: { who: changes, POST: 400, fields: ({ walk }) => ({ walk, pasted: '' }), keeps: VISITORS },
+    [`${app}/try/:step`]: { who: changes, POST: 400, fields: ({ walk }) => ({ walk }), keeps: VISITORS },
+    [`${section}/try`]: {
+      who: section.startsWith('/platform/') ? 'platform' : 'signedIn',
+      GET: 400,
+      query: ({ walk }) => `?state=${walk}&code=x`,
+      foreign: { other: 400, nobodys: 400, malformed: 400 },
+    },
+  };
+  return rules;
+}
+
+/** Every page, and who may do what there. */
+export const RULES: Record<string, Rule> = {
+  '/': { who: 'anyone', GET: 303 },
+  '/assets/*': { who: 'anyone', GET: 200 },
+  '/sign-in': {
+    who: 'anyone',
+    GET: 200,
+    POST: 401,
+    fields: ({ email }) => ({ email, password: 'not the password' }),
+    foreign: { other: 401, nobodys: 401, malformed: 401 },
+    keeps: VISITORS,
+  },
+  '/sign-in/passkey/options': { who: 'anyone', POST: 200, keeps: VISITORS },
+  '/sign-in/passkey': {
+    who: 'anyone',
+    POST: 401,
+    fields: ({ credential }) => ({ credential: JSON.stringify({ id: credential, rawId: credential }) }),
+    foreign: { other: 401, nobodys: 401, malformed: 401 },
+    keeps: VISITORS,
+  },
+  '/sign-out': { who: 'anyone', GET: 200, POST: 303, keeps: ['nobody'] },
+  '/consent': {
+    who: 'anyone',
+    // Where the one who is asked may not answer, the app is told so; and whoever is unknown signs in first.
+    GET: { owner: 200, admin: 200, member: 200, outsider: 303, platform: 303, nobody: 303 },
+    query: ({ question }) => question,
+    foreign: { other: 303, nobodys: 400, malformed: 400 },
+    POST: { owner: 303, admin: 303, member: 303 },
+    fields: ({ sealed }) => ({ question: sealed, answer: 'allow' }),
+    // What was sealed to another session answers nothing, in whoever's hands it is.
+    foreignForm: 403,
+    refused: { outsider: 403, platform: 403 },
+  },
+  '/invitation/:token': {
+    who: 'anyone',
+    GET: 200,
+    POST: { owner: 400, admin: 400, member: 400, outsider: 303, platform: 303, nobody: 303 },
+    foreignForm: { nobody: 303 },
+    keeps: ['owner', 'admin', 'member', 'nobody'],
+  },
+  '/invitation/:token/account': {
+    who: 'anyone',
+    POST: 303,
+    fields: ({ email }) => ({ name: 'New', email: `new-${email}`, password: PASSWORD }),
+    // Whoever is signed in is sent to the page of the link, whatever it is.
+    foreignForm: { owner: 303, admin: 303, member: 303, outsider: 303, platform: 303 },
+    keeps: ['owner', 'admin', 'member', 'outsider', 'platform'],
+  },
+  '/settings/connected-apps': { who: 'signedIn', GET: 200, query: ({ app, user }) => `?after=${app}.${user}` },
+  '/settings/connected-apps/disconnect': {
+    who: 'members',
+    POST: 303,
+    fields: ({ app, business }) => ({ app, business }),
+  },
+  '/settings/connected-apps/:business/:app/:user/disconnect': { who: 'owners', GET: 200, POST: 303 },
+  '/settings/connected-apps/:business/:app/disconnect': { who: 'owners', GET: 200, POST: 303 },
+  '/settings/members': { who: 'signedIn', GET: 200, query: ({ user }) => `?after=${user}` },
+  '/settings/members/invite': {
+    who: 'owners',
+    GET: 200,
+    POST: 200,
+    fields: ({ business, invitationTicket }) => ({ business, ticket: invitationTicket, role: 'member' }),
+    foreign: { other: 409, nobodys: 409, malformed: 409 },
+  },
+  '/settings/members/invitations': { who: 'owners', GET: 200, query: ({ invitation }) => `?after=${invitation}` },
+  '/settings/members/invitations/:id/withdraw': { who: 'owners', POST: 303 },
+  '/settings/members/:user': { who: 'owners', GET: 200 },
+  '/settings/members/:user/role': { who: 'owners', POST: 303, fields: ({ business }) => ({ business, role: 'admin' }) },
+  '/settings/members/:user/remove': { who: 'owners', GET: 200, POST: 303, fields: ({ business }) => ({ business }) },
+  '/settings/audit-log': { who: 'owners', GET: 200, query: ({ act, user }) => `?after=${act}&by=${user}` },
+  '/settings/audit-log.csv': { who: 'owners', GET: 200, query: ({ act, user }) => `?after=${act}&by=${user}` },
+  ...appRules('/settings/developer', { looks: 'members', changes: 'changers' }),
+  '/settings/account': { who: 'signedIn', GET: 200 },
+  '/settings/account/name': { who: 'signedIn', POST: 303, fields: () => ({ name: 'Someone' }) },
+  '/settings/account/password': {
+    who: 'signedIn',
+    POST: 400,
+    fields: () => ({ current_password: 'not the password', password: 'a whole new password' }),
+    keeps: VISITORS,
+  },
+  '/settings/account/end-session': { who: 'signedIn', POST: 303, fields: ({ session }) => ({ session }) },
+  '/settings/account/end-other-sessions': { who: 'signedIn', POST: 303 },
+  '/settings/account/passkeys/options': {
+    who: 'signedIn',
+    POST: 200,
+    fields: () => ({ passkey_name: 'Phone' }),
+    keeps: VISITORS,
+  },
+  '/settings/account/passkeys': {
+    who: 'signedIn',
+    POST: 400,
+    fields: ({ credential }) => ({ passkey_name: 'Phone', credential: JSON.stringify({ id: credential }) }),
+    foreign: { other: 400, nobodys: 400, malformed: 400 },
+    keeps: VISITORS,
+  },
+  '/settings/account/passkeys/:id/remove': { who: 'signedIn', POST: 303 },
+  '/settings/current-business': { who: 'members', POST: 303, fields: ({ business }) => ({ business }) },
+  '/platform': { who: 'platform', GET: 303 },
+  '/platform/apps': { who: 'platform', GET: 200 },
+  '/platform/apps/:id': { who: 'platform', GET: 200, isAll: true },
+  '/platform/apps/:id/pause': { who: 'platform', GET: 200, POST: 303, isAll: true },
+  '/platform/apps/:id/resume': { who: 'platform', POST: 303, isAll: true, after: '/platform/apps/:id/pause' },
+  ...appRules('/platform/developer/apps', { looks: 'platform', changes: 'platform' }),
+  '/platform/businesses': { who: 'platform', GET: 200 },
+  '/platform/businesses/:id': { who: 'platform', GET: 200, isAll: true },
+  '/platform/users': { who: 'platform', GET: 200 },
+  '/platform/users/:id': { who: 'platform', GET: 200, isAll: true },
+  '/platform/users/:id/disable': { who: 'platform', GET: 200, POST: 303, isAll: true },
+  '/platform/users/:id/enable': { who: 'platform', POST: 303, isAll: true, after: '/platform/users/:id/disable' },
+  '/platform/audit-log': { who: 'platform', GET: 200 },
+  '/platform/audit-log.csv': { who: 'platform', GET: 200 },
+};
+
+/** What someone is answered who asks for what is their own; undefined where they are not let in. */
+export function ownStatus(rule: Rule, visitor: Visitor, method: 'GET' | 'POST'): number | undefined {
+  const group: readonly Visitor[] = GROUPS[method === 'POST' ? (rule.changes ?? rule.who) : rule.who];
+  return group.includes(visitor) ? statusFor(rule[method], visitor) : undefined;
+}
+
+export function statusFor(status: Status | undefined, visitor: Visitor): number | undefined {
+  return typeof status === 'object' ? status[visitor] : status;
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { after, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import type { User } from '../../../src/accounts/users.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
+import { newWorld } from '../../support/world.ts';
+import { type Belongings, provide, sealedIn } from './belongings.ts';
+import { type Case, casesAt } from './cases.ts';
+import { dump, rowsWith, withoutSending } from './dump.ts';
+import { ownStatus, RULES, VISITORS, type Visitor } from './routes.ts';
+
+/** Everything of the other business has this word in it; whoever reads it has read what is not theirs. */
+const WORD = 'Zanzibar';
+const world = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '100000', LIMIT_SIGN_IN_PER_ACCOUNT: '100000' });
+const other = await world.addBusiness(`${WORD} Ltd`);
+const theirs = await world.addUser(WORD, [[other, 'owner']]);
+const others = await provide(world, { business: other, owner: theirs, user: theirs, word: WORD });
+await world.addInvoice(other, { number: WORD });
+others.sealed = await sealedIn(await world.signedIn(theirs), others.question);
+const OTHERS = [WORD.toLowerCase(), WORD, ...Object.values(others).filter((id) => id.length > 20)];
+
+const PEOPLE: Record<Exclude<Visitor, 'nobody'>, User> = {
+  owner: world.ada,
+  admin: await world.addUser('Amy', [[world.acme, 'admin']]),
+  member: await world.addUser('Mia', [[world.acme, 'member']]),
+  outsider: await world.addUser('Nora'),
+  platform: await world.addUser('Root', [], true),
+};
+const NAMES: Record<Visitor, string> = {
+  owner: 'an owner',
+  admin: 'an admin',
+  member: 'a member',
+  outsider: 'someone of no business',
+  platform: 'a platform admin',
+  nobody: 'someone who is not signed in',
+};
+const personOf = (visitor: Visitor): User | undefined => (visitor === 'nobody' ? undefined : PEOPLE[visitor]);
+
+async function enter(visitor: Visitor): Promise<Browser> {
+  const user = personOf(visitor);
+  return user ? world.signedIn(user) : world.browse();
+}
+
+async function csrfOf(browser: Browser): Promise<string> {
+  return hiddenFields((await browser.open('/sign-in')).text, '/sign-in').csrf ?? '';
+}
+
+/** What is one's own: to the platform, its own apps; to whoever has nothing, what is Acme's. */
+async function provideFor(visitor: Visitor, route = ''): Promise<Belongings> {
+  const user = personOf(visitor) ?? world.ada;
+  const isPlatforms = visitor === 'platform' && route.startsWith('/platform/developer/');
+  const business = isPlatforms ? null : world.acme;
+  return provide(world, { business, owner: world.ada, user, word: 'Acme' }, route);
+}
+
+const agent = new Agent({ keepAlive: true });
+after(() => agent.destroy());
+
+async function send(
+  browser: Browser,
+  { rule, method, path, named }: Case,
+  csrf: string,
+): Promise<{ status: number; said: string }> {
+  const isReading = method === 'GET' || method === 'HEAD';
+  const fields = { csrf, ...rule.fields?.(named) };
+  const body = isReading ? '' : `${toBody(fields)}`;
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const headers = {
+    cookie,
+    ...(!isReading && { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }),
+  };
+  const sent = request(world.web + path, { method, headers, agent });
+  sent.end(body);
+  const [answer] = await once(sent, 'response');
+  const typed = Object.values(fields).flat();
+  const said = typed.reduce(
+    (left, value) => left.replaceAll(value || ' ', ''),
+    `${JSON.stringify(answer.headers)} ${await text(answer)}`,
+  );
+  return { status: answer.statusCode, said };
+}
+
+test('every page of the server has a rule, and every rule a page', () => {
+  assert.deepEqual([...world.routes.web.keys()].sort(), Object.keys(RULES).sort());
+  for (const [route, methods] of world.routes.web) {
+    const known = Object.keys(RULES[route] ?? {}).filter((name) => name === 'GET' || name === 'POST');
+    assert.deepEqual([...methods].filter((method) => method !== 'HEAD').sort(), known.sort(), route);
+  }
+});
+
+const SECTION = '/platform/developer/';
+
+for (const visitor of VISITORS) {
+  test(`whatever ${NAMES[visitor]} asks of any page by any method, nothing of another business is read or changed [D5]`, async () => {
+    const browser = await enter(visitor);
+    const csrf = await csrfOf(browser);
+    const [own, inSection] = [await provideFor(visitor), await provideFor(visitor, `${SECTION}endpoints`)];
+    const cases = Object.keys(RULES)
+      .flatMap((route) =>
+        casesAt(world, route, visitor, { own: route.startsWith(SECTION) ? inSection : own, other: others }),
+      )
+      .filter(({ isChange }) => !isChange);
+    assert.ok(cases.length > 1000);
+    const before = await dump(world);
+
+    const wrong: string[] = [];
+    for (const each of cases) {
+      const { status, said } = await send(browser, each, csrf);
+      const asked = `${each.method} ${each.path}`;
+      if (status !== each.expected) wrong.push(`${asked} is answered ${status}, not ${each.expected}`);
+      if (tellsTooMuch(visitor, each, said)) wrong.push(`${asked} tells of the other business`);
+    }
+
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(await dump(world), before);
+  });
+}
+
+for (const visitor of VISITORS) {
+  test(`what ${NAMES[visitor]} may change changes, and everything of another business stays as it was [D5]`, async () => {
+    const before = rowsWith(await dump(world), OTHERS);
+    assert.ok(before.length > 15);
+
+    const wrong: string[] = [];
+    for (const [route, rule] of Object.entries(RULES)) {
+      if (ownStatus(rule, visitor, 'POST') === undefined) continue;
+      const problem = await tryChange(visitor, route);
+      if (problem) wrong.push(`POST ${route} ${problem}`);
+    }
+
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(rowsWith(await dump(world), OTHERS), before);
+  });
+}
+
+test('an id that is nobody’s looks like one that is somebody else’s [D5]', async () => {
+  const browser = await enter('owner');
+  const [theirs, nobodys] = [others.app, newId(world.clock())].map((id) => browser.open(`/settings/developer/${id}`));
+
+  assert.equal((await theirs)?.text, (await nobodys)?.text);
+});
+
+/** Does one thing with things of its own, and says what is wrong with how that went. */
+async function tryChange(visitor: Visitor, route: string): Promise<string | undefined> {
+  const own = await provideFor(visitor, route);
+  const browser = await enter(visitor);
+  const csrf = await csrfOf(browser);
+  if (route === '/consent') own.sealed = await sealedIn(browser, own.question);
+  const find = (at: string) => casesAt(world, at, visitor, { own, other: others }).find(({ isChange }) => isChange);
+  const [asked, first] = [find(route), find(RULES[route]?.after ?? '')];
+  assert.ok(asked);
+  if (first) await send(browser, first, csrf);
+  const before = await dump(world);
+
+  const { status, said } = await send(browser, asked, csrf);
+
+  if (status !== asked.expected) return `is answered ${status}, not ${asked.expected}`;
+  if (tellsTooMuch(visitor, asked, said)) return 'tells of the other business';
+  const after = await dump(world);
+  const isKept = asked.rule.keeps?.includes(visitor);
+  if (isKept) return isDeepStrictEqual(withoutSending(after), withoutSending(before)) ? undefined : 'changes something';
+  return isDeepStrictEqual(after, before) ? 'changes nothing' : undefined;
+}
+
+/** The platform sees every business on its own pages, but for those about its own apps. */
+function tellsTooMuch(visitor: Visitor, { route }: Case, said: string): boolean {
+  const seesAll = visitor === 'platform' && /^\/platform\/(?!developer\/)/.test(route);
+  return !seesAll && said.toLowerCase().includes(WORD.toLowerCase());
+}

@@ -1,0 +1,44 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newSearch } from './search.ts';
+
+/**
+ * In a run of everything, each secret that a test comes to know is remembered, and whatever must not hold one is searched
+ * for all of them. What is searched on the spot fails the very test that has met it; the logs are searched after the run.
+ */
+const FOLDER = process.env.TEST_LEAKS;
+
+const search = newSearch();
+/** Shorter than this, a text may stand anywhere by chance. */
+const SHORTEST = 12;
+
+export const isWatching = FOLDER !== undefined;
+
+export function rememberSecret(kind: string, text: string | null | undefined): void {
+  if (!FOLDER || !text || text.length < SHORTEST) return;
+  const known = search.size;
+  search.add({ kind, text });
+  if (search.size > known)
+    appendFileSync(join(FOLDER, `secrets-${process.pid}.jsonl`), `${JSON.stringify({ kind, text })}\n`);
+}
+
+/** Fails if a secret stands here that has no business to; `handsOut` are the kinds that this place is there to give. */
+export function refuseSecrets(place: string, content: string | Uint8Array, handsOut: readonly string[] = []): void {
+  const leak = noteLeak(place, content, handsOut);
+  if (leak) throw new Error(leak);
+}
+
+/** The same where a failure would keep others from cleaning up after themselves: the run fails at its end. */
+export function noteLeak(
+  place: string,
+  content: string | Uint8Array,
+  handsOut: readonly string[] = [],
+): string | undefined {
+  if (!FOLDER) return undefined;
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  const [leak] = search.find(bytes).filter(({ kind }) => !handsOut.includes(kind));
+  if (!leak) return undefined;
+  const sentence = `A secret leaks: ${place} holds the ${leak.kind}, ${leak.form}: ${leak.text.slice(0, 12)}…`;
+  appendFileSync(join(FOLDER, `leaks-${process.pid}`), `${sentence}\n`);
+  return sentence;
+}

@@ -1,0 +1,85 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Storage } from '../../src/storage/storage.ts';
+import { isWatching, refuseSecrets, rememberSecret } from './leaks.ts';
+
+/** Where a secret is given to whom it is for, and which kinds: once on a page, or to an app that proved itself. */
+const HAND_OUTS: [place: RegExp, kinds: string[]][] = [
+  [/^POST \/(?:settings\/developer|platform\/developer\/apps)(?:\/[\w-]+\/secrets)?$/, ['client secret']],
+  [/^POST \/[\w/-]+\/endpoints(?:\/[\w-]+\/secret)?$/, ['signing secret']],
+  [/^POST \/settings\/members\/invite$/, ['link of an invitation']],
+  [/^POST \/[\w/-]+\/passkeys?\/options$/, ['challenge']],
+  [/^POST \/api\/v1\/oauth\/token$/, ['access token', 'refresh token']],
+];
+
+/** The same where it is refused: whoever has a link has it in the address, and a walk goes on from where it was. */
+const HANDED_BACK: typeof HAND_OUTS = [
+  [/^\w+ \/(?:invitation\/|sign-in)/, ['link of an invitation']],
+  // The walk through the flow shows what an app would get, to those who may change the app.
+  [/^\w+ \/[\w/-]+\/try(?:\/|$)/, ['code', 'access token', 'refresh token']],
+];
+
+export interface Answered {
+  method: string;
+  url: string;
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** Notes what was given, and fails if anything was given that is not to be had here. */
+export function watchAnswer({ method, url, status, headers, text }: Answered): void {
+  if (!isWatching) return;
+  const { pathname } = new URL(url);
+  const asked = `${method} ${pathname}`;
+  const places = status < 400 ? [...HAND_OUTS, ...HANDED_BACK] : HANDED_BACK;
+  const handsOut = places.filter(([place]) => place.test(asked)).flatMap(([, kinds]) => kinds);
+  const usual = [...headers].filter(([name]) => name !== 'set-cookie' && name !== 'location');
+  refuseSecrets(`the answer to ${asked} (${status})`, `${JSON.stringify(usual)} ${text}`, handsOut);
+  noteGiven(headers, handsOut.length > 0 ? text : '');
+}
+
+function noteGiven(headers: Headers, page: string): void {
+  for (const cookie of headers.getSetCookie()) {
+    const [, name, value] = /^__Host-([\w-]+)=([^;]+)/.exec(cookie) ?? [];
+    rememberSecret(`cookie ${name}`, value);
+  }
+  const location = URL.parse(headers.get('location') ?? '', 'http://nowhere');
+  rememberSecret('code', location?.searchParams.get('code'));
+  for (const [secret] of page.matchAll(/gcs_[\w-]{43}/g)) rememberSecret('client secret', secret);
+  for (const [secret] of page.matchAll(/whsec_[\w+/]{32,}=*/g)) rememberSecret('signing secret', secret);
+  for (const [, link] of page.matchAll(/\/invitation\/([\w-]{43})</g)) rememberSecret('link of an invitation', link);
+  for (const [token] of page.matchAll(/gat_[\w-]{60,}/g)) rememberSecret('access token', token);
+  for (const [token] of page.matchAll(/grt_[\w-]{60,}/g)) rememberSecret('refresh token', token);
+}
+
+/** What a person types is as secret as what they are given, also with a slip in it. */
+export function watchTyped(body: RequestInit['body']): void {
+  if (!isWatching || !(body instanceof URLSearchParams)) return;
+  // Some try their email as a password, which is no secret, and is refused.
+  const typed = ['password', 'current_password'].map((name) => body.get(name) ?? '');
+  for (const password of typed) if (!password.includes('@')) rememberSecret('password', password);
+  rememberSecret('client secret', body.get('client_secret'));
+}
+
+/** Everything that is stored: the files of SQLite, with their free pages and their log; or every row of PostgreSQL. */
+export async function readStored(storage: Storage, folder: string): Promise<Uint8Array[]> {
+  if (!isWatching) return [];
+  const files = readdirSync(folder).filter((name) => name.includes('.db'));
+  if (files.length > 0) return files.map((name) => readFileSync(join(folder, name)));
+  const tables = await storage.durable.introspection.getTables();
+  const rows = tables.map(async ({ name }) => {
+    const found = await storage.durable
+      .selectFrom(name as 'users')
+      .selectAll()
+      .execute();
+    return Buffer.from(found.map((row) => Object.values(row).map(toText).join('\n')).join('\n'), 'latin1');
+  });
+  return Promise.all(rows);
+}
+
+function toText(value: unknown): string {
+  return value instanceof Uint8Array
+    ? Buffer.from(value).toString('latin1')
+    : Buffer.from(String(value)).toString('latin1');
+}
