@@ -24,7 +24,7 @@ const PLAIN_SUITE = findTests([
   'test/lib',
   'test/apps',
   'test/reference',
-  ...['checklist', 'promises', 'search', 'sign-in-work'].map((name) => `test/security/${name}.test.ts`),
+  ...['checklist', 'log-lines', 'promises', 'search', 'sign-in-work'].map((name) => `test/security/${name}.test.ts`),
   'test/config.test.ts',
   'test/architecture.test.ts',
 ]);
@@ -57,9 +57,9 @@ process.exitCode = places.length > 0 ? await run('', findTests(places), APART, p
 
 async function runAll() {
   // The longest first, so that the rest fills the time beside them.
-  const others = [...new Set([...findTests(['test/faults', 'test/nodes', 'test/storage']), ...findTests(['test'])])].filter(
-    (file) => ![...PLAIN_SUITE, ...HTTP_PARTS.flat()].includes(file),
-  );
+  const others = [
+    ...new Set([...findTests(['test/faults', 'test/nodes', 'test/storage']), ...findTests(['test'])]),
+  ].filter((file) => ![...PLAIN_SUITE, ...HTTP_PARTS.flat()].includes(file));
   const failures = [
     await run('What needs only one database, or several servers:', others, APART, env),
     ...(await Promise.all([runOnSqlite(), runOnPostgres()])),

@@ -1,77 +1,11 @@
-import { appCommands } from './apps.ts';
-import { auditCommands } from './audit.ts';
-import { backupCommand } from './backup.ts';
-import { businessCommands } from './businesses.ts';
-import { type Command, readOptions } from './command.ts';
-import { demoCommand } from './demo.ts';
-import { doctorCommand } from './doctor.ts';
-import { endpointCommands } from './endpoints.ts';
-import { explain } from './explain.ts';
-import { helpFor, overview } from './help.ts';
-import { invoiceCommands } from './invoices.ts';
-import { keyCommands } from './keys.ts';
-import { listenCommand } from './listen.ts';
-import { memberCommands } from './members.ts';
-import { migrateCommand } from './migrate.ts';
-import { formatResult } from './output.ts';
-import { restoreCommand } from './restore.ts';
-import { serveCommand } from './serve.ts';
-import { userCommands } from './users.ts';
-
-const COMMANDS: Command[] = [
-  serveCommand,
-  demoCommand,
-  migrateCommand,
-  doctorCommand,
-  ...businessCommands,
-  ...userCommands,
-  ...memberCommands,
-  ...appCommands,
-  ...endpointCommands,
-  ...invoiceCommands,
-  ...auditCommands,
-  ...keyCommands,
-  backupCommand,
-  restoreCommand,
-  listenCommand,
-];
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
 
 // The database holds what only its owner should read.
 process.umask(0o077);
-process.exitCode = await main(process.argv.slice(2));
 
-async function main(args: string[]): Promise<number> {
-  if (args[0] === 'help') return main([...args.slice(1), '--help']);
-  const firstOption = args.findIndex((arg) => arg.startsWith('-'));
-  const words = firstOption === -1 ? args : args.slice(0, firstOption);
-  const command = COMMANDS.find(({ name }) => name === words.join(' '));
-  if (args.length === 0 || (words.length === 0 && args.includes('--help'))) {
-    console.log(overview(COMMANDS));
-    return 0;
-  }
-  if (!command) {
-    const related = COMMANDS.filter(({ name }) => name.split(' ')[0] === words[0]);
-    const isQuestion = related.length > 0 && args.includes('--help');
-    if (isQuestion) console.log(overview(related));
-    else
-      console.error(`There is no command '${args.join(' ')}'.\n\n${overview(related.length > 0 ? related : COMMANDS)}`);
-    return isQuestion ? 0 : 1;
-  }
-  if (args.includes('--help')) {
-    console.log(helpFor(command));
-    return 0;
-  }
-  return run(command, args.slice(words.length));
-}
+// What one start has read and compiled, the next need not. Where this folder cannot be written, each start does it anew.
+enableCompileCache(fileURLToPath(new URL('../../node_modules/.cache/gatehouse', import.meta.url)));
 
-async function run(command: Command, args: string[]): Promise<number> {
-  try {
-    const result = await command.run(readOptions(command, args), process.env);
-    const format = command.format ?? formatResult;
-    if (result) console.log(args.includes('--json') ? JSON.stringify(result) : format(result));
-    return result && command.isBadNews?.(result) ? 1 : 0;
-  } catch (error) {
-    console.error(explain(command, error));
-    return 1;
-  }
-}
+const { runGatehouse } = await import('./gatehouse.ts');
+process.exitCode = await runGatehouse(process.argv.slice(2), process.env);

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { findUserByEmail } from '../accounts/users.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
@@ -46,6 +47,8 @@ async function serveAlone(settings: Settings): Promise<void> {
   try {
     await refuseDemoData(server.storage, settings);
     console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
+    // Now, and not at its end: a node may be killed.
+    flushCompileCache();
     await untilStopped();
   } finally {
     await server.close(PATIENCE);

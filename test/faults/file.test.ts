@@ -155,7 +155,7 @@ suite('the database file', { concurrency: 3 }, () => {
 });
 
 /** A disk of 3 MB in the place of the folder, with what was in it, and something to remove later. */
-const ON_SMALL_DISK = `set -e; cp -a "$0" "$0.copy"; mount -t tmpfs -o size=3m none "$0"; cp -a "$0.copy/." "$0"; rm -r "$0.copy"
+const ON_SMALL_DISK = `set -e; cp -a "$0" "$0.copy"; mount -t tmpfs -o size=3m none "$0"; cp -a "$0.copy/." "$0"
 dd if=/dev/zero of="$0/filler" bs=64k count=16 2>/dev/null; exec "$@"`;
 
 const SPOILT: [what: string, spoil: (file: string, size: number) => (() => void) | undefined, expected: RegExp][] = [

@@ -13,8 +13,9 @@ export type Storehouse = Awaited<ReturnType<typeof newStorehouse>>;
 
 /** A database file in a folder of its own, with people in it. */
 export async function newStorehouse(env: Record<string, string> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  const place = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
+  after(() => rmSync(place, { recursive: true, force: true }));
+  const folder = join(place, 'data');
   const file = join(folder, 'gatehouse.db');
   const url = `sqlite:${file}`;
   const addresses = await newAddresses();
