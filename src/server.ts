@@ -134,8 +134,20 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
   };
 }
 
+/** Nobody is told of anything that a crash could still undo. */
+function answerWhatIsKept(host: FastifyInstance, { settled }: Storage): void {
+  if (!settled) return;
+  host.addHook('onSend', (_request, _reply, payload, done) => {
+    const send = () => done(null, payload);
+    const pending = settled();
+    if (pending) pending.then(send, send);
+    else send();
+  });
+}
+
 /** It never reads a cookie. */
 async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
+  answerWhatIsKept(host, parts.storage);
   readJsonAndForms(host);
   recordRequests(host, parts.activity);
   await describeRoutes(host, parts);
@@ -157,6 +169,7 @@ async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
 
 /** It never reads a bearer token. */
 async function serveWeb(host: FastifyInstance, parts: Parts): Promise<void> {
+  answerWhatIsKept(host, parts.storage);
   readForms(host);
   await host.register(cookies);
   mountWeb(host, parts);
