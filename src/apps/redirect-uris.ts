@@ -34,10 +34,12 @@ function refuseUnsafe(uri: string): void {
   if (uri.includes('#')) throw wrong('a redirect URI has no fragment (#).');
   if (uri.includes('*')) throw wrong('a redirect URI has no wildcard (*); register each address.');
   const url = URL.parse(uri);
-  if (!url || !PLAIN.test(uri)) throw wrong('this is not a complete URL, like https://app.example.com/callback.');
+  const incomplete = 'this is not a complete URL, like https://app.example.com/callback.';
+  if (!url) throw wrong(incomplete);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
     throw wrong('use https, or http on localhost, 127.0.0.1 or [::1].');
   }
+  if (!PLAIN.test(uri)) throw wrong(incomplete);
   if (!HOST.test(url.hostname)) throw wrong('its host is not a name or an address.');
   if (url.username || url.password) throw wrong('a redirect URI has no user name or password.');
   if (url.href !== uri) throw wrong(`write it as ${url.href}`);

@@ -46,9 +46,14 @@ export async function startProduct() {
   createInterface(child.stdout).on('line', (line) => {
     if (JSON.parse(line).level >= 50) errors.push(line);
   });
-  const said = createInterface(child.stderr);
-  const ready = new Promise<void>((resolve) => said.on('line', (line) => line.includes('serves') && resolve()));
-  await Promise.race([ready, ended.then(() => Promise.reject(new Error('serve has ended before it served')))]);
+  const said: string[] = [];
+  const ready = new Promise<void>((resolve) => {
+    createInterface(child.stderr).on('line', (line) => {
+      said.push(line);
+      if (line.includes('serves')) resolve();
+    });
+  });
+  await Promise.race([ready, ended.then(() => Promise.reject(new Error(`serve has ended: ${said.join(' ')}`)))]);
 
   const storage = openStorage(databaseUrl);
   return {

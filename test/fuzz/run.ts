@@ -35,14 +35,18 @@ export interface Tally {
 }
 
 /** Sends the requests of a range, and tells what was wrong with any answer. */
-export async function fuzz(product: Product, range: Range, progress: (sent: number) => void): Promise<Tally> {
+export async function fuzz(
+  product: Product,
+  range: Range,
+  progress: (sent: number, found: number) => void,
+): Promise<Tally> {
   const tally: Tally = { answers: new Map(), findings: [], slowest: 0, reached: new Set() };
   const end = range.from + range.requests;
   for (let start = range.from; start < end && product.isAlive(); ) {
     const round = Math.floor(start / ROUND);
     const stop = Math.min(end, (round + 1) * ROUND);
     await fuzzRound(product, { seed: range.seed, round, start, stop }, tally);
-    progress(stop - range.from);
+    progress(stop - range.from, tally.findings.length);
     start = stop;
   }
   return tally;

@@ -19,10 +19,13 @@ export async function fuzzProduct(range: Range, report: (line: string) => void =
   await settleBystander(product);
   const before = describeBystander(product);
   let memory = product.memory();
-  const tally = await fuzz(product, range, (sent) => {
+  const tally = await fuzz(product, range, (sent, found) => {
     if (product.isAlive()) memory = Math.max(memory, product.memory());
     const seconds = (performance.now() - begun) / 1000;
-    report(`${sent} of ${range.requests} sent, ${Math.round(sent / seconds)} a second, ${Math.round(memory)} MB`);
+    const wrong = found === 0 ? '' : `, ${found} things wrong`;
+    report(
+      `${sent} of ${range.requests} sent, ${Math.round(sent / seconds)} a second, ${Math.round(memory)} MB${wrong}`,
+    );
   });
   const problems = [
     ...tally.findings.map((finding) => describe(range, finding)),
