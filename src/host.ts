@@ -65,8 +65,11 @@ export function newHost(settings: Settings, publicUrl: string, { countAnswer, tr
     if (host.draining) reply.header('connection', 'close');
     done(null, payload);
   });
-  const refuseKindly = async (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
-    refuse(settings, error, request, reply, await wayOnFrom(error, request));
+  const refuseKindly = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    // What has a method that nobody knows meets no hook either.
+    addUsualHeaders(request, reply, publicUrl);
+    return refuse(settings, error, request, reply, await wayOnFrom(error, request));
+  };
   host.setErrorHandler(refuseKindly);
   host.setNotFoundHandler((request, reply) => refuseKindly(findWrong(request, reply), request, reply));
   host.register(mountAssets);

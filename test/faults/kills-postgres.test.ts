@@ -12,7 +12,7 @@ import { READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
 import { newAddresses, newServing, type Serving } from './support/serving.ts';
 import { PATIENT, withstand } from './support/siege.ts';
 
-const NODE_KILLS = shareOfKills(36);
+const NODE_KILLS = shareOfKills(18);
 const DATABASE_KILLS = shareOfKills(12);
 const NODES = 3;
 const FIRMS = 4;
@@ -40,29 +40,32 @@ async function newDatabase(name: string): Promise<{ postgres: PostgresServer; ur
 }
 
 suite('kill -9 on PostgreSQL', { concurrency: true }, () => {
-  test(`${NODE_KILLS} kills of one of three nodes, under load, lose nothing that was answered and revive nothing [T19]`, {
-    timeout: timeFor(NODE_KILLS),
-  }, async (context) => {
-    const { url } = await newDatabase('nodes_are_killed');
-    const { firms, nodes, apis } = await startNodes(url);
+  // Twice, as most of what each takes is waiting for a process to load.
+  for (const name of ['one_database', 'another_database']) {
+    test(`${NODE_KILLS} kills of one of three nodes on ${name.replace('_', ' ')}, under load, lose nothing that was answered and revive nothing [T19]`, {
+      timeout: timeFor(NODE_KILLS),
+    }, async (context) => {
+      const { url } = await newDatabase(name);
+      const { firms, nodes, apis } = await startNodes(url);
 
-    const { median } = await withstand(context, {
-      what: 'Kills of one of three nodes on PostgreSQL',
-      strikes: NODE_KILLS,
-      url,
-      firms,
-      apis,
-      async strike() {
-        const node = nodes[randomInt(nodes.length)] as Serving;
-        await node.kill();
-        return { readyAfter: await node.start(), api: node.api };
-      },
-      examine: () => [],
+      const { median } = await withstand(context, {
+        what: `Kills of one of three nodes on ${name.replace('_', ' ')}`,
+        strikes: NODE_KILLS,
+        url,
+        firms,
+        apis,
+        async strike() {
+          const node = nodes[randomInt(nodes.length)] as Serving;
+          await node.kill();
+          return { readyAfter: await node.start(), api: node.api };
+        },
+        examine: () => [],
+      });
+
+      assert.deepEqual(await examinePostgres(url), []);
+      assert.ok(median < READY_WITHIN, `ready after ${median} ms`);
     });
-
-    assert.deepEqual(await examinePostgres(url), []);
-    assert.ok(median < READY_WITHIN, `ready after ${median} ms`);
-  });
+  }
 
   test(`${DATABASE_KILLS} kills of PostgreSQL itself lose nothing that was answered and revive nothing [T19]`, {
     timeout: timeFor(DATABASE_KILLS),

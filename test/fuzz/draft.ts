@@ -10,6 +10,8 @@ export interface Draft {
   host: 'api' | 'web';
   /** The pattern that it was made for. */
   route: string;
+  /** What whoever sends it may name. */
+  ids: string[];
   method: string;
   path: string;
   query: Pair[];
@@ -61,6 +63,7 @@ function draftVisit(
   const usual: Draft = {
     host: 'web',
     route: route.url,
+    ids: actor.ids,
     method,
     ...splitQuery(route.url === '/consent' && method !== 'POST' ? material.stamped : path),
     version: '1.1',
@@ -100,6 +103,7 @@ function draftCall(random: Random, { ports }: Product, material: Material, route
   const usual: Draft = {
     host: 'api',
     route: route.url,
+    ids: owner.ids,
     method,
     path: pathOf(random, route, random.chance(0.5) ? nobody : owner),
     query: route.url.endsWith('/authorize') ? [...asked] : [],

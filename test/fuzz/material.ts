@@ -192,6 +192,6 @@ function withoutOthers(admin: Actor): Actor {
 const TRUE_TEXTS = [PASSWORD, REDIRECT_URI, 'read:invoices', 'https://hooks.fuzzed.example/', 'owner', 'yes'];
 
 /** What a field may hold that is true somewhere else. */
-export function otherTexts({ owner, app, code, accessToken, refreshToken }: Material): string[] {
-  return [...owner.ids, ...TRUE_TEXTS, app.secret, code, accessToken, refreshToken, owner.csrf];
+export function trueTexts({ owner, app, code, accessToken, refreshToken }: Material): string[] {
+  return [...TRUE_TEXTS, app.secret, code, accessToken, refreshToken, owner.csrf];
 }

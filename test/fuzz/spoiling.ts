@@ -1,6 +1,6 @@
 import type { Pair } from './crawl.ts';
 import { type Draft, ENCODINGS, FRAMINGS } from './draft.ts';
-import { type Material, otherTexts } from './material.ts';
+import { type Material, trueTexts } from './material.ts';
 import { ODD_NAMES, ODD_TEXTS, spoil } from './odd.ts';
 import type { Random } from './random.ts';
 
@@ -107,10 +107,10 @@ const spoilVersion: Spoiling = (random, draft) => {
   draft.version = random.pick(['1.0', '1.1', '1.9', '2.0', '0.9', '']);
 };
 
-const spoilPath: Spoiling = (random, draft, { owner }) => {
+const spoilPath: Spoiling = (random, draft) => {
   const parts = draft.path.split('/');
   const place = 1 + random.below(parts.length);
-  const odd = random.pick([...ODD_TEXTS, ...owner.ids]);
+  const odd = random.pick([...ODD_TEXTS, ...draft.ids]);
   parts[place] = random.pick([odd, spoil(random, parts[place] ?? ''), encodeURIComponent(odd.toWellFormed())]);
   draft.path = random.chance(0.1) ? `http://evil.example${draft.path}` : parts.join('/');
 };
@@ -120,7 +120,7 @@ const spoilQuery: Spoiling = (random, draft) => {
 };
 
 const spoilFields: Spoiling = (random, draft, material) => {
-  draft.fields = spoilPairs(random, draft.fields, otherTexts(material));
+  draft.fields = spoilPairs(random, draft.fields, [...draft.ids, ...trueTexts(material)]);
   if (draft.encoding === 'nothing') draft.encoding = 'form';
 };
 

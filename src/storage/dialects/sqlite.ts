@@ -20,12 +20,12 @@ import type { Tables } from '../tables.ts';
 import { type Commits, newCommits, type Synchronous } from './sqlite-commits.ts';
 import { refuseEmptied } from './sqlite-emptied.ts';
 import { translate } from './sqlite-errors.ts';
+import { type Lock, newLock } from './sqlite-lock.ts';
 import { waitingOnce } from './sqlite-locked.ts';
 import { withoutRowLocks } from './sqlite-row-locks.ts';
 import { type Begin, BUSY_MS, begin } from './sqlite-turns.ts';
 
 const MOST_STATEMENTS = 300;
-const WRITES = /^\s*(?:insert|update|delete|create|alter|drop|with)\b/i;
 
 /** How writers begin is up to who else writes. */
 export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
@@ -135,10 +135,18 @@ const adapter: SqliteAdapter = Object.create(new SqliteAdapter(), {
   supportsTransactionalDdl: { value: true },
 });
 
+/** What is neither, like VACUUM or PRAGMA, belongs in no transaction. */
+type Kind = 'read' | 'write' | 'other';
+
+function kindOf(text: string): Kind {
+  if (/^\s*(?:select|values)\b/i.test(text)) return 'read';
+  return /^\s*(?:insert|update|delete|create|alter|drop|with)\b/i.test(text) ? 'write' : 'other';
+}
+
 interface Prepared {
   statement: StatementSync;
   returnsRows: boolean;
-  writes: boolean;
+  kind: Kind;
 }
 
 function newPreparer(file: DatabaseSync): (text: string) => Prepared {
@@ -147,7 +155,7 @@ function newPreparer(file: DatabaseSync): (text: string) => Prepared {
     const known = prepared.get(text);
     if (known) return known;
     const statement = file.prepare(text);
-    const fresh = { statement, returnsRows: statement.columns().length > 0, writes: WRITES.test(text) };
+    const fresh = { statement, returnsRows: statement.columns().length > 0, kind: kindOf(text) };
     if (prepared.size >= MOST_STATEMENTS) prepared.clear();
     prepared.set(text, fresh);
     return fresh;
@@ -159,9 +167,12 @@ function connect(engine: Engine, synchronous: Synchronous): DatabaseConnection {
   return {
     async executeQuery<Result>({ sql: text, parameters }: CompiledQuery) {
       return attempt(engine, () => {
-        const { statement, returnsRows, writes } = prepare(text);
+        const { statement, returnsRows, kind } = prepare(text);
         if (lock.isInTransaction && !file.isTransaction) throw new StorageUnavailable('The transaction was undone.');
-        if (writes && !lock.isInTransaction) lock.written = commits.join(synchronous);
+        if (!lock.isInTransaction) {
+          if (kind === 'write') lock.written = commits.join(synchronous);
+          if (kind === 'other') commits.commit();
+        }
         const values = parameters as readonly SQLInputValue[];
         if (returnsRows) return { rows: statement.all(...values) as Result[] };
         return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
@@ -202,41 +213,4 @@ interface Engine {
   lock: Lock;
   commits: Commits;
   prepare(text: string): Prepared;
-}
-
-/** Who has the one connection. */
-interface Lock {
-  isInTransaction: boolean;
-  /** Kept once what its holder wrote is committed. */
-  written: Promise<void> | undefined;
-  take(): Promise<void>;
-  release(): void;
-  /** The next one may go on, but whoever wrote waits until that is committed. */
-  giveBack(): Promise<void>;
-}
-
-function newLock(): Lock {
-  const waiting: (() => void)[] = [];
-  let isTaken = false;
-  const lock: Lock = {
-    isInTransaction: false,
-    written: undefined,
-    async take() {
-      if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
-      isTaken = true;
-    },
-    release() {
-      lock.isInTransaction = false;
-      lock.written = undefined;
-      const next = waiting.shift();
-      if (next) next();
-      else isTaken = false;
-    },
-    async giveBack() {
-      const { written } = lock;
-      lock.release();
-      await written;
-    },
-  };
-  return lock;
 }

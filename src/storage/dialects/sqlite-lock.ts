@@ -1,0 +1,36 @@
+/** Who has the one connection. */
+export interface Lock {
+  isInTransaction: boolean;
+  /** Kept once what its holder wrote is committed. */
+  written: Promise<void> | undefined;
+  take(): Promise<void>;
+  release(): void;
+  /** The next one may go on, but whoever wrote waits until that is committed. */
+  giveBack(): Promise<void>;
+}
+
+export function newLock(): Lock {
+  const waiting: (() => void)[] = [];
+  let isTaken = false;
+  const lock: Lock = {
+    isInTransaction: false,
+    written: undefined,
+    async take() {
+      if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
+      isTaken = true;
+    },
+    release() {
+      lock.isInTransaction = false;
+      lock.written = undefined;
+      const next = waiting.shift();
+      if (next) next();
+      else isTaken = false;
+    },
+    async giveBack() {
+      const { written } = lock;
+      lock.release();
+      await written;
+    },
+  };
+  return lock;
+}
