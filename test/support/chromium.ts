@@ -12,12 +12,15 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core'
 export async function launchChromium() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-chromium-'));
   // The package unpacks into the folder for temporary files, and asks for it when it is loaded.
+  const { TMPDIR: usual } = process.env;
   process.env.TMPDIR = folder;
   const { default: packed } = await import('@sparticuz/chromium');
   const browser = await chromium.launch({
     executablePath: await packed.executablePath(),
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
   });
+  if (usual === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = usual;
   after(async () => {
     await browser.close();
     rmSync(folder, { recursive: true, force: true });
