@@ -5,22 +5,31 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** 26 bits of it stand before what is random: more ids than could be made in a millisecond. */
 const LONGEST_SEQUENCE = 0x3ff_ffff;
 
-let lastTime = 0;
-let sequence = 0;
+/** How many were made in each of the last few milliseconds: a request that began earlier may come late. */
+const made = new Map<number, number>();
+const REMEMBERED = 100;
 
 /**
  * A UUIDv7 (RFC 9562 §5.7) of the given time, so that new rows stay together on disk. The runtime's own
  * `randomUUIDv7` knows only the real clock, and does not order ids made within one millisecond.
  */
 export function newId(now: number): string {
-  // A time that lies back a little is that of a request which began earlier; two of them still keep their order.
-  sequence = now <= lastTime ? (sequence + 1) & LONGEST_SEQUENCE : 0;
-  lastTime = Math.max(lastTime, now);
+  const sequence = nextIn(now);
   const bytes = randomBytes(16);
   bytes.writeUIntBE(now, 0, 6);
   bytes.writeUInt16BE(0x7000 | (sequence >> 14), 6);
   bytes.writeUInt16BE(0x8000 | (sequence & 0x3fff), 8);
   return idFromBytes(bytes);
+}
+
+function nextIn(now: number): number {
+  const before = made.get(now) ?? 0;
+  // The one that was used last is forgotten last.
+  made.delete(now);
+  made.set(now, (before + 1) & LONGEST_SEQUENCE);
+  const [first] = made.keys();
+  if (made.size > REMEMBERED && first !== undefined) made.delete(first);
+  return before;
 }
 
 /** For what is never sorted. */

@@ -20,6 +20,15 @@ test('a later id sorts behind an earlier one, also within one millisecond', () =
   assert.equal(new Set(ids).size, ids.length);
 });
 
+test('ids of one moment keep their order, whatever was made at another in between', () => {
+  const ids = Array.from({ length: 50 }, () => {
+    newId(NOW + 5000);
+    return newId(NOW + 4000);
+  });
+
+  assert.deepEqual(ids.toSorted(), ids);
+});
+
 test('two ids of one moment share no random bits that could be guessed from each other', () => {
   const tails = Array.from({ length: 200 }, () => newId(NOW).slice(-12));
 

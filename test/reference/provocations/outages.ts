@@ -83,8 +83,9 @@ async function whileLocked(world: World, ask: Ask): Promise<Answer> {
 export function drainingProvocations(world: World): Provocation[] {
   const provoke = async () => {
     const [port, webPort] = [await freePort(), await freePort()];
-    const at = (own: number) => ({ host: '127.0.0.1', port: own });
-    const node = await startServer({ ...world.settings, listen: at(port), consentListen: at(webPort) }, world.clock);
+    const at = (free: number) => ({ host: '127.0.0.1', port: free });
+    const own = { databaseUrl: 'sqlite::memory:', listen: at(port), consentListen: at(webPort) };
+    const node = await startServer({ ...world.settings, ...own }, world.clock);
     const kept = new Agent({ keepAlive: true, maxSockets: 1 });
     await askOver(kept, `http://127.0.0.1:${port}/readyz`);
     const closing = node.close(5000);
