@@ -23,6 +23,8 @@ test('without the first key what it signed is refused with a reason, the pages g
   const receiver = await newReceiver();
   const { access_token, refresh_token } = await world.connect({}, browser);
   const code = await world.allow({}, browser);
+  // What happened before an endpoint was there is not for it.
+  world.wind(1);
   const { endpoint } = await addEndpoint(
     world.storage().durable,
     openKeyring([FIRST]),
