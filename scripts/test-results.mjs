@@ -1,10 +1,13 @@
 // A reporter for `node --test`: one line of JSON for each test, with its file and whether it passed.
 import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 export default async function* report(events) {
   for await (const { type, data } of events) {
     if ((type !== 'test:pass' && type !== 'test:fail') || data.details?.type === 'suite' || !data.file) continue;
-    const file = relative(process.cwd(), data.file);
+    const file = relative(ROOT, data.file);
     yield `${JSON.stringify({ file, name: data.name, isPassed: type === 'test:pass' && !data.skip && !data.todo })}\n`;
   }
 }
