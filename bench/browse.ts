@@ -15,7 +15,7 @@ export function nextState(): string {
   return `state-${asked}`;
 }
 
-export interface Way {
+interface Way {
   origins: readonly string[];
   redirectUri: string;
   state: string;

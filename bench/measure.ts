@@ -29,7 +29,7 @@ export interface Measured {
 const WARM_UP = 0.25;
 
 /** At this share of its own peak it is measured how long answers take. */
-export const PACE = 0.8;
+const PACE = 0.8;
 
 /** Whose turn it is changes from round to round, so that nobody always comes first. */
 export async function measureAll(entries: Entry[], options: Options, progress: Progress): Promise<Measured[]> {

@@ -17,7 +17,7 @@ export interface Options {
 }
 
 /** How much the full form goes through. */
-export interface Amounts {
+interface Amounts {
   /** Grants in the database. */
   sizes: number[];
   /** Of one grant. */

@@ -45,7 +45,7 @@ function explain(error: unknown): unknown {
 }
 
 /** Called in turn, the last first, however the run ends. */
-export type Later = (cleanUp: () => unknown) => void;
+type Later = (cleanUp: () => unknown) => void;
 
 async function bench(options: Options, args: string[], later: Later): Promise<void> {
   const chosen = CONTENDERS.filter(({ name }) => options.contenders.includes(name));

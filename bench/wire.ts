@@ -19,7 +19,7 @@ export interface Lane {
   close(): void;
 }
 
-export class ConnectionLost extends Error {}
+class ConnectionLost extends Error {}
 
 export function get(origin: string, path: string, headers: Record<string, string> = {}): Request {
   return { origin, text: `GET ${path} HTTP/1.1\r\n${lines(origin, headers)}\r\n` };

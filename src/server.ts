@@ -29,7 +29,7 @@ import { mountWeb } from './web/routes.ts';
 import { mountEvents } from './webhooks/routes.ts';
 import { startWebhooks } from './webhooks/worker.ts';
 
-export interface RunningServer {
+interface RunningServer {
   storage: Storage;
   /** What each host answers to; where both are one, the two lists are one. */
   routes: { api: Routes; web: Routes };

@@ -5,7 +5,7 @@ import { type Answer, get, postForm, type Request } from '../wire.ts';
 import { CLIENT } from './peer.ts';
 
 /** What is different from one peer to the next; all of them take forms, and the app's credentials in them. */
-export interface PeerManners {
+interface PeerManners {
   origin: string;
   clientId: string;
   scope: string;

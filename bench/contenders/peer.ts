@@ -6,7 +6,7 @@ import { REDIRECT_URI, SCOPE } from '../seed.ts';
 /** What every peer is told about the one app there is. */
 export const CLIENT = { id: 'ledger', secret: 'a-secret-of-the-app-that-is-long-enough-for-everyone' };
 
-export interface StartedPeer extends Child {
+interface StartedPeer extends Child {
   origin: string;
 }
 

@@ -6,7 +6,7 @@ import { useSecret } from './app-secrets.ts';
 import { type App, fromRow } from './apps.ts';
 
 /** Whether there is such an app, and whether the secret is one of its. */
-export interface ProvenApp {
+interface ProvenApp {
   app: App;
   isProven: boolean;
 }

@@ -1,7 +1,7 @@
 /** What Prometheus reads: https://prometheus.io/docs/instrumenting/exposition_formats/, version 0.0.4 of the text. */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** One line of it. */
 export interface Sample {

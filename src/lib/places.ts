@@ -1,7 +1,5 @@
 import { TooBusy } from './errors.ts';
 
-export type Places = ReturnType<typeof newPlaces>;
-
 /** For work that is dear: so much of it at once, so much more in turn, and whoever comes on top is told to come back. */
 export function newPlaces({ atOnce, inTurn }: { atOnce: number; inTurn: number }) {
   const waiting: (() => void)[] = [];

@@ -1,5 +1,5 @@
 /** What stands before the request at hand. */
-export interface Ahead {
+interface Ahead {
   /** How many came with it and were before it. */
   count: number;
   /** How long it has waited for them, in milliseconds. */

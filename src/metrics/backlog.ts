@@ -4,7 +4,7 @@ import { DAY, SECOND } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** What waits to be done. Each is counted by an index and no further than this, so that a long queue costs no more. */
-export const MOST_COUNTED = 5000;
+const MOST_COUNTED = 5000;
 
 export interface Backlog {
   /** Events that nobody has made deliveries of yet. */
@@ -19,7 +19,7 @@ export interface Backlog {
   toRemove: Record<RemovedTable, number>;
 }
 
-export const REMOVED_TABLES = ['grants', 'sessions', 'events', 'deliveries'] as const;
+const REMOVED_TABLES = ['grants', 'sessions', 'events', 'deliveries'] as const;
 
 type RemovedTable = (typeof REMOVED_TABLES)[number];
 

@@ -1,9 +1,9 @@
 import type { Database } from '../storage/storage.ts';
 
 /** What a row of `grants` is by itself: whether its app, user and membership still stand is another question. */
-export const GRANT_STATES = ['code_waiting', 'code_expired', 'live', 'expired', 'revoked'] as const;
+const GRANT_STATES = ['code_waiting', 'code_expired', 'live', 'expired', 'revoked'] as const;
 
-export type GrantState = (typeof GRANT_STATES)[number];
+type GrantState = (typeof GRANT_STATES)[number];
 export type GrantCounts = Record<GrantState, number>;
 
 /** A slice is read within a millisecond or two, so that nobody notices it. */

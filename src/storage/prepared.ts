@@ -2,7 +2,7 @@ import type { Compilable, CompiledQuery } from 'kysely';
 import { areStatementsWatched } from './statements.ts';
 import type { Database } from './storage.ts';
 
-export interface Answer<Row> {
+interface Answer<Row> {
   rows: Row[];
   numAffectedRows?: bigint;
 }

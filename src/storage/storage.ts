@@ -28,7 +28,7 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-export interface PoolUse {
+interface PoolUse {
   name: 'durable' | 'recoverable';
   busy: number;
   idle: number;

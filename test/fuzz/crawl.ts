@@ -2,7 +2,7 @@ import { unescaped } from '../support/browser.ts';
 
 export type Pair = [name: string, value: string];
 
-export interface FoundForm {
+interface FoundForm {
   action: string;
   fields: Pair[];
 }

@@ -37,7 +37,7 @@ export const FRAMINGS = [
   'bad chunks',
   'both',
 ] as const;
-export type Framing = (typeof FRAMINGS)[number] | 'cut';
+type Framing = (typeof FRAMINGS)[number] | 'cut';
 
 /** A request as someone would send it who knows how, to a place that exists more often than not. */
 export function draftRequest(random: Random, product: Product, material: Material): Draft {
@@ -66,11 +66,8 @@ function draftVisit(
     ids: actor.ids,
     method,
     ...splitQuery(route.url === '/consent' && method !== 'POST' ? material.stamped : path),
-    version: '1.1',
     headers,
-    fields: [],
-    encoding: 'nothing',
-    framing: 'length',
+    ...withoutBody(),
   };
   if (method !== 'POST') return usual;
   const known = actor.forms.filter(({ action }) => patternOf(route).test(action.split('?')[0] ?? ''));
@@ -107,11 +104,8 @@ function draftCall(random: Random, { ports }: Product, material: Material, route
     method,
     path: pathOf(random, route, random.chance(0.5) ? nobody : owner),
     query: route.url.endsWith('/authorize') ? [...asked] : [],
-    version: '1.1',
     headers,
-    fields: [],
-    encoding: 'nothing',
-    framing: 'length',
+    ...withoutBody(),
   };
   if (method !== 'POST') return usual;
   return { ...usual, fields: callFields(random, material), encoding: random.pick(['json', 'form']) };
@@ -163,4 +157,8 @@ function patternOf({ url }: Route): RegExp {
 function splitQuery(address: string): Pick<Draft, 'path' | 'query'> {
   const [path = '', query = ''] = address.split(/\?(.*)/s);
   return { path, query: [...new URLSearchParams(query)] };
+}
+
+function withoutBody(): Pick<Draft, 'version' | 'fields' | 'encoding' | 'framing'> {
+  return { version: '1.1', fields: [], encoding: 'nothing', framing: 'length' };
 }

@@ -165,7 +165,7 @@ async function runFlow(product: Product, owner: Actor, app: RegisteredApp, asked
 }
 
 /** Of the tenant that nothing may happen to. */
-export async function otherIds({ storage, people }: Product): Promise<string[]> {
+async function otherIds({ storage, people }: Product): Promise<string[]> {
   const [grants, endpoints, invitations, secrets] = await Promise.all(
     (['grants', 'endpoints', 'app_secrets'] as const)
       .map((table) => storage.durable.selectFrom(table).select('id').where('app_id', '=', people.ledger.id).execute())

@@ -1,5 +1,5 @@
 /** What RFC 3986 reads in a URI with an authority, before anything is made regular. */
-export interface Uri {
+interface Uri {
   scheme: string;
   userinfo: string | undefined;
   host: string;

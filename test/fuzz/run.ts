@@ -101,7 +101,7 @@ function isDone({ status, headers }: Answer): boolean {
 }
 
 /** The request of a number: the same in every run, but for the secrets and ids of the day. */
-export function compose(
+function compose(
   product: Product,
   { seed, number, material }: { seed: number; number: number; material: Material },
 ): { draft: Draft; sent: Sent } {

@@ -129,14 +129,9 @@ function spoilPairs(random: Random, pairs: Pair[], known: string[] = []): Pair[]
   if (pairs.length === 0) return [added];
   const place = random.below(pairs.length);
   const [name, value] = pairs[place] as Pair;
-  const put = (...put: Pair[]) => [...pairs.slice(0, place), ...put, ...pairs.slice(place + 1)];
+  const put = replacingAt(pairs, place);
   return random.pick([
-    () => put(),
-    () => put([name, value], [name, value]),
-    () => put([name, value], [name, random.pick(ODD_TEXTS)]),
-    () => put([name, spoil(random, value)]),
-    () => put([name, spoil(random, value)]),
-    () => put([name, random.pick(ODD_TEXTS)]),
+    ...waysWithPair(random, put, [name, value]),
     () => put([name, known.length > 0 ? random.pick(known) : '']),
     () => put([random.pick(ODD_NAMES), value]),
     () => put([`${name}[]`, value]),
@@ -145,20 +140,30 @@ function spoilPairs(random: Random, pairs: Pair[], known: string[] = []): Pair[]
   ])();
 }
 
-const spoilHeader: Spoiling = (random, draft) => {
-  if (draft.headers.length === 0) return;
-  const place = random.below(draft.headers.length);
-  const [name, value] = draft.headers[place] as Pair;
-  const put = (...put: Pair[]) => [...draft.headers.slice(0, place), ...put, ...draft.headers.slice(place + 1)];
-  draft.headers = random.pick([
+type Put = (...instead: Pair[]) => Pair[];
+
+function replacingAt(pairs: Pair[], place: number): Put {
+  return (...instead) => [...pairs.slice(0, place), ...instead, ...pairs.slice(place + 1)];
+}
+
+/** What can be done to a field as well as to a header. */
+function waysWithPair(random: Random, put: Put, [name, value]: Pair): (() => Pair[])[] {
+  return [
     () => put(),
     () => put([name, value], [name, value]),
     () => put([name, value], [name, random.pick(ODD_TEXTS)]),
     () => put([name, spoil(random, value)]),
     () => put([name, spoil(random, value)]),
     () => put([name, random.pick(ODD_TEXTS)]),
-    () => put([name.toUpperCase(), value]),
-  ])();
+  ];
+}
+
+const spoilHeader: Spoiling = (random, draft) => {
+  if (draft.headers.length === 0) return;
+  const place = random.below(draft.headers.length);
+  const [name, value] = draft.headers[place] as Pair;
+  const put = replacingAt(draft.headers, place);
+  draft.headers = random.pick([...waysWithPair(random, put, [name, value]), () => put([name.toUpperCase(), value])])();
 };
 
 const addHeader: Spoiling = (random, draft, { accessToken, owner }) => {

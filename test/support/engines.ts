@@ -6,7 +6,7 @@ import pg from 'pg';
 import type { Storage } from '../../src/storage/storage.ts';
 
 /** A database of a test's own, and what a test may do to it from outside. No test knows which engine it is. */
-export interface TestDatabase {
+interface TestDatabase {
   url: string;
   /** From now on every write is refused, as on a disk that has become read-only, until the returned function is called. */
   refuseWrites(storage: Storage): Promise<() => Promise<void>>;

@@ -10,7 +10,7 @@ const LOOKS = [
   { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
 ] as const;
 
-export interface Traveller {
+interface Traveller {
   world: World;
   /** Someone opens a page in a browser of their own, and signs in on the way. */
   arrive(who: { email: string }, path: string): Promise<Page>;

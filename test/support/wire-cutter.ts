@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { after } from 'node:test';
 
 /** Stands between a node and its database, and fails in the ways a network does. */
-export interface WireCutter {
+interface WireCutter {
   port: number;
   /** Connections are cut, and new ones refused at once. */
   cut(): void;

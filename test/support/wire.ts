@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 
 /** An answer as it came, before anyone followed it. */
-export interface Reply {
+interface Reply {
   status: number;
   location: string | null;
   headers: Headers;

@@ -45,8 +45,8 @@ export function newCommits(file: DatabaseSync, begin: Begin, later: () => void):
         file.exec('commit');
         resolve();
       } catch (error) {
-        if (file.isTransaction) file.exec('rollback');
         reject(translate(error));
+        if (file.isTransaction) file.exec('rollback');
       }
     });
   }

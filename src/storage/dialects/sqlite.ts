@@ -34,8 +34,11 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
   const commits = newCommits(file, waitingOnce(beginWriting), () => setImmediate(commitInTurn));
   const commitInTurn = async () => {
     await lock.take();
-    commits.commit();
-    lock.release();
+    try {
+      commits.commit();
+    } finally {
+      lock.release();
+    }
   };
   const engine = { file, lock, commits, prepare: newPreparer(file) };
   const common = { plugins: [withoutRowLocks], ...statementLog() };
