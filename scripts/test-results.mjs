@@ -8,6 +8,13 @@ export default async function* report(events) {
   for await (const { type, data } of events) {
     if ((type !== 'test:pass' && type !== 'test:fail') || data.details?.type === 'suite' || !data.file) continue;
     const file = relative(ROOT, data.file);
-    yield `${JSON.stringify({ file, name: data.name, isPassed: type === 'test:pass' && !data.skip && !data.todo })}\n`;
+    const isPassed = type === 'test:pass' && !data.skip && !data.todo;
+    const error = type === 'test:fail' ? describe(data.details?.error) : undefined;
+    yield `${JSON.stringify({ file, name: data.name, isPassed, error })}\n`;
   }
+}
+
+/** The error that the test met; the runner wraps it in one of its own. */
+function describe(error) {
+  return `${error?.cause?.stack ?? error?.cause ?? error}`;
 }

@@ -47,10 +47,11 @@ const TOGETHER = ['--test-isolation=none'];
 const CACHE = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
 const places = process.argv.slice(2);
-const { TEST_DATABASE_URL: given, TEST_RESULTS: results, ...usual } = process.env;
+const { TEST_DATABASE_URL: given, TEST_RESULTS: wanted, ...usual } = process.env;
 /** Where a run of everything keeps the secrets that it has seen, and what the servers have logged. */
 const kept = places.length > 0 ? undefined : mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
 const env = kept ? { ...usual, TEST_LEAKS: kept } : usual;
+const results = wanted ?? kept;
 let runs = 0;
 
 process.exitCode = places.length > 0 ? await run('', findTests(places), APART, process.env) : await runAll();
@@ -65,6 +66,7 @@ async function runAll() {
     ...(await Promise.all([runOnSqlite(), runOnPostgres()])),
     searchLogs(kept),
   ];
+  for (const { file, name, error } of findFailed()) console.log(`\n✖ ${name} (${file})\n${error}`);
   rmSync(kept, { recursive: true });
   return failures.some((status) => status !== 0) ? 1 : 0;
 }
@@ -94,6 +96,14 @@ async function runParts(title, variables) {
   return status;
 }
 
+/** So much is printed that what failed is said once more at the end. */
+function findFailed() {
+  return globSync(join(results, 'results-*.jsonl'))
+    .flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean))
+    .map((line) => JSON.parse(line))
+    .filter(({ error }) => error);
+}
+
 function findTests(folders) {
   return folders.flatMap((place) => (place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.test.ts`).sort()));
 }
@@ -103,7 +113,7 @@ async function run(title, files, options, variables) {
   const isWatched = options === APART;
   if (title && isWatched) console.log(`\n${title}`);
   const name = `${++runs}`;
-  const reporting = results ? ['./scripts/test-results.mjs', join(results, `${name}.jsonl`)] : undefined;
+  const reporting = results ? ['./scripts/test-results.mjs', join(results, `results-${name}.jsonl`)] : undefined;
   const said = isWatched ? undefined : join(kept, `said-${name}`);
   // What one process has compiled, the next need not.
   const cached = { NODE_COMPILE_CACHE: CACHE, ...variables, ...(said && { TEST_LOG_LEVEL: 'trace' }) };
