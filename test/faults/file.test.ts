@@ -198,15 +198,16 @@ async function fillUp({ asker, firm, connect, addresses }: Storehouse): Promise<
   await asker.revoke(revoked.refresh_token);
   let live = first;
   let last: Heard | undefined;
-  for (let tries = 0; tries < 5000 && last?.status !== 503; tries++) {
+  // What shares a commit with something larger may fail where it would have fitted by itself.
+  for (let [tries, refused] = [0, 0]; tries < 5000 && refused < 5; tries++) {
     last = await asker.refresh(firm.app, live.refresh_token);
     if (last?.status === 200) live = last.body;
+    refused = last?.status === 503 ? refused + 1 : 0;
   }
-  const again = await asker.refresh(firm.app, live.refresh_token);
   const read = await asker.use(live.access_token);
   const refused = await asker.revoke(unrevoked.refresh_token);
   const alive = await ask(`${addresses.api}/healthz`);
-  assert.deepEqual(statuses([last, again, read, refused, alive]), [503, 503, 200, 503, 200]);
+  assert.deepEqual(statuses([last, read, refused, alive]), [503, 200, 503, 200]);
   return { live, revoked, unrevoked };
 }
 
