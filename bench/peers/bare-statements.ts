@@ -3,7 +3,7 @@
  * same statements and nothing around them are the limit of what Node and SQLite can do here.
  */
 const APP_WITH_SECRETS =
-  'select "apps".*, "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at" from "apps" left join "app_secrets" on "app_secrets"."app_id" = "apps"."id" where "apps"."id" = ? and "apps"."deleted_at" is null';
+  'select "apps"."id", "apps"."redirect_uris", "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at" from "apps" left join "app_secrets" on "app_secrets"."app_id" = "apps"."id" where "apps"."id" = ? and "apps"."deleted_at" is null';
 
 const APP = 'select * from "apps" where "deleted_at" is null and "id" = ?';
 
@@ -22,7 +22,8 @@ export const STATEMENTS = {
     'update "grants" set "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ?, "redirect_uri" = ?, "code_challenge" = ? where "id" = ? and "exchanged_at" is null and "revoked_at" is null',
   rotate:
     'update "grants" set "rotation" = ?, "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ? where "id" = ? and "rotation" = ? and "revoked_at" is null',
-  invoices: 'select * from "invoices" where "business_id" = ? and "id" < ? order by "id" desc limit ?',
+  invoices:
+    'select "id", "number", "status", "total", "currency", "customer_id" from "invoices" where "business_id" = ? and "id" < ? order by "id" desc limit ?',
   session: 'select * from "sessions" where "id_hash" = ? and "expires_at" > ?',
   seeSession: 'update "sessions" set "last_seen_at" = ?, "expires_at" = ? where "id_hash" = ?',
   user: 'select * from "users" where "id" = ?',
@@ -37,7 +38,7 @@ export const STATEMENTS = {
   addAct:
     'insert into "acts" ("id", "at", "action", "actor_kind", "actor_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   endGrant:
-    'update "grants" set "revoked_at" = ?, "revoked_reason" = ? where "id" in (select "id" from "grants" where "revoked_at" is null and "id" = ?) and "revoked_at" is null returning "id" as "grantId", "app_id" as "appId", "business_id" as "businessId", "user_id" as "userId"',
+    'update "grants" set "revoked_at" = ?, "revoked_reason" = ? where "revoked_at" is null and "id" = ? returning "id" as "grantId", "app_id" as "appId", "business_id" as "businessId", "user_id" as "userId"',
   begin: 'begin immediate',
   savepoint: 'savepoint work',
   release: 'release work',

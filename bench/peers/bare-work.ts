@@ -105,13 +105,12 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
   const app = db.one('app', asked.get('client_id'));
   const [{ businessId }] = db.all('memberships', user.id) as [Row];
   db.one('consent', user.id, app.id, businessId);
-  const id = newId(now);
+  const [id, salt, expiresAt] = [newId(now), newSalt(), now + 10 * MINUTE];
   db.atomically(() => {
     db.write('FULL', 'holdConsent', user.id, app.id, businessId);
     const { scopes } = db.one('consent', user.id, app.id, businessId);
-    const expires = now + 10 * MINUTE;
-    const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expires, 0];
-    db.write('FULL', 'addGrant', id, newSalt(), app.id, user.id, businessId, ...request, removableOn(expires));
+    const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
+    db.write('FULL', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: formatScopes(scopes).split(' ') });
     db.write('FULL', 'addEvent', newId(now), 'grant.created', app.id, businessId, data, now);
     const actor = ['user', user.id, user.name, user.email, from.address];
@@ -119,7 +118,6 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     const about = [businessId, 'app', app.id, app.name, detail];
     db.write('FULL', 'addAct', newId(now), now, 'grant.allowed', ...actor, ...about);
   });
-  const { salt, code_expires_at: expiresAt } = db.one('grant', 0, id);
   const code = sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopes: 0 });
   const answer = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });
   return `${asked.get('redirect_uri')}?${answer}`;

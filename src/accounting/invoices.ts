@@ -102,7 +102,7 @@ const readPageOf = prepare((db, page: PageOfInvoices & { status: string }) =>
 function selectPage(db: Database, { businessId, after, limit }: PageOfInvoices) {
   return db
     .selectFrom('invoices')
-    .selectAll()
+    .select(['id', 'number', 'status', 'total', 'currency', 'customer_id'])
     .where('business_id', '=', businessId)
     .where('id', '<', after)
     .orderBy('id', 'desc')
@@ -119,7 +119,7 @@ function readCurrency(currency: string): string {
   return currency;
 }
 
-function fromRow(row: Row<'invoices'>): Invoice {
+function fromRow(row: Omit<Row<'invoices'>, 'business_id' | 'created_at'>): Invoice {
   return {
     id: row.id,
     number: row.number,

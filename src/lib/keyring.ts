@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { newHmac } from './hmac.ts';
 import { newNonce, sameText } from './secrets.ts';
 
 export interface Key {
@@ -28,6 +29,7 @@ export function openKeyring(secrets: readonly string[]): Keyring {
  */
 function openKey(secret: string): Key {
   const derived = new Map<string, Buffer>();
+  const hmacs = new Map<string, ReturnType<typeof newHmac>>();
   const keyFor = (purpose: string) => {
     const known = derived.get(purpose);
     if (known) return known;
@@ -39,9 +41,9 @@ function openKey(secret: string): Key {
     id: keyFor('key id').subarray(0, 4),
     keyFor,
     mac(purpose, ...parts) {
-      const hmac = createHmac('sha256', keyFor(purpose));
-      for (const part of parts) hmac.update(part);
-      return hmac.digest();
+      const hmac = hmacs.get(purpose) ?? newHmac(keyFor(purpose));
+      hmacs.set(purpose, hmac);
+      return hmac(parts);
     },
   };
 }

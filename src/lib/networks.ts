@@ -8,7 +8,7 @@ const TRANSLATED = '0064ff9b000000000000';
  * at least, so that counting them one by one would limit nobody.
  */
 export function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
+  if (!address.includes(':') || !isIPv6(address)) return address;
   const groups = groupsOf(address);
   const digits = groups.join('');
   const isIPv4Within = digits.startsWith(`${'0'.repeat(20)}ffff`) || digits.startsWith(TRANSLATED);

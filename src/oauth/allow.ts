@@ -4,7 +4,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { type Consent, findConsentHolding, rememberConsent } from './consents.ts';
-import { createGrant, findGrant, type Grant } from './grants.ts';
+import { type CodeParts, createGrant, findGrant } from './grants.ts';
 import { scopesAllowedBefore } from './scope-choice.ts';
 import { formatScopes, type ScopeMask } from './scopes.ts';
 import { sealToken } from './tokens.ts';
@@ -61,15 +61,14 @@ export async function allowSilently(
   allowance: Allowance,
   now: number,
 ): Promise<string | undefined> {
-  const isAllowed = await storage.atomically(async (db) => {
+  const grant = await storage.atomically(async (db) => {
     const scopes = await findSilentScopes(db, request, allowance);
-    const isNew = scopes !== 0 && (await createGrant(db, grantOf(request, allowance, scopes), now));
+    const created = scopes === 0 ? undefined : await createGrant(db, grantOf(request, allowance, scopes), now);
     const detail = { scope: formatScopes(scopes), how: 'without asking' };
-    if (isNew) await recordAllowed(db, request.app, { ...allowance, detail }, now);
-    return isNew;
+    if (created) await recordAllowed(db, request.app, { ...allowance, detail }, now);
+    return created;
   });
-  const grant = isAllowed && (await findGrant(storage.durable, { grantId: allowance.grantId, rotation: 0 }));
-  return grant ? codeOf(keys, grant) : undefined;
+  return grant && codeOf(keys, grant);
 }
 
 async function recordAllowed(
@@ -93,7 +92,7 @@ async function findSilentScopes(
 }
 
 /** Derived from the row, so that allowing twice yields the same code twice. */
-function codeOf(keys: Keyring, { id, salt, codeExpiresAt }: Grant): string {
+function codeOf(keys: Keyring, { id, salt, codeExpiresAt }: CodeParts): string {
   return sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt: codeExpiresAt, scopes: 0 });
 }
 

@@ -1,6 +1,5 @@
 import type { Involved } from '../activity/involved.ts';
-import type { App } from '../apps/apps.ts';
-import { proveApp } from '../apps/proving.ts';
+import { type CallingApp, proveApp } from '../apps/proving.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Database, Storage } from '../storage/storage.ts';
@@ -27,7 +26,7 @@ export async function identifyApp(
   { storage, limits }: { storage: Storage; limits: { perApp: RateLimit; wrongSecrets: RateLimit } },
   presented: PresentedCredentials,
   now: number,
-): Promise<App> {
+): Promise<CallingApp> {
   const app = await authenticateApp(storage.durable, presented, limits.wrongSecrets, now);
   await limits.perApp.count(app.id);
   return app;
@@ -39,7 +38,7 @@ async function authenticateApp(
   presented: PresentedCredentials,
   failures: RateLimit,
   now: number,
-): Promise<App> {
+): Promise<CallingApp> {
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
   const guesser = `${clientId.slice(0, 64)} ${networkOf(presented.address)}`;
   await failures.check(guesser);

@@ -1,5 +1,5 @@
 import type { Involved } from '../activity/involved.ts';
-import type { App } from '../apps/apps.ts';
+import type { CallingApp } from '../apps/proving.ts';
 import { isRegistered } from '../apps/redirect-uris.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -20,7 +20,7 @@ interface CodeExchange {
 /** RFC 6749 §4.1.3. The checks are in this order so that only the app itself can spend its code, and only once. */
 export async function exchangeCode(
   { storage, keys }: { storage: Storage; keys: Keyring },
-  app: App,
+  app: CallingApp,
   exchange: CodeExchange,
   now: number,
 ): Promise<TokenResponse> {
@@ -59,7 +59,7 @@ function refuseExpired(grant: Grant, now: number): void {
   );
 }
 
-function refuseOtherRedirectUri(grant: Grant, app: App, sent: string | undefined): void {
+function refuseOtherRedirectUri(grant: Grant, app: CallingApp, sent: string | undefined): void {
   const fits =
     grant.redirectUri === null
       ? sent === undefined || isRegistered(app.redirectUris, sent)

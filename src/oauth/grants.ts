@@ -21,17 +21,20 @@ const KEPT_FOR = DAY;
 /** An app hears so long before a grant that it does not use dies. */
 const WARNED_BEFORE = 3 * DAY;
 
-/** False when the id is taken: so a second click on Allow finds the grant of the first. */
-export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<boolean> {
-  const code_expires_at = now + CODE_LIFETIME;
+/** What a code is made of. */
+export type CodeParts = Pick<Grant, 'id' | 'salt' | 'codeExpiresAt'>;
+
+/** Undefined when the id is taken: so a second click on Allow finds the grant of the first. */
+export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<CodeParts | undefined> {
+  const [salt, codeExpiresAt] = [newSalt(), now + CODE_LIFETIME];
   const { numAffectedRows } = await insertGrant(db, {
     ...grant,
-    salt: newSalt(),
+    salt,
     created_at: now,
-    code_expires_at,
-    removable_on: removableOn(code_expires_at),
+    code_expires_at: codeExpiresAt,
+    removable_on: removableOn(codeExpiresAt),
   });
-  if (!numAffectedRows) return false;
+  if (!numAffectedRows) return undefined;
   await recordEvent(
     db,
     {
@@ -42,7 +45,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
     },
     now,
   );
-  return true;
+  return { id: grant.id, salt, codeExpiresAt };
 }
 
 type GrantRow = NewGrant & Pick<Row<'grants'>, 'salt' | 'created_at' | 'code_expires_at' | 'removable_on'>;
@@ -128,8 +131,14 @@ export async function revokeGrant(storage: Storage, grantId: string, reason: Gra
 
 /** The same in a transaction. True for exactly one caller. */
 export async function endGrant(db: Database, grantId: string, reason: GrantReason, now: number): Promise<boolean> {
-  return (await endGrants(db, selectUnrevoked(db).where('id', '=', grantId), reason, now)).length > 0;
+  const { rows } = await endOne(db, { grantId, reason, now });
+  if (rows[0]) await recordEvent(db, endingOf(rows[0], reason), now);
+  return rows.length > 0;
 }
+
+const endOne = prepare((db, { grantId, reason, now }: { grantId: string; reason: GrantReason; now: number }) =>
+  updateEnded(db, { reason, now }).where('id', '=', grantId),
+);
 
 /** Some of those that nobody has ended, whosever they are; says how many. Needs a transaction. */
 export async function endSomeGrants(db: Database, limit: number, reason: GrantReason, now: number): Promise<number> {
@@ -184,20 +193,24 @@ export function selectLiveGrants(db: Database, now: number) {
 }
 
 async function endGrants(db: Database, grants: ReturnType<typeof selectUnrevoked>, reason: GrantReason, now: number) {
-  const ended = await db
-    .updateTable('grants')
-    .set({ revoked_at: now, revoked_reason: reason })
-    .where('id', 'in', grants)
-    .where('revoked_at', 'is', null)
-    .returning(['id as grantId', 'app_id as appId', 'business_id as businessId', 'user_id as userId'])
-    .execute();
-  const events = ended.map(({ grantId, userId, ...audience }) => ({
-    type: 'grant.revoked' as const,
-    ...audience,
-    data: { grantId, userId, reason },
-  }));
+  const ended = await updateEnded(db, { reason, now }).where('id', 'in', grants).execute();
+  const events = ended.map((grant) => endingOf(grant, reason));
   await recordEvents(db, events, now);
   return ended.map(({ userId }) => userId);
+}
+
+function updateEnded(db: Database, { reason, now }: { reason: GrantReason; now: number }) {
+  return db
+    .updateTable('grants')
+    .set({ revoked_at: now, revoked_reason: reason })
+    .where('revoked_at', 'is', null)
+    .returning(['id as grantId', 'app_id as appId', 'business_id as businessId', 'user_id as userId']);
+}
+
+type Ended = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { grantId: string };
+
+function endingOf({ grantId, userId, ...audience }: Ended, reason: GrantReason) {
+  return { type: 'grant.revoked' as const, ...audience, data: { grantId, userId, reason } };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Involved } from '../activity/involved.ts';
-import type { App } from '../apps/apps.ts';
+import type { CallingApp } from '../apps/proving.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Storage } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
@@ -23,7 +23,12 @@ interface RefreshParts {
 }
 
 /** RFC 6749 §6, with rotation. Which of the four cases it is, the row decides (docs/decisions/0001). */
-export async function refresh(parts: RefreshParts, app: App, request: Refresh, now: number): Promise<TokenResponse> {
+export async function refresh(
+  parts: RefreshParts,
+  app: CallingApp,
+  request: Refresh,
+  now: number,
+): Promise<TokenResponse> {
   const { storage, keys } = parts;
   const proven = await proveToken(storage.durable, keys, 'refresh', request.refreshToken);
   if (!proven) throw refuseUnproven('refresh', request.refreshToken);

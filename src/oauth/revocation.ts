@@ -1,5 +1,6 @@
 import { findUser } from '../accounts/users.ts';
-import { type App, findApp } from '../apps/apps.ts';
+import { findApp } from '../apps/apps.ts';
+import type { CallingApp } from '../apps/proving.ts';
 import { recordAct } from '../audit/acts.ts';
 import type { Storage } from '../storage/storage.ts';
 import { identifyApp, type PresentedCredentials, presentsCredentials } from './app-authentication.ts';
@@ -40,7 +41,7 @@ async function revokeToken({ storage, keys, limits }: TokenParts, { app, text, a
 
 interface Presented {
   /** Undefined if it did not name itself. */
-  app: App | undefined;
+  app: CallingApp | undefined;
   text: string;
   address: string;
 }
@@ -58,6 +59,6 @@ async function endByApp(storage: Storage, grant: Grant, address: string, now: nu
   });
 }
 
-function isRevocable({ token, grant }: ProvenToken, app: App | undefined, now: number): boolean {
+function isRevocable({ token, grant }: ProvenToken, app: CallingApp | undefined, now: number): boolean {
   return now < token.expiresAt && (app === undefined || app.id === grant.appId);
 }

@@ -3,10 +3,11 @@ export interface Lock {
   isInTransaction: boolean;
   /** Kept once what its holder wrote is committed. */
   written: Promise<void> | undefined;
+  isTaken(): boolean;
   take(): Promise<void>;
   release(): void;
   /** The next one may go on, but whoever wrote waits until that is committed. */
-  giveBack(): Promise<void>;
+  giveBack(): Promise<void> | undefined;
 }
 
 export function newLock(): Lock {
@@ -15,6 +16,7 @@ export function newLock(): Lock {
   const lock: Lock = {
     isInTransaction: false,
     written: undefined,
+    isTaken: () => isTaken,
     async take() {
       if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
       isTaken = true;
@@ -26,10 +28,10 @@ export function newLock(): Lock {
       if (next) next();
       else isTaken = false;
     },
-    async giveBack() {
+    giveBack() {
       const { written } = lock;
       lock.release();
-      await written;
+      return written;
     },
   };
   return lock;

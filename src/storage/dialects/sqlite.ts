@@ -7,6 +7,7 @@ import {
   type Dialect,
   type Driver,
   Kysely,
+  type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -64,7 +65,11 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
           return `create trigger ${table}_no_${verb} before ${verb} on ${table} ${when} begin select raise(abort, '${table} is append-only'); end`;
         }),
     },
-    atomically: (work) => durable.transaction().execute(work),
+    atomically: (work) =>
+      durable.transaction().execute((db) => {
+        addShortcut(db, executeWithin(engine));
+        return work(db);
+      }),
     async check() {
       // It has to look into the file: a bare `select 1` would not notice that it is locked or gone.
       await sql`select 1 from sqlite_schema limit 1`.execute(durable);
@@ -107,7 +112,7 @@ function dialect(engine: Engine, synchronous: Synchronous): Dialect {
       await lock.take();
       return connection;
     },
-    releaseConnection: () => lock.giveBack(),
+    releaseConnection: async () => lock.giveBack(),
     async beginTransaction() {
       attempt(engine, () => {
         lock.written = commits.join(synchronous);
@@ -148,7 +153,8 @@ function kindOf(text: string): Kind {
 
 interface Prepared {
   statement: StatementSync;
-  returnsRows: boolean;
+  /** None if it returns no rows. */
+  columns: string[];
   kind: Kind;
 }
 
@@ -158,7 +164,8 @@ function newPreparer(file: DatabaseSync): (text: string) => Prepared {
     const known = prepared.get(text);
     if (known) return known;
     const statement = file.prepare(text);
-    const fresh = { statement, returnsRows: statement.columns().length > 0, kind: kindOf(text) };
+    statement.setReturnArrays(true);
+    const fresh = { statement, columns: statement.columns().map(({ name }) => name), kind: kindOf(text) };
     if (prepared.size >= MOST_STATEMENTS) prepared.clear();
     prepared.set(text, fresh);
     return fresh;
@@ -166,39 +173,56 @@ function newPreparer(file: DatabaseSync): (text: string) => Prepared {
 }
 
 function connect(engine: Engine, synchronous: Synchronous): DatabaseConnection {
-  const { file, lock, commits, prepare } = engine;
   return {
-    async executeQuery<Result>({ sql: text, parameters }: CompiledQuery) {
-      return attempt(engine, () => {
-        const { statement, returnsRows, kind } = prepare(text);
-        if (lock.isInTransaction && !file.isTransaction) throw new StorageUnavailable('The transaction was undone.');
-        if (!lock.isInTransaction) {
-          if (kind === 'write') lock.written = commits.join(synchronous);
-          if (kind === 'other') commits.commit();
-        }
-        const values = parameters as readonly SQLInputValue[];
-        if (returnsRows) return { rows: statement.all(...values) as Result[] };
-        return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
-      });
-    },
+    executeQuery: async <Row>(query: CompiledQuery) => execute<Row>(engine, synchronous, query),
     streamQuery() {
       throw new Error('Nothing here streams: every list is read page by page.');
     },
   };
 }
 
-/** One statement by itself, as Kysely would have it. */
+/** Only for whoever has the lock, or while nobody has it. */
+function execute<Row>(engine: Engine, synchronous: Synchronous, { sql: text, parameters }: CompiledQuery) {
+  const { file, lock, commits, prepare } = engine;
+  return attempt(engine, (): QueryResult<Row> => {
+    const { statement, columns, kind } = prepare(text);
+    if (lock.isInTransaction && !file.isTransaction) throw new StorageUnavailable('The transaction was undone.');
+    if (!lock.isInTransaction) {
+      if (kind === 'write') lock.written = commits.join(synchronous);
+      if (kind === 'other') commits.commit();
+    }
+    const values = parameters as readonly SQLInputValue[];
+    if (columns.length > 0) return { rows: toRows<Row>(statement.all(...values), columns) };
+    return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
+  });
+}
+
+/** Quicker than the objects that SQLite's binding makes, to make and to read. */
+function toRows<Row>(found: unknown, columns: string[]): Row[] {
+  return (found as unknown[][]).map((values) => {
+    const row: Record<string, unknown> = {};
+    for (let place = 0; place < columns.length; place += 1) row[columns[place] as string] = values[place];
+    return row as Row;
+  });
+}
+
+/** One statement by itself, as Kysely would have it. What nobody can interrupt needs no lock if it is free. */
 function executeAlone(engine: Engine, synchronous: Synchronous) {
   const { lock } = engine;
-  const connection = connect(engine, synchronous);
   return async <Row>(query: CompiledQuery<Row>) => {
-    await lock.take();
+    if (lock.isTaken()) await lock.take();
     try {
-      return await connection.executeQuery<Row>(query);
+      return execute<Row>(engine, synchronous, query);
     } finally {
-      await lock.giveBack();
+      const written = lock.giveBack();
+      if (written) await written;
     }
   };
+}
+
+/** The same for a statement of a transaction, whose is the lock. */
+function executeWithin(engine: Engine) {
+  return async <Row>(query: CompiledQuery<Row>) => execute<Row>(engine, 'FULL', query);
 }
 
 function attempt<Result>({ commits }: Engine, work: () => Result): Result {

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import { assert as holds, property, uint8Array } from 'fast-check';
+import { newHmac } from '../../src/lib/hmac.ts';
+
+test('a MAC is the runtime’s own HMAC-SHA-256, whatever the key and the message', () => {
+  const key = uint8Array({ minLength: 0, maxLength: 64 });
+  const part = uint8Array({ maxLength: 200 });
+  holds(
+    property(key, part, part, (secret, first, second) => {
+      const expected = createHmac('sha256', secret).update(first).update(second).digest();
+      assert.deepEqual(newHmac(secret)([first, second]), expected);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('a key longer than a block, which would have to be hashed first, is refused', () => {
+  assert.throws(() => newHmac(new Uint8Array(65)), /at most one block/);
+});
