@@ -19,7 +19,13 @@ const SERVER_LIMITS = [
   `idle_in_transaction_session_timeout=${10 * SECOND}`,
 ];
 
-export function openPools(target: PostgresTarget, commit: 'on' | 'off', haste: Haste): Pools {
+interface Use {
+  commit: 'on' | 'off';
+  /** Whether a statement is sent before the one before it is answered. */
+  pipeline?: boolean;
+}
+
+export function openPools(target: PostgresTarget, haste: Haste, { commit, pipeline = false }: Use): Pools {
   const { hosts, user, password, database, poolSize, ssl } = target;
   const settings = [`synchronous_commit=${commit}`, ...(haste === 'serving' ? SERVER_LIMITS : [])];
   const all = hosts.map(({ host, port }) => {
@@ -32,6 +38,7 @@ export function openPools(target: PostgresTarget, commit: 'on' | 'off', haste: H
       ssl,
       options: settings.map((setting) => `-c ${setting}`).join(' '),
       max: poolSize,
+      pipeline,
       connectionTimeoutMillis: CONNECT_WITHIN,
       ...(haste === 'serving' && { query_timeout: ANSWER_WITHIN }),
       keepAlive: true,

@@ -9,23 +9,33 @@ import {
   PostgresQueryCompiler,
   sql,
 } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { sha256 } from '../../lib/secrets.ts';
 import { StorageUnavailable } from '../errors.ts';
+import { addShortcut } from '../prepared.ts';
 import { statementLog } from '../statements.ts';
 import type { Haste, Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
+import { isOutdatedPlan, translate } from './postgres-errors.ts';
 import { connect, openPools, type Pools, usageOf } from './postgres-pools.ts';
+import { newReader, type Reader } from './postgres-reader.ts';
 import { readPostgresUrl } from './postgres-target.ts';
 
-/** Two pools, one for each durability class: what differs is whether a commit waits for the disk (and a standby). */
+/**
+ * Two pools, one for each durability class: what differs is whether a commit waits for the disk (and a standby). What only
+ * reads, by itself, shares one connection more.
+ */
 export function openPostgres(url: string, haste: Haste): Storage {
   const target = readPostgresUrl(url);
-  const durablePools = openPools(target, 'on', haste);
-  const recoverablePools = openPools(target, 'off', haste);
+  const durablePools = openPools(target, haste, { commit: 'on' });
+  const recoverablePools = openPools(target, haste, { commit: 'off' });
+  const readingPools = openPools({ ...target, poolSize: 1 }, haste, { commit: 'on', pipeline: true });
+  const reader = newReader(readingPools);
   const durable = new Kysely<Tables>({ dialect: dialect(durablePools), ...statementLog() });
   const recoverable = new Kysely<Tables>({ dialect: dialect(recoverablePools), ...statementLog() });
+  addShortcut(durable, executeAlone(durablePools, reader));
+  addShortcut(recoverable, executeAlone(recoverablePools, reader));
   return {
     durable,
     recoverable,
@@ -49,7 +59,7 @@ export function openPostgres(url: string, haste: Haste): Storage {
     },
     newSharedCounter: ({ name, points, seconds }) =>
       new RateLimiterPostgres({
-        storeClient: { query: (query: pg.QueryConfig) => queryOnce(recoverablePools, query) },
+        storeClient: { query: (query: pg.QueryConfig) => holding(recoverablePools, ({ run }) => run(query)) },
         storeType: 'pool',
         tableName: 'rate_limits',
         tableCreated: true,
@@ -63,7 +73,9 @@ export function openPostgres(url: string, haste: Haste): Storage {
       { name: 'recoverable', ...usageOf(recoverablePools) },
     ],
     async close() {
-      await Promise.all([...durablePools.all, ...recoverablePools.all].map((pool) => pool.end()));
+      await reader.close();
+      const pools = [durablePools, recoverablePools, readingPools].flatMap(({ all }) => all);
+      await Promise.all(pools.map((pool) => pool.end()));
     },
   };
 }
@@ -123,12 +135,11 @@ function hold(client: pg.PoolClient): HeldConnection {
         throw translated;
       }
     },
-    async executeQuery<Result>({ sql: text, parameters }: CompiledQuery) {
-      const query = { text, values: [...parameters] };
-      const { rows, rowCount } = await held.run({ ...query, name: nameOf(text) }).catch((error) => {
-        // The plan is older than a column that an upgrade has added: asked without its name, it is made anew.
+    async executeQuery<Result>(query: CompiledQuery) {
+      const { name, text, values } = toPg(query);
+      const { rows, rowCount } = await held.run({ name, text, values }).catch((error) => {
         if (!isOutdatedPlan(error) || held.isInTransaction) throw error;
-        return held.run(query);
+        return held.run({ text, values });
       });
       return { rows: rows as Result[], numAffectedRows: BigInt(rowCount ?? 0) };
     },
@@ -139,18 +150,26 @@ function hold(client: pg.PoolClient): HeldConnection {
   return held;
 }
 
-function isOutdatedPlan(error: unknown): boolean {
-  const { cause } = error as { cause?: unknown };
-  return cause instanceof pg.DatabaseError && cause.code === '0A000';
+/** One statement by itself, as Kysely would have it. */
+function executeAlone(pools: Pools, reader: Reader) {
+  return async <Row>(query: CompiledQuery<Row>) => {
+    if (!query.sql.startsWith('select ')) return holding(pools, (held) => held.executeQuery<Row>(query));
+    const { rows } = await reader.run(toPg(query));
+    return { rows: rows as Row[] };
+  };
 }
 
-async function queryOnce(pools: Pools, query: pg.QueryConfig): Promise<pg.QueryResult> {
+async function holding<Result>(pools: Pools, work: (held: HeldConnection) => Promise<Result>): Promise<Result> {
   const held = hold(await connect(pools));
   try {
-    return await held.run(query);
+    return await work(held);
   } finally {
     held.client.release(held.isBroken);
   }
+}
+
+function toPg({ sql: text, parameters }: CompiledQuery) {
+  return { name: nameOf(text), text, values: [...parameters] };
 }
 
 /** A statement has the same name wherever it is sent, so that the server parses and plans it once per connection. */
@@ -162,14 +181,4 @@ function nameOf(text: string): string {
   const name = sha256(text).slice(0, 24);
   names.set(text, name);
   return name;
-}
-
-/** SQLSTATEs that speak of the server and not of the statement: connection, resources, operator, system, locks, plans. */
-const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006|0A000)/;
-
-/** What the server did not say itself never reached it, or never came back: a broken connection, a time limit. */
-function translate(error: unknown): unknown {
-  if (error instanceof StorageUnavailable) return error;
-  if (error instanceof pg.DatabaseError && !UNAVAILABLE.test(error.code ?? '')) return error;
-  return new StorageUnavailable('PostgreSQL is not available.', { cause: error });
 }

@@ -1,0 +1,58 @@
+import type pg from 'pg';
+import { StorageUnavailable } from '../errors.ts';
+import { isOutdatedPlan, translate } from './postgres-errors.ts';
+import { connect, type Pools } from './postgres-pools.ts';
+
+export interface Reader {
+  run(query: pg.QueryConfig): Promise<pg.QueryResult>;
+  close(): Promise<void>;
+}
+
+/**
+ * A connection that all share who only read: each question is sent right behind the others', without waiting for what
+ * they are answered. It is for questions that are answered at once, and never for a write, which may have to wait for
+ * whoever has its row.
+ */
+export function newReader(pools: Pools): Reader {
+  let shared: Promise<pg.PoolClient> | undefined;
+
+  function open(): Promise<pg.PoolClient> {
+    const opened = connect(pools).then((client) => {
+      client.once('end', () => leave(opened));
+      return client;
+    });
+    return opened;
+  }
+
+  /** Whoever asks next opens another. */
+  function leave(left: Promise<pg.PoolClient> | undefined): Promise<void> | undefined {
+    if (shared !== left) return undefined;
+    shared = undefined;
+    return left?.then(
+      (client) => client.release(true),
+      () => {},
+    );
+  }
+
+  async function ask(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    shared ??= open();
+    const asked = shared;
+    try {
+      const client = await asked;
+      return await client.query(query);
+    } catch (error) {
+      const translated = translate(error);
+      if (translated instanceof StorageUnavailable && !isOutdatedPlan(translated)) leave(asked);
+      throw translated;
+    }
+  }
+
+  return {
+    run: ({ name, ...query }) =>
+      ask({ name, ...query }).catch((error) => {
+        if (!isOutdatedPlan(error)) throw error;
+        return ask(query);
+      }),
+    close: async () => leave(shared),
+  };
+}
