@@ -86,6 +86,7 @@ test('a value that is not text is refused, whichever field it is [T25]', async (
     grant_type: 'authorization_code',
     code: 'x',
     token: 'x',
+    token_type_hint: 'x',
     refresh_token: 'x',
     redirect_uri: 'x',
     scope: 'x',
@@ -227,5 +228,9 @@ test('every refusal of these endpoints may be kept by no cache, old or new [T2]'
     assert.ok(status >= 400);
     assert.equal(headers.get('cache-control'), 'no-store', body);
     assert.equal(headers.get('pragma'), 'no-cache', body);
+  }
+  for (const [name, endpoint, fields] of SAME) {
+    const { headers } = await asJson(endpoint, fields);
+    assert.deepEqual([headers.get('cache-control'), headers.get('pragma')], ['no-store', 'no-cache'], name);
   }
 });
