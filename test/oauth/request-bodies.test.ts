@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fetchWatched } from '../support/watching.ts';
 import { askRaw } from '../support/wire.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -12,7 +13,7 @@ const ENDPOINTS = ['token', 'revoke', 'introspect'];
 
 async function send(endpoint: string, body: string, type = JSON_TYPE) {
   const headers = { 'content-type': type };
-  const response = await fetch(`${world.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
+  const response = await fetchWatched(`${world.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
   const { status } = response;
   return { status, headers: response.headers, body: await response.json() };
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { CHILD_LOG_LEVEL, keepOutput } from './leaks.ts';
 import { freePort } from './ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -60,7 +61,8 @@ export function newCommandLine() {
     async serve(env: Record<string, string> = {}) {
       const api = env.BASE_URL ?? `http://127.0.0.1:${await freePort()}`;
       const web = env.CONSENT_URL ?? `http://localhost:${await freePort()}`;
-      const child = start(['serve'], { ...env, BASE_URL: api, CONSENT_URL: web });
+      const child = start(['serve'], { LOG_LEVEL: CHILD_LOG_LEVEL, ...env, BASE_URL: api, CONSENT_URL: web });
+      keepOutput(child);
       running.add(child);
       const said: string[] = [];
       await new Promise<void>((resolve, reject) => {

@@ -8,6 +8,7 @@ import { openKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
+import { keepOutput, rememberSecret } from './leaks.ts';
 import { settle } from './people.ts';
 import { freePort } from './ports.ts';
 
@@ -33,6 +34,8 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
     // A group of its own, so that a signal can reach all of it, as Ctrl+C does.
     detached: true,
   });
+  rememberSecret('key', KEY);
+  keepOutput(child);
   const ended = once(child, 'close');
   const group = -(child.pid ?? 0);
   after(() => {

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { User } from '../../../src/accounts/users.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
+import { toHeaders, watchAnswer } from '../../support/watching.ts';
 import { newWorld } from '../../support/world.ts';
 import { type Belongings, provide, sealedIn } from './belongings.ts';
 import { type Case, casesAt } from './cases.ts';
@@ -76,12 +77,15 @@ async function send(
   const sent = request(world.web + path, { method, headers, agent });
   sent.end(body);
   const [answer] = await once(sent, 'response');
+  const page = await text(answer);
+  const { statusCode: status } = answer;
+  watchAnswer({ method, url: world.web + path, status, headers: toHeaders(answer.headers), text: page });
   const typed = Object.values(fields).flat();
   const said = typed.reduce(
     (left, value) => left.replaceAll(value || ' ', ''),
-    `${JSON.stringify(answer.headers)} ${await text(answer)}`,
+    `${JSON.stringify(answer.headers)} ${page}`,
   );
-  return { status: answer.statusCode, headers: answer.headers, said };
+  return { status, headers: answer.headers, said };
 }
 
 test('every page of the server has a rule, and every rule a page', () => {
