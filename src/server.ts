@@ -124,6 +124,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
     platformName,
     retryWindow,
     allowsLoopback: settings.webhooksToLoopback,
+    timeLimit: settings.patience.receiver,
     limits: {
       perApp: limit('perApp', minute),
       wrongSecrets: limit('wrongSecrets', minute),

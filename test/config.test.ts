@@ -41,6 +41,7 @@ const DEFAULTS: Settings = {
     connections: 10_000,
     crowd: 100,
     turn: 500,
+    receiver: 15_000,
   },
 };
 

@@ -1,6 +1,6 @@
 import { SECOND } from './clock.ts';
 
-/** How long a client may take and how much may be asked at once, so that no one can keep the others from being served. */
+/** How long others may take and how much may be asked at once, so that no one can keep the rest from being served. */
 export interface Patience {
   /** Until the last line before a body has come, in milliseconds. */
   headers: number;
@@ -18,6 +18,8 @@ export interface Patience {
   crowd: number;
   /** And of the rest, who has waited longer than this for the others is turned away. */
   turn: number;
+  /** Until the receiver of a webhook has answered; everything counts, from looking up its name on. */
+  receiver: number;
 }
 
 export const PATIENCE: Patience = {
@@ -29,4 +31,5 @@ export const PATIENCE: Patience = {
   connections: 10_000,
   crowd: 100,
   turn: SECOND / 2,
+  receiver: 15 * SECOND,
 };

@@ -1,16 +1,21 @@
-import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { AddressRefused, postSafely } from '../lib/safe-post.ts';
 import type { Outcome } from './deliveries.ts';
 import type { Claimed } from './endpoint.ts';
 import { type Message, signMessage } from './signatures.ts';
 
-const TIME_LIMIT = 15 * SECOND;
+interface Sending {
+  allowsLoopback: boolean;
+  /** For one attempt, in milliseconds. */
+  timeLimit: number;
+  clock: Clock;
+}
 
 /** Tells one endpoint of one event, once. Only 2xx is success; whatever else comes, or does not come, is written down. */
 export async function attempt(
   endpoint: Claimed,
   message: Message,
-  { allowsLoopback, clock }: { allowsLoopback: boolean; clock: Clock },
+  { allowsLoopback, timeLimit, clock }: Sending,
 ): Promise<Outcome> {
   if (endpoint.secrets.length === 0) return { outcome: 'unsigned', status: null, head: '', took: 0 };
   const began = systemClock();
@@ -21,7 +26,7 @@ export async function attempt(
     ...signMessage(message, endpoint.secrets, clock()),
   };
   try {
-    const post = { url: endpoint.url, headers, body: message.body, timeout: TIME_LIMIT, allowsLoopback };
+    const post = { url: endpoint.url, headers, body: message.body, timeout: timeLimit, allowsLoopback };
     const { status, head } = await postSafely(post);
     return { outcome: status >= 200 && status < 300 ? 'delivered' : 'refused', status, head, took: took() };
   } catch (error) {

@@ -18,6 +18,8 @@ interface WorkerParts {
   keys: Keyring;
   clock: Clock;
   allowsLoopback: boolean;
+  /** For one attempt, in milliseconds. */
+  timeLimit: number;
 }
 
 /** Between two looks; the longer nothing happens, the longer. */

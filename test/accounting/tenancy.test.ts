@@ -18,6 +18,7 @@ const PATH = '/api/v1/accounting/invoices';
 
 const listAs = (business: string, query = '') =>
   world.listInvoices(tokens.access_token, { 'x-business-id': business }, query);
+const numbersIn = (invoices: { number: string }[]) => invoices.map(({ number }) => number);
 const bearer = { authorization: `Bearer ${tokens.access_token}` };
 
 test('a list holds the invoices of the token’s business and of no other [P8]', async () => {
@@ -89,8 +90,41 @@ test('a business named in the query is no way round the header [P9]', async () =
   const named = await listAs(world.acme.id, `?businessId=${beta.id}&x-business-id=${beta.id}`);
   const only = await world.get(`${PATH}?x-business-id=${world.acme.id}`, bearer);
 
-  assert.ok(named.status === 400 || named.body.every(({ number }: { number: string }) => number === 'ACME-1'));
+  assert.deepEqual([named.status, numbersIn(named.body)], [200, ['ACME-1']]);
   assert.equal(only.status, 400);
+});
+
+test('a business named in a body or in the path is no way round the header [P9]', async () => {
+  const headers: [string, string][] = [
+    ['Authorization', bearer.authorization],
+    ['X-Business-Id', world.acme.id],
+    ['Content-Type', 'application/json'],
+  ];
+  const body = JSON.stringify({ businessId: beta.id, 'x-business-id': beta.id, business_id: beta.id });
+  const length: [string, string] = ['Content-Length', String(body.length)];
+
+  const inBody = await askRaw(world.api, { path: PATH, headers: [...headers, length], body });
+  assert.deepEqual([inBody.status, numbersIn(JSON.parse(inBody.text))], [200, ['ACME-1']]);
+  for (const path of [
+    `/api/v1/businesses/${beta.id}`,
+    `/api/v1/businesses/${beta.id}/invoices`,
+    `${PATH}/${beta.id}`,
+  ]) {
+    assert.equal((await askRaw(world.api, { path, headers })).status, 404, path);
+  }
+});
+
+test('an invoice of another business is not found by its id, by any method, nor is one’s own [P8]', async () => {
+  const rows = await world.storage().durable.selectFrom('invoices').select(['id', 'number']).execute();
+  const headers = { ...bearer, 'x-business-id': world.acme.id };
+
+  for (const { id } of rows) {
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { status } = await fetch(`${world.api}${PATH}/${id}`, { method, headers });
+      assert.equal(status, 404, method);
+    }
+  }
+  assert.ok(rows.length >= 2);
 });
 
 test('a cursor taken from another business shows nothing of that business [P8]', async () => {

@@ -83,6 +83,25 @@ for (const [why, uri] of BAD) {
   });
 }
 
+test('no scheme that a browser would run or open by itself may be registered, however it is written [A6]', () => {
+  for (const scheme of ['javascript', 'data', 'vbscript', 'blob', 'file']) {
+    const [first, rest] = [scheme.slice(0, 1), scheme.slice(1)];
+    for (const written of [
+      scheme.toUpperCase(),
+      first.toUpperCase() + rest,
+      ...['\u0000', '\u0001', '\t', '\n', '\r', '\u001f', '\u007f', '\u00a0', '\u200b'].flatMap((odd) => [
+        odd + scheme,
+        first + odd + rest,
+        scheme + odd,
+      ]),
+    ]) {
+      for (const uri of [`${written}:alert(1)`, `${written}://app.example/callback`]) {
+        assert.throws(() => readRedirectUris([uri]), FormError, JSON.stringify(uri));
+      }
+    }
+  }
+});
+
 test('an app has 1 to 20 redirect URIs; spaces around one, empty lines and repetitions do not count', () => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => `https://app.example/${i}`);
 

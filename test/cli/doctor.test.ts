@@ -6,7 +6,7 @@ import { openKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
-import { newCommandLine } from '../support/command-line.ts';
+import { type Ended, newCommandLine } from '../support/command-line.ts';
 import { settle } from '../support/people.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
@@ -21,8 +21,10 @@ interface Finding {
 
 type CommandLine = ReturnType<typeof newCommandLine>;
 
-async function examine(cli: CommandLine, env: Record<string, string> = {}) {
-  const { status, stdout, stderr } = await cli.run(['doctor', '--json'], { env });
+const examine = async (cli: CommandLine, env: Record<string, string> = {}) =>
+  read(await cli.run(['doctor', '--json'], { env }));
+
+function read({ status, stdout, stderr }: Ended) {
   assert.equal(stderr, '');
   const { findings }: { findings: Finding[] } = JSON.parse(stdout);
   const isBad = findings.some(({ level }) => level === 'problem');
@@ -105,7 +107,8 @@ const WRONG: [what: string, env: Record<string, string>, level: string, says: Re
 test('each thing that is wrong is named, with what to do', async () => {
   const cli = newCommandLine();
   for (const [what, env, level, says] of WRONG) {
-    const { findings, stdout } = await examine(cli, { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0], ...env });
+    const usual = { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0] };
+    const { findings, stdout } = read(await cli.runHere(['doctor', '--json'], { ...usual, ...env }));
 
     assertFound(findings, level, says);
     assert.equal(stdout.includes('hunter2'), false, what);

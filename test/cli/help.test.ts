@@ -67,7 +67,7 @@ test('called with nothing, or with --help, it lists every command with its summa
 
 for (const [name, options] of Object.entries(COMMANDS)) {
   test(`gatehouse ${name} --help explains the command and each of its options, and does nothing`, async () => {
-    const { status, stdout, stderr } = await cli.run([...name.split(' '), '--help']);
+    const { status, stdout, stderr } = await cli.runHere([...name.split(' '), '--help']);
 
     const explained = [...stdout.matchAll(/^ {2}--([\w-]+)(?: [A-Z]+| yes\|no)? {2,}\S/gm)].map(([, option]) => option);
     assert.equal(status, 0);

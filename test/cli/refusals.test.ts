@@ -99,9 +99,13 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
 
 for (const [what, args, sentence] of REFUSALS) {
   test(`${what} is refused with one sentence that names the option, and exit 1`, async () => {
-    assertRefused(await cli.run(args), sentence);
+    assertRefused(await cli.runHere(args), sentence);
   });
 }
+
+test('a refusal ends the process with exit 1, and its sentence is on standard error', async () => {
+  assertRefused(await cli.run(['business', 'add']), /^--name is missing\. .*\n$/);
+});
 
 test('a refused user leaves nothing behind: neither the user nor the membership', async () => {
   await cli.run([...USER, '--password', PASSWORD, '--business', acme, '--role', 'king']);
@@ -112,7 +116,7 @@ test('a refused user leaves nothing behind: neither the user nor the membership'
 
 test('an unknown command is named, and followed by those there are', async () => {
   for (const args of [['nonsense'], ['business'], ['business', 'sell', '--name', 'X'], ['business', 'add', 'Acme']]) {
-    const { status, stdout, stderr } = await cli.run(args);
+    const { status, stdout, stderr } = await cli.runHere(args);
     assert.equal(status, 1);
     assert.equal(stdout, '');
     assert.match(stderr, /^There is no command '/);
@@ -137,7 +141,7 @@ const DATABASES: [what: string, url: string][] = [
 
 for (const [what, DATABASE_URL] of DATABASES) {
   test(`a DATABASE_URL that points at ${what} is refused with one sentence that names it`, async () => {
-    assertRefused(await cli.run(['business', 'list'], { env: { DATABASE_URL } }), /DATABASE_URL/);
+    assertRefused(await cli.runHere(['business', 'list'], { DATABASE_URL }), /DATABASE_URL/);
   });
 }
 

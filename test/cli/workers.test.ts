@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { newCommandLine } from '../support/command-line.ts';
@@ -57,7 +58,20 @@ async function untilGone(workers: Workers): Promise<void> {
   while (!workers.isGone()) await setTimeout(20);
 }
 
-suite('workers stop', { concurrency: true, timeout: 60_000 }, () => {
+suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
+  test('--workers auto serves with one process for each core', async () => {
+    const workers = await startWorkers('auto', newCommandLine().databaseUrl);
+
+    const answer = await fetch(`${workers.api}/readyz`, { headers: { connection: 'close' } });
+    while (workers.pids.size < availableParallelism()) await setTimeout(20);
+    workers.signal('SIGTERM');
+    const code = await workers.end();
+
+    assert.equal(answer.status, 200);
+    assert.equal(workers.pids.size, availableParallelism());
+    assert.equal(code, 0);
+  });
+
   test('Ctrl+C, which reaches every process, lets them finish what has begun, and exit is 0', async () => {
     const workers = await startWorkers(2, newCommandLine().databaseUrl);
     const begun = await beginRequest(workers);

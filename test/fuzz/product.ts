@@ -9,6 +9,7 @@ import { readSettings } from '../../src/config.ts';
 import type { Routes } from '../../src/host.ts';
 import { startServer } from '../../src/server.ts';
 import { openStorage } from '../../src/storage/database.ts';
+import { keepOutput, rememberSecret } from '../support/leaks.ts';
 import { settle } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
 
@@ -39,6 +40,8 @@ export async function startProduct() {
       LIMIT_WRONG_SECRETS: '1000000',
     },
   });
+  rememberSecret('key', KEY);
+  keepOutput(child);
   const ended = once(child, 'close');
   // Whatever becomes of this process, it leaves none behind.
   process.once('exit', () => child.kill('SIGKILL'));

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { REASONS } from '../../src/oauth/reasons.ts';
 import { write } from '../reference/raw.ts';
 import { freePort } from '../support/ports.ts';
 import { newWorld } from '../support/world.ts';
@@ -12,6 +13,7 @@ const port = await freePort();
 const world = await newWorld({ METRICS_LISTEN: String(port), LIMIT_PER_GRANT: '1' });
 const address = `http://127.0.0.1:${port}/metrics`;
 const ROOT = new URL('../../', import.meta.url);
+const PAGE = readFileSync(new URL('docs/reference/metrics.md', ROOT), 'utf8');
 
 async function scrape(): Promise<Map<string, Family>> {
   const response = await fetch(address);
@@ -122,8 +124,7 @@ test('the listener answers /metrics and nothing else, and neither host has it', 
 });
 
 test('the page of the metrics lists each one with its type and labels, and no other', async () => {
-  const page = readFileSync(new URL('docs/reference/metrics.md', ROOT), 'utf8');
-  const listed = [...page.matchAll(/^\| `([a-z_]+)` \| (\w+) \| (.*?) \|/gm)];
+  const listed = [...PAGE.matchAll(/^\| `([a-z_]+)` \| (\w+) \| (.*?) \|/gm)];
   const families = await scrape();
 
   assert.deepEqual(
@@ -152,9 +153,49 @@ test('the example alerts ask only for metrics and labels that there are', async 
     assert.ok(annotations.summary && annotations.description, alert);
     const names = expr.match(/\b(?:gatehouse|process|nodejs)_\w+/g) ?? [];
     assert.ok(names.length > 0 || expr.startsWith('up{'), alert);
-    for (const name of names) assert.ok(families.has(name.replace(/_(bucket|count|sum)$/, '')), `${alert}: ${name}`);
+    for (const name of names) assert.ok(families.has(familyOf(name)), `${alert}: ${name}`);
+    for (const [name, label, isWanted] of selectorsIn(expr)) {
+      assert.ok(labelsOf(name).includes(label), `${alert}: ${name} has no ${label}`);
+      if (label === 'job') continue;
+      const told = families.get(familyOf(name))?.series.map(({ labels }) => labels[label] ?? '') ?? [];
+      assert.ok([...told, ...valuesOf(name)].some(isWanted), `${alert}: no ${label} of ${name} is so`);
+    }
+    for (const [, label = ''] of `${expr} ${annotations.summary}`.matchAll(/(?:\$labels\.|by \()(\w+)/g)) {
+      assert.ok(
+        [...names, 'up'].some((name) => labelsOf(name).includes(label)),
+        `${alert}: ${label}`,
+      );
+    }
   }
 });
+
+const familyOf = (name: string) => name.replace(/_(bucket|count|sum)$/, '');
+
+/** Each `metric{label="value"}` of an expression, with what its value has to be. */
+function selectorsIn(expr: string): [name: string, label: string, isWanted: (value: string) => boolean][] {
+  return [...expr.matchAll(/\b(\w+)\{([^}]*)\}/g)].flatMap(([, name = '', pairs = '']) =>
+    pairs.split(',').map((pair): ReturnType<typeof selectorsIn>[number] => {
+      const [, label = '', operator, value = ''] = /^\s*(\w+)(=~?)"([^"]*)"\s*$/.exec(pair) ?? [];
+      return [name, label, (each) => (operator === '=' ? each === value : new RegExp(`^(?:${value})$`).test(each))];
+    }),
+  );
+}
+
+/** As the page of the metrics lists them, and what Prometheus adds. */
+function labelsOf(name: string): string[] {
+  const [, , , labels = ''] = rowOf(name).split('|');
+  return ['job', 'instance', 'le', ...[...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label)];
+}
+
+/** What a label may be without having been it yet: whatever the page names, each reason, route and class of status. */
+function valuesOf(name: string): string[] {
+  const named = [...rowOf(name).matchAll(/`(\w+)`/g)].map(([, word = '']) => word);
+  return [...named, ...Object.values(REASONS).flat(), ...world.routes.api.keys(), '4xx', '5xx'];
+}
+
+function rowOf(name: string): string {
+  return PAGE.split('\n').find((line) => line.startsWith(`| \`${familyOf(name)}\` |`)) ?? '';
+}
 
 interface Alert {
   alert: string;

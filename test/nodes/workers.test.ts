@@ -6,15 +6,20 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import type { Storage } from '../../src/storage/storage.ts';
+import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { Answer, Client, Tokens } from '../support/client.ts';
 import { databaseUrl, TEMPLATE } from '../support/engines.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { newReceiver } from '../support/receiver.ts';
+import { grantIdIn } from '../support/rows.ts';
 import { settleAt, startWorkers, type Workers } from '../support/workers.ts';
 
 const COUNT = 4;
 const WAYS = 50;
 const ROUNDS = Number(process.env.TEST_ROUNDS ?? 2);
 const WRONG_SECRETS = 20;
+const [ENDPOINTS, GRANTS] = [5, 20];
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -26,7 +31,7 @@ const ENGINES = [
   { engine: 'PostgreSQL', url: databaseUrl(postgres.url, TEMPLATE) },
 ];
 
-const env = { LIMIT_WRONG_SECRETS: String(WRONG_SECRETS) };
+const env = { LIMIT_WRONG_SECRETS: String(WRONG_SECRETS), WEBHOOKS_TO_LOOPBACK: 'yes' };
 const started = await Promise.all(
   ENGINES.map(async ({ engine, url }) => {
     const workers = await startWorkers(COUNT, url, env);
@@ -46,9 +51,18 @@ async function whoAnswered({ answers }: Workers, asked: Answer[]): Promise<Set<n
   return new Set(ids.map((id) => answers.get(id) ?? 0));
 }
 
+/** Whether anything is still to be told, or is just being told. */
+async function isAnythingDue({ durable }: Storage): Promise<boolean> {
+  const events = durable.selectFrom('events').select('id').where('dispatched_at', 'is', null);
+  const deliveries = durable.selectFrom('deliveries').select('id').where('due_at', 'is not', null);
+  const claimed = durable.selectFrom('endpoints').select('id').where('claimed_until', '>', 0);
+  const found = await Promise.all([events.execute(), deliveries.execute(), claimed.execute()]);
+  return found.flat().length > 0;
+}
+
 // Side by side: most of what these take is waiting.
 suite('workers', { concurrency: true }, () => {
-  for (const { engine, workers, client, addApp, ada } of started) {
+  for (const { engine, workers, client, addApp, ada, ledger, storage, keys } of started) {
     suite(`on ${engine}`, { concurrency: 1 }, () => {
       const connect = async (): Promise<Tokens> => client.connect({}, await signedIn);
       const signedIn = client.signedIn(ada);
@@ -100,6 +114,26 @@ suite('workers', { concurrency: true }, () => {
 
         assert.equal(count(answers, 401), WRONG_SECRETS);
         assert.equal(count(answers, 429), 200 - WRONG_SECRETS);
+      });
+
+      test(`of what ${COUNT} workers on ${engine} have to tell, each endpoint hears everything once [W7]`, async () => {
+        const receiver = await newReceiver();
+        const endpoints = Array.from({ length: ENDPOINTS }, (_, place) => `${receiver.url}/${place}`);
+        for (const url of endpoints) {
+          const wish = { appId: ledger.id, url, eventTypes: ['grant.created'] };
+          await storage.atomically((db) => addEndpoint(db, keys, wish, Date.now()));
+        }
+        const browser = await signedIn;
+        const codes = await Promise.all(Array.from({ length: GRANTS }, () => client.allow({}, browser)));
+
+        await receiver.has(ENDPOINTS * GRANTS);
+        while (await isAnythingDue(storage)) await setTimeout(50);
+
+        assert.equal(receiver.received.length, ENDPOINTS * GRANTS);
+        for (const [path, heard] of Map.groupBy(receiver.received, ({ path }) => path)) {
+          const grants = heard.map(({ event }) => event.data.grantId);
+          assert.deepEqual(grants.toSorted(), codes.map(grantIdIn).sort(), path);
+        }
       });
 
       test(`a worker killed under load on ${engine} takes no answer with it, and is replaced [T19]`, async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { hiddenFields, toBody } from '../support/browser.ts';
+import { PASSWORD } from '../support/people.ts';
 import { ask, told } from '../support/wire.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -140,7 +142,10 @@ test('a state sent twice is an invalid_request that echoes neither [A8]', async 
 });
 
 test('unknown parameters are ignored and empty ones count as absent [A9]', async () => {
-  const { location } = await authorize({ prompt: '', code_challenge: '', nonce: 'n', resource: 'r' }, '&audience=a');
+  const { location } = await authorize(
+    { prompt: '', code_challenge: '', nonce: 'n', resource: 'r' },
+    '&audience=a&audience=b',
+  );
   const unset = await authorize({ response_type: '' });
 
   assert.ok(location?.startsWith(`${world.web}/consent?`));
@@ -185,8 +190,13 @@ test('the authorize endpoint has no CORS headers, whoever asks and however [A20]
   }
 });
 
-test('every redirect of a whole flow is a 303, the one after Allow and the one after Deny too [A21]', async () => {
-  const browser = await world.signedIn(await world.addUser('Redirected', [[world.acme, 'member']]));
+test('every redirect of a whole flow is a 303, those after signing in, Allow and Deny too [A21]', async () => {
+  const user = await world.addUser('Redirected', [[world.acme, 'member']]);
+  const browser = world.browse();
+  const form = hiddenFields((await browser.open(world.authorizeUrl())).text, '/sign-in');
+  const typed = toBody({ ...form, email: user.email, password: PASSWORD });
+  const signedIn = await browser.ask('/sign-in', { method: 'POST', body: typed });
+  await browser.signIn(user.email, PASSWORD);
   const page = await browser.open(world.authorizeUrl());
   const denied = await browser.submit(page, '/consent', { answer: 'deny' });
   const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
@@ -194,7 +204,7 @@ test('every redirect of a whole flow is a 303, the one after Allow and the one a
   const first = await authorize();
 
   assert.equal(page.status, 200);
-  for (const { status } of [denied, allowed, silent, first]) assert.equal(status, 303);
+  for (const { status } of [signedIn, denied, allowed, silent, first]) assert.equal(status, 303);
 });
 
 test('codes are unlike each other and hold no less than 128 bits that nobody can guess [A22]', async () => {

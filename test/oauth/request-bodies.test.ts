@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fetchWatched } from '../support/watching.ts';
 import { askRaw } from '../support/wire.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -12,7 +13,7 @@ const ENDPOINTS = ['token', 'revoke', 'introspect'];
 
 async function send(endpoint: string, body: string, type = JSON_TYPE) {
   const headers = { 'content-type': type };
-  const response = await fetch(`${world.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
+  const response = await fetchWatched(`${world.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
   const { status } = response;
   return { status, headers: response.headers, body: await response.json() };
 }
@@ -86,6 +87,7 @@ test('a value that is not text is refused, whichever field it is [T25]', async (
     grant_type: 'authorization_code',
     code: 'x',
     token: 'x',
+    token_type_hint: 'x',
     refresh_token: 'x',
     redirect_uri: 'x',
     scope: 'x',
@@ -227,5 +229,9 @@ test('every refusal of these endpoints may be kept by no cache, old or new [T2]'
     assert.ok(status >= 400);
     assert.equal(headers.get('cache-control'), 'no-store', body);
     assert.equal(headers.get('pragma'), 'no-cache', body);
+  }
+  for (const [name, endpoint, fields] of SAME) {
+    const { headers } = await asJson(endpoint, fields);
+    assert.deepEqual([headers.get('cache-control'), headers.get('pragma')], ['no-store', 'no-cache'], name);
   }
 });

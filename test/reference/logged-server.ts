@@ -10,6 +10,7 @@ import { openStorage } from '../../src/storage/database.ts';
 import { prepare } from '../../src/storage/migrate.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
+import { keepOutput, rememberSecret } from '../support/leaks.ts';
 import { settle } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
 
@@ -40,6 +41,8 @@ export async function startLoggedServer() {
     LOG_LEVEL: 'info',
   };
   const child = spawn(process.execPath, [MAIN, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  rememberSecret('key', env.SECRET_KEYS);
+  keepOutput(child);
   const log = keepLog(child, api);
   after(async () => {
     if (child.kill('SIGKILL')) await once(child, 'close');

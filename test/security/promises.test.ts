@@ -76,6 +76,12 @@ test('the API answers what comes without https, and redirects none of it to http
     assert.ok([200, 401].includes(status), `${path} ${status}`);
     assert.equal(headers.get('location'), null);
   }
+  for (const endpoint of ['token', 'revoke', 'introspect']) {
+    const sent = { method: 'POST', body: new URLSearchParams({ token: 'x' }), redirect: 'manual' } as const;
+    const { status, headers } = await fetch(`http://127.0.0.1:${port}/api/v1/oauth/${endpoint}`, sent);
+    assert.ok([200, 400, 401].includes(status), `${endpoint} ${status}`);
+    assert.equal(headers.get('location'), null);
+  }
 });
 
 test('what will be removed says so half a year before, and nothing else does', async () => {

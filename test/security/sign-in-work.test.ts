@@ -38,6 +38,19 @@ test('a wrong password, an unknown and a disabled user cost the server one passw
   }
 });
 
+test('of 100 wrong passwords at once no more are even computed than the limit allows [S10]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '5' });
+  const browser = world.browse();
+  const form = await browser.open('/sign-in');
+  const guess = (password: string) => browser.submit(form, '/sign-in', { email: world.ada.email, password });
+
+  const hashes = await countHashes(() =>
+    Promise.all(Array.from({ length: 100 }, (_, nth) => guess(`wrong password ${nth}`))),
+  );
+
+  assert.equal(hashes, 5);
+});
+
 test('the hash that stands in for an unknown user costs what a real one does [S5]', async () => {
   const source = readFileSync(new URL('../../src/lib/passwords.ts', import.meta.url), 'utf8');
   const [, standIn] = /const NOBODY = `\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(source) ?? [];

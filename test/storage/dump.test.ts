@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { addUser } from '../../src/accounts/users.ts';
 import { DEVELOPER, registerInBrowser, shownCredentials } from '../support/app-pages.ts';
 import { newClient } from '../support/client.ts';
+import { inviteInBrowser } from '../support/invitations.ts';
 import { PASSWORD } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -16,6 +17,10 @@ async function live() {
   const { id, secret } = shownCredentials(await registerInBrowser(browser, DEVELOPER));
   const path = `${DEVELOPER}/${id}`;
   const second = shownCredentials(await browser.submit(await browser.open(path), `${path}/secrets`)).secret;
+  const webhooks = await browser.open(`${path}/endpoints/new`);
+  const listening = { url: 'https://hooks.example/', events: ['grant.created'] };
+  const added = await browser.submit(webhooks, `${path}/endpoints`, listening);
+  const [signingSecret = ''] = /whsec_[\w+/]{32,}=*/.exec(added.text) ?? [];
   const client = newClient({ ...world, user: world.ada, app: { ...world.ledger, id, secret }, business: world.acme });
   const unused = await client.allow({}, browser);
   const used = await client.allow({}, browser);
@@ -30,6 +35,8 @@ async function live() {
     csrf: await browser.csrf(),
     'first client secret': secret,
     'second client secret': second,
+    'signing secret of a webhook': signingSecret,
+    'link of an invitation': (await inviteInBrowser(browser)).replace('/invitation/', ''),
     'unused code': unused,
     'used code': used,
     'access token': tokens.access_token,
@@ -59,7 +66,7 @@ function readAllRows(): { table: string; values: unknown[] }[] {
 
 /** A text may hide in another form: as bytes, in hexadecimal, or without its prefix. */
 function disguises(text: string): Buffer[] {
-  const body = text.replace(/^g[a-z]{2}_/, '');
+  const body = text.replace(/^(?:g[a-z]{2}|whsec)_/, '');
   const raw = Buffer.from(body, 'base64url');
   return [Buffer.from(body), raw, Buffer.from(raw.toString('hex')), Buffer.from(raw.toString('base64'))];
 }
@@ -76,6 +83,8 @@ test('the flow that the dump is taken of has left its rows', () => {
     'consents',
     'revoked_access_tokens',
     'events',
+    'endpoints',
+    'invitations',
   ]) {
     assert.ok(tables.has(table), table);
   }
@@ -98,7 +107,7 @@ test('nor do the files of the database, with what their free pages and the log s
 
   assert.ok(files.length > 0);
   for (const [what, text] of Object.entries(held)) {
-    for (const file of files) assert.ok(!file.includes(Buffer.from(text.replace(/^g[a-z]{2}_/, ''))), what);
+    for (const file of files) assert.ok(!file.includes(Buffer.from(text.replace(/^(?:g[a-z]{2}|whsec)_/, ''))), what);
   }
 });
 

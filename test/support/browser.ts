@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { watchAnswer, watchTyped } from './watching.ts';
+import { fetchWatched, watchAnswer, watchTyped } from './watching.ts';
 
 /** What a browser holds after it has followed every redirect that stays with us. */
 export interface Visited {
@@ -51,7 +51,8 @@ export function newBrowser(home: string, ours: string[]) {
     ask(address: string, init: RequestInit = {}): Promise<Response> {
       const headers = new Headers(init.headers);
       headers.set('cookie', cookieHeader(cookies));
-      return fetch(new URL(address, home), { ...init, headers, redirect: 'manual' });
+      watchTyped(init.body);
+      return fetchWatched(new URL(address, home), { ...init, headers, redirect: 'manual' });
     },
     /** What every form of ours carries in this browser. */
     async csrf(): Promise<string> {

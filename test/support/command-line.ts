@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after } from 'node:test';
+import { after, mock } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { CHILD_LOG_LEVEL, keepOutput } from './leaks.ts';
 import { freePort } from './ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
@@ -45,10 +46,28 @@ export function newCommandLine() {
     return { status: child.exitCode, stdout, stderr };
   }
 
+  /** In this process, where only the words and the exit code matter: most of what a process takes is loading. */
+  async function runHere(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+    const { runGatehouse } = await import('../../src/cli/gatehouse.ts');
+    const [out, err]: [string[], string[]] = [[], []];
+    const [log, error] = [
+      mock.method(console, 'log', (text: string) => out.push(`${text}\n`)),
+      mock.method(console, 'error', (text: string) => err.push(`${text}\n`)),
+    ];
+    try {
+      const status = await runGatehouse(args, { ...usual, ...env });
+      return { status, stdout: out.join(''), stderr: err.join('') };
+    } finally {
+      log.mock.restore();
+      error.mock.restore();
+    }
+  }
+
   return {
     folder,
     databaseUrl: usual.DATABASE_URL,
     run,
+    runHere,
     /** What a command prints with `--json`. */
     // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
     async json(args: string[], given: Given = {}): Promise<any> {
@@ -60,7 +79,8 @@ export function newCommandLine() {
     async serve(env: Record<string, string> = {}) {
       const api = env.BASE_URL ?? `http://127.0.0.1:${await freePort()}`;
       const web = env.CONSENT_URL ?? `http://localhost:${await freePort()}`;
-      const child = start(['serve'], { ...env, BASE_URL: api, CONSENT_URL: web });
+      const child = start(['serve'], { LOG_LEVEL: CHILD_LOG_LEVEL, ...env, BASE_URL: api, CONSENT_URL: web });
+      keepOutput(child);
       running.add(child);
       const said: string[] = [];
       await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,5 @@
-import { appendFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { appendFileSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { newSearch } from './search.ts';
 
@@ -41,4 +42,22 @@ export function noteLeak(
   const sentence = `A secret leaks: ${place} holds the ${leak.kind}, ${leak.form}: ${leak.text.slice(0, 12)}…`;
   appendFileSync(join(FOLDER, `leaks-${process.pid}`), `${sentence}\n`);
   return sentence;
+}
+
+/** How much a server logs that a test starts as a process of its own. */
+export const CHILD_LOG_LEVEL = isWatching ? 'trace' : 'silent';
+
+let children = 0;
+const newLog = (folder: string) => join(folder, `log-${process.pid}-${++children}`);
+
+/** Where such a server is to write what nobody reads while the test runs: to a file that is searched afterwards. */
+export function logOfChild(): number | 'ignore' {
+  return FOLDER ? openSync(newLog(FOLDER), 'a') : 'ignore';
+}
+
+/** The same for a server whose output the test reads itself. */
+export function keepOutput({ stdout, stderr }: ChildProcess): void {
+  if (!FOLDER) return;
+  const file = newLog(FOLDER);
+  for (const stream of [stdout, stderr]) stream?.on('data', (chunk) => appendFileSync(file, chunk));
 }

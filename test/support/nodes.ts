@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { openStorage } from '../../src/storage/database.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
+import { CHILD_LOG_LEVEL, logOfChild, rememberSecret } from './leaks.ts';
 import { settle } from './people.ts';
 import { freePort } from './ports.ts';
 
@@ -25,9 +26,10 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
     CONSENT_URL: consentUrl,
     DATABASE_URL: databaseUrl,
     SECRET_KEYS: 'the-key-that-all-of-these-nodes-sign-with',
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: CHILD_LOG_LEVEL,
     ...env,
   };
+  rememberSecret('key', shared.SECRET_KEYS);
   const nodes: Node[] = [];
   for (let i = 0; i < count; i++) {
     const port = i === 0 ? new URL(baseUrl).port : String(await freePort());
@@ -61,7 +63,7 @@ function newNode(api: string, web: string, env: Record<string, string>): Node {
     async start() {
       node.process = spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
         env,
-        stdio: ['ignore', 'ignore', 'inherit'],
+        stdio: ['ignore', logOfChild(), 'inherit'],
       });
       while (!(await isReady(api))) {
         if (node.process.exitCode !== null) throw new Error(`a node ended with ${node.process.exitCode}`);

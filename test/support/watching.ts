@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
+import type { Keyring } from '../../src/lib/keyring.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { secretsOf } from '../../src/webhooks/endpoint-secrets.ts';
 import { isWatching, refuseSecrets, rememberSecret } from './leaks.ts';
 
 /** Where a secret is given to whom it is for, and which kinds: once on a page, or to an app that proved itself. */
@@ -39,6 +42,27 @@ export function watchAnswer({ method, url, status, headers, text }: Answered): v
   noteGiven(headers, handsOut.length > 0 ? text : '');
 }
 
+/** One request whose answer is watched before anyone reads it. */
+export async function fetchWatched(url: string | URL, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, init);
+  if (isWatching) {
+    const { status, headers } = response;
+    watchAnswer({
+      method: init.method ?? 'GET',
+      url: String(url),
+      status,
+      headers,
+      text: await response.clone().text(),
+    });
+  }
+  return response;
+}
+
+/** The headers of an answer that came by another way than `fetch`. */
+export function toHeaders(headers: IncomingHttpHeaders): Headers {
+  return new Headers(Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one) => [name, one])));
+}
+
 function noteGiven(headers: Headers, page: string): void {
   for (const cookie of headers.getSetCookie()) {
     const [, name, value] = /^__Host-([\w-]+)=([^;]+)/.exec(cookie) ?? [];
@@ -60,6 +84,18 @@ export function watchTyped(body: RequestInit['body']): void {
   const typed = ['password', 'current_password'].map((name) => body.get(name) ?? '');
   for (const password of typed) if (!password.includes('@')) rememberSecret('password', password);
   rememberSecret('client secret', body.get('client_secret'));
+}
+
+/** What signs webhooks is mostly made by tests themselves, and shown on no page; but the world that keeps it can tell. */
+export async function rememberSigningSecrets(storage: Storage, keys: Keyring): Promise<void> {
+  if (!isWatching) return;
+  // A world that a test has broken has nothing to tell.
+  const rows = await storage.durable
+    .selectFrom('endpoints')
+    .selectAll()
+    .execute()
+    .catch(() => []);
+  for (const secret of rows.flatMap((row) => secretsOf(keys, row, 0))) rememberSecret('signing secret', secret);
 }
 
 /** Everything that is stored: the files of SQLite, with their free pages and their log; or every row of PostgreSQL. */

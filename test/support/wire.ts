@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { fetchWatched, toHeaders, watchAnswer } from './watching.ts';
 
 /** An answer as it came, before anyone followed it. */
 interface Reply {
@@ -10,7 +11,7 @@ interface Reply {
 
 /** One request, and no redirect followed. */
 export async function ask(url: string, init: RequestInit = {}): Promise<Reply> {
-  const response = await fetch(url, { ...init, redirect: 'manual' });
+  const response = await fetchWatched(url, { ...init, redirect: 'manual' });
   const { status, headers } = response;
   return { status, headers, location: headers.get('location'), text: await response.text() };
 }
@@ -28,9 +29,16 @@ export function askRaw(
       response.setEncoding('utf8').on('data', (chunk) => {
         text += chunk;
       });
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, location: response.headers.location ?? null, text }),
-      );
+      response.on('end', () => {
+        const { statusCode: status = 0, headers } = response;
+        const url = URL.parse(path, origin)?.href ?? origin;
+        try {
+          watchAnswer({ method, url, status, headers: toHeaders(headers), text });
+          resolve({ status, location: headers.location ?? null, text });
+        } catch (error) {
+          reject(error);
+        }
+      });
     });
     sent.on('error', reject).end(body);
   });

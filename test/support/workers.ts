@@ -4,25 +4,29 @@ import { createInterface } from 'node:readline';
 import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { openKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
+import { keepOutput, rememberSecret } from './leaks.ts';
 import { settle } from './people.ts';
 import { freePort } from './ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
+const KEY = 'the-key-that-all-of-these-workers-sign-with';
+
 export type Workers = Awaited<ReturnType<typeof startWorkers>>;
 
 /** The real `serve --workers`, and what its log tells of each worker. */
-export async function startWorkers(count: number, databaseUrl: string, env: Record<string, string> = {}) {
+export async function startWorkers(count: number | 'auto', databaseUrl: string, env: Record<string, string> = {}) {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
   const child = spawn(process.execPath, [MAIN, 'serve', '--workers', String(count)], {
     env: {
       BASE_URL: api,
       CONSENT_URL: web,
       DATABASE_URL: databaseUrl,
-      SECRET_KEYS: 'the-key-that-all-of-these-workers-sign-with',
+      SECRET_KEYS: KEY,
       NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/gatehouse', import.meta.url)),
       ...env,
     },
@@ -30,6 +34,8 @@ export async function startWorkers(count: number, databaseUrl: string, env: Reco
     // A group of its own, so that a signal can reach all of it, as Ctrl+C does.
     detached: true,
   });
+  rememberSecret('key', KEY);
+  keepOutput(child);
   const ended = once(child, 'close');
   const group = -(child.pid ?? 0);
   after(() => {
@@ -83,5 +89,5 @@ export async function settleAt({ api, web }: Workers, databaseUrl: string) {
   const people = await settle(() => storage, Date.now);
   const browse = () => newBrowser(web, [api, web]);
   const client = newClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
-  return { ...people, client };
+  return { ...people, client, storage, keys: openKeyring([KEY]) };
 }

@@ -6,6 +6,7 @@ import { startSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
+import { openKeyring } from '../../src/lib/keyring.ts';
 import { PATIENCE } from '../../src/lib/patience.ts';
 import { startServer } from '../../src/server.ts';
 import { newBrowser } from './browser.ts';
@@ -14,7 +15,7 @@ import { newTestDatabase } from './engines.ts';
 import { noteLeak, rememberSecret } from './leaks.ts';
 import { settle } from './people.ts';
 import { freePort } from './ports.ts';
-import { readStored } from './watching.ts';
+import { readStored, rememberSigningSecrets } from './watching.ts';
 
 /** The real product on free ports of this machine, in a folder of its own, on a clock that can be wound. */
 export type World = Awaited<ReturnType<typeof newWorld>>;
@@ -43,6 +44,7 @@ export async function newWorld(env: Record<string, string> = {}) {
   const clock = () => now;
   let server = await startServer(settings, clock);
   after(async () => {
+    await rememberSigningSecrets(server.storage, openKeyring(settings.secretKeys));
     const stored = await readStored(server.storage, folder);
     await server.close();
     await database.remove();

@@ -99,6 +99,24 @@ for (const { name, fields: token, headers = {} } of FORGERIES) {
   });
 }
 
+test('every address of the server that takes a form refuses one without the token of its page [D1]', async () => {
+  const taking = [...world.routes.web].filter(([, methods]) => methods.has('POST')).map(([route]) => route);
+  const before = await snapshot();
+  const statuses = new Map<string, number>();
+
+  for (const route of taking) {
+    const path = route.replace(/:\w+/g, world.ledger.id);
+    statuses.set(route, (await browser.ask(path, { method: 'POST', body: toBody({ sure: 'yes' }) })).status);
+  }
+
+  assert.ok(taking.length > 50, String(taking.length));
+  assert.deepEqual(
+    [...statuses].filter(([, status]) => status !== 403),
+    [],
+  );
+  assert.deepEqual(await snapshot(), before);
+});
+
 test('no address that changes something does so when it is only opened [D1]', async () => {
   const before = await snapshot();
 

@@ -76,7 +76,7 @@ test('an endpoint that is off offers no test event, and refuses one that is aske
   assert.ok(events.every(({ data }) => !data.includes(endpoint.id)));
 });
 
-test('the log shows how an attempt failed, with the head of the answer as text and nothing of its body', async () => {
+test('the log shows how an attempt failed, with the head of the answer as text and nothing of its body [W6]', async () => {
   const receiver = await newReceiver((_, response) =>
     response.writeHead(500, { 'x-note': '<b>"late"</b>' }).end('the body of the answer'),
   );

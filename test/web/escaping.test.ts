@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { insertUser } from '../../src/accounts/users.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { DEVELOPER, PLATFORM, registerInBrowser } from '../support/app-pages.ts';
+import { inviteInBrowser } from '../support/invitations.ts';
 import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -18,6 +21,24 @@ const browser = world.browse();
 const form = await browser.open('/sign-in');
 await browser.submit(form, '/sign-in', { email: mallory.email, password: PASSWORD }, { 'user-agent': NASTY });
 await browser.submit(await browser.open('/settings/account'), '/settings/current-business', { business: business.id });
+const nasty = await insertUser(world.storage().durable, {
+  ...(await world
+    .storage()
+    .durable.selectFrom('users')
+    .selectAll()
+    .where('id', '=', mallory.id)
+    .executeTakeFirstOrThrow()),
+  id: newId(world.clock()),
+  email: `${NASTY}@example.com`,
+  name: NASTY,
+});
+assert.ok(nasty);
+await world.addMember(nasty, business, 'member');
+const ofApp = `${DEVELOPER}/${app.id}`;
+const listening = { url: 'https://hooks.example/', events: ['grant.created'] };
+const added = await browser.submit(await browser.open(`${ofApp}/endpoints/new`), `${ofApp}/endpoints`, listening);
+const [, endpoint = ''] = /\/endpoints\/([0-9a-f-]{36})/.exec(added.text) ?? [];
+const invitation = await inviteInBrowser(browser, { note: NASTY });
 
 function assertEscaped(text: string): void {
   assert.doesNotMatch(text, /<img src=x/);
@@ -33,6 +54,33 @@ const PAGES: [what: string, path: string][] = [
   ['the form for a new app', `${DEVELOPER}/new`],
   ['an app', `${DEVELOPER}/${app.id}`],
   ['the question before deleting an app', `${DEVELOPER}/${app.id}/delete`],
+  ['the question before disabling an app', `${ofApp}/disable`],
+  ['the requests of an app', `${ofApp}/requests`],
+  ['the requests of an app that were looked for', `${ofApp}/requests?${new URLSearchParams({ q: NASTY })}`],
+  ['the connections of an app', `${ofApp}/connections`],
+  ['the webhooks of an app', `${ofApp}/endpoints`],
+  ['a webhook', `${ofApp}/endpoints/${endpoint}`],
+  ['the question before removing a webhook', `${ofApp}/endpoints/${endpoint}/remove`],
+  ['the walk through the flow', `${ofApp}/try`],
+  ['the members', '/settings/members'],
+  ['the members that were looked for', `/settings/members?${new URLSearchParams({ q: NASTY })}`],
+  ['a member', `/settings/members/${nasty.id}`],
+  ['the question before removing a member', `/settings/members/${nasty.id}/remove`],
+  ['the form for an invitation', '/settings/members/invite'],
+  ['the open invitations', '/settings/members/invitations'],
+  ['an invitation', invitation],
+  ['the audit log', '/settings/audit-log'],
+  ['the audit log of the platform', '/platform/audit-log'],
+  ['the apps of everyone', `/platform/apps?${new URLSearchParams({ q: NASTY })}`],
+  ['an app of anyone', `/platform/apps/${app.id}`],
+  ['the question before pausing an app', `/platform/apps/${app.id}/pause`],
+  ['the businesses of the platform', `/platform/businesses?${new URLSearchParams({ q: NASTY })}`],
+  ['a business of the platform', `/platform/businesses/${business.id}`],
+  ['the users of the platform', `/platform/users?${new URLSearchParams({ q: NASTY })}`],
+  ['a user of the platform', `/platform/users/${nasty.id}`],
+  ['the question before disabling a user', `/platform/users/${nasty.id}/disable`],
+  ['the reference', `${world.api}/docs`],
+  ['the page about an error', `${world.api}/docs/errors/invalid_grant`],
   ['the list of platform apps', PLATFORM],
   ['a platform app', `${PLATFORM}/${platformApp.id}`],
   ['a page that is not there', '/nowhere'],
@@ -41,8 +89,9 @@ const PAGES: [what: string, path: string][] = [
 
 for (const [what, path] of PAGES) {
   test(`${what} shows names as they are, and runs nothing that is in them [S17]`, async () => {
-    const { text } = await browser.open(path);
+    const { status, text } = await browser.open(path);
 
+    assert.equal(status, path === '/nowhere' ? 404 : 200);
     assertEscaped(text);
   });
 }

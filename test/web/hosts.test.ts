@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hiddenFields } from '../support/browser.ts';
+import { hiddenFields, toBody } from '../support/browser.ts';
 import { freePort } from '../support/ports.ts';
 import { askRaw } from '../support/wire.ts';
 import { newWorld } from '../support/world.ts';
@@ -36,6 +36,29 @@ test('Host and X-Forwarded-Host change no issuer, link or redirect, even behind 
   for (const answer of [metadata, authorize, refused, error, page, consent, signIn]) {
     assert.ok(!JSON.stringify(answer).includes('evil.example'));
   }
+});
+
+test('nor do they change a link that is to be passed on, or an address in the reference [X3]', async () => {
+  const cookie: [string, string] = ['Cookie', [...browser.cookies].map((pair) => pair.join('=')).join('; ')];
+  const form = hiddenFields((await browser.open('/settings/members/invite')).text, '/settings/members/invite');
+  const body = `${toBody({ ...form, role: 'member' })}`;
+  const sent: [string, string][] = [
+    ['Content-Type', 'application/x-www-form-urlencoded'],
+    ['Content-Length', String(body.length)],
+  ];
+
+  const invited = await askRaw(world.web, {
+    path: '/settings/members/invite',
+    method: 'POST',
+    headers: [...FORGED, cookie, ...sent],
+    body,
+  });
+  const document = await askRaw(world.api, { path: '/openapi.json', headers: FORGED });
+  const reference = await askRaw(world.api, { path: '/docs', headers: FORGED });
+
+  assert.ok(invited.text.includes(`<code id="invitation">${world.web}/invitation/`), invited.text);
+  assert.equal(JSON.parse(document.text).servers[0].url, world.api);
+  for (const answer of [invited, document, reference]) assert.doesNotMatch(answer.text, /evil\.example/);
 });
 
 test('an absolute request target names no other host than ours [X3]', async () => {

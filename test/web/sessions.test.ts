@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { disableUser, enableUser } from '../../src/accounts/users.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
@@ -46,6 +47,12 @@ test('a session in constant use ends 30 days after the sign-in [S15]', async () 
   }
   world.wind(5 * HOUR);
   assert.equal(await isSignedIn(browser), false);
+});
+
+test('how long a session lasts is told to whoever runs this [S15]', () => {
+  const settings = readFileSync(new URL('../../docs/reference/settings.md', import.meta.url), 'utf8');
+
+  assert.match(settings, /^\| a session \| 12 hours without use, 30 days in any case \|$/m);
 });
 
 test('looking in more often than once a minute keeps a session as alive as looking in once [S15]', async () => {

@@ -60,6 +60,23 @@ test('after too many wrong passwords from an address every account waits there [
   assert.equal(right.status, 429);
 });
 
+test('an account is limited wherever the guesses come from, and an address is not limited with it [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '2', TRUST_PROXY: '127.0.0.1,::1' });
+  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
+  const from = (place: number) => ({ 'x-forwarded-for': `203.0.113.${place}` });
+  const statuses = [];
+
+  for (const place of [1, 2, 3]) {
+    statuses.push((await attempt(world.browse(), world.ada.email, 'wrong password', from(place))).status);
+  }
+  const elsewhere = await attempt(world.browse(), world.ada.email, PASSWORD, from(4));
+  const another = await attempt(world.browse(), bob.email, PASSWORD, from(3));
+
+  assert.deepEqual(statuses, [401, 401, 429]);
+  assert.equal(elsewhere.status, 429);
+  assert.equal(another.status, 200);
+});
+
 test('signing in rightly uses up neither limit [S9]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '2', LIMIT_SIGN_IN_PER_ADDRESS: '2' });
   const statuses = [];

@@ -72,9 +72,12 @@ test('a session cookie planted before sign-in never becomes a session [S2]', asy
 test('a sign-in by someone else in the same browser ends the session before it [S1]', async () => {
   const eve = await world.addUser('Eve', [[world.acme, 'member']]);
   const browser = await world.signedIn();
+  const replay = world.browse();
+  replay.cookies.set(SESSION, browser.cookies.get(SESSION) ?? '');
 
   await browser.signIn(eve.email, PASSWORD);
 
+  assert.match((await replay.open('/settings/account')).url, /\/sign-in\?/);
   const { text } = await browser.open('/settings/account');
   assert.match(text, /eve@example\.com/);
   assert.doesNotMatch(text, /ada@example\.com/);

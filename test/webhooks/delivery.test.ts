@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { test } from 'node:test';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { after, test } from 'node:test';
 import { deleteApp } from '../../src/apps/apps.ts';
 import { recordEvent } from '../../src/events/events.ts';
 import { MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
+import { PATIENCE } from '../../src/lib/patience.ts';
 import { listDeliveries } from '../../src/webhooks/deliveries.ts';
 import { addEndpoint, findEndpoint, replaceSecret } from '../../src/webhooks/endpoints.ts';
 import { newReceiver, withStatus } from '../support/receiver.ts';
@@ -99,12 +102,16 @@ test('events arrive in the order in which they happened, one at a time', async (
 
 test('an endpoint that answers 410 is switched off, and a redirect is not followed [W3][W6]', async () => {
   const [app, gone, elsewhere] = [await newApp(), await newReceiver(withStatus(410)), await newReceiver()];
-  const redirecting = await newReceiver((_, response) => response.writeHead(307, { location: elsewhere.url }).end());
+  const redirecting = await Promise.all(
+    [301, 302, 303, 307, 308].map((status) =>
+      newReceiver((_, response) => response.writeHead(status, { location: elsewhere.url }).end()),
+    ),
+  );
   const { endpoint } = await listen(gone.url, app.id);
-  await listen(redirecting.url, app.id);
+  for (const { url } of redirecting) await listen(url, app.id);
 
   await world.allow({ client_id: app.id }, browser);
-  await Promise.all([gone.has(1), redirecting.has(1)]);
+  await Promise.all([gone, ...redirecting].map((receiver) => receiver.has(1)));
   await world.allow({ client_id: app.id, state: 'again' }, browser);
   const found = await until(async () => {
     const now = await findEndpoint(db(), app.id, endpoint.id);
@@ -136,6 +143,48 @@ test('while a secret is being replaced both sign, and then only the new one [W2]
   });
   assert.equal(both?.sent, `${both?.new} ${both?.old}`);
   assert.equal(one?.sent, one?.new);
+});
+
+/** Says a little more every few milliseconds, for as long as it is listened to. */
+async function newTrickler() {
+  let isCutOff = () => {};
+  const cutOff = new Promise<void>((resolve) => {
+    isCutOff = resolve;
+  });
+  const server = createServer((socket) => {
+    const drip = setInterval(() => socket.write('x'), 10);
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      clearInterval(drip);
+      isCutOff();
+    });
+    socket.resume().write('HTTP/1.1 200 OK\r\nx: ');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, cutOff };
+}
+
+test('a receiver that goes on answering without end is cut off, and the attempt has failed [W6]', {
+  timeout: 10_000,
+}, async () => {
+  const slow = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  await slow.restart({ settings: { patience: { ...slow.settings.patience, receiver: 300 } } });
+  const { url, cutOff } = await newTrickler();
+  const wish = { appId: slow.ledger.id, url, eventTypes: ['grant.created'] };
+  const { endpoint } = await addEndpoint(slow.storage().durable, keys, wish, slow.clock());
+
+  await slow.allow();
+  await cutOff;
+  const made = await until(async () => {
+    const [first] = await listDeliveries(slow.storage().durable, { endpointId: endpoint.id, limit: 1 });
+    return first?.attemptsMade[0];
+  });
+
+  assert.deepEqual([made.outcome, made.status, made.head], ['timeout', null, '']);
+  assert.ok(made.took >= 290 && made.took < 5000, String(made.took));
+  assert.ok(PATIENCE.receiver >= 15 * SECOND && PATIENCE.receiver <= 30 * SECOND);
 });
 
 /** The clock is wound on, a little at a time, until so many have come. */

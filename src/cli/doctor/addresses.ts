@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, isIP } from 'node:net';
 import { connect as connectSafely } from 'node:tls';
 import type { Address, Settings } from '../../config.ts';
 import { DAY, SECOND } from '../../lib/clock.ts';
@@ -33,7 +33,7 @@ interface Host {
 async function checkHost({ setting, url, at, path }: Host, now: number): Promise<Finding[]> {
   const { hostname, protocol } = new URL(url);
   try {
-    await lookup(hostname.replace(/^\[|\]$/g, ''));
+    await lookup(withoutBrackets(hostname));
   } catch {
     return [problem(`${setting}: there is no address for ${hostname}.`, 'Add it to your DNS, or mend the setting.')];
   }
@@ -43,6 +43,11 @@ async function checkHost({ setting, url, at, path }: Host, now: number): Promise
     return [...findings, warning(`${setting}: nothing listens on ${at.host}:${at.port} here.`, mend)];
   }
   return [...findings, await checkAnswer(setting, url + path)];
+}
+
+/** An IPv6 address stands in brackets in a URL, and nowhere else. */
+function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }
 
 async function isServed({ host, port }: Address): Promise<boolean> {
@@ -75,7 +80,10 @@ async function checkAnswer(setting: string, address: string): Promise<Finding> {
 
 async function checkCertificate(setting: string, url: string, now: number): Promise<Finding[]> {
   const { hostname, port } = new URL(url);
-  const socket = connectSafely({ host: hostname, servername: hostname, port: Number(port || 443), timeout: PATIENCE });
+  const host = withoutBrackets(hostname);
+  // RFC 6066 §3: only a name is sent as the name of the server.
+  const named = isIP(host) === 0 ? { servername: host } : {};
+  const socket = connectSafely({ host, ...named, port: Number(port || 443), timeout: PATIENCE });
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(PATIENCE) });
     const end = Date.parse(socket.getPeerCertificate().valid_to);

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { RegisteredApp } from '../../support/people.ts';
 import { REDIRECT_URI } from '../../support/people.ts';
+import { fetchWatched } from '../../support/watching.ts';
 
 /** An answer, and between which moments it was given. */
 export interface Heard {
@@ -18,7 +19,11 @@ const GIVE_UP_AFTER = 60_000;
 export async function ask(url: string, init: RequestInit = {}): Promise<Heard | undefined> {
   const began = Date.now();
   try {
-    const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_WITHIN) });
+    const response = await fetchWatched(url, {
+      ...init,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(ANSWER_WITHIN),
+    });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');
     return { status: response.status, body: isJson ? JSON.parse(text) : text, began, ended: Date.now() };

@@ -2,10 +2,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { CHILD_LOG_LEVEL, logOfChild, rememberSecret } from '../../support/leaks.ts';
 import { freePort } from '../../support/ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/gatehouse', import.meta.url));
+
+const KEY = 'the-key-that-the-tests-sign-their-tokens-with';
 
 export interface Addresses {
   api: string;
@@ -56,18 +59,22 @@ export function newServing(
     ...args,
   ];
 
+  // What is put before it may limit how long a file can be, and then its log would be its end.
+  const isWatched = before.length === 0;
+  rememberSecret('key', KEY);
+
   function launch(): ChildProcess {
     said = '';
     const launched = spawn(program, rest, {
       detached: true,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', isWatched ? logOfChild() : 'ignore', 'pipe'],
       env: {
         PATH: process.env.PATH,
         BASE_URL: api,
         CONSENT_URL: web,
         DATABASE_URL: databaseUrl,
-        SECRET_KEYS: 'the-key-that-the-tests-sign-their-tokens-with',
-        LOG_LEVEL: 'silent',
+        SECRET_KEYS: KEY,
+        LOG_LEVEL: isWatched ? CHILD_LOG_LEVEL : 'silent',
         NODE_COMPILE_CACHE: CACHE,
         ...env,
       },

@@ -4,6 +4,7 @@ import { newId } from '../../../src/lib/ids.ts';
 import { newClient, type Tokens } from '../../support/client.ts';
 import { REDIRECT_URI } from '../../support/people.ts';
 import { SCOPES } from '../../support/scopes.ts';
+import { fetchWatched } from '../../support/watching.ts';
 import { newWorld } from '../../support/world.ts';
 import { dump, rowsWith, withoutSending } from './dump.ts';
 
@@ -103,7 +104,7 @@ interface Request {
 
 async function ask({ path, method, headers = {}, body }: Request): Promise<{ status: number; said: string }> {
   const isReading = method === 'GET' || method === 'HEAD';
-  const answer = await fetch(world.api + path, {
+  const answer = await fetchWatched(world.api + path, {
     method,
     redirect: 'manual',
     headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },

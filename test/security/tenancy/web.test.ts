@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { User } from '../../../src/accounts/users.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
+import { toHeaders, watchAnswer } from '../../support/watching.ts';
 import { newWorld } from '../../support/world.ts';
 import { type Belongings, provide, sealedIn } from './belongings.ts';
 import { type Case, casesAt } from './cases.ts';
@@ -64,7 +65,7 @@ async function send(
   browser: Browser,
   { rule, method, path, named }: Case,
   csrf: string,
-): Promise<{ status: number; said: string }> {
+): Promise<{ status: number; headers: IncomingHttpHeaders; said: string }> {
   const isReading = method === 'GET' || method === 'HEAD';
   const fields = { csrf, ...rule.fields?.(named) };
   const body = isReading ? '' : `${toBody(fields)}`;
@@ -76,12 +77,15 @@ async function send(
   const sent = request(world.web + path, { method, headers, agent });
   sent.end(body);
   const [answer] = await once(sent, 'response');
+  const page = await text(answer);
+  const { statusCode: status } = answer;
+  watchAnswer({ method, url: world.web + path, status, headers: toHeaders(answer.headers), text: page });
   const typed = Object.values(fields).flat();
   const said = typed.reduce(
     (left, value) => left.replaceAll(value || ' ', ''),
-    `${JSON.stringify(answer.headers)} ${await text(answer)}`,
+    `${JSON.stringify(answer.headers)} ${page}`,
   );
-  return { status: answer.statusCode, said };
+  return { status, headers: answer.headers, said };
 }
 
 test('every page of the server has a rule, and every rule a page', () => {
@@ -95,7 +99,7 @@ test('every page of the server has a rule, and every rule a page', () => {
 const SECTION = '/platform/developer/';
 
 for (const visitor of VISITORS) {
-  test(`whatever ${NAMES[visitor]} asks of any page by any method, nothing of another business is read or changed [D5]`, async () => {
+  test(`whatever ${NAMES[visitor]} asks of any page by any method, nothing of another business is read or changed, and every answer is guarded [D5] [C4] [C9]`, async () => {
     const browser = await enter(visitor);
     const csrf = await csrfOf(browser);
     const [own, inSection] = [await provideFor(visitor), await provideFor(visitor, `${SECTION}endpoints`)];
@@ -109,8 +113,9 @@ for (const visitor of VISITORS) {
 
     const wrong: string[] = [];
     for (const each of cases) {
-      const { status, said } = await send(browser, each, csrf);
+      const { status, headers, said } = await send(browser, each, csrf);
       const asked = `${each.method} ${each.path}`;
+      if (!isGuarded(headers)) wrong.push(`${asked} is not guarded: ${JSON.stringify(headers)}`);
       if (status !== each.expected) wrong.push(`${asked} is answered ${status}, not ${each.expected}`);
       if (tellsTooMuch(visitor, each, said)) wrong.push(`${asked} tells of the other business`);
     }
@@ -143,6 +148,20 @@ test('an id that is nobody’s looks like one that is somebody else’s [D5]', a
 
   assert.equal((await theirs)?.text, (await nobodys)?.text);
 });
+
+const CLOSED = ['default-src', 'object-src', 'base-uri', 'frame-ancestors'];
+
+/** A page runs nothing, is framed nowhere, and tells no other site where one was; what is no page is left as it is. */
+function isGuarded(headers: IncomingHttpHeaders): boolean {
+  if (!headers['content-type']?.startsWith('text/html')) return true;
+  const policy = String(headers['content-security-policy']).split('; ');
+  return (
+    CLOSED.every((name) => policy.includes(`${name} 'none'`)) &&
+    policy.some((directive) => /^form-action 'self'( |$)/.test(directive)) &&
+    headers['x-frame-options'] === 'DENY' &&
+    headers['referrer-policy'] === 'same-origin'
+  );
+}
 
 /** Does one thing with things of its own, and says what is wrong with how that went. */
 async function tryChange(visitor: Visitor, route: string): Promise<string | undefined> {

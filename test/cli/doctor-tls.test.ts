@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer as createPlainServer, type Server } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { checkAddresses } from '../../src/cli/doctor/addresses.ts';
+import { readSettings } from '../../src/config.ts';
+import { DAY } from '../../src/lib/clock.ts';
+
+const skip = spawnSync('openssl', ['version']).status === 0 ? false : 'it needs openssl to make a certificate';
+const TRUSTED = getCACertificates('default');
+afterEach(() => setDefaultCACertificates(TRUSTED));
+
+/** Signed by nobody but itself, for localhost and no other name. */
+function makeCertificate(): { cert: string; key: string; ends: number } {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+  const [cert, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '60'];
+  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+  execFileSync('openssl', ['req', ...kind, ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+  const made = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
+  rmSync(folder, { recursive: true });
+  return { ...made, ends: new X509Certificate(made.cert).validToDate.getTime() };
+}
+
+async function portOf(server: Server): Promise<number> {
+  server.listen(0);
+  await once(server, 'listening');
+  after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+/** What the doctor says of a server at this address that is served here, too. */
+async function examine(host: string, port: number, now: number) {
+  const settings = readSettings({
+    SECRET_KEYS: 'a-key-of-at-least-thirty-two-characters',
+    BASE_URL: `https://${host}:${port}`,
+    CONSENT_URL: `https://${host}:${port}`,
+    LISTEN: String(port),
+  });
+  const findings = await checkAddresses(settings, now);
+  return findings.filter(({ says }) => says.startsWith('BASE_URL')).map(({ level, says }) => `${level}: ${says}`);
+}
+
+test('of an address with https the doctor says whether its certificate is trusted, fits and lasts', {
+  skip,
+}, async () => {
+  const { ends, ...certificate } = makeCertificate();
+  const port = await portOf(createServer(certificate, (_, response) => response.end('{}')));
+  const early = ends - 30 * DAY;
+
+  const [untrusted] = await examine('localhost', port, early);
+  setDefaultCACertificates([...TRUSTED, certificate.cert]);
+  const good = await examine('localhost', port, early);
+  const [late] = await examine('localhost', port, ends - 13 * DAY);
+  const misnamed = [await examine('127.0.0.1', port, early), await examine('[::1]', port, early)];
+
+  assert.match(untrusted ?? '', /^problem: BASE_URL: no TLS at localhost \(.*self-signed certificate.*\)\.$/);
+  assert.equal(good[0], 'ok: BASE_URL: its certificate is good.');
+  assert.equal(good[1], `ok: BASE_URL: https://localhost:${port}/readyz answers.`);
+  assert.equal(late, `warning: BASE_URL: its certificate ends on ${new Date(ends).toISOString()}.`);
+  for (const [first] of misnamed) assert.match(first ?? '', /^problem: BASE_URL: no TLS at .*IP.*not in the cert/);
+});
+
+test('of an address where nobody speaks TLS the doctor says so', async () => {
+  const port = await portOf(createPlainServer((_, response) => response.end('{}')));
+
+  const [first] = await examine('localhost', port, 0);
+
+  assert.match(first ?? '', /^problem: BASE_URL: no TLS at localhost \(.+\)\.$/);
+});
