@@ -7,11 +7,13 @@ import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { type Grant, markExchanged, revokeGrant } from './grants.ts';
 import { answersChallenge } from './pkce.ts';
-import { proveToken, refuseUnproven } from './token-proof.ts';
+import { type ProvenToken, proveAgain, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 
 interface CodeExchange {
   code: string;
+  /** What is known of the code, if it is one of ours. */
+  proven: ProvenToken | undefined;
   redirectUri: string | undefined;
   codeVerifier: string | undefined;
   involved: Involved;
@@ -24,7 +26,7 @@ export async function exchangeCode(
   exchange: CodeExchange,
   now: number,
 ): Promise<TokenResponse> {
-  const proven = await proveToken(storage.durable, keys, 'code', exchange.code);
+  const { proven } = exchange;
   if (!proven) throw refuseUnproven('code', exchange.code);
   const { grant } = proven;
   if (grant.appId !== app.id) {
@@ -39,7 +41,10 @@ export async function exchangeCode(
 
   // Whoever was first, or ended it meanwhile, is found by looking again.
   const first = await markExchanged(storage.durable, grant.id, now);
-  if (!first) return exchangeCode({ storage, keys }, app, exchange, now);
+  if (!first) {
+    const again = await proveAgain(storage.durable, proven);
+    return exchangeCode({ storage, keys }, app, { ...exchange, proven: again }, now);
+  }
   return issueTokens(keys, { ...grant, rotatedAt: now }, grant.scopes, now);
 }
 

@@ -30,8 +30,12 @@ export async function answerIntrospection(
   credentials: PresentedCredentials,
   now: number,
 ): Promise<Introspection> {
-  const app = await identifyApp(parts, credentials, now);
-  const proven = await proveEitherToken(parts.storage.durable, parts.keys, requireField(fields, 'token'));
+  // At once, since neither answer is needed to ask for the other.
+  const [app, proven] = await Promise.all([
+    identifyApp(parts, credentials, now),
+    proveEitherToken(parts.storage.durable, parts.keys, fields.token ?? ''),
+  ]);
+  requireField(fields, 'token');
   const isKnown = proven && proven.grant.appId === app.id && isActive(proven, now);
   if (isKnown) credentials.involved.businessId = proven.grant.businessId;
   return isKnown ? describe(proven, parts.issuer, now) : { active: false };

@@ -6,11 +6,13 @@ import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { type Grant, revokeGrant, rotate } from './grants.ts';
 import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
-import { proveToken, refuseUnproven } from './token-proof.ts';
+import { type ProvenToken, proveAgain, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 
 interface Refresh {
   refreshToken: string;
+  /** What is known of the token, if it is one of ours. */
+  proven: ProvenToken | undefined;
   scope: string | undefined;
   involved: Involved;
 }
@@ -30,7 +32,7 @@ export async function refresh(
   now: number,
 ): Promise<TokenResponse> {
   const { storage, keys } = parts;
-  const proven = await proveToken(storage.durable, keys, 'refresh', request.refreshToken);
+  const { proven } = request;
   if (!proven) throw refuseUnproven('refresh', request.refreshToken);
   const { grant, token } = proven;
   if (grant.appId !== app.id) {
@@ -51,7 +53,7 @@ export async function refresh(
   if (!isCurrent) return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt ?? now }, scopes, now);
   // Current, or ahead of a row that lost a commit: the token is proof that we issued it.
   const first = await rotate(storage.recoverable, { grant, spent: token.rotation }, now);
-  if (!first) return refresh(parts, app, request, now);
+  if (!first) return refresh(parts, app, { ...request, proven: await proveAgain(storage.durable, proven) }, now);
   return issueTokens(keys, { ...grant, rotation: token.rotation + 1, rotatedAt: now }, scopes, now);
 }
 

@@ -17,8 +17,16 @@ export async function proveToken(
   text: string,
 ): Promise<ProvenToken | undefined> {
   const token = openToken(keys, kind, text);
-  const grant = token && (await findGrant(db, token));
-  return token && grant && isGenuine(token, grant.salt) ? { token, grant } : undefined;
+  return token && proveAgain(db, { token });
+}
+
+/** The same of what has been opened before: its grant may have changed. */
+export async function proveAgain(
+  db: Database,
+  { token }: Pick<ProvenToken, 'token'>,
+): Promise<ProvenToken | undefined> {
+  const grant = await findGrant(db, token);
+  return grant && isGenuine(token, grant.salt) ? { token, grant } : undefined;
 }
 
 /** An access or a refresh token, whichever the text says it is. */
