@@ -7,6 +7,7 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  type QueryResult,
   sql,
 } from 'kysely';
 import type pg from 'pg';
@@ -19,23 +20,27 @@ import type { Haste, Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 import { isOutdatedPlan, translate } from './postgres-errors.ts';
 import { connect, openPools, type Pools, usageOf } from './postgres-pools.ts';
-import { newReader, type Reader } from './postgres-reader.ts';
+import { newShared, type Shared } from './postgres-shared.ts';
 import { readPostgresUrl } from './postgres-target.ts';
 
 /**
- * Two pools, one for each durability class: what differs is whether a commit waits for the disk (and a standby). What only
- * reads, by itself, shares one connection more.
+ * Two pools, one for each durability class: what differs is whether a commit waits for the disk (and a standby). Two
+ * connections more are shared by statements that stand alone and are quickly done.
  */
 export function openPostgres(url: string, haste: Haste): Storage {
   const target = readPostgresUrl(url);
   const durablePools = openPools(target, haste, { commit: 'on' });
   const recoverablePools = openPools(target, haste, { commit: 'off' });
-  const readingPools = openPools({ ...target, poolSize: 1 }, haste, { commit: 'on', pipeline: true });
-  const reader = newReader(readingPools);
+  const sharedPools = openPools({ ...target, poolSize: 2 }, haste, { commit: 'off', pipeline: true });
+  const [reads, writes] = [newShared(sharedPools), newShared(sharedPools)];
   const durable = new Kysely<Tables>({ dialect: dialect(durablePools), ...statementLog() });
   const recoverable = new Kysely<Tables>({ dialect: dialect(recoverablePools), ...statementLog() });
-  addShortcut(durable, executeAlone(durablePools, reader));
-  addShortcut(recoverable, executeAlone(recoverablePools, reader));
+  const write = (query: CompiledQuery) => holding(durablePools, (held) => held.executeQuery(query));
+  addShortcut(durable, executeAlone(reads, write));
+  addShortcut(
+    recoverable,
+    executeAlone(reads, (query) => execute(writes, query)),
+  );
   return {
     durable,
     recoverable,
@@ -73,8 +78,8 @@ export function openPostgres(url: string, haste: Haste): Storage {
       { name: 'recoverable', ...usageOf(recoverablePools) },
     ],
     async close() {
-      await reader.close();
-      const pools = [durablePools, recoverablePools, readingPools].flatMap(({ all }) => all);
+      await Promise.all([reads.close(), writes.close()]);
+      const pools = [durablePools, recoverablePools, sharedPools].flatMap(({ all }) => all);
       await Promise.all(pools.map((pool) => pool.end()));
     },
   };
@@ -137,11 +142,11 @@ function hold(client: pg.PoolClient): HeldConnection {
     },
     async executeQuery<Result>(query: CompiledQuery) {
       const { name, text, values } = toPg(query);
-      const { rows, rowCount } = await held.run({ name, text, values }).catch((error) => {
+      const result = await held.run({ name, text, values }).catch((error) => {
         if (!isOutdatedPlan(error) || held.isInTransaction) throw error;
         return held.run({ text, values });
       });
-      return { rows: rows as Result[], numAffectedRows: BigInt(rowCount ?? 0) };
+      return toResult(result) as QueryResult<Result>;
     },
     streamQuery() {
       throw new Error('Nothing here streams: every list is read page by page.');
@@ -150,13 +155,18 @@ function hold(client: pg.PoolClient): HeldConnection {
   return held;
 }
 
+type Execute = (query: CompiledQuery) => Promise<QueryResult<unknown>>;
+
 /** One statement by itself, as Kysely would have it. */
-function executeAlone(pools: Pools, reader: Reader) {
+function executeAlone(reads: Shared, write: Execute) {
   return async <Row>(query: CompiledQuery<Row>) => {
-    if (!query.sql.startsWith('select ')) return holding(pools, (held) => held.executeQuery<Row>(query));
-    const { rows } = await reader.run(toPg(query));
-    return { rows: rows as Row[] };
+    const isRead = query.sql.startsWith('select ');
+    return (await (isRead ? execute(reads, query) : write(query))) as QueryResult<Row>;
   };
+}
+
+async function execute(shared: Shared, query: CompiledQuery): Promise<QueryResult<unknown>> {
+  return toResult(await shared.run(toPg(query)));
 }
 
 async function holding<Result>(pools: Pools, work: (held: HeldConnection) => Promise<Result>): Promise<Result> {
@@ -166,6 +176,10 @@ async function holding<Result>(pools: Pools, work: (held: HeldConnection) => Pro
   } finally {
     held.client.release(held.isBroken);
   }
+}
+
+function toResult({ rows, rowCount }: pg.QueryResult): QueryResult<unknown> {
+  return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
 }
 
 function toPg({ sql: text, parameters }: CompiledQuery) {

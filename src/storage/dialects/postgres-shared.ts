@@ -3,17 +3,17 @@ import { StorageUnavailable } from '../errors.ts';
 import { isOutdatedPlan, translate } from './postgres-errors.ts';
 import { connect, type Pools } from './postgres-pools.ts';
 
-export interface Reader {
+export interface Shared {
   run(query: pg.QueryConfig): Promise<pg.QueryResult>;
   close(): Promise<void>;
 }
 
 /**
- * A connection that all share who only read: each question is sent right behind the others', without waiting for what
- * they are answered. It is for questions that are answered at once, and never for a write, which may have to wait for
- * whoever has its row.
+ * A connection that many share: each statement is sent right behind the others', without waiting for what they are
+ * answered. It is for what takes no time: for reads, and for writes of one row that do not wait for the disk, since the
+ * server carries them out one after the other.
  */
-export function newReader(pools: Pools): Reader {
+export function newShared(pools: Pools): Shared {
   let shared: Promise<pg.PoolClient> | undefined;
 
   function open(): Promise<pg.PoolClient> {
