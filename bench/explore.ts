@@ -16,7 +16,9 @@ interface Exploring {
 }
 
 const WEIGHED = 100_000;
-const ROUNDS = 2;
+const ROUNDS = 3;
+/** In seconds: the three are the same program, so it matters less than among contenders. */
+const WARM_UP = 1;
 
 /** On PostgreSQL a million would take most of the time that there is, and shows nothing that fewer do not. */
 const SHARE_OF_REQUESTS = { sqlite: 1, postgres: 0.2 };
@@ -53,7 +55,9 @@ async function measureGrowth(engine: Engine, { options, setting, progress }: Exp
       const contender = grownContender(size, engine.needsBothCores, engine.newUrl);
       entries.push({ contender, running: await contender.start(setting) });
     }
-    return await measureAll(entries, { ...options, rounds: Math.min(ROUNDS, options.rounds), pacedSpell: 0 }, progress);
+    const rounds = Math.min(ROUNDS, options.rounds);
+    const warmUp = Math.min(WARM_UP, options.warmUp);
+    return await measureAll(entries, { ...options, rounds, warmUp, pacedSpell: 0 }, progress);
   } finally {
     for (const { running } of entries) await running.stop();
   }

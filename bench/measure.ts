@@ -25,8 +25,8 @@ export interface Measured {
   loadShare: number | null;
 }
 
-/** Of a spell: so long it runs before it counts. A whole round comes before, for the compiler to see everything. */
-const WARM_UP = 0.25;
+/** Of a spell: so long it runs before it counts. A longer one comes before all rounds, for the compiler to see everything. */
+const RUN_UP = 0.25;
 
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
@@ -35,16 +35,16 @@ const PACE = 0.8;
 export async function measureAll(entries: Entry[], options: Options, progress: Progress): Promise<Measured[]> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
   const cells = scenarios.flatMap((scenario) => entries.map((entry) => newCell(entry, scenario)));
-  const { rounds, spell, pacedSpell } = options;
-  progress.plan(cells.length * ((rounds + 1) * spell * (1 + WARM_UP) + pacedSpell));
+  const { rounds, spell, warmUp, pacedSpell } = options;
+  progress.plan(cells.length * ((rounds * spell + warmUp) * (1 + RUN_UP) + pacedSpell));
   for (const { running } of entries) halt(running.pid);
   for (let round = 0; round <= rounds; round += 1) {
     for (const scenario of scenarios) {
       const turns = cells.filter((cell) => cell.scenario === scenario);
       for (const cell of rotate(turns, round)) {
-        const what = round === 0 ? 'Warming up' : `Round ${round} of ${rounds}`;
-        progress.step(`${what}: ${titleOf(cell)}`, spell * (1 + WARM_UP));
-        await measurePeak(cell, options);
+        const [what, seconds] = round === 0 ? ['Warming up', warmUp] : [`Round ${round} of ${rounds}`, spell];
+        progress.step(`${what}: ${titleOf(cell)}`, seconds * (1 + RUN_UP));
+        await measurePeak(cell, { lanes: options.lanes, seconds });
       }
     }
     if (round === 0) forgetAll(cells);
@@ -87,11 +87,11 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
   return [...things.slice(start), ...things.slice(0, start)];
 }
 
-async function measurePeak(cell: Cell, { lanes, spell }: Options): Promise<void> {
+async function measurePeak(cell: Cell, { lanes, seconds }: { lanes: number; seconds: number }): Promise<void> {
   await onStage(cell, lanes, async (work, open) => {
     const { pid } = cell.running;
-    await runPeak(work, open, { seconds: spell * WARM_UP, pid });
-    const { perSecond, cpu, loadShare } = await runPeak(work, open, { seconds: spell, pid });
+    await runPeak(work, open, { seconds: seconds * RUN_UP, pid });
+    const { perSecond, cpu, loadShare } = await runPeak(work, open, { seconds, pid });
     cell.peaks.push(perSecond);
     if (cpu !== null) cell.cpu.push(cpu);
     if (loadShare !== null) cell.loadShares.push(loadShare);

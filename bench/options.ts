@@ -11,6 +11,8 @@ export interface Options {
   rounds: number;
   /** Of measuring, in seconds, for each scenario of each contender in each round. */
   spell: number;
+  /** The same before the rounds, uncounted. */
+  warmUp: number;
   /** The same at four fifths of the peak, for how long answers take. */
   pacedSpell: number;
   amounts: Amounts;
@@ -30,8 +32,8 @@ const AMOUNTS: Amounts = { sizes: [1000, 100_000, 2_000_000], refreshes: 10_000,
 
 export class UsageError extends Error {}
 
-const QUICK = { rounds: 3, spell: 0.25, pacedSpell: 0.35 };
-const FULL = { rounds: 5, spell: 0.6, pacedSpell: 1 };
+const QUICK = { rounds: 3, spell: 0.25, warmUp: 0.5, pacedSpell: 0.35 };
+const FULL = { rounds: 5, spell: 0.6, warmUp: 3, pacedSpell: 1.2 };
 
 export const HELP = `Measures Gatehouse beside its peers, each in a process of its own.
 
@@ -60,6 +62,7 @@ export function readOptions(args: string[]): Options | undefined {
     lanes: readNumber('lanes', values.lanes, 32),
     rounds: readNumber('rounds', values.rounds, usual.rounds),
     spell,
+    warmUp: values.spell === undefined ? usual.warmUp : spell,
     pacedSpell: values.spell === undefined ? usual.pacedSpell : spell,
     amounts: readAmounts(readNumber('share', values.share, 1)),
   };

@@ -71,14 +71,14 @@ Microseconds of CPU time of the server's own process for each turn; what Postgre
 ${matrix(results, cell)}`;
 }
 
-function reportMethod({ lanes, pinning, spell, measured }: Results): string {
+function reportMethod({ lanes, pinning, spell, warmUp, measured }: Results): string {
   const busiest = Math.max(...measured.map(({ loadShare }) => loadShare ?? 0));
   const scenarios = SCENARIOS.map(({ title, means }) => `- **${title}**: ${means}.`);
   return `## How it is measured
 
 One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on. ${lanes} connections over HTTP/1.1, one request under way
-on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. Rounds go round: each scenario is run for ${spell} s by one contender after the other, beginning with another each time, after a
-round that does not count; whoever is not measured is halted. Codes and tokens are made between the measured stretches. Every authorize request
+on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. Rounds go round: each scenario is run for ${spell} s by one contender after the other, beginning with another each time, after
+${warmUp} s that do not count; whoever is not measured is halted. Codes and tokens are made between the measured stretches. Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one
 address, and with \`LOG_LEVEL=error\`, since no peer logs its requests. What each peer was given, and why, stands in \`bench/peers\`.
 

@@ -18,6 +18,7 @@ export interface Results {
   lanes: number;
   rounds: number;
   spell: number;
+  warmUp: number;
   contenders: { name: string; title: string }[];
   measured: Measured[];
   growth: Growth[];
@@ -44,6 +45,7 @@ export function newResults(options: Options, args: string[], contenders: Contend
     lanes: options.lanes,
     rounds: options.rounds,
     spell: options.spell,
+    warmUp: options.warmUp,
     contenders: contenders.map(({ name, title }) => ({ name, title })),
     measured: [],
     growth: [],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import manifest from '../../package.json' with { type: 'json' };
 import { administer, databaseUrl } from '../../test/support/engines.ts';
 import { freePort } from '../../test/support/ports.ts';
 import type { Contender, Running, Setting } from '../contender.ts';
@@ -8,7 +9,14 @@ import { type Child, startChild } from '../process.ts';
 import { SECRET_KEY, type Seed, seed } from '../seed.ts';
 import { speakToGatehouse } from './speech.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** What `npm run gatehouse` runs, without `exec node`, from wherever. */
+const COMMAND = manifest.scripts.gatehouse
+  .split(' ')
+  .slice(2)
+  .map((part) => (part.startsWith('-') ? part : join(ROOT, part)));
+
 const MANY = '1000000000';
 
 /**
@@ -59,7 +67,7 @@ export interface Gatehouse extends Child {
 export async function startGatehouse(url: string): Promise<Gatehouse> {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const settings = { ...SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
-  return { ...(await startChild([MAIN, 'serve'], settings, `${api}/readyz`)), api, web };
+  return { ...(await startChild([...COMMAND, 'serve'], settings, `${api}/readyz`)), api, web };
 }
 
 export function speakTo({ pid, stop, api, web }: Gatehouse, seeded: Seed): Running {

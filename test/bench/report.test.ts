@@ -22,6 +22,7 @@ function resultsWith(changes: Partial<Results>): Results {
     lanes: 32,
     rounds: 3,
     spell: 1,
+    warmUp: 1,
     contenders: ['gatehouse-sqlite', 'oidc-provider', 'bare'].map((name) => ({ name, title: name })),
     measured: [],
     growth: [],
