@@ -27,8 +27,8 @@ const INVOICES_SHOWN = 100;
 const IDLE_LIFETIME = DAY / 2;
 
 export function exchange(bare: Bare, fields: Fields, now: number) {
-  authenticate(bare, fields, now);
   const { row } = prove(bare, 'code', fields.code);
+  authenticate(bare, fields, now);
   if (!answersChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
   const expires = now + REFRESH_LIFETIME;
   bare.db.write('FULL', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
@@ -36,8 +36,8 @@ export function exchange(bare: Bare, fields: Fields, now: number) {
 }
 
 export function refresh(bare: Bare, fields: Fields, now: number) {
-  authenticate(bare, fields, now);
   const { token, row } = prove(bare, 'refresh', fields.refresh_token);
+  authenticate(bare, fields, now);
   const rotation = token.rotation + 1;
   const expires = now + REFRESH_LIFETIME;
   const values = [rotation, row.exchanged_at, now, expires, removableOn(expires), row.id, row.rotation];
@@ -58,8 +58,8 @@ export function listInvoices(bare: Bare, authorization: string) {
 }
 
 export function introspect(bare: Bare, fields: Fields, issuer: string, now: number) {
-  authenticate(bare, fields, now);
   const { token, row } = prove(bare, 'access', fields.token);
+  authenticate(bare, fields, now);
   return {
     active: true,
     scope: formatScopes(token.scopes & row.scopes),
