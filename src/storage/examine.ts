@@ -1,6 +1,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sql } from 'kysely';
+import { SHARED_CONNECTIONS } from './dialects/postgres-shared.ts';
 import { readPostgresUrl } from './dialects/postgres-target.ts';
 import type { Storage } from './storage.ts';
 
@@ -77,7 +78,7 @@ async function examinePostgres({ durable }: Storage, url: string): Promise<Postg
     fullPageWrites: settings.get('full_page_writes') === 'on',
     maxConnections: Number(settings.get('max_connections')),
     connections: Number(live[0]?.connections),
-    connectionsPerNode: 2 * poolSize,
+    connectionsPerNode: 2 * poolSize + SHARED_CONNECTIONS,
     isPlain: ssl === false && hosts.some(({ host }) => !/^(localhost|127\.|::1$|\/)/.test(host)),
   };
 }

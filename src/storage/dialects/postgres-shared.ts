@@ -3,6 +3,9 @@ import { StorageUnavailable } from '../errors.ts';
 import { isOutdatedPlan, translate } from './postgres-errors.ts';
 import { connect, type Pools } from './postgres-pools.ts';
 
+/** One for reads, one for writes. */
+export const SHARED_CONNECTIONS = 2;
+
 export interface Shared {
   run(query: pg.QueryConfig): Promise<pg.QueryResult>;
   close(): Promise<void>;

@@ -20,7 +20,7 @@ import type { Haste, Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 import { isOutdatedPlan, translate } from './postgres-errors.ts';
 import { connect, openPools, type Pools, usageOf } from './postgres-pools.ts';
-import { newShared, type Shared } from './postgres-shared.ts';
+import { newShared, SHARED_CONNECTIONS, type Shared } from './postgres-shared.ts';
 import { readPostgresUrl } from './postgres-target.ts';
 
 /**
@@ -31,7 +31,7 @@ export function openPostgres(url: string, haste: Haste): Storage {
   const target = readPostgresUrl(url);
   const durablePools = openPools(target, haste, { commit: 'on' });
   const recoverablePools = openPools(target, haste, { commit: 'off' });
-  const sharedPools = openPools({ ...target, poolSize: 2 }, haste, { commit: 'off', pipeline: true });
+  const sharedPools = openPools({ ...target, poolSize: SHARED_CONNECTIONS }, haste, { commit: 'off', pipeline: true });
   const [reads, writes] = [newShared(sharedPools), newShared(sharedPools)];
   const durable = new Kysely<Tables>({ dialect: dialect(durablePools), ...statementLog() });
   const recoverable = new Kysely<Tables>({ dialect: dialect(recoverablePools), ...statementLog() });

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import pg from 'pg';
+import { createGrant, findGrant, type Grant, rotate } from '../../src/oauth/grants.ts';
+import { openStorage } from '../../src/storage/database.ts';
+import { StorageUnavailable } from '../../src/storage/errors.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import { settle } from '../support/people.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+
+const server = await startPostgres();
+const migrating = openStorage(server.url, 'migrating');
+await migrate(migrating);
+await migrating.close();
+const storage = openStorage(server.url);
+const people = await settle(() => storage, Date.now);
+const other = new pg.Client(server.url);
+await other.connect();
+after(async () => {
+  await other.end();
+  await storage.close();
+  await server.remove();
+});
+
+const NOW = Date.now();
+
+async function newGrant(): Promise<string> {
+  const id = crypto.randomUUID();
+  const parties = { appId: people.ledger.id, userId: people.ada.id, businessId: people.acme.id };
+  await storage.atomically((db) =>
+    createGrant(db, { id, ...parties, scopes: 1, redirectUri: null, codeChallenge: null }, NOW),
+  );
+  return id;
+}
+
+const find = (grantId: string) => findGrant(storage.durable, { grantId, rotation: 0 });
+
+async function connections(): Promise<number> {
+  const own = 'select count(*)::int as count from pg_stat_activity where application_name = $1';
+  return (await other.query(own, ['gatehouse'])).rows[0].count;
+}
+
+test('two hundred reads at once take one connection, and each is given its own answer', async () => {
+  const ids = await Promise.all(Array.from({ length: 200 }, newGrant));
+  await find(ids[0] ?? '');
+  const before = await connections();
+
+  const found = await Promise.all(ids.map(find));
+
+  assert.deepEqual(
+    found.map((grant) => grant?.id),
+    ids,
+  );
+  assert.equal(await connections(), before);
+});
+
+test('while a rotation waits for its row, reads go on; once the row is free, it is done', async () => {
+  const id = await newGrant();
+  const grant = (await find(id)) as Grant;
+  await other.query('begin');
+  await other.query('update grants set scopes = scopes where id = $1', [id]);
+
+  const rotating = rotate(storage.recoverable, { grant, spent: 0 }, NOW);
+  const meanwhile = await find(id);
+  await other.query('commit');
+
+  assert.equal(meanwhile?.rotation, 0);
+  assert.equal(await rotating, true);
+  assert.equal((await find(id))?.rotation, 1);
+});
+
+test('a rotation that waits for its row for too long is refused, and those behind it are done', async () => {
+  const [held, free] = [(await find(await newGrant())) as Grant, (await find(await newGrant())) as Grant];
+  await other.query('begin');
+  await other.query('update grants set scopes = scopes where id = $1', [held.id]);
+
+  const rotated = await Promise.allSettled(
+    [held, free].map((grant) => rotate(storage.recoverable, { grant, spent: 0 }, NOW)),
+  );
+  await other.query('commit');
+
+  assert.deepEqual(
+    rotated.map(({ status }) => status),
+    ['rejected', 'fulfilled'],
+  );
+  assert.ok(rotated[0]?.status === 'rejected' && rotated[0].reason instanceof StorageUnavailable);
+});
+
+test('once a shared connection breaks, whoever asks after it has been noticed is answered on another', async () => {
+  const id = await newGrant();
+  await find(id);
+  await other.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
+    'gatehouse',
+  ]);
+
+  const first = await find(id).catch((error) => error);
+  const second = await find(id);
+
+  assert.ok(first.id === id || first instanceof StorageUnavailable, String(first));
+  assert.equal(second?.id, id);
+});
