@@ -1,13 +1,17 @@
 import { measureCleaning } from './cleaning.ts';
 import type { Setting } from './contender.ts';
+import { bare } from './contenders/bare.ts';
+import { gatehouseOnSqlite } from './contenders/gatehouse.ts';
 import { type Engine, enginesOf } from './databases.ts';
 import { grownContender } from './growth.ts';
 import { refreshOneGrant, weighGrants } from './long-life.ts';
 import { type Entry, measureAll } from './measure.ts';
 import type { Options } from './options.ts';
 import { measureOverhead } from './overhead.ts';
+import { takeProfile } from './profile.ts';
 import type { Progress } from './progress.ts';
 import type { Results } from './results.ts';
+import { SCENARIOS } from './scenarios/all.ts';
 
 interface Exploring {
   options: Options;
@@ -43,6 +47,19 @@ export async function explore(results: Results, exploring: Exploring): Promise<v
     const grants = Math.min(WEIGHED, Math.max(...amounts.sizes));
     results.cleaning.push(await measureCleaning(engine, { grants, dead: amounts.dead, lanes }));
     results.growth.push({ engine: engine.name, measured: await measureGrowth(engine, exploring) });
+  }
+}
+
+/** Of Gatehouse and of the limit, on SQLite, since PostgreSQL is another process's work. */
+export async function profileAll(results: Results, { options, setting, progress }: Exploring): Promise<void> {
+  const profiled = [gatehouseOnSqlite, bare].filter(({ name }) => options.contenders.includes(name));
+  const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
+  progress.plan(profiled.length * scenarios.length * 8);
+  for (const scenario of scenarios) {
+    for (const contender of profiled) {
+      progress.step(`Profile: ${contender.title}, ${scenario.title.toLowerCase()}`, 8);
+      results.profiles.push(await takeProfile(contender, scenario, { setting, lanes: options.lanes }));
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import { SCENARIOS } from './scenarios/all.ts';
 export interface Options {
   isFull: boolean;
   publishes: boolean;
+  profiles: boolean;
   scenarios: string[];
   contenders: string[];
   lanes: number;
@@ -42,6 +43,7 @@ npm run bench -- --full                 also growth and overhead: about fifteen 
 npm run bench -- --only refresh,call    these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
 npm run bench -- --contenders a,b       these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
 npm run bench -- --publish              writes docs/performance.md after the quick form, too
+npm run bench -- --profile              says where the time goes, after the quick form, too
 npm run bench -- --rounds N             so many rounds
 npm run bench -- --lanes N              over so many connections (32 if left out)
 npm run bench -- --spell SECONDS        measures each scenario for so long in each round
@@ -57,6 +59,7 @@ export function readOptions(args: string[]): Options | undefined {
   return {
     isFull,
     publishes: isFull || (values.publish ?? false),
+    profiles: values.profile ?? false,
     scenarios: readNames('only', values.only, SCENARIOS),
     contenders: readNames('contenders', values.contenders, CONTENDERS),
     lanes: readNumber('lanes', values.lanes, 32),
@@ -75,6 +78,7 @@ function parse(args: string[]) {
       options: {
         full: { type: 'boolean' },
         publish: { type: 'boolean' },
+        profile: { type: 'boolean' },
         only: { type: 'string' },
         contenders: { type: 'string' },
         rounds: { type: 'string' },

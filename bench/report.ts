@@ -1,4 +1,5 @@
 import type { Measured } from './measure.ts';
+import { PART_TITLES } from './profile-parts.ts';
 import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts';
 import type { Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
@@ -13,6 +14,7 @@ export function writeReport(results: Results): string {
     reportPeaks(results),
     reportLatencies(results),
     reportCpu(results),
+    reportProfiles(results),
     reportGrowth(results),
     reportLongLife(results),
     reportOverhead(results),
@@ -69,6 +71,22 @@ function reportCpu(results: Results): string {
 Microseconds of CPU time of the server's own process for each turn; what PostgreSQL takes beside it is not in it.
 
 ${matrix(results, cell)}`;
+}
+
+function reportProfiles({ profiles, contenders }: Results): string {
+  if (profiles.length === 0) return '';
+  const columns = profiles.map(({ scenario, contender }) => {
+    const title = SCENARIOS.find(({ name }) => name === scenario)?.title ?? scenario;
+    return `${title}, ${contenders.find(({ name }) => name === contender)?.title ?? contender}`;
+  });
+  const rows = PART_TITLES.map((part) => [part, ...profiles.map(({ parts }) => round(parts[part] ?? 0))]);
+  const sums = profiles.map(({ parts }) => round(Object.values(parts).reduce((sum, part) => sum + part, 0)));
+  return `## Where the time goes
+
+Microseconds of each turn, by V8's own CPU profile of the warm server (a sample every 0.2 ms, which itself costs something). What stands
+under SQLite, hashes and sockets is the work itself; no peer that keeps everything in memory has the first two lines.
+
+${table(['', ...columns], [...rows, ['**Together**', ...sums.map((sum) => `**${sum}**`)]])}`;
 }
 
 function reportMethod({ lanes, pinning, spell, warmUp, measured }: Results): string {

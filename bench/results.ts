@@ -7,6 +7,7 @@ import type { Measured } from './measure.ts';
 import type { Options } from './options.ts';
 import type { Overhead } from './overhead.ts';
 import { PINNING } from './process.ts';
+import type { Profile } from './profile.ts';
 
 /** All that one run found out. The report and the charts are made of this and of nothing else. */
 export interface Results {
@@ -26,6 +27,7 @@ export interface Results {
   bytes: Bytes[];
   cleaning: Cleaning[];
   overhead: Overhead[];
+  profiles: Profile[];
 }
 
 export interface Growth {
@@ -53,6 +55,7 @@ export function newResults(options: Options, args: string[], contenders: Contend
     bytes: [],
     cleaning: [],
     overhead: [],
+    profiles: [],
   };
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startPostgres } from '../test/support/postgres-server.ts';
 import type { Setting } from './contender.ts';
 import { CONTENDERS } from './contenders.ts';
-import { explore } from './explore.ts';
+import { explore, profileAll } from './explore.ts';
 import { installPeers } from './install.ts';
 import { type Entry, measureAll } from './measure.ts';
 import { HELP, type Options, readOptions, UsageError } from './options.ts';
@@ -67,6 +67,7 @@ async function bench(options: Options, args: string[], later: Later): Promise<vo
   results.measured = await measureAll(entries, options, progress);
   for (const { running } of entries) await running.stop();
   if (options.isFull) await explore(results, { options, setting, progress });
+  if (options.isFull || options.profiles) await profileAll(results, { options, setting, progress });
   progress.clear();
   console.log(`${printTables(results.measured, chosen)}\n\n${printVerdicts(results)}`);
   if (!options.publishes) return;

@@ -30,6 +30,7 @@ function resultsWith(changes: Partial<Results>): Results {
     bytes: [],
     cleaning: [],
     overhead: [],
+    profiles: [],
     ...changes,
   };
 }

@@ -1,0 +1,30 @@
+interface Frame {
+  functionName: string;
+  url: string;
+}
+
+/** Whose time it is, by the first line that fits. */
+const PARTS: [title: string, fits: (frame: Frame, caller: Frame | undefined) => boolean][] = [
+  ['SQLite: commits', ({ url, functionName: name }, caller) => !url && (name === 'exec' || isCommit(name, caller))],
+  ['SQLite: statements', ({ url, functionName: name }) => !url && ['all', 'get', 'run'].includes(name)],
+  ['Hashes and MACs', ({ url, functionName: name }) => /crypto/.test(url) || (!url && /digest|random/i.test(name))],
+  ['Writing to sockets', ({ url, functionName: name }) => !url && /^write/.test(name)],
+  ['Garbage collection', ({ functionName }) => functionName === '(garbage collector)'],
+  ['The event loop and the HTTP parser', ({ functionName }) => functionName === '(program)'],
+  ['Gatehouse’s own code, or the bare server’s', ({ url }) => /\/(?:src|bench\/peers)\/[^:]*\.ts$/.test(url)],
+  ['Kysely and the rate limiter', ({ url }) => /node_modules\/(?:kysely|rate-limiter)/.test(url)],
+  ['Fastify and what it brings', ({ url }) => url.includes('node_modules')],
+  ['Node’s HTTP, streams and promises', () => true],
+];
+
+export const PART_TITLES = PARTS.map(([title]) => title);
+
+/** Undefined while nothing was done. */
+export function partOf(frame: Frame, caller: Frame | undefined): string | undefined {
+  if (['(idle)', '(root)'].includes(frame.functionName)) return undefined;
+  return PARTS.find(([, fits]) => fits(frame, caller))?.[0];
+}
+
+function isCommit(name: string, caller: Frame | undefined): boolean {
+  return name === 'run' && caller?.functionName === 'commit';
+}
