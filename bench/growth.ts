@@ -66,7 +66,7 @@ function seal(kind: TokenKind, grant: number, rotation: number): string {
 /** At most so many different numbers below a limit. */
 function distinct(count: number, below: number): number[] {
   const chosen = new Set<number>();
-  while (chosen.size < Math.min(count, Math.ceil(below / 2))) chosen.add(Math.floor(random() * below));
+  while (chosen.size < Math.min(count, below)) chosen.add(Math.floor(random() * below));
   return [...chosen];
 }
 

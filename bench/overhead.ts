@@ -8,7 +8,7 @@ import { refreshScenario } from './scenarios/refresh.ts';
 import { seed } from './seed.ts';
 import { type Spread, spreadOf } from './statistics.ts';
 import { residentMemoryOf } from './usage.ts';
-import { openLane } from './wire.ts';
+import { type Lane, openLane } from './wire.ts';
 
 export interface Overhead {
   engine: string;
@@ -36,14 +36,14 @@ export async function measureOverhead(
     await server.stop();
   }
   const running = speakTo(await startGatehouse(url), seeded);
-  const open = Array.from({ length: lanes }, openLane);
+  let done = 0;
+  const open = Array.from({ length: lanes }, () => counting(openLane(), () => done++));
   try {
     await setTimeout(IDLE_FOR);
     const idleBytes = residentMemoryOf(running.pid) ?? null;
     const works = [refreshScenario, callScenario].map((scenario) => scenario.prepare(running, open));
-    let done = 0;
     while (done < requests) {
-      for (const work of works) done += (await runPeak(work, open, { seconds: 1, pid: running.pid })).turns;
+      for (const work of works) await runPeak(work, open, { seconds: 1, pid: running.pid });
       onProgress(done);
     }
     const bytesAfter = residentMemoryOf(running.pid) ?? null;
@@ -52,4 +52,14 @@ export async function measureOverhead(
     for (const lane of open) lane.close();
     await running.stop();
   }
+}
+
+function counting(lane: Lane, count: () => void): Lane {
+  return {
+    ...lane,
+    ask(request) {
+      count();
+      return lane.ask(request);
+    },
+  };
 }

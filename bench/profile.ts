@@ -1,7 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { freePort } from '../test/support/ports.ts';
 import type { Contender, Setting } from './contender.ts';
+import { attach } from './inspector.ts';
 import { runPeak } from './load.ts';
 import { partOf } from './profile-parts.ts';
 import type { Scenario } from './scenarios/scenario.ts';
@@ -18,30 +19,35 @@ const WARM_UP = 3;
 const SPELL = 3;
 const INTERVAL = 200;
 
-/** The CPU profile that V8 takes of the whole process, cut to the time in which it was warm and at work. */
+/** V8's own CPU profile of a server that is warm, of the time in which it was measured. */
 export async function takeProfile(
   contender: Contender,
   scenario: Scenario,
   { setting, lanes }: { setting: Setting; lanes: number },
 ): Promise<Profile> {
   const folder = mkdtempSync(join(setting.folder, 'profile-'));
-  const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-interval=${INTERVAL}`];
-  const running = await contender.start({ ...setting, folder, flags });
+  const port = await freePort();
+  const running = await contender.start({ ...setting, folder, flags: [`--inspect=127.0.0.1:${port}`] });
   const open = Array.from({ length: lanes }, openLane);
-  const work = scenario.prepare(running, open);
-  await runPeak(work, open, { seconds: WARM_UP, pid: running.pid });
-  const stretches: Stretch[] = [];
-  const watched = { ...work, stock: () => outside(stretches, work.stock) };
-  const { turns } = await runPeak(watched, open, { seconds: SPELL, pid: running.pid });
-  stretches.at(-1)?.push(now());
-  for (const lane of open) lane.close();
-  process.kill(running.pid, 'SIGTERM');
-  while (readdirSync(folder).every((name) => !name.endsWith('.cpuprofile'))) await setTimeout(50);
-  await running.stop();
-  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
-  const parts = sumUp(JSON.parse(readFileSync(join(folder, file), 'utf8')), stretches);
-  for (const name of Object.keys(parts)) parts[name] = (parts[name] ?? 0) / turns;
-  return { contender: contender.name, scenario: scenario.name, parts };
+  try {
+    const work = scenario.prepare(running, open);
+    await runPeak(work, open, { seconds: WARM_UP, pid: running.pid });
+    const inspector = await attach(port);
+    await inspector.ask('Profiler.enable');
+    await inspector.ask('Profiler.setSamplingInterval', { interval: INTERVAL });
+    await inspector.ask('Profiler.start');
+    const stretches: Stretch[] = [];
+    const watched = { ...work, stock: () => outside(stretches, work.stock) };
+    const { turns } = await runPeak(watched, open, { seconds: SPELL, pid: running.pid });
+    stretches.at(-1)?.push(now());
+    const { profile } = (await inspector.ask('Profiler.stop')) as { profile: CpuProfile };
+    inspector.leave();
+    const sums = Object.entries(sumUp(profile, stretches)).map(([part, sum]) => [part, sum / turns]);
+    return { contender: contender.name, scenario: scenario.name, parts: Object.fromEntries(sums) };
+  } finally {
+    for (const lane of open) lane.close();
+    await running.stop();
+  }
 }
 
 /** When something was measured, from and until, in microseconds of the clock that the profile has, too. */

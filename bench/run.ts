@@ -66,10 +66,12 @@ async function bench(options: Options, args: string[], later: Later): Promise<vo
   }
   results.measured = await measureAll(entries, options, progress);
   for (const { running } of entries) await running.stop();
+  progress.clear();
+  console.log(printTables(results.measured, chosen));
   if (options.isFull) await explore(results, { options, setting, progress });
   if (options.isFull || options.profiles) await profileAll(results, { options, setting, progress });
   progress.clear();
-  console.log(`${printTables(results.measured, chosen)}\n\n${printVerdicts(results)}`);
+  console.log(`\n${printVerdicts(results)}`);
   if (!options.publishes) return;
   publish(results);
   console.error('Written: docs/performance.md, docs/performance/*.svg, bench/results/latest.json');

@@ -90,6 +90,4 @@ function reply({ db }: Bare, response: ServerResponse, work: () => object): void
 if (import.meta.main) {
   const { BARE_FILE: file = '', BARE_PORT: port = '', BARE_KEY: secretKey = '' } = process.env;
   await startBare({ file, port: Number(port), secretKey });
-  // So that what is to be written at the end is written.
-  process.once('SIGTERM', () => process.exit());
 }

@@ -2,6 +2,7 @@ import { OAuthError } from './errors.ts';
 
 /** An empty field counts as absent. */
 export function withoutEmpty<Fields extends object>(fields: Fields): Partial<Fields> {
+  if (!Object.values(fields).includes('')) return fields;
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')) as Partial<Fields>;
 }
 
