@@ -3,7 +3,7 @@ import { PART_TITLES } from './profile-parts.ts';
 import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts';
 import type { Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
-import { find, judge } from './verdicts.ts';
+import { find, judge, nameOf } from './verdicts.ts';
 import { ABOUT_PEERS } from './words.ts';
 
 /** docs/performance.md, whole: made of the results of one run. */
@@ -73,20 +73,28 @@ Microseconds of CPU time of the server's own process for each turn; what Postgre
 ${matrix(results, cell)}`;
 }
 
-function reportProfiles({ profiles, contenders }: Results): string {
+function reportProfiles(results: Results): string {
+  const { profiles } = results;
   if (profiles.length === 0) return '';
-  const columns = profiles.map(({ scenario, contender }) => {
-    const title = SCENARIOS.find(({ name }) => name === scenario)?.title ?? scenario;
-    return `${title}, ${contenders.find(({ name }) => name === contender)?.title ?? contender}`;
-  });
-  const rows = PART_TITLES.map((part) => [part, ...profiles.map(({ parts }) => round(parts[part] ?? 0))]);
-  const sums = profiles.map(({ parts }) => round(Object.values(parts).reduce((sum, part) => sum + part, 0)));
+  const scenarios = scenariosOf({ measured: profiles });
+  const cell = (scenario: string, sum: (parts: Record<string, number>) => number) =>
+    profiles
+      .filter((profile) => profile.scenario === scenario)
+      .map(({ parts }) => round(sum(parts)))
+      .join(' / ');
+  const row = (title: string, sum: (parts: Record<string, number>) => number) => [
+    title,
+    ...scenarios.map(({ name }) => cell(name, sum)),
+  ];
+  const rows = PART_TITLES.map((part) => row(part, (parts) => parts[part] ?? 0));
+  const all = row('**Together**', (parts) => Object.values(parts).reduce((sum, part) => sum + part, 0));
+  const names = [...new Set(profiles.map(({ contender }) => nameOf(results, contender)))];
   return `## Where the time goes
 
-Microseconds of each turn, by V8's own CPU profile of the warm server (a sample every 0.2 ms, which itself costs something). What stands
-under SQLite, hashes and sockets is the work itself; no peer that keeps everything in memory has the first two lines.
+Microseconds of each turn: ${names.join(' / ')}. They are from V8's own CPU profile of a warm server, with a sample every 0.2 ms, which itself
+costs something. A peer that keeps everything in memory has no time in the first two lines.
 
-${table(['', ...columns], [...rows, ['**Together**', ...sums.map((sum) => `**${sum}**`)]])}`;
+${table(['', ...scenarios.map(({ title }) => title)], [...rows, all])}`;
 }
 
 function reportMethod({ lanes, pinning, spell, warmUp, measured }: Results): string {
@@ -115,7 +123,7 @@ function matrix(results: Results, cell: (measured: Measured) => string): string 
   return table(['', ...scenarios.map(({ title }) => title)], rows);
 }
 
-export function scenariosOf({ measured }: Pick<Results, 'measured'>) {
+export function scenariosOf({ measured }: { measured: { scenario: string }[] }) {
   return SCENARIOS.filter(({ name }) => measured.some(({ scenario }) => scenario === name));
 }
 

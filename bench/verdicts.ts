@@ -127,6 +127,6 @@ function titleOf(scenario: string): string {
   return SCENARIOS.find(({ name }) => name === scenario)?.title ?? scenario;
 }
 
-function nameOf({ contenders }: Results, contender: string): string {
+export function nameOf({ contenders }: Results, contender: string): string {
   return contenders.find(({ name }) => name === contender)?.title ?? contender;
 }

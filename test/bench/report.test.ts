@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawChart } from '../../bench/charts.ts';
 import type { Measured } from '../../bench/measure.ts';
+import { PART_TITLES, partOf } from '../../bench/profile-parts.ts';
 import { writeReport } from '../../bench/report.ts';
 import type { Results } from '../../bench/results.ts';
 import { latencyOf, spreadOf } from '../../bench/statistics.ts';
 import { judge } from '../../bench/verdicts.ts';
+
+const OWN = { functionName: 'refresh', url: 'file:///a/src/oauth/refresh.ts' };
 
 function measured(contender: string, scenario: string, median: number | null): Measured {
   const perSecond = median === null ? null : { median, least: median, most: median };
@@ -73,6 +76,30 @@ test('the report has a dash where a contender does not offer something, and neve
   assert.match(report, /\| gatehouse-sqlite \| 1,234 /);
   assert.match(report, /\| oidc-provider \| – \|/);
   assert.doesNotMatch(report, /NaN|undefined|Infinity/);
+});
+
+test('the report says where the time goes, of both servers side by side and together', () => {
+  const profile = (contender: string, commits: number, own: number) => ({
+    contender,
+    scenario: 'refresh',
+    parts: { [PART_TITLES[0] as string]: commits, [partOf(OWN, undefined) as string]: own },
+  });
+
+  const report = writeReport(resultsWith({ profiles: [profile('gatehouse-sqlite', 12, 30), profile('bare', 11, 4)] }));
+
+  assert.match(report, /\| SQLite: commits \| 12 \/ 11 \|/);
+  assert.match(report, /\| \*\*Together\*\* \| 42 \/ 15 \|/);
+});
+
+test('time is told apart by whose function it is, and what was idle is nobody’s', () => {
+  const native = (functionName: string) => ({ functionName, url: '' });
+
+  assert.equal(partOf(native('(idle)'), undefined), undefined);
+  assert.equal(partOf(native('all'), OWN), 'SQLite: statements');
+  assert.equal(partOf(native('run'), { functionName: 'commit', url: OWN.url }), 'SQLite: commits');
+  assert.equal(partOf({ functionName: 'x', url: 'file:///a/node_modules/find-my-way/index.js' }, OWN), PART_TITLES[8]);
+  assert.match(partOf(OWN, undefined) ?? '', /own code/);
+  assert.match(partOf({ functionName: 'emit', url: 'node:events' }, OWN) ?? '', /^Node/);
 });
 
 test('a chart names every bar and its value, in any colours, and escapes what it is given', () => {
