@@ -45,7 +45,8 @@ export function newShared(pools: Pools): Shared {
       return await client.query(query);
     } catch (error) {
       const translated = translate(error);
-      if (translated instanceof StorageUnavailable && !isOutdatedPlan(translated)) leave(asked);
+      // Those who asked before are still answered on it.
+      if (translated instanceof StorageUnavailable) leave(asked);
       throw translated;
     }
   }
