@@ -23,7 +23,9 @@ export interface BareDatabase {
 /** The same file and the same pragmas as Gatehouse has, and every statement prepared once. */
 export function openBareDatabase(path: string): BareDatabase {
   const file = new DatabaseSync(path, { timeout: 5000 });
-  file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+  file.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384',
+  );
   const prepared = Object.entries(STATEMENTS).map(([name, text]) => [name, file.prepare(text)]);
   const statements = Object.fromEntries(prepared) as Record<Name, StatementSync>;
   const columns = Object.fromEntries(
