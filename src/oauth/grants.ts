@@ -35,40 +35,23 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
     removable_on: removableOn(codeExpiresAt),
   });
   if (!numAffectedRows) return undefined;
-  await recordEvent(
-    db,
-    {
-      type: 'grant.created',
-      appId: grant.appId,
-      businessId: grant.businessId,
-      data: { grantId: grant.id, userId: grant.userId, scopes: scopeNames(grant.scopes) },
-    },
-    now,
-  );
+  const { id: grantId, appId, userId, businessId } = grant;
+  const data = { grantId, userId, scopes: scopeNames(grant.scopes) };
+  await recordEvent(db, { type: 'grant.created', appId, businessId, data }, now);
   return { id: grant.id, salt, codeExpiresAt };
 }
 
 type GrantRow = NewGrant & Pick<Row<'grants'>, 'salt' | 'created_at' | 'code_expires_at' | 'removable_on'>;
 
-const insertGrant = prepare((db, grant: GrantRow) =>
-  db
+const insertGrant = prepare((db, grant: GrantRow) => {
+  const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;
+  const parties = { app_id: grant.appId, user_id: grant.userId, business_id: grant.businessId };
+  const asked = { redirect_uri: grant.redirectUri, code_challenge: grant.codeChallenge };
+  return db
     .insertInto('grants')
-    .values({
-      id: grant.id,
-      salt: grant.salt,
-      app_id: grant.appId,
-      user_id: grant.userId,
-      business_id: grant.businessId,
-      scopes: grant.scopes,
-      redirect_uri: grant.redirectUri,
-      code_challenge: grant.codeChallenge,
-      created_at: grant.created_at,
-      code_expires_at: grant.code_expires_at,
-      rotation: 0,
-      removable_on: grant.removable_on,
-    })
-    .onConflict((conflict) => conflict.column('id').doNothing()),
-);
+    .values({ id, salt, ...parties, scopes, ...asked, created_at, code_expires_at, rotation: 0, removable_on })
+    .onConflict((conflict) => conflict.column('id').doNothing());
+});
 
 /**
  * True for exactly one caller: the row itself decides who was first. What only an exchange needs is needed no more, and
