@@ -38,8 +38,8 @@ const FULL = { rounds: 5, spell: 0.6, warmUp: 3, pacedSpell: 1.2 };
 
 export const HELP = `Measures Gatehouse beside its peers, each in a process of its own.
 
-npm run bench                           the quick form: about two minutes, prints tables
-npm run bench -- --full                 also growth and overhead: about fifteen minutes, writes docs/performance.md
+npm run bench                           the quick form: a few minutes, prints tables
+npm run bench -- --full                 also growth, overhead and profiles: about half an hour, writes docs/performance.md
 npm run bench -- --only refresh,call    these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
 npm run bench -- --contenders a,b       these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
 npm run bench -- --publish              writes docs/performance.md after the quick form, too
