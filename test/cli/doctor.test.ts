@@ -161,7 +161,7 @@ test('a damaged database is a problem, and is left as it is', async () => {
 });
 
 test('a PostgreSQL that is not up to date, or may lose what it has said, is a problem', async () => {
-  const postgres = await startPostgres(['max_connections=25']);
+  const postgres = await startPostgres(['max_connections=27']);
   after(() => postgres.remove());
   const cli = newCommandLine();
   const env = { DATABASE_URL: postgres.url, SECRET_KEYS: KEYS[0] };
@@ -177,6 +177,6 @@ test('a PostgreSQL that is not up to date, or may lose what it has said, is a pr
   assertFound(unsafe.findings, 'problem', /^fsync is off/);
   assertFound(unsafe.findings, 'ok', /^The clocks of this machine and of PostgreSQL differ by 0\.\d s/);
   assertFound(unsafe.findings, 'ok', /^There is room for 1 nodes at this pool_size/);
-  assertFound(crowded.findings, 'problem', /One node opens up to 100 connections, and the server allows 25/);
+  assertFound(crowded.findings, 'problem', /One node opens up to 102 connections, and the server allows 27/);
   assert.equal(JSON.stringify(crowded.findings).includes('gatehouse:gatehouse'), false);
 });
