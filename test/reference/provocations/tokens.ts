@@ -105,7 +105,10 @@ function ended(connections: Connections, dead: Dead): Provocation[] {
   }));
 }
 
-/** A deleted app cannot even authenticate: it has to be deleted between that and the look at its grant. */
+/**
+ * A deleted app cannot even authenticate: it has to be deleted after that, while another refresh is the first to get
+ * through, so that this one has to look at the grant once more.
+ */
 async function refreshWhileDeleted({ world, connect }: Connections): Promise<Answer> {
   return untilFound(async () => {
     const { app, tokens, credentials } = await connect();
@@ -113,7 +116,11 @@ async function refreshWhileDeleted({ world, connect }: Connections): Promise<Ans
       world,
       () => world.refresh(tokens.refresh_token, credentials),
       async () => {
-        await deleteApp(world.storage().durable, app.id, world.clock());
+        await world.storage().atomically(async (db) => {
+          const refreshed = db.updateTable('grants').set(({ eb }) => ({ rotation: eb('rotation', '+', 1) }));
+          await refreshed.where('app_id', '=', app.id).execute();
+          await deleteApp(db, app.id, world.clock());
+        });
         return undefined;
       },
     );
