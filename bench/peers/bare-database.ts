@@ -1,4 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { returnArrays, toRows } from '../../src/storage/dialects/sqlite-rows.ts';
 import { STATEMENTS } from './bare-statements.ts';
 
 type Name = keyof typeof STATEMENTS;
@@ -29,9 +30,9 @@ export function openBareDatabase(path: string): BareDatabase {
   const prepared = Object.entries(STATEMENTS).map(([name, text]) => [name, file.prepare(text)]);
   const statements = Object.fromEntries(prepared) as Record<Name, StatementSync>;
   const columns = Object.fromEntries(
-    Object.entries(statements).map(([name, statement]) => [name, namesOf(statement)]),
+    Object.entries(statements).map(([name, statement]) => [name, returnArrays(statement)]),
   ) as Record<Name, string[]>;
-  const all = (name: Name, values: SQLInputValue[]) => toRows(statements[name].all(...values), columns[name]);
+  const all = (name: Name, values: SQLInputValue[]) => toRows<Row>(statements[name].all(...values), columns[name]);
   const commits = newCommits(file, statements);
   return {
     one: (name, ...values) => all(name, values)[0],
@@ -50,20 +51,6 @@ export function openBareDatabase(path: string): BareDatabase {
     onceCommitted: commits.onceCommitted,
     close: () => file.close(),
   };
-}
-
-function namesOf(statement: StatementSync): string[] {
-  statement.setReturnArrays(true);
-  return statement.columns().map(({ name }) => name);
-}
-
-/** As Gatehouse makes them, since that is quicker than what the binding would make. */
-function toRows(found: unknown, columns: string[]): Row[] {
-  return (found as unknown[][]).map((values) => {
-    const row: Record<string, unknown> = {};
-    for (let place = 0; place < columns.length; place += 1) row[columns[place] as string] = values[place];
-    return row;
-  });
 }
 
 /** As in Gatehouse, those who write in one turn of the event loop share a commit, and are answered after it. */

@@ -208,7 +208,7 @@ function readAllowedScopes(scopes: number): number {
   return scopes;
 }
 
-export function fromRow(row: Row<'apps'>): App {
+function fromRow(row: Row<'apps'>): App {
   return {
     id: row.id,
     name: row.name,

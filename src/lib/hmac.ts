@@ -3,8 +3,8 @@ import { hash } from 'node:crypto';
 const BLOCK = 64;
 
 /**
- * HMAC-SHA-256 (RFC 2104) with one key for many short messages. To set up the runtime's own for each of them takes
- * several times as long as the two hashes of which it consists.
+ * HMAC-SHA-256 (RFC 2104) with one key for many short messages. To set up the runtime's own for each of them takes about
+ * twice as long as the two hashes of which it consists.
  */
 export function newHmac(key: Uint8Array): (parts: Uint8Array[]) => Buffer {
   if (key.length > BLOCK) throw new Error('A key is at most one block long.');

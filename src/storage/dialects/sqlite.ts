@@ -24,6 +24,7 @@ import { translate } from './sqlite-errors.ts';
 import { type Lock, newLock } from './sqlite-lock.ts';
 import { waitingOnce } from './sqlite-locked.ts';
 import { withoutRowLocks } from './sqlite-row-locks.ts';
+import { returnArrays, toRows } from './sqlite-rows.ts';
 import { type Begin, BUSY_MS, begin } from './sqlite-turns.ts';
 
 const MOST_STATEMENTS = 300;
@@ -166,8 +167,7 @@ function newPreparer(file: DatabaseSync): (text: string) => Prepared {
     const known = prepared.get(text);
     if (known) return known;
     const statement = file.prepare(text);
-    statement.setReturnArrays(true);
-    const fresh = { statement, columns: statement.columns().map(({ name }) => name), kind: kindOf(text) };
+    const fresh = { statement, columns: returnArrays(statement), kind: kindOf(text) };
     if (prepared.size >= MOST_STATEMENTS) prepared.clear();
     prepared.set(text, fresh);
     return fresh;
@@ -196,15 +196,6 @@ function execute<Row>(engine: Engine, synchronous: Synchronous, { sql: text, par
     const values = parameters as readonly SQLInputValue[];
     if (columns.length > 0) return { rows: toRows<Row>(statement.all(...values), columns) };
     return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
-  });
-}
-
-/** Quicker than the objects that SQLite's binding makes, to make and to read. */
-function toRows<Row>(found: unknown, columns: string[]): Row[] {
-  return (found as unknown[][]).map((values) => {
-    const row: Record<string, unknown> = {};
-    for (let place = 0; place < columns.length; place += 1) row[columns[place] as string] = values[place];
-    return row as Row;
   });
 }
 
