@@ -1,15 +1,44 @@
 import { randomInt } from 'node:crypto';
-import { createServer } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
-/** Chosen below the ports that outgoing connections are given, so that none of those takes it before it is used. */
+/** Below the ports that outgoing connections are given, so that none of those takes one before it is used. */
+const FIRST = 10_000;
+const BLOCK = 40;
+const BLOCKS = 550;
+
+let block: Promise<number[]> | undefined;
+
+/** A port that no other process which asks here is given while this one lives, not even after its server was killed. */
 export async function freePort(): Promise<number> {
-  const port = randomInt(10_000, 32_000);
+  block ??= claimBlock();
+  const mine = block;
+  const port = (await mine).pop();
+  if (port === undefined) {
+    if (block === mine) block = undefined;
+    return freePort();
+  }
   return (await isFree(port)) ? port : freePort();
 }
 
-function isFree(port: number): Promise<boolean> {
+/** The first port of a block is its flag: whoever listens there has the others. */
+async function claimBlock(): Promise<number[]> {
+  const flag = FIRST + BLOCK * randomInt(BLOCKS);
+  const server = await tryToListen(flag);
+  if (!server) return claimBlock();
+  server.unref();
+  return Array.from({ length: BLOCK - 1 }, (_, place) => flag + 1 + place);
+}
+
+/** What a process that has ended left running may still be there. */
+async function isFree(port: number): Promise<boolean> {
+  const server = await tryToListen(port);
+  await server?.[Symbol.asyncDispose]();
+  return server !== undefined;
+}
+
+function tryToListen(port: number): Promise<Server | undefined> {
   return new Promise((resolve) => {
-    const server = createServer().once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    const server = createServer().once('error', () => resolve(undefined));
+    server.listen(port, '127.0.0.1', () => resolve(server));
   });
 }
