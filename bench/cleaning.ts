@@ -73,7 +73,7 @@ async function refreshWhile(work: Work, lanes: Lane[], goesOn: () => Promise<boo
     isOver = true;
   })();
   while (!isOver) {
-    await work.stock();
+    await work.stock(work.batch);
     const began = performance.now();
     let left = work.batch;
     const refresh = async (lane: Lane) => {

@@ -60,8 +60,6 @@ export interface Setting {
   folder: string;
   /** How many people there are. */
   people: number;
-  /** Of Node.js, for its process. */
-  flags?: string[];
   /** A PostgreSQL that runs, for those who need one. */
   postgresUrl(): Promise<string>;
 }

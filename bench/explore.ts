@@ -1,16 +1,14 @@
 import { measureCleaning } from './cleaning.ts';
 import type { Setting } from './contender.ts';
-import { bare } from './contenders/bare.ts';
-import { gatehouseOnSqlite } from './contenders/gatehouse.ts';
 import { type Engine, enginesOf } from './databases.ts';
 import { grownContender } from './growth.ts';
 import { refreshOneGrant, weighGrants } from './long-life.ts';
 import { type Entry, measureAll } from './measure.ts';
 import type { Options } from './options.ts';
 import { measureOverhead } from './overhead.ts';
-import { takeProfile } from './profile.ts';
+import { PROFILE_TAKES, type Profile, takeProfile } from './profile.ts';
 import type { Progress } from './progress.ts';
-import type { Results } from './results.ts';
+import type { Growth, Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 
 interface Exploring {
@@ -46,25 +44,28 @@ export async function explore(results: Results, exploring: Exploring): Promise<v
     progress.step(`Cleaning up while serving, ${engine.title}`, 30);
     const grants = Math.min(WEIGHED, Math.max(...amounts.sizes));
     results.cleaning.push(await measureCleaning(engine, { grants, dead: amounts.dead, lanes }));
-    results.growth.push({ engine: engine.name, measured: await measureGrowth(engine, exploring) });
+    results.growth.push(await measureGrowth(engine, exploring));
   }
 }
 
-/** Of Gatehouse and of the limit, on SQLite, since PostgreSQL is another process's work. */
-export async function profileAll(results: Results, { options, setting, progress }: Exploring): Promise<void> {
-  const profiled = [gatehouseOnSqlite, bare].filter(({ name }) => options.contenders.includes(name));
+/** One after the other in each scenario, so that they can be laid side by side. */
+export async function profileAll(
+  entries: Entry[],
+  { options, progress }: Omit<Exploring, 'setting'>,
+): Promise<Profile[]> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
-  progress.plan(profiled.length * scenarios.length * 8);
-  for (const scenario of scenarios) {
-    for (const contender of profiled) {
-      progress.step(`Profile: ${contender.title}, ${scenario.title.toLowerCase()}`, 8);
-      results.profiles.push(await takeProfile(contender, scenario, { setting, lanes: options.lanes }));
-    }
+  const acts = scenarios.flatMap((scenario) => entries.map((entry) => ({ ...entry, scenario })));
+  progress.plan(acts.length * PROFILE_TAKES);
+  const profiles: Profile[] = [];
+  for (const act of acts) {
+    progress.step(`Profile: ${act.contender.title}, ${act.scenario.title.toLowerCase()}`, PROFILE_TAKES);
+    profiles.push(await takeProfile(act, options.lanes));
   }
+  return profiles;
 }
 
 /** A server for each size, all at once, and their turns by rounds, as with contenders. */
-async function measureGrowth(engine: Engine, { options, setting, progress }: Exploring) {
+async function measureGrowth(engine: Engine, { options, setting, progress }: Exploring): Promise<Growth> {
   const entries: Entry[] = [];
   try {
     for (const size of options.amounts.sizes) {
@@ -74,7 +75,9 @@ async function measureGrowth(engine: Engine, { options, setting, progress }: Exp
     }
     const rounds = Math.min(ROUNDS, options.rounds);
     const warmUp = Math.min(WARM_UP, options.warmUp);
-    return await measureAll(entries, { ...options, rounds, warmUp, pacedSpell: 0 }, progress);
+    const measured = await measureAll(entries, { ...options, rounds, warmUp, pacedSpell: 0 }, progress);
+    const ends = engine.name === 'sqlite' ? [entries[0], entries.at(-1)].filter((entry) => entry !== undefined) : [];
+    return { engine: engine.name, measured, profiles: await profileAll(ends, { options, progress }) };
   } finally {
     for (const { running } of entries) await running.stop();
   }

@@ -1,5 +1,5 @@
-/** A process that was started with `--inspect`, spoken to over the protocol of Chrome's developer tools. */
-interface Inspector {
+/** A process that lets itself be inspected, spoken to over the protocol of Chrome's developer tools. */
+export interface Inspector {
   ask(method: string, params?: object): Promise<unknown>;
   leave(): void;
 }

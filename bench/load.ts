@@ -5,10 +5,10 @@ import type { Lane } from './wire.ts';
 
 /** What is done over and over. A turn takes what it needs out of what was stocked, and checks what it is answered. */
 export interface Work {
-  /** How many turns one stock is good for. */
+  /** How many turns one stock is good for, at most. */
   batch: number;
-  /** Makes what the next batch needs, on nobody's time. */
-  stock(): Promise<void>;
+  /** Makes what so many turns need, on nobody's time. */
+  stock(turns: number): Promise<void>;
   turn(lane: Lane): Promise<void>;
   /** After a batch, on nobody's time: whether what was done has come true. */
   review?(): Promise<void>;
@@ -23,18 +23,23 @@ export interface Peak {
   loadShare: number | null;
 }
 
+interface Spell {
+  seconds: number;
+  pid: number;
+  /** Turns per second, where that is known: what a slow contender will not use is then not made. */
+  expected?: number | undefined;
+}
+
 /** As fast as it will go: every lane sends its next request once the last is answered. */
-export async function runPeak(
-  work: Work,
-  lanes: Lane[],
-  { seconds, pid }: { seconds: number; pid: number },
-): Promise<Peak> {
+export async function runPeak(work: Work, lanes: Lane[], { seconds, pid, expected }: Spell): Promise<Peak> {
   let [turns, spent, cpu, load] = [0, 0, 0, 0];
   while (spent < seconds * 1000) {
-    await work.stock();
+    const wanted = Math.ceil((expected ?? Number.POSITIVE_INFINITY) * (seconds - spent / 1000));
+    const batch = Math.min(work.batch, Math.max(lanes.length, wanted));
+    await work.stock(batch);
     const [cpuBefore, loadBefore] = [cpuTimeOf(pid) ?? Number.NaN, cpuTimeOf(process.pid) ?? Number.NaN];
     const began = performance.now();
-    let left = work.batch;
+    let left = batch;
     // A batch that could go on for long ends with the spell.
     const until = began + seconds * 1000 - spent;
     await Promise.all(
@@ -75,8 +80,8 @@ export async function runPaced(work: Work, lanes: Lane[], { perSecond, seconds, 
   const latencies: number[] = [];
   const wanted = Math.max(1, Math.round(perSecond * seconds));
   while (latencies.length < wanted) {
-    await work.stock();
     const count = Math.min(work.batch, wanted - latencies.length);
+    await work.stock(count);
     latencies.push(...(await runArrivals(work, lanes, { gaps, count, sleeps })));
     await work.review?.();
   }

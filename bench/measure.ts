@@ -5,7 +5,7 @@ import { halt, resume } from './process.ts';
 import type { Progress } from './progress.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 import type { Scenario } from './scenarios/scenario.ts';
-import { type Latency, latencyOf, type Spread, spreadOf } from './statistics.ts';
+import { type Latency, latencyOf, middleOf, type Spread, spreadOf } from './statistics.ts';
 import { type Lane, openLane } from './wire.ts';
 
 export interface Entry {
@@ -13,7 +13,7 @@ export interface Entry {
   running: Running;
 }
 
-/** One scenario of one contender. Null where it does not offer it. */
+/** What one scenario of one contender came to. Null where it does not offer it. */
 export interface Measured {
   contender: string;
   scenario: string;
@@ -31,42 +31,57 @@ const RUN_UP = 0.25;
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
 
-/** Whose turn it is changes from round to round, so that nobody always comes first. */
+/** Whose turn it is changes from round to round, so that nobody always comes first. They are left halted. */
 export async function measureAll(entries: Entry[], options: Options, progress: Progress): Promise<Measured[]> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
   const cells = scenarios.flatMap((scenario) => entries.map((entry) => newCell(entry, scenario)));
   const { rounds, spell, warmUp, pacedSpell } = options;
-  progress.plan(cells.length * ((rounds * spell + warmUp) * (1 + RUN_UP) + pacedSpell));
+  const spells = [
+    { peak: warmUp, paced: 0 },
+    ...Array.from({ length: rounds }, () => ({ peak: spell, paced: pacedSpell })),
+  ];
+  for (const length of spells) for (const { scenario } of cells) progress.plan(secondsOf(scenario, length));
   for (const { running } of entries) halt(running.pid);
-  for (let round = 0; round <= rounds; round += 1) {
+  for (const [round, length] of spells.entries()) {
     for (const scenario of scenarios) {
       const turns = cells.filter((cell) => cell.scenario === scenario);
       for (const cell of rotate(turns, round)) {
-        const [what, seconds] = round === 0 ? ['Warming up', warmUp] : [`Round ${round} of ${rounds}`, spell];
-        progress.step(`${what}: ${titleOf(cell)}`, seconds * (1 + RUN_UP));
-        await measurePeak(cell, { lanes: options.lanes, seconds });
+        const what = round === 0 ? 'Warming up' : `Round ${round} of ${rounds}`;
+        progress.step(`${what}: ${titleOf(cell)}`, secondsOf(scenario, length));
+        await measure(cell, options.lanes, length);
       }
     }
     if (round === 0) forgetAll(cells);
   }
-  for (const cell of pacedSpell > 0 ? cells : []) {
-    progress.step(`How long answers take: ${titleOf(cell)}`, pacedSpell);
-    await measureLatency(cell, options);
-  }
-  for (const { running } of entries) resume(running.pid);
   return cells.map(summarise);
 }
 
-interface Cell extends Entry {
+/** One scenario of one contender. */
+export interface Act extends Entry {
   scenario: Scenario;
+}
+
+interface Cell extends Act {
   peaks: number[];
   cpu: number[];
   loadShares: number[];
-  latency: Latency | null;
+  latencies: Latency[];
+  /** Turns per second, by what was last measured. */
+  expected?: number;
 }
 
 function newCell(entry: Entry, scenario: Scenario): Cell {
-  return { ...entry, scenario, peaks: [], cpu: [], loadShares: [], latency: null };
+  return { ...entry, scenario, peaks: [], cpu: [], loadShares: [], latencies: [] };
+}
+
+/** In seconds: as fast as it goes, and then at a pace. */
+interface Length {
+  peak: number;
+  paced: number;
+}
+
+function secondsOf({ share }: Scenario, { peak, paced }: Length): number {
+  return share * (peak * (1 + RUN_UP) + paced);
 }
 
 /** The first round only warms up. */
@@ -87,28 +102,30 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
   return [...things.slice(start), ...things.slice(0, start)];
 }
 
-async function measurePeak(cell: Cell, { lanes, seconds }: { lanes: number; seconds: number }): Promise<void> {
+/** The pace is of the peak a moment before, since a machine may be slower by half a minute later. */
+async function measure(cell: Cell, lanes: number, length: Length): Promise<void> {
+  const { share } = cell.scenario;
   await onStage(cell, lanes, async (work, open) => {
     const { pid } = cell.running;
-    await runPeak(work, open, { seconds: seconds * RUN_UP, pid });
-    const { perSecond, cpu, loadShare } = await runPeak(work, open, { seconds, pid });
+    const runUp = await runPeak(work, open, { seconds: share * length.peak * RUN_UP, pid, expected: cell.expected });
+    const expected = runUp.perSecond;
+    const { perSecond, cpu, loadShare } = await runPeak(work, open, { seconds: share * length.peak, pid, expected });
+    cell.expected = perSecond;
     cell.peaks.push(perSecond);
     if (cpu !== null) cell.cpu.push(cpu);
     if (loadShare !== null) cell.loadShares.push(loadShare);
-  });
-}
-
-async function measureLatency(cell: Cell, { lanes, pacedSpell }: Options): Promise<void> {
-  await onStage(cell, lanes, async (work, open) => {
-    const perSecond = spreadOf(cell.peaks).median * PACE;
-    const sleeps = cell.contender.needsBothCores;
-    cell.latency = latencyOf(await runPaced(work, open, { perSecond, seconds: pacedSpell, sleeps }));
+    if (length.paced === 0) return;
+    const pace = { perSecond: perSecond * PACE, seconds: share * length.paced, sleeps: cell.contender.needsBothCores };
+    cell.latencies.push(latencyOf(await runPaced(work, open, pace)));
   });
 }
 
 /** Everyone else rests meanwhile, and the connections are new: servers close those on which nothing came for a while. */
-async function onStage(cell: Cell, count: number, work: (work: Work, lanes: Lane[]) => Promise<void>): Promise<void> {
-  const { contender, running, scenario } = cell;
+export async function onStage(
+  { contender, running, scenario }: Act,
+  count: number,
+  work: (work: Work, lanes: Lane[]) => Promise<void>,
+): Promise<void> {
   if (!scenario.isOffered(running)) return;
   const lanes = Array.from({ length: count }, openLane);
   resume(running.pid);
@@ -127,12 +144,12 @@ async function onStage(cell: Cell, count: number, work: (work: Work, lanes: Lane
   }
 }
 
-function summarise({ contender, scenario, peaks, cpu, loadShares, latency }: Cell): Measured {
+function summarise({ contender, scenario, peaks, cpu, loadShares, latencies }: Cell): Measured {
   return {
     contender: contender.name,
     scenario: scenario.name,
     perSecond: peaks.length > 0 ? spreadOf(peaks) : null,
-    latency,
+    latency: latencies.length > 0 ? middleOf(latencies) : null,
     cpu: cpu.length > 0 ? spreadOf(cpu).median : null,
     loadShare: loadShares.length > 0 ? spreadOf(loadShares).median : null,
   };

@@ -14,7 +14,7 @@ export interface Options {
   spell: number;
   /** The same before the rounds, uncounted. */
   warmUp: number;
-  /** The same at four fifths of the peak, for how long answers take. */
+  /** After each spell, at four fifths of what it came to, for how long answers take. */
   pacedSpell: number;
   amounts: Amounts;
 }
@@ -33,13 +33,13 @@ const AMOUNTS: Amounts = { sizes: [1000, 100_000, 2_000_000], refreshes: 10_000,
 
 export class UsageError extends Error {}
 
-const QUICK = { rounds: 3, spell: 0.25, warmUp: 0.5, pacedSpell: 0.35 };
-const FULL = { rounds: 5, spell: 0.6, warmUp: 3, pacedSpell: 1.2 };
+const QUICK = { rounds: 3, spell: 0.2, warmUp: 0.4, pacedSpell: 0.15 };
+const FULL = { rounds: 5, spell: 0.5, warmUp: 2, pacedSpell: 0.5 };
 
 export const HELP = `Measures Gatehouse beside its peers, each in a process of its own.
 
-npm run bench                           the quick form: a few minutes, prints tables
-npm run bench -- --full                 also growth, overhead and profiles: about half an hour, writes docs/performance.md
+npm run bench                           the quick form: about two minutes, prints tables
+npm run bench -- --full                 also growth, overhead and profiles: about a quarter of an hour, writes docs/performance.md
 npm run bench -- --only refresh,call    these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
 npm run bench -- --contenders a,b       these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
 npm run bench -- --publish              writes docs/performance.md after the quick form, too
@@ -59,7 +59,7 @@ export function readOptions(args: string[]): Options | undefined {
   return {
     isFull,
     publishes: isFull || (values.publish ?? false),
-    profiles: values.profile ?? false,
+    profiles: isFull || (values.profile ?? false),
     scenarios: readNames('only', values.only, SCENARIOS),
     contenders: readNames('contenders', values.contenders, CONTENDERS),
     lanes: readNumber('lanes', values.lanes, 32),

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
+import { freePort } from '../test/support/ports.ts';
+import { attach, type Inspector } from './inspector.ts';
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0;
 
@@ -10,6 +12,7 @@ export const PINNING = hasTaskset
   : 'not pinned to cores: this machine has no taskset';
 
 const running = new Set<ChildProcess>();
+const inspectorPorts = new Map<number, number>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
@@ -26,7 +29,9 @@ export interface Child {
 
 /** Starts a server on core 0, and waits until its address answers with 200. */
 export async function startChild(args: string[], env: Record<string, string>, readyUrl: string): Promise<Child> {
-  const command = [process.execPath, ...args];
+  const inspectorPort = await freePort();
+  // Nobody listens there before `inspect` is called.
+  const command = [process.execPath, `--inspect-port=127.0.0.1:${inspectorPort}`, ...args];
   const [program = '', ...rest] = hasTaskset ? ['taskset', '-c', '0', ...command] : command;
   const child = spawn(program, rest, {
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
@@ -35,6 +40,7 @@ export async function startChild(args: string[], env: Record<string, string>, re
   const said: string[] = [];
   child.stderr.setEncoding('utf8').on('data', (text) => said.push(text));
   running.add(child);
+  inspectorPorts.set(child.pid ?? 0, inspectorPort);
   child.once('exit', () => running.delete(child));
   while (!(await isReady(readyUrl))) {
     if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended with ${child.exitCode}: ${said.join('')}`);
@@ -51,6 +57,14 @@ export async function startChild(args: string[], env: Record<string, string>, re
       await ended;
     },
   };
+}
+
+/** What is inspected may be slower from then on. */
+export async function inspect(pid: number): Promise<Inspector> {
+  const port = inspectorPorts.get(pid) ?? 0;
+  process.kill(pid, 'SIGUSR1');
+  while (!(await isReady(`http://127.0.0.1:${port}/json/version`))) await setTimeout(20);
+  return attach(port);
 }
 
 async function isReady(url: string): Promise<boolean> {

@@ -1,12 +1,7 @@
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
-import { freePort } from '../test/support/ports.ts';
-import type { Contender, Setting } from './contender.ts';
-import { attach } from './inspector.ts';
 import { runPeak } from './load.ts';
+import { type Act, onStage } from './measure.ts';
+import { inspect } from './process.ts';
 import { partOf } from './profile-parts.ts';
-import type { Scenario } from './scenarios/scenario.ts';
-import { openLane } from './wire.ts';
 
 /** Where the time of one scenario goes, in microseconds of each turn. */
 export interface Profile {
@@ -15,39 +10,34 @@ export interface Profile {
   parts: Record<string, number>;
 }
 
-const WARM_UP = 3;
-const SPELL = 3;
+const RUN_UP = 0.5;
+const SPELL = 2;
 const INTERVAL = 200;
 
-/** V8's own CPU profile of a server that is warm, of the time in which it was measured. */
-export async function takeProfile(
-  contender: Contender,
-  scenario: Scenario,
-  { setting, lanes }: { setting: Setting; lanes: number },
-): Promise<Profile> {
-  const folder = mkdtempSync(join(setting.folder, 'profile-'));
-  const port = await freePort();
-  const running = await contender.start({ ...setting, folder, flags: [`--inspect=127.0.0.1:${port}`] });
-  const open = Array.from({ length: lanes }, openLane);
-  try {
-    const work = scenario.prepare(running, open);
-    await runPeak(work, open, { seconds: WARM_UP, pid: running.pid });
-    const inspector = await attach(port);
+/** So long it takes, in seconds, but for what is made meanwhile. */
+export const PROFILE_TAKES = RUN_UP + SPELL;
+
+/** V8's own CPU profile of a server that has been measured before, and so is warm. */
+export async function takeProfile(act: Act, lanes: number): Promise<Profile> {
+  const { contender, scenario, running } = act;
+  const { pid } = running;
+  let parts: Record<string, number> = {};
+  await onStage(act, lanes, async (work, open) => {
+    const inspector = await inspect(pid);
     await inspector.ask('Profiler.enable');
     await inspector.ask('Profiler.setSamplingInterval', { interval: INTERVAL });
+    await runPeak(work, open, { seconds: RUN_UP, pid });
     await inspector.ask('Profiler.start');
     const stretches: Stretch[] = [];
-    const watched = { ...work, stock: () => outside(stretches, work.stock) };
-    const { turns } = await runPeak(watched, open, { seconds: SPELL, pid: running.pid });
+    const watched = { ...work, stock: (turns: number) => outside(stretches, () => work.stock(turns)) };
+    const { turns } = await runPeak(watched, open, { seconds: scenario.share * SPELL, pid });
     stretches.at(-1)?.push(now());
     const { profile } = (await inspector.ask('Profiler.stop')) as { profile: CpuProfile };
     inspector.leave();
     const sums = Object.entries(sumUp(profile, stretches)).map(([part, sum]) => [part, sum / turns]);
-    return { contender: contender.name, scenario: scenario.name, parts: Object.fromEntries(sums) };
-  } finally {
-    for (const lane of open) lane.close();
-    await running.stop();
-  }
+    parts = Object.fromEntries(sums);
+  });
+  return { contender: contender.name, scenario: scenario.name, parts };
 }
 
 /** When something was measured, from and until, in microseconds of the clock that the profile has, too. */

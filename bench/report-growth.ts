@@ -1,4 +1,4 @@
-import { round, scenariosOf, table } from './report.ts';
+import { profileTable, round, scenariosOf, table } from './report.ts';
 import type { Growth, Results } from './results.ts';
 import { find, sizesOf, titleOfEngine } from './verdicts.ts';
 
@@ -16,14 +16,20 @@ ${growth.map(reportEngine).join('\n\n')}
 ![Refreshes as the database grows](performance/growth.svg)`;
 }
 
-function reportEngine({ engine, measured }: Growth): string {
+function reportEngine({ engine, measured, profiles }: Growth): string {
   const sizes = sizesOf(measured);
   const rows = scenariosOf({ measured }).map(({ name, title }) => {
     const medians = sizes.map((size) => find(measured, String(size), name)?.perSecond?.median ?? Number.NaN);
     const [first = Number.NaN] = medians;
     return [title, ...medians.map((median) => `${round(median)} (${(median / first).toFixed(2)} ×)`)];
   });
-  return table([titleOfEngine(engine), ...sizes.map((size) => `${round(size)} grants`)], rows);
+  const rates = table([titleOfEngine(engine), ...sizes.map((size) => `${round(size)} grants`)], rows);
+  if (profiles.length === 0) return rates;
+  return `${rates}
+
+Where the time goes, in microseconds of each turn, with ${round(sizes[0] ?? 0)} / ${round(sizes.at(-1) ?? 0)} grants:
+
+${profileTable(profiles)}`;
 }
 
 export function reportLongLife({ chains, bytes, cleaning }: Results): string {

@@ -1,4 +1,5 @@
 import type { Measured } from './measure.ts';
+import type { Profile } from './profile.ts';
 import { PART_TITLES } from './profile-parts.ts';
 import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts';
 import type { Results } from './results.ts';
@@ -56,12 +57,17 @@ ${pictures.join('\n\n')}`;
 
 function reportLatencies(results: Results): string {
   const cell = ({ latency }: Measured) => (latency ? `${latency.median.toFixed(2)} / ${latency.p99.toFixed(2)}` : '–');
+  const ratio = ({ latency }: Measured) => (latency ? (latency.p99 / latency.median).toFixed(1) : '–');
   return `## How long an answer takes
 
-Milliseconds at four fifths of each contender's own peak: the median, and what 99 of 100 stay below. Requests come at random, whether or not
-the last is answered, and an answer counts from when its request was due.
+Milliseconds at four fifths of each contender's own peak a moment before: the median, and what 99 of 100 stay below, each the median
+of all rounds. Requests come at random, whether or not the last is answered, and an answer counts from when its request was due.
 
-${matrix(results, cell)}`;
+${matrix(results, cell)}
+
+How many times the median that is, for everyone:
+
+${matrix(results, ratio)}`;
 }
 
 function reportCpu(results: Results): string {
@@ -76,6 +82,17 @@ ${matrix(results, cell)}`;
 function reportProfiles(results: Results): string {
   const { profiles } = results;
   if (profiles.length === 0) return '';
+  const names = [...new Set(profiles.map(({ contender }) => nameOf(results, contender)))];
+  return `## Where the time goes
+
+Microseconds of each turn: ${names.join(' / ')}. They are from V8's own CPU profile of a warm server, with a sample every 0.2 ms, which itself
+costs something. A peer that keeps everything in memory has no time in the first two lines.
+
+${profileTable(profiles)}`;
+}
+
+/** Those of one scenario stand beside each other. */
+export function profileTable(profiles: Profile[]): string {
   const scenarios = scenariosOf({ measured: profiles });
   const cell = (scenario: string, sum: (parts: Record<string, number>) => number) =>
     profiles
@@ -88,13 +105,7 @@ function reportProfiles(results: Results): string {
   ];
   const rows = PART_TITLES.map((part) => row(part, (parts) => parts[part] ?? 0));
   const all = row('**Together**', (parts) => Object.values(parts).reduce((sum, part) => sum + part, 0));
-  const names = [...new Set(profiles.map(({ contender }) => nameOf(results, contender)))];
-  return `## Where the time goes
-
-Microseconds of each turn: ${names.join(' / ')}. They are from V8's own CPU profile of a warm server, with a sample every 0.2 ms, which itself
-costs something. A peer that keeps everything in memory has no time in the first two lines.
-
-${table(['', ...scenarios.map(({ title }) => title)], [...rows, all])}`;
+  return table(['', ...scenarios.map(({ title }) => title)], [...rows, all]);
 }
 
 function reportMethod({ lanes, pinning, spell, warmUp, measured }: Results): string {

@@ -34,6 +34,8 @@ export interface Growth {
   engine: string;
   /** By the number of grants, which stands where a contender would. */
   measured: Measured[];
+  /** Of the least and the most, on SQLite: PostgreSQL is another process's work. */
+  profiles: Profile[];
 }
 
 export function newResults(options: Options, args: string[], contenders: Contender[]): Results {

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../test/support/postgres-server.ts';
 import type { Setting } from './contender.ts';
+import { bare } from './contenders/bare.ts';
+import { gatehouseOnSqlite } from './contenders/gatehouse.ts';
 import { CONTENDERS } from './contenders.ts';
 import { explore, profileAll } from './explore.ts';
 import { installPeers } from './install.ts';
@@ -65,11 +67,13 @@ async function bench(options: Options, args: string[], later: Later): Promise<vo
     entries.push({ contender, running });
   }
   results.measured = await measureAll(entries, options, progress);
+  // Of Gatehouse and of the limit, on SQLite, since PostgreSQL is another process's work.
+  const profiled = entries.filter(({ contender }) => [gatehouseOnSqlite, bare].includes(contender));
+  if (options.profiles) results.profiles = await profileAll(profiled, { options, progress });
   for (const { running } of entries) await running.stop();
   progress.clear();
   console.log(printTables(results.measured, chosen));
   if (options.isFull) await explore(results, { options, setting, progress });
-  if (options.isFull || options.profiles) await profileAll(results, { options, setting, progress });
   progress.clear();
   console.log(`\n${printVerdicts(results)}`);
   if (!options.publishes) return;

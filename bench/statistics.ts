@@ -26,6 +26,13 @@ export interface Latency {
   requests: number;
 }
 
+/** Of several rounds: one in which something else held up the machine is not the contender's doing. */
+export function middleOf(latencies: Latency[]): Latency {
+  const middle = (of: (latency: Latency) => number) => quantile(latencies.map(of), 0.5);
+  const requests = latencies.reduce((sum, latency) => sum + latency.requests, 0);
+  return { median: middle(({ median }) => median), p99: middle(({ p99 }) => p99), requests };
+}
+
 export function latencyOf(milliseconds: number[]): Latency {
   return { median: quantile(milliseconds, 0.5), p99: quantile(milliseconds, 0.99), requests: milliseconds.length };
 }

@@ -13,13 +13,13 @@ export const bare: Contender = {
   title: 'Bare server (the limit)',
   needsBothCores: false,
   isPeer: false,
-  async start({ folder, people, flags = [] }) {
+  async start({ folder, people }) {
     const file = join(folder, 'bare.db');
     const seeded = await seed(`sqlite:${file}`, people);
     const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
     const settings = { BARE_FILE: file, BARE_PORT: String(port), BARE_KEY: SECRET_KEY };
-    const { pid, stop } = await startChild([...flags, MAIN], settings, `${origin}/readyz`);
+    const { pid, stop } = await startChild([MAIN], settings, `${origin}/readyz`);
     return { pid, stop, ...speakToGatehouse(seeded, [origin]) };
   },
 };

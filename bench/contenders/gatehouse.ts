@@ -36,7 +36,7 @@ export const gatehouseOnSqlite: Contender = {
   title: 'Gatehouse, SQLite',
   needsBothCores: false,
   isPeer: false,
-  start: async ({ folder, people, flags }) => startOn(`sqlite:${join(folder, 'gatehouse.db')}`, people, flags),
+  start: async ({ folder, people }) => startOn(`sqlite:${join(folder, 'gatehouse.db')}`, people),
 };
 
 export const gatehouseOnPostgres: Contender = {
@@ -47,9 +47,9 @@ export const gatehouseOnPostgres: Contender = {
   start: async ({ postgresUrl, people }: Setting) => startOn(await newDatabase(await postgresUrl()), people),
 };
 
-async function startOn(url: string, people: number, flags?: string[]): Promise<Running> {
+async function startOn(url: string, people: number): Promise<Running> {
   const seeded = await seed(url, people);
-  return speakTo(await startGatehouse(url, flags), seeded);
+  return speakTo(await startGatehouse(url), seeded);
 }
 
 export async function newDatabase(server: string): Promise<string> {
@@ -64,10 +64,10 @@ export interface Gatehouse extends Child {
 }
 
 /** The real command, on ports of its own. */
-export async function startGatehouse(url: string, flags: string[] = []): Promise<Gatehouse> {
+export async function startGatehouse(url: string): Promise<Gatehouse> {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const settings = { ...SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
-  return { ...(await startChild([...flags, ...COMMAND, 'serve'], settings, `${api}/readyz`)), api, web };
+  return { ...(await startChild([...COMMAND, 'serve'], settings, `${api}/readyz`)), api, web };
 }
 
 export function speakTo({ pid, stop, api, web }: Gatehouse, seeded: Seed): Running {

@@ -1,5 +1,5 @@
 import type { Connected } from '../contender.ts';
-import { always, connectMany, type Scenario, stockFor, take } from './scenario.ts';
+import { always, batchFor, connectMany, type Scenario, take } from './scenario.ts';
 
 const CALLS = 4096;
 
@@ -7,13 +7,14 @@ export const callScenario: Scenario = {
   name: 'call',
   title: 'Bearer-protected call',
   means: 'an access token is checked, and what it opens is read',
+  share: 1,
   isOffered: always,
   prepare(contender, lanes) {
     let connected: Connected[] = [];
     return {
       batch: CALLS,
       async stock() {
-        connected = await connectMany(contender, lanes, contender.pick ? stockFor(lanes) : lanes.length);
+        connected = await connectMany(contender, lanes, contender.pick ? batchFor(lanes) : lanes.length);
       },
       async turn(lane) {
         const used = take(connected);

@@ -1,16 +1,17 @@
-import { always, exchange, makeCodes, type Scenario, stockFor, take } from './scenario.ts';
+import { always, batchFor, exchange, makeCodes, type Scenario, take } from './scenario.ts';
 
 export const exchangeScenario: Scenario = {
   name: 'exchange',
   title: 'Code exchange',
   means: 'a code becomes a pair of tokens',
+  share: 0.3,
   isOffered: always,
   prepare(contender, lanes) {
     let codes: string[] = [];
     return {
-      batch: stockFor(lanes),
-      async stock() {
-        codes = await makeCodes(contender, lanes, stockFor(lanes));
+      batch: batchFor(lanes),
+      async stock(turns) {
+        codes = await makeCodes(contender, lanes, turns);
       },
       async turn(lane) {
         await exchange(contender, lane, take(codes));

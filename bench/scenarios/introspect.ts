@@ -1,5 +1,5 @@
 import type { Connected } from '../contender.ts';
-import { connectMany, type Scenario, stockFor, take } from './scenario.ts';
+import { batchFor, connectMany, type Scenario, take } from './scenario.ts';
 
 const QUESTIONS = 4096;
 
@@ -7,13 +7,14 @@ export const introspectScenario: Scenario = {
   name: 'introspect',
   title: 'Introspect',
   means: 'an API asks what an access token is good for',
+  share: 1,
   isOffered: ({ introspects }) => introspects,
   prepare(contender, lanes) {
     let connected: Connected[] = [];
     return {
       batch: QUESTIONS,
       async stock() {
-        connected = await connectMany(contender, lanes, contender.pick ? stockFor(lanes) : lanes.length);
+        connected = await connectMany(contender, lanes, contender.pick ? batchFor(lanes) : lanes.length);
       },
       async turn(lane) {
         const used = take(connected);

@@ -1,18 +1,19 @@
 import type { Connected } from '../contender.ts';
-import { always, connectMany, type Scenario, stockFor, take } from './scenario.ts';
+import { always, batchFor, connectMany, type Scenario, take } from './scenario.ts';
 
 /** As many connections as lanes, each refreshed a few times in a row, always with its newest token. */
 export const refreshScenario: Scenario = {
   name: 'refresh',
   title: 'Refresh',
   means: 'a refresh token becomes a new pair, and is spent',
+  share: 1,
   isOffered: always,
   prepare(contender, lanes) {
     let connected: Connected[] = [];
     return {
-      batch: stockFor(lanes),
+      batch: batchFor(lanes),
       async stock() {
-        connected = await connectMany(contender, lanes, contender.pick ? stockFor(lanes) : lanes.length);
+        connected = await connectMany(contender, lanes, contender.pick ? batchFor(lanes) : lanes.length);
       },
       async turn(lane) {
         const { visitor, tokens } = take(connected);

@@ -1,19 +1,20 @@
 import { type Connected, WrongAnswer } from '../contender.ts';
-import { connectMany, type Scenario, stockFor, take } from './scenario.ts';
+import { batchFor, connectMany, type Scenario, take } from './scenario.ts';
 
 /** What is said of it is the same whether or not it worked (RFC 7009 §2.2), so one of each batch is tried afterwards. */
 export const revokeScenario: Scenario = {
   name: 'revoke',
   title: 'Revoke',
   means: 'a refresh token is ended, with all that came of it',
+  share: 0.3,
   isOffered: ({ revokes }) => revokes,
   prepare(contender, lanes) {
     let connected: Connected[] = [];
     let last: string | undefined;
     return {
-      batch: stockFor(lanes),
-      async stock() {
-        connected = await connectMany(contender, lanes, stockFor(lanes));
+      batch: batchFor(lanes),
+      async stock(turns) {
+        connected = await connectMany(contender, lanes, turns);
       },
       async turn(lane) {
         const { tokens } = take(connected);

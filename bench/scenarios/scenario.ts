@@ -7,15 +7,17 @@ export interface Scenario {
   title: string;
   /** What one turn is, for people. */
   means: string;
+  /** Of the time that others are measured for: less where what a turn needs takes several times as long to make. */
+  share: number;
   isOffered(contender: Running): boolean;
   prepare(contender: Running, lanes: Lane[]): Work;
 }
 
 /**
- * How much is made before it is used. Small on purpose: the memory of `oidc-provider` holds a thousand things, and what
+ * How many turns are stocked up for at once. Few on purpose: the memory of `oidc-provider` holds a thousand things, and what
  * belongs to one of its grants is looked through whenever something is added, so nobody is given a long history.
  */
-export function stockFor(lanes: Lane[]): number {
+export function batchFor(lanes: Lane[]): number {
   return 8 * lanes.length;
 }
 

@@ -60,7 +60,9 @@ test('a size that is slower than a smaller one is found out, whatever the scenar
     measured(size, 'refresh', refresh),
     measured(size, 'call', call),
   ];
-  const growth = [{ engine: 'sqlite', measured: [...at('2000000', 1000, 700), ...at('1000', 1000, 1000)] }];
+  const growth = [
+    { engine: 'sqlite', measured: [...at('2000000', 1000, 700), ...at('1000', 1000, 1000)], profiles: [] },
+  ];
 
   const [verdict] = judge(resultsWith({ growth }));
 
