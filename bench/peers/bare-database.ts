@@ -1,4 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { type Checkpoints, LOG_SETTINGS, newCheckpoints } from '../../src/storage/dialects/sqlite-checkpoints.ts';
 import { returnArrays, toRows } from '../../src/storage/dialects/sqlite-rows.ts';
 import { STATEMENTS } from './bare-statements.ts';
 
@@ -27,13 +28,18 @@ export function openBareDatabase(path: string): BareDatabase {
   file.exec(
     'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384',
   );
+  file.exec(LOG_SETTINGS);
   const prepared = Object.entries(STATEMENTS).map(([name, text]) => [name, file.prepare(text)]);
   const statements = Object.fromEntries(prepared) as Record<Name, StatementSync>;
   const columns = Object.fromEntries(
     Object.entries(statements).map(([name, statement]) => [name, returnArrays(statement)]),
   ) as Record<Name, string[]>;
   const all = (name: Name, values: SQLInputValue[]) => toRows<Row>(statements[name].all(...values), columns[name]);
-  const commits = newCommits(file, statements);
+  const commits = newCommits(
+    file,
+    statements,
+    newCheckpoints(path, () => commits.finishCheckpoint()),
+  );
   return {
     one: (name, ...values) => all(name, values)[0],
     all: (name, ...values) => all(name, values),
@@ -54,7 +60,7 @@ export function openBareDatabase(path: string): BareDatabase {
 }
 
 /** As in Gatehouse, those who write in one turn of the event loop share a commit, and are answered after it. */
-function newCommits(file: DatabaseSync, statements: Record<Name, StatementSync>) {
+function newCommits(file: DatabaseSync, statements: Record<Name, StatementSync>, checkpoints: Checkpoints) {
   let current: Durability = 'FULL';
   let waiting: (() => void)[] | undefined;
 
@@ -63,6 +69,7 @@ function newCommits(file: DatabaseSync, statements: Record<Name, StatementSync>)
     if (waiting) statements.commit.run();
     waiting = undefined;
     for (const next of answered) next();
+    checkpoints.note();
   }
 
   return {
@@ -74,6 +81,10 @@ function newCommits(file: DatabaseSync, statements: Record<Name, StatementSync>)
       statements.begin.run();
       waiting = [];
       setImmediate(commit);
+    },
+    finishCheckpoint(): void {
+      commit();
+      file.exec('PRAGMA wal_checkpoint(PASSIVE)');
     },
     onceCommitted(next: () => void): void {
       if (waiting) waiting.push(next);

@@ -11,7 +11,7 @@ import { type Command, type Options, required, withStorage } from './command.ts'
 export const auditCommands: Command[] = [
   {
     name: 'audit export',
-    summary: `Write the audit log as CSV, the newest first, at most ${MOST_EXPORTED.toLocaleString('en')} acts`,
+    summary: `Write the audit log as CSV, the newest first, at most ${MOST_EXPORTED} acts`,
     options: {
       business: { value: 'ID', help: 'What the owners of this business see; left out, everything' },
       before: { value: 'ID', help: 'Go on after the act with this id' },

@@ -18,6 +18,7 @@ import { addShortcut } from '../prepared.ts';
 import { statementLog } from '../statements.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
+import { LOG_SETTINGS, newCheckpoints } from './sqlite-checkpoints.ts';
 import { type Commits, newCommits, type Synchronous } from './sqlite-commits.ts';
 import { refuseEmptied } from './sqlite-emptied.ts';
 import { translate } from './sqlite-errors.ts';
@@ -33,15 +34,17 @@ const MOST_STATEMENTS = 300;
 export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
   const file = openFile(path);
   const lock = newLock();
-  const commits = newCommits(file, waitingOnce(beginWriting), () => setImmediate(commitInTurn));
-  const commitInTurn = async () => {
+  const commits = newCommits(file, waitingOnce(beginWriting), () => setImmediate(commitInTurn, checkpoints.note));
+  const commitInTurn = async (andThen: () => void) => {
     await lock.take();
     try {
       commits.commit();
+      andThen();
     } finally {
       lock.release();
     }
   };
+  const checkpoints = newCheckpoints(path, () => commitInTurn(() => finishCheckpoint(file)));
   const engine = { file, lock, commits, prepare: newPreparer(file) };
   const common = { plugins: [withoutRowLocks], ...statementLog() };
   const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), ...common });
@@ -79,6 +82,7 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
     async close() {
       await lock.take();
       commits.commit();
+      await checkpoints.stop();
       if (file.isOpen) file.close();
       lock.release();
     },
@@ -93,6 +97,7 @@ function openFile(path: string): DatabaseSync {
     file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
     // 16 MB: room for the upper pages of every index over millions of grants.
     file.exec('PRAGMA cache_size = -16384');
+    file.exec(LOG_SETTINGS);
     // SQLite's own knows the letters of English only, and people search for names in any language.
     file.function('lower', { deterministic: true }, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
     return file;
@@ -100,6 +105,10 @@ function openFile(path: string): DatabaseSync {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StorageRefused(`DATABASE_URL points at ${path}, which cannot be opened as a database: ${reason}.`);
   }
+}
+
+function finishCheckpoint(file: DatabaseSync): void {
+  if (file.isOpen) file.exec('PRAGMA wal_checkpoint(PASSIVE)');
 }
 
 /**

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { sql } from 'kysely';
+import { openStorage } from '../../src/storage/database.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Takes up a page. */
+const NAME = 'x'.repeat(4000);
+
+async function open(path: string): Promise<Storage> {
+  const storage = openStorage(`sqlite:${path}`);
+  await migrate(storage);
+  return storage;
+}
+
+function write({ recoverable }: Storage): Promise<unknown> {
+  return sql`insert into businesses (id, name, created_at) values (${randomUUID()}, ${NAME}, 0)`.execute(recoverable);
+}
+
+/** How many pages stand in the log, and how many of them have been brought over. */
+function lookAt(file: DatabaseSync) {
+  return file.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number; checkpointed: number };
+}
+
+test('while it is written to, the log is brought over into the database and begins anew, and nothing is lost', async () => {
+  const path = join(folder, 'busy.db');
+  const storage = await open(path);
+  const file = new DatabaseSync(path);
+  let written = 0;
+  let longest = 0;
+  for (let log = 0; log >= longest; log = lookAt(file).log) {
+    longest = log;
+    await Promise.all(Array.from({ length: 10 }, () => write(storage)));
+    written += 10;
+  }
+
+  assert.ok(longest >= 1000 && longest < 16_000, `it began anew after ${longest} pages`);
+  assert.equal(file.prepare('select count(*) as rows from businesses').get()?.rows, written);
+  assert.equal(file.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok');
+  file.close();
+  await storage.close();
+  assert.equal(existsSync(`${path}-wal`), false);
+});
+
+test('a reader that looks at an old state for long holds nobody up, and sees that state', async () => {
+  const path = join(folder, 'read.db');
+  const storage = await open(path);
+  const reader = new DatabaseSync(path);
+  reader.exec('begin');
+  assert.equal(reader.prepare('select count(*) as rows from businesses').get()?.rows, 0);
+
+  for (let batch = 0; batch < 200; batch += 1) await Promise.all(Array.from({ length: 10 }, () => write(storage)));
+
+  assert.equal(reader.prepare('select count(*) as rows from businesses').get()?.rows, 0);
+  reader.exec('commit');
+  assert.equal(reader.prepare('select count(*) as rows from businesses').get()?.rows, 2000);
+  reader.close();
+  await storage.close();
+});
