@@ -8,7 +8,7 @@ import { makeTemplate, type PostgresServer, startPostgres } from '../support/pos
 import { ask } from './support/asking.ts';
 import { settleFirms } from './support/firms.ts';
 import { examinePostgres } from './support/integrity.ts';
-import { READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
+import { atOnce, READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
 import { newAddresses, newServing, type Serving } from './support/serving.ts';
 import { PATIENT, withstand } from './support/siege.ts';
 
@@ -39,8 +39,8 @@ async function newDatabase(name: string): Promise<{ postgres: PostgresServer; ur
   return { postgres, url: databaseUrl(postgres.url, name) };
 }
 
-suite('kill -9 on PostgreSQL', { concurrency: true }, () => {
-  // Twice, as most of what each takes is waiting for a process to load.
+suite('kill -9 on PostgreSQL', atOnce(1), () => {
+  // Twice: side by side, most of what each takes is waiting for a process to load.
   for (const name of ['one_database', 'another_database']) {
     test(`${NODE_KILLS} kills of one of three nodes on ${name.replace('_', ' ')}, under load, lose nothing that was answered and revive nothing [T19]`, {
       timeout: timeFor(NODE_KILLS),

@@ -7,7 +7,7 @@ import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { settleFirms } from './support/firms.ts';
 import { examineSqlite } from './support/integrity.ts';
-import { READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
+import { atOnce, READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
 import { newAddresses, newServing, type Serving } from './support/serving.ts';
 import { PATIENT, withstand } from './support/siege.ts';
 
@@ -19,7 +19,7 @@ const LANES = [
 const FIRMS = 4;
 
 // Side by side: most of what a lane takes is waiting for a process to load.
-suite('kill -9 on SQLite', { concurrency: true }, () => {
+suite('kill -9 on SQLite', atOnce(2), () => {
   for (const { what, args, kills } of LANES) {
     test(`${kills} kills of ${what}, under load, lose nothing that was answered and revive nothing [T19]`, {
       timeout: timeFor(kills),

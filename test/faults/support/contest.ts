@@ -57,9 +57,10 @@ export async function connect({ asker, app }: ForApp, person: Person): Promise<T
 /** Many at once: most refresh one token, a few exchange codes of their own, and a few end it all. Says what went wrong. */
 export async function contest(parties: Parties, ending: Ending, ways: number): Promise<string[]> {
   const { asker, app, member } = parties;
-  const first = await connect(parties, member);
-  const codes: string[] = [];
-  while (codes.length < CODES) codes.push(await allow(parties, member));
+  const [first, ...codes] = await Promise.all([
+    connect(parties, member),
+    ...Array.from({ length: CODES }, () => allow(parties, member)),
+  ]);
   const questions = [
     ...codes.map((code) => () => asker.exchange(app, code)),
     ...Array.from({ length: ENDERS }, () => () => ending.end(parties, first)),

@@ -1,7 +1,7 @@
-/** `npm run faults` is the long form: it sets both. */
+/** `npm run faults` sets all three. */
 export const ROUNDS = Number(process.env.TEST_ROUNDS ?? 15);
 const KILLS = Number(process.env.TEST_FAULT_KILLS ?? 50);
-const IS_LONG = KILLS > 100 || ROUNDS > 100;
+const PROMISED = process.env.TEST_READY_WITHIN;
 
 /** The kills are shared out among what can be killed: so many in a hundred of them all. */
 export const shareOfKills = (inHundred: number) => Math.ceil((KILLS * inHundred) / 100);
@@ -10,17 +10,20 @@ export const shareOfKills = (inHundred: number) => Math.ceil((KILLS * inHundred)
 export const timeFor = (kills: number) => 300_000 + kills * 20_000;
 
 /** Half of all restarts have to be quicker. The promise is 2000 ms; a machine with other things to do starts everything late. */
-export const READY_WITHIN = Number(process.env.TEST_READY_WITHIN ?? 30_000);
+export const READY_WITHIN = Number(PROMISED ?? 30_000);
+
+/** All side by side, unless it counts how soon each is ready: then so many, whose starts leave each other room on two cores. */
+export const atOnce = (most: number) => ({ concurrency: PROMISED ? most : true });
 
 const SAY_EVERY = 10_000;
 
-/** Says now and then, in the long form, how far it has come and how long it may still take. */
+/** Says now and then, in `npm run faults`, how far it has come and how long it may still take. */
 export function newProgress(what: string, of: number): (done: number) => void {
   const began = performance.now();
   let saidAt = began;
   return (done) => {
     const now = performance.now();
-    if (!IS_LONG || (now - saidAt < SAY_EVERY && done < of)) return;
+    if (!PROMISED || (now - saidAt < SAY_EVERY && done < of)) return;
     saidAt = now;
     const [taken, left] = [now - began, ((now - began) / done) * (of - done)].map((ms) => Math.round(ms / 1000));
     console.log(`${what}: ${done} of ${of}, ${done < of ? `about ${left} s left` : `in ${taken} s`}`);

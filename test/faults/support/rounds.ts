@@ -1,0 +1,25 @@
+import { newProgress } from './progress.ts';
+
+/** So many rounds go on at once: while one waits for the database, or prepares, another races. */
+const LANES = 3;
+
+type Play = (round: number) => Promise<void>;
+
+/** Every lane prepares what it plays with, which is nobody else's, and takes the next round until all are played. */
+export async function playRounds(what: string, rounds: number, prepare: (lane: number) => Promise<Play>) {
+  const progress = newProgress(what, rounds);
+  let begun = 0;
+  let played = 0;
+  const run = async (lane: number) => {
+    const play = await prepare(lane);
+    while (begun < rounds) {
+      await play(++begun);
+      progress(++played);
+    }
+  };
+  const stop = (error: unknown) => {
+    begun = rounds;
+    throw error;
+  };
+  await Promise.all(Array.from({ length: Math.min(LANES, rounds) }, (_, lane) => run(lane).catch(stop)));
+}
