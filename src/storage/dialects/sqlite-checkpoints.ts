@@ -48,6 +48,8 @@ export const LOG_SETTINGS = `PRAGMA wal_autocheckpoint = ${MOST_PAGES}`;
 function startThread(path: string, report: (isNearlyDone: boolean) => void): Worker {
   const thread = new Worker(new URL('./sqlite-checkpointer.ts', import.meta.url), {
     workerData: path,
+    // The thread opens a file that must stay open.
+    trackUnmanagedFds: false,
     resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
   });
   thread.on('message', report);
