@@ -1,5 +1,6 @@
 // A thread of its own: brings what stands in the write-ahead log over into the database, whenever it is told to look.
 import { fsyncSync, openSync } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -18,6 +19,7 @@ const onDisk = openSync(workerData, 'r');
 const ask = (kind: string) => file.prepare(`PRAGMA wal_checkpoint(${kind})`);
 const [count, bringOver] = [ask('NOOP'), ask('PASSIVE')];
 
+flushCompileCache();
 parentPort?.on('message', () => parentPort?.postMessage(isNearlyDone()));
 
 /** A disk that is full, or a file that is locked, may be better next time. */
