@@ -4,6 +4,7 @@ import { speakTo, startGatehouse } from './contenders/gatehouse.ts';
 import type { Engine } from './databases.ts';
 import { runPeak } from './load.ts';
 import { callScenario } from './scenarios/call.ts';
+import { introspectScenario } from './scenarios/introspect.ts';
 import { refreshScenario } from './scenarios/refresh.ts';
 import { seed } from './seed.ts';
 import { type Spread, spreadOf } from './statistics.ts';
@@ -41,7 +42,7 @@ export async function measureOverhead(
   try {
     await setTimeout(IDLE_FOR);
     const idleBytes = residentMemoryOf(running.pid) ?? null;
-    const works = [refreshScenario, callScenario].map((scenario) => scenario.prepare(running, open));
+    const works = [refreshScenario, callScenario, introspectScenario].map((each) => each.prepare(running, open));
     while (done < requests) {
       for (const work of works) await runPeak(work, open, { seconds: 1, pid: running.pid });
       onProgress(done);

@@ -82,7 +82,7 @@ export function reportOverhead({ overhead }: Results): string {
   return `## Starting, and memory
 
 From starting \`serve\` to the first 200 of \`/readyz\`, the median of five; resident memory of the process, idle and after many requests
-(refreshes and invoice lists by turns).
+(refreshes, invoice lists and introspections by turns).
 
 ${table(['', 'ready', 'idle', 'after requests'], rows)}`;
 }

@@ -103,7 +103,7 @@ test('what no longer matters is counted by table until it is removed', async () 
 });
 
 test('each worker has a port of its own to be asked at', async () => {
-  const port = await freePort();
+  const port = await freePort(2);
   const crew = await startWorkers(2, `sqlite:${world.folder}/workers.db`, { METRICS_LISTEN: `127.0.0.1:${port}` });
 
   const scraped = await Promise.all(

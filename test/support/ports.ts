@@ -8,16 +8,21 @@ const BLOCKS = 550;
 
 let block: Promise<number[]> | undefined;
 
-/** A port that no other process which asks here is given while this one lives, not even after its server was killed. */
-export async function freePort(): Promise<number> {
+/**
+ * A port that no other process which asks here is given while this one lives, not even after its server was killed.
+ * Of several in a row it is the first.
+ */
+export async function freePort(inARow = 1): Promise<number> {
   block ??= claimBlock();
   const mine = block;
-  const port = (await mine).pop();
-  if (port === undefined) {
+  const ports = (await mine).splice(0, inARow);
+  const [first] = ports;
+  if (first === undefined || ports.length < inARow) {
     if (block === mine) block = undefined;
-    return freePort();
+    return freePort(inARow);
   }
-  return (await isFree(port)) ? port : freePort();
+  const areFree = await Promise.all(ports.map(isFree));
+  return areFree.every(Boolean) ? first : freePort(inARow);
 }
 
 /** The first port of a block is its flag: whoever listens there has the others. */
