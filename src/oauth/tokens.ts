@@ -32,20 +32,21 @@ const PREFIXES: Record<TokenKind, string> = { access: 'gat_', refresh: 'grt_', c
 const FIELDS = 32;
 /** The fields and their check. */
 const HEAD = FIELDS + 8;
+const LENGTH = HEAD + 32;
 const BASE64URL = /^[A-Za-z0-9_-]{96}$/;
 
 /** The same fields, salt and key always make the same text: a token is derived, not random, and need not be stored. */
 export function sealToken(keys: Keyring, salt: Uint8Array, token: Token): string {
-  const fields = Buffer.alloc(FIELDS);
-  keys.signing.id.copy(fields, 0);
-  idToBytes(token.grantId).copy(fields, 4);
-  fields.writeUInt32BE(token.rotation, 20);
-  fields.writeUInt32BE(Math.ceil(token.expiresAt / SECOND), 24);
-  fields.writeUInt32BE(token.scopes, 28);
-  const head = Buffer.concat([fields, shortCheck(keys.signing, token.kind, fields)]);
-  return (
-    PREFIXES[token.kind] + Buffer.concat([head, fullMac(keys.signing, token.kind, salt, head)]).toString('base64url')
-  );
+  const { signing } = keys;
+  const bytes = Buffer.alloc(LENGTH);
+  signing.id.copy(bytes);
+  idToBytes(token.grantId).copy(bytes, 4);
+  bytes.writeUInt32BE(token.rotation, 20);
+  bytes.writeUInt32BE(Math.ceil(token.expiresAt / SECOND), 24);
+  bytes.writeUInt32BE(token.scopes, 28);
+  shortCheck(signing, token.kind, bytes.subarray(0, FIELDS)).copy(bytes, FIELDS);
+  fullMac(signing, token.kind, salt, bytes.subarray(0, HEAD)).copy(bytes, HEAD);
+  return PREFIXES[token.kind] + bytes.toString('base64url');
 }
 
 /** Refuses junk, forgeries and other kinds of token before the database is asked. */
