@@ -65,7 +65,8 @@ of all rounds. Requests come at random, whether or not the last is answered, and
 
 ${matrix(results, cell)}
 
-How many times the median that is, for everyone:
+How many times the median that is, for everyone. The bare server has next to nothing to do beside its answers: where it makes some wait
+as long, that is the machine's doing.
 
 ${matrix(results, ratio)}`;
 }
