@@ -19,7 +19,7 @@ export interface BareDatabase {
   atomically<Result>(work: () => Result): Result;
   /** Goes on once all that was written is committed: at once if nothing was. */
   onceCommitted(next: () => void): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** The same file and the same pragmas as Gatehouse has, and every statement prepared once. */
@@ -35,11 +35,8 @@ export function openBareDatabase(path: string): BareDatabase {
     Object.entries(statements).map(([name, statement]) => [name, returnArrays(statement)]),
   ) as Record<Name, string[]>;
   const all = (name: Name, values: SQLInputValue[]) => toRows<Row>(statements[name].all(...values), columns[name]);
-  const commits = newCommits(
-    file,
-    statements,
-    newCheckpoints(path, () => commits.finishCheckpoint()),
-  );
+  const checkpoints = newCheckpoints(path, async () => commits.finishCheckpoint());
+  const commits = newCommits(file, statements, checkpoints);
   return {
     one: (name, ...values) => all(name, values)[0],
     all: (name, ...values) => all(name, values),
@@ -55,7 +52,10 @@ export function openBareDatabase(path: string): BareDatabase {
       return result;
     },
     onceCommitted: commits.onceCommitted,
-    close: () => file.close(),
+    async close() {
+      await checkpoints.stop();
+      file.close();
+    },
   };
 }
 

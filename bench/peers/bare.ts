@@ -24,7 +24,7 @@ interface Place {
  * The limit: Node's own HTTP server, the statements that Gatehouse executes and the MACs that it checks, and nothing
  * else. No framework, no schema, no rate limit, no request log, no id in the answer.
  */
-export function startBare({ file, port, secretKey }: Place): Promise<{ close(): void }> {
+export function startBare({ file, port, secretKey }: Place): Promise<{ close(): Promise<void> }> {
   const bare: Bare = { db: openBareDatabase(file), keys: openKeyring([secretKey]) };
   const issuer = `http://127.0.0.1:${port}`;
   const server = createServer((request, response) => {
@@ -42,7 +42,7 @@ export function startBare({ file, port, secretKey }: Place): Promise<{ close(): 
   const close = () => {
     server.close();
     server.closeAllConnections();
-    bare.db.close();
+    return bare.db.close();
   };
   return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve({ close })));
 }

@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Database, Storage } from '../../src/storage/storage.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -23,8 +22,8 @@ async function open(path: string): Promise<Storage> {
   return storage;
 }
 
-function write({ recoverable }: Storage): Promise<unknown> {
-  return sql`insert into businesses (id, name, created_at) values (${randomUUID()}, ${NAME}, 0)`.execute(recoverable);
+function write(db: Database): Promise<unknown> {
+  return sql`insert into businesses (id, name, created_at) values (${randomUUID()}, ${NAME}, 0)`.execute(db);
 }
 
 /** How many pages stand in the log, and how many of them have been brought over. */
@@ -40,9 +39,9 @@ test('while it is written to, the log is brought over into the database and begi
   let longest = 0;
   for (let log = 0; log >= longest; log = lookAt(file).log) {
     longest = log;
-    const rows = log < 2000 ? 10 : 1;
-    await Promise.all(Array.from({ length: rows }, () => write(storage)));
-    if (rows === 1) await setTimeout(1);
+    // First as fast as it goes, then at the pace of the disk.
+    const [rows, db] = log < 2000 ? [10, storage.recoverable] : [1, storage.durable];
+    await Promise.all(Array.from({ length: rows }, () => write(db)));
     written += rows;
   }
 
@@ -54,18 +53,32 @@ test('while it is written to, the log is brought over into the database and begi
   assert.equal(existsSync(`${path}-wal`), false);
 });
 
-test('a reader that looks at an old state for long holds nobody up, and sees that state', async () => {
+test('a reader goes on seeing the state that it began with, however much is written meanwhile', async () => {
   const path = join(folder, 'read.db');
   const storage = await open(path);
   const reader = new DatabaseSync(path);
   reader.exec('begin');
   assert.equal(reader.prepare('select count(*) as rows from businesses').get()?.rows, 0);
 
-  for (let batch = 0; batch < 200; batch += 1) await Promise.all(Array.from({ length: 10 }, () => write(storage)));
+  for (let batch = 0; batch < 200; batch += 1)
+    await Promise.all(Array.from({ length: 10 }, () => write(storage.recoverable)));
 
   assert.equal(reader.prepare('select count(*) as rows from businesses').get()?.rows, 0);
   reader.exec('commit');
   assert.equal(reader.prepare('select count(*) as rows from businesses').get()?.rows, 2000);
   reader.close();
   await storage.close();
+});
+
+test('where the file is gone, those who have it open write on, and it is not made anew', async () => {
+  const path = join(folder, 'gone.db');
+  const storage = await open(path);
+  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`);
+
+  for (let row = 0; row < 2000; row += 1) await write(storage.recoverable);
+
+  const { rows } = await sql<{ rows: number }>`select count(*) as rows from businesses`.execute(storage.durable);
+  assert.equal(rows[0]?.rows, 2000);
+  await storage.close();
+  assert.equal(existsSync(path), false);
 });

@@ -1,12 +1,12 @@
 import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-/** Of the write-ahead log, beyond which whoever commits brings it all over by himself: 64 MB. */
-const MOST_PAGES = 16_384;
+/** Once the log has so many pages (64 MB), whoever commits tries to bring it over, as if there were no thread. */
+export const LOG_SETTINGS = 'PRAGMA wal_autocheckpoint = 16384';
 
 /** After so many commits it may be worth a look. */
-const LOOK_AFTER = 64;
+const LOOK_AFTER = 128;
 
 export interface Checkpoints {
   /** Something was committed. */
@@ -17,48 +17,55 @@ export interface Checkpoints {
 /**
  * What is committed stands in the write-ahead log, and has to be brought over into the database now and then, which
  * waits for the disk, longer the larger the database. A thread of its own does that while others write, all but the
- * last few pages; those are for `finish`, after which the log begins anew. Short-lived processes never start it.
+ * last few pages; those are for `finish`, after which the log begins anew. Whoever commits only a few times never starts it.
  */
-export function newCheckpoints(path: string, finish: () => void): Checkpoints {
+export function newCheckpoints(path: string, finish: () => Promise<void>): Checkpoints {
   let thread: Worker | undefined;
-  let [commits, isLooking] = [0, false];
+  let [commits, isBusy] = [0, path === ':memory:'];
+
+  function rest(): void {
+    [commits, isBusy] = [0, false];
+  }
 
   function look(): void {
-    isLooking = true;
-    thread ??= startThread(path, (isNearlyDone) => {
-      [commits, isLooking] = [0, false];
-      if (isNearlyDone) finish();
-    });
-    thread.postMessage('look');
+    isBusy = true;
+    try {
+      thread ??= startThread(resolve(path))
+        .on('message', (isNearlyDone) => (isNearlyDone ? finish().then(rest) : rest()))
+        .on('exit', () => {
+          thread = undefined;
+          rest();
+        });
+      thread.postMessage('look');
+    } catch {
+      // There is no room for a thread; there may be later.
+      rest();
+    }
   }
 
   return {
     note() {
       commits += 1;
-      if (commits >= LOOK_AFTER && !isLooking) look();
+      if (commits >= LOOK_AFTER && !isBusy) look();
     },
     async stop() {
-      isLooking = true;
       await thread?.terminate();
+      isBusy = true;
     },
   };
 }
 
-export const LOG_SETTINGS = `PRAGMA wal_autocheckpoint = ${MOST_PAGES}`;
-
-/** Without it, as when it cannot be started, the log grows to its most before each checkpoint. */
-function startThread(path: string, report: (isNearlyDone: boolean) => void): Worker {
+/** Nobody listens for its errors: what it does not catch ends the process. */
+function startThread(path: string): Worker {
   const cache = getCompileCacheDir();
-  const thread = new Worker(new URL('./sqlite-checkpointer.ts', import.meta.url), {
+  const thread = new Worker(new URL('./sqlite-checkpoint-thread.ts', import.meta.url), {
     workerData: path,
     // What has been compiled before takes half the memory.
     env: cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {},
-    // The thread opens a file that must stay open.
+    // It opens a file that must stay open.
     trackUnmanagedFds: false,
     resourceLimits: { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 },
   });
-  thread.on('message', report);
-  thread.on('error', () => {});
   thread.unref();
   return thread;
 }

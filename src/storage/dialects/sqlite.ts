@@ -108,7 +108,11 @@ function openFile(path: string): DatabaseSync {
 }
 
 function finishCheckpoint(file: DatabaseSync): void {
-  if (file.isOpen) file.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  try {
+    file.exec('PRAGMA wal_checkpoint(PASSIVE)');
+  } catch {
+    // What could not be brought over stands in the log as before.
+  }
 }
 
 /**
