@@ -13,6 +13,7 @@ const PARTS: [title: string, fits: (frame: Frame, caller: Frame | undefined) => 
   ['The event loop and the HTTP parser', ({ functionName }) => functionName === '(program)'],
   ['Gatehouse’s own code, or the bare server’s', ({ url }) => /\/(?:src|bench\/peers)\/[^:]*\.ts$/.test(url)],
   ['Kysely and the rate limiter', ({ url }) => /node_modules\/(?:kysely|rate-limiter)/.test(url)],
+  ['The driver of PostgreSQL', ({ url }) => /node_modules\/(?:pg|postgres)/.test(url)],
   ['Fastify and what it brings', ({ url }) => url.includes('node_modules')],
   ['Node’s HTTP, streams and promises', () => true],
 ];

@@ -80,14 +80,14 @@ Microseconds of CPU time of the server's own process for each turn; what Postgre
 ${matrix(results, cell)}`;
 }
 
-function reportProfiles(results: Results): string {
+export function reportProfiles(results: Results): string {
   const { profiles } = results;
   if (profiles.length === 0) return '';
   const names = [...new Set(profiles.map(({ contender }) => nameOf(results, contender)))];
   return `## Where the time goes
 
 Microseconds of each turn: ${names.join(' / ')}. They are from V8's own CPU profile of a warm server, with a sample every 0.2 ms, which itself
-costs something. A peer that keeps everything in memory has no time in the first two lines.
+costs something. A peer that keeps everything in memory has no time in the first two lines; what PostgreSQL does, another process does.
 
 ${profileTable(profiles)}`;
 }

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../test/support/postgres-server.ts';
-import type { Setting } from './contender.ts';
+import type { Contender, Setting } from './contender.ts';
 import { bare } from './contenders/bare.ts';
-import { gatehouseOnSqlite } from './contenders/gatehouse.ts';
+import { gatehouseOnPostgres, gatehouseOnSqlite } from './contenders/gatehouse.ts';
 import { CONTENDERS } from './contenders.ts';
 import { explore, profileAll } from './explore.ts';
 import { installPeers } from './install.ts';
@@ -13,8 +13,12 @@ import { HELP, type Options, readOptions, UsageError } from './options.ts';
 import { PINNING, pinMyself } from './process.ts';
 import { newProgress } from './progress.ts';
 import { publish } from './publish.ts';
+import { reportProfiles } from './report.ts';
 import { newResults } from './results.ts';
 import { printTables, printVerdicts } from './tables.ts';
+
+/** Of the peers it matters how fast they are, and not why. */
+const PROFILED: Contender[] = [gatehouseOnSqlite, gatehouseOnPostgres, bare];
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -67,12 +71,12 @@ async function bench(options: Options, args: string[], later: Later): Promise<vo
     entries.push({ contender, running });
   }
   results.measured = await measureAll(entries, options, progress);
-  // Of Gatehouse and of the limit, on SQLite, since PostgreSQL is another process's work.
-  const profiled = entries.filter(({ contender }) => [gatehouseOnSqlite, bare].includes(contender));
+  const profiled = entries.filter(({ contender }) => PROFILED.includes(contender));
   if (options.profiles) results.profiles = await profileAll(profiled, { options, progress });
   for (const { running } of entries) await running.stop();
   progress.clear();
   console.log(printTables(results.measured, chosen));
+  if (options.profiles) console.log(`\n${reportProfiles(results)}`);
   if (options.isFull) await explore(results, { options, setting, progress });
   progress.clear();
   console.log(`\n${printVerdicts(results)}`);

@@ -99,7 +99,11 @@ test('time is told apart by whose function it is, and what was idle is nobody’
   assert.equal(partOf(native('(idle)'), undefined), undefined);
   assert.equal(partOf(native('all'), OWN), 'SQLite: statements');
   assert.equal(partOf(native('run'), { functionName: 'commit', url: OWN.url }), 'SQLite: commits');
-  assert.equal(partOf({ functionName: 'x', url: 'file:///a/node_modules/find-my-way/index.js' }, OWN), PART_TITLES[8]);
+  assert.equal(partOf({ functionName: 'x', url: 'file:///a/node_modules/find-my-way/index.js' }, OWN), PART_TITLES[9]);
+  assert.equal(
+    partOf({ functionName: 'parse', url: 'file:///a/node_modules/pg-protocol/dist/parser.js' }, OWN),
+    PART_TITLES[8],
+  );
   assert.match(partOf(OWN, undefined) ?? '', /own code/);
   assert.match(partOf({ functionName: 'emit', url: 'node:events' }, OWN) ?? '', /^Node/);
 });
