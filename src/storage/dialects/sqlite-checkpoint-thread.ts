@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
+import { BUSY_MS } from './sqlite-turns.ts';
 
 /** Pages that are worth the wait for the disk; SQLite's own choice. */
 const ENOUGH = 1000;
@@ -21,7 +22,7 @@ function openFor(path: string) {
   // A file that is gone should not be made anew.
   url.search = '?mode=rw';
   try {
-    const file = new DatabaseSync(url, { timeout: 5000 });
+    const file = new DatabaseSync(url, { timeout: BUSY_MS });
     const ask = (kind: string) => file.prepare(`PRAGMA wal_checkpoint(${kind})`);
     // Never closed: whoever closes a file, however they opened it, gives up all locks that their process has on it.
     return { count: ask('NOOP'), passOver: ask('PASSIVE'), onDisk: openSync(path, 'r') };
@@ -44,7 +45,7 @@ function bringOver(): boolean {
   return left < FEW;
 }
 
-/** None if it cannot be told: a disk that is full, or a file that is locked, may be better next time. */
+/** NaN if it cannot be told: a disk that is full, or a file that is locked, may be better next time. */
 function pagesLeft(checkpoint: StatementSync): number {
   try {
     const { log, checkpointed } = checkpoint.get() ?? {};
