@@ -34,7 +34,7 @@ export interface Person {
 
 /** A database of Gatehouse's own making, with everyone in it that the scenarios need. */
 export async function seed(databaseUrl: string, count: number): Promise<Seed> {
-  const storage = openStorage(databaseUrl, 'migrating');
+  const storage = await openStorage(databaseUrl, 'migrating');
   try {
     await migrate(storage);
     return await settle(storage, count);

@@ -13,7 +13,7 @@ import { prepare } from '../src/storage/migrate.ts';
 const TRIES = 200;
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-measure-'));
-const storage = openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
+const storage = await openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
 await prepare(storage);
 await insertUser(storage.durable, {
   id: newId(0),

@@ -55,7 +55,7 @@ async function measure(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-measure-'));
   const url = `sqlite:${join(folder, 'gatehouse.db')}`;
   const receiver = await startReceiver();
-  const storage = openStorage(url);
+  const storage = await openStorage(url);
   await migrate(storage);
   const people = await settle(() => storage, Date.now);
   const appIds: string[] = [];
@@ -222,7 +222,7 @@ async function startReceiver() {
 async function startServer(databaseUrl: string) {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
   const settings = { BASE_URL: api, CONSENT_URL: web, DATABASE_URL: databaseUrl, SECRET_KEYS: KEY, LOG_LEVEL: 'error' };
-  const child = spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
+  const child = spawn(process.execPath, ['src/cli/main.js', 'serve'], {
     env: { ...settings, WEBHOOKS_TO_LOOPBACK: 'yes', LIMIT_PER_APP: '1000000' },
     stdio: ['ignore', 'inherit', 'inherit'],
   });

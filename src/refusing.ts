@@ -1,8 +1,8 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from './config.ts';
 import { TooBusy } from './lib/errors.ts';
+import { STATUS_CODES } from './lib/http.ts';
 import { newRandomId } from './lib/ids.ts';
 import { errorLocation } from './oauth/callback.ts';
 import { answerError } from './oauth/error-answers.ts';

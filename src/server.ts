@@ -80,7 +80,7 @@ export async function startServer(
 }
 
 async function openPrepared({ databaseUrl, workers }: Settings): Promise<Storage> {
-  const storage = workers > 1 ? openSharedStorage(databaseUrl) : openStorage(databaseUrl);
+  const storage = await (workers > 1 ? openSharedStorage : openStorage)(databaseUrl);
   try {
     await prepare(storage);
     return storage;
@@ -153,7 +153,7 @@ async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
   answerWhatIsKept(host, parts.storage);
   readJsonAndForms(host);
   recordRequests(host, parts.activity);
-  await describeRoutes(host, parts);
+  describeRoutes(host, parts);
   mountOAuth(host, parts);
   mountEvents(host, parts);
   mountAccounting(host, parts);

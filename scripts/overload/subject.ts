@@ -28,10 +28,10 @@ export async function startSubject(grants: number) {
     LIMIT_PER_GRANT: '1000000000',
     LIMIT_SIGN_IN_PER_ADDRESS: '1000000000',
   };
-  const child = spawn(process.execPath, ['src/cli/main.ts', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, ['src/cli/main.js', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
   process.once('exit', () => child.kill('SIGKILL'));
   while (!(await isReady(api))) await new Promise((resolve) => setTimeout(resolve, 50));
-  const storage = openStorage(databaseUrl);
+  const storage = await openStorage(databaseUrl);
   const people = await settle(() => storage, Date.now);
   for (let place = 0; place < 20; place++) await people.addInvoice(people.acme, { number: `INV-${place}` });
   const client = newClient({

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '../lib/schema.ts';
 import { LIMIT } from '../oauth/paging.ts';
 import { oneOf } from '../oauth/schemas.ts';
 import { STATUSES } from './invoices.ts';

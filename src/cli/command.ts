@@ -66,7 +66,7 @@ export async function withStorage<Result>(
   env: NodeJS.ProcessEnv,
   work: (storage: Storage) => Promise<Result>,
 ): Promise<Result> {
-  const storage = openStorage(readDatabaseUrl(env));
+  const storage = await openStorage(readDatabaseUrl(env));
   try {
     await prepare(storage);
     return await work(storage);

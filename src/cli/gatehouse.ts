@@ -1,57 +1,43 @@
-import { appCommands } from './apps.ts';
-import { auditCommands } from './audit.ts';
-import { backupCommand } from './backup.ts';
-import { businessCommands } from './businesses.ts';
 import { type Command, readOptions } from './command.ts';
-import { demoCommand } from './demo.ts';
-import { doctorCommand } from './doctor.ts';
-import { endpointCommands } from './endpoints.ts';
 import { explain } from './explain.ts';
 import { helpFor, overview } from './help.ts';
-import { invoiceCommands } from './invoices.ts';
-import { keyCommands } from './keys.ts';
-import { listenCommand } from './listen.ts';
-import { memberCommands } from './members.ts';
-import { migrateCommand } from './migrate.ts';
 import { formatResult } from './output.ts';
-import { restoreCommand } from './restore.ts';
-import { serveCommand } from './serve.ts';
-import { userCommands } from './users.ts';
 
-const COMMANDS: Command[] = [
-  serveCommand,
-  demoCommand,
-  migrateCommand,
-  doctorCommand,
-  ...businessCommands,
-  ...userCommands,
-  ...memberCommands,
-  ...appCommands,
-  ...endpointCommands,
-  ...invoiceCommands,
-  ...auditCommands,
-  ...keyCommands,
-  backupCommand,
-  restoreCommand,
-  listenCommand,
-];
+/** By the first word, in the order of the overview. Only what is called is loaded. */
+const COMMANDS: Record<string, () => Promise<Command[]>> = {
+  serve: async () => [(await import('./serve.ts')).serveCommand],
+  demo: async () => [(await import('./demo.ts')).demoCommand],
+  migrate: async () => [(await import('./migrate.ts')).migrateCommand],
+  doctor: async () => [(await import('./doctor.ts')).doctorCommand],
+  business: async () => (await import('./businesses.ts')).businessCommands,
+  user: async () => (await import('./users.ts')).userCommands,
+  member: async () => (await import('./members.ts')).memberCommands,
+  app: async () => (await import('./apps.ts')).appCommands,
+  endpoint: async () => (await import('./endpoints.ts')).endpointCommands,
+  invoice: async () => (await import('./invoices.ts')).invoiceCommands,
+  audit: async () => (await import('./audit.ts')).auditCommands,
+  keys: async () => (await import('./keys.ts')).keyCommands,
+  backup: async () => [(await import('./backup.ts')).backupCommand],
+  restore: async () => [(await import('./restore.ts')).restoreCommand],
+  listen: async () => [(await import('./listen.ts')).listenCommand],
+};
 
 /** Gives the exit code. */
 export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   if (args[0] === 'help') return runGatehouse([...args.slice(1), '--help'], env);
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));
   const words = firstOption === -1 ? args : args.slice(0, firstOption);
-  const command = COMMANDS.find(({ name }) => name === words.join(' '));
   if (args.length === 0 || (words.length === 0 && args.includes('--help'))) {
-    console.log(overview(COMMANDS));
+    console.log(overview(await loadAll()));
     return 0;
   }
+  const related = await load(words[0] ?? '');
+  const command = related.find(({ name }) => name === words.join(' '));
   if (!command) {
-    const related = COMMANDS.filter(({ name }) => name.split(' ')[0] === words[0]);
     const isQuestion = related.length > 0 && args.includes('--help');
-    if (isQuestion) console.log(overview(related));
-    else
-      console.error(`There is no command '${args.join(' ')}'.\n\n${overview(related.length > 0 ? related : COMMANDS)}`);
+    const known = overview(related.length > 0 ? related : await loadAll());
+    if (isQuestion) console.log(known);
+    else console.error(`There is no command '${args.join(' ')}'.\n\n${known}`);
     return isQuestion ? 0 : 1;
   }
   if (args.includes('--help')) {
@@ -59,6 +45,14 @@ export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Prom
     return 0;
   }
   return run(command, args.slice(words.length), env);
+}
+
+async function load(word: string): Promise<Command[]> {
+  return Object.hasOwn(COMMANDS, word) ? ((await COMMANDS[word]?.()) ?? []) : [];
+}
+
+async function loadAll(): Promise<Command[]> {
+  return (await Promise.all(Object.values(COMMANDS).map((about) => about()))).flat();
 }
 
 async function run(command: Command, args: string[], env: NodeJS.ProcessEnv): Promise<number> {

@@ -8,7 +8,7 @@ export const migrateCommand: Command = {
   summary: 'Bring the database up to date',
   options: {},
   async run(_, env) {
-    const storage = openStorage(readDatabaseUrl(env), 'migrating');
+    const storage = await openStorage(readDatabaseUrl(env), 'migrating');
     try {
       return { applied: await migrate(storage) };
     } finally {

@@ -68,7 +68,7 @@ function refusePresent(file: string): void {
 
 /** All that is to be done to it is done to a copy, so that it either takes the place of the database as a whole or not. */
 async function prepareDraft(draft: string, { from, isKept }: { from: string; isKept: boolean }) {
-  const storage = openStorage(`sqlite:${draft}`);
+  const storage = await openStorage(`sqlite:${draft}`);
   try {
     await prepare(storage).catch(refuseVersion);
     const ended = isKept ? {} : await endAll(storage, systemClock());

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import { SECOND } from '../lib/clock.ts';
+import { createServer } from '../lib/http.ts';
 import { CONTENT_TYPE, type Metric, renderMetrics } from '../lib/metrics.ts';
 
 interface Place {

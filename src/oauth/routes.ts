@@ -70,7 +70,7 @@ function mountEndpoint<Fields extends Credentials>(
   parts: OAuthParts,
   { path, schema, answer }: Endpoint<Fields>,
 ): void {
-  host.post<{ Body: Fields }>(`/api/v1/oauth/${path}`, { schema, serializerCompiler }, async (request, reply) => {
+  host.post<{ Body: Fields }>(`/api/v1/oauth/${path}`, { schema }, async (request, reply) => {
     // RFC 6749 §5.1: neither tokens nor what is said about them may be kept by a cache.
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
     const fields = withoutEmpty(request.body as Fields);
@@ -78,15 +78,10 @@ function mountEndpoint<Fields extends Credentials>(
   });
 }
 
-/**
- * For addresses: the schema says what to send, and our own checks refuse the rest, in words that help. It also says what
- * comes back; that is written by the runtime, which is quickest.
- */
+/** For addresses: the schema says what to send, and our own checks refuse the rest, in words that help. */
 export function describedBy(schema: object) {
-  return { schema, validatorCompiler: () => () => true, serializerCompiler };
+  return { schema, validatorCompiler: () => () => true };
 }
-
-const serializerCompiler = () => JSON.stringify;
 
 /**
  * A page of any origin may call what takes a bearer token or nothing: this host knows no cookie that such a page could

@@ -1,8 +1,8 @@
-import { type Static, Type } from 'typebox';
+import { type Static, Type } from '../lib/schema.ts';
 import { SCOPES } from './scopes.ts';
 
 // What goes over the wire. The same schema refuses a field of the wrong type, is the only source of the names that the
-// endpoints can read, decides which fields leave the server, and becomes the API reference.
+// endpoints can read, says what leaves the server, and becomes the API reference.
 
 const text = (description: string, example?: string) =>
   Type.String({ description, ...(example !== undefined && { examples: [example] }) });

@@ -1,4 +1,3 @@
-import { openPostgres } from './dialects/postgres.ts';
 import { openSqlite } from './dialects/sqlite.ts';
 import { beginInTurn } from './dialects/sqlite-turns.ts';
 import { StorageRefused } from './errors.ts';
@@ -7,14 +6,15 @@ import type { Haste, Storage } from './storage.ts';
 
 const SQLITE = 'sqlite:';
 
-export function openStorage(url: string, haste: Haste = 'serving'): Storage {
+export async function openStorage(url: string, haste: Haste = 'serving'): Promise<Storage> {
   if (url.startsWith(SQLITE)) return openSqlite(url.slice(SQLITE.length));
-  if (/^postgres(ql)?:/.test(url)) return openPostgres(url, haste);
+  // Its driver takes a while to load.
+  if (/^postgres(ql)?:/.test(url)) return (await import('./dialects/postgres.ts')).openPostgres(url, haste);
   throw new StorageRefused(`DATABASE_URL must start with sqlite: or postgres: (it starts with ${url.split(':')[0]}).`);
 }
 
 /** For several processes of one machine: they write by turns, and what each would count by itself, they count together. */
-export function openSharedStorage(url: string): Storage {
+export async function openSharedStorage(url: string): Promise<Storage> {
   if (!url.startsWith(SQLITE)) return openStorage(url);
   const storage = openSqlite(url.slice(SQLITE.length), beginInTurn);
   return { ...storage, newSharedCounter: (limit) => newTableCounter(storage.recoverable, limit) };

@@ -1,5 +1,4 @@
 import type { Kysely } from 'kysely';
-import { Migrator } from 'kysely/migration';
 import { StorageRefused, StorageUnavailable } from './errors.ts';
 import { foundation } from './migrations/001-foundation.ts';
 import { webhooks } from './migrations/002-webhooks.ts';
@@ -34,9 +33,13 @@ export async function listPending(db: Database): Promise<string[]> {
   return Object.keys(CHANGES).filter((name) => !applied.includes(name));
 }
 
-/** Brings the database up to date and returns the names of what it changed. Several may try at once. */
+/**
+ * Brings the database up to date and returns the names of what it changed. Several may try at once. Where nothing is to
+ * be done it only reads, and so waits for nobody who writes.
+ */
 export async function migrate(storage: Storage): Promise<string[]> {
-  await listApplied(storage.durable);
+  if ((await listPending(storage.durable)).length === 0) return [];
+  const { Migrator } = await import('kysely/migration');
   const migrator = new Migrator({
     db: storage.durable,
     migrationTableName: TABLE,

@@ -1,28 +1,40 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import fastifyStatic from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
 import { sha256 } from '../lib/secrets.ts';
 
-const folder = new URL('./assets/', import.meta.url);
+interface Asset {
+  type: string;
+  body: Buffer;
+  etag: string;
+}
 
-export const stylesheetPath = versioned('gatehouse.css');
-export const scriptPath = versioned('gatehouse.js');
-export const passkeyScriptPath = versioned('passkeys.js');
-export const iconPath = versioned('icon.svg');
+/** So few and so small that they are kept at hand. What is not among them is not there. */
+const assets = new Map<string, Asset>();
+
+export const stylesheetPath = add('gatehouse.css', 'text/css; charset=utf-8');
+export const scriptPath = add('gatehouse.js', 'text/javascript; charset=utf-8');
+export const passkeyScriptPath = add('passkeys.js', 'text/javascript; charset=utf-8');
+export const iconPath = add('icon.svg', 'image/svg+xml');
+
+/** The address changes with the file, so that a browser can keep it for ever. */
+function add(name: string, type: string): string {
+  const body = readFileSync(new URL(`./assets/${name}`, import.meta.url));
+  const version = sha256(body).slice(0, 8);
+  assets.set(name, { type, body, etag: `"${version}"` });
+  return `/assets/${name}?v=${version}`;
+}
 
 export async function mountAssets(host: FastifyInstance): Promise<void> {
-  await host.register(fastifyStatic, {
-    root: fileURLToPath(folder),
-    prefix: '/assets/',
-    index: false,
-    maxAge: '365d',
-    immutable: true,
-    decorateReply: false,
+  host.get<{ Params: { '*': string } }>('/assets/*', async ({ params, headers }, reply) => {
+    const asset = assets.get(params['*']);
+    if (!asset) return reply.callNotFound();
+    const { type, body, etag } = asset;
+    reply.headers({ 'cache-control': 'public, max-age=31536000, immutable', etag });
+    return isKnown(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type(type).send(body);
   });
 }
 
-/** The address changes with the file, so that a browser can keep it for ever. */
-function versioned(name: string): string {
-  return `/assets/${name}?v=${sha256(readFileSync(new URL(name, folder))).slice(0, 8)}`;
+/** RFC 9110 §13.1.2. */
+function isKnown(ifNoneMatch = '', etag: string): boolean {
+  return ifNoneMatch.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim()));
 }

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../lib/schema.ts';
 import { REASONS } from '../oauth/reasons.ts';
 import { ANYWHERE, describeRefusals, UNCACHED } from '../oauth/refusal-schemas.ts';
 import { EVENT, EVENT_QUERY } from './schemas.ts';

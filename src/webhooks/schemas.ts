@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox';
 import { EVENT_TYPES } from '../events/events.ts';
+import { type Static, Type } from '../lib/schema.ts';
 import { LIMIT } from '../oauth/paging.ts';
 import { oneOf } from '../oauth/schemas.ts';
 

@@ -16,7 +16,7 @@ import { newTestDatabase } from '../support/engines.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const database = await newTestDatabase(folder);
-const storage = openStorage(database.url);
+const storage = await openStorage(database.url);
 await migrate(storage);
 const db = storage.durable;
 after(async () => {

@@ -15,7 +15,7 @@ import { settle } from '../support/people.ts';
 const KEYS = { SECRET_KEYS: 'the-key-that-these-servers-sign-with' };
 
 async function openHere(url: string): Promise<Storage> {
-  const storage = openStorage(url);
+  const storage = await openStorage(url);
   after(() => storage.close());
   return storage;
 }
@@ -133,7 +133,7 @@ test('a file that is damaged, foreign, empty, newer or nothing at all is refused
 async function newRestorable() {
   const cli = newCommandLine();
   await cli.json(['business', 'list']);
-  const storage = openStorage(cli.databaseUrl);
+  const storage = await openStorage(cli.databaseUrl);
   const people = await settle(() => storage, Date.now);
   await storage.close();
   const server = await cli.serve(KEYS);

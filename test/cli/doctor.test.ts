@@ -118,7 +118,7 @@ test('each thing that is wrong is named, with what to do', async () => {
 test('webhook secrets whose key is gone are counted, and so are those under an old one', async () => {
   const cli = newCommandLine();
   await cli.json(['business', 'list']);
-  const storage = openStorage(cli.databaseUrl);
+  const storage = await openStorage(cli.databaseUrl);
   const { ledger } = await settle(() => storage, Date.now);
   const endpoint = { appId: ledger.id, url: 'https://example.com/', eventTypes: ['invoice.paid'] };
   await storage.atomically((db) => addEndpoint(db, openKeyring([KEYS[0]]), endpoint, Date.now()));
@@ -167,7 +167,7 @@ test('a PostgreSQL that is not up to date, or may lose what it has said, is a pr
   const env = { DATABASE_URL: postgres.url, SECRET_KEYS: KEYS[0] };
 
   const outdated = await examine(cli, env);
-  const storage = openStorage(postgres.url);
+  const storage = await openStorage(postgres.url);
   await migrate(storage);
   await storage.close();
   const unsafe = await examine(cli, env);

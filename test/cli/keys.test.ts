@@ -25,7 +25,7 @@ async function newPlace() {
 
 async function settleIn({ cli, readKeys }: Awaited<ReturnType<typeof newPlace>>) {
   await cli.json(['business', 'list']);
-  const storage = openStorage(cli.databaseUrl);
+  const storage = await openStorage(cli.databaseUrl);
   const people = await settle(() => storage, Date.now);
   const receiver = await newReceiver();
   const endpoint = { appId: people.ledger.id, url: receiver.url, eventTypes: ['invoice.paid'] };

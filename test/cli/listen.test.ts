@@ -10,7 +10,7 @@ import { MINUTE } from '../../src/lib/clock.ts';
 import { newReceiver } from '../support/receiver.ts';
 import { newWorld } from '../support/world.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 test('listen sends what happens from now on to a receiver on this machine, signed, and says how it went', async () => {
   const [world, receiver] = [await newWorld(), await newReceiver()];

@@ -79,7 +79,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
 
 /** For a day, like the endpoint: who joined after an Allow has not given it, and is not told of what was before. */
 async function makeOld({ url }: Storehouse): Promise<void> {
-  const storage = openStorage(url);
+  const storage = await openStorage(url);
   await storage.durable
     .updateTable('memberships')
     .set({ created_at: Date.now() - DAY })
@@ -88,7 +88,7 @@ async function makeOld({ url }: Storehouse): Promise<void> {
 }
 
 async function listenTo({ url, firm }: Storehouse, address: string): Promise<void> {
-  const storage = openStorage(url);
+  const storage = await openStorage(url);
   const endpoint = { appId: firm.app.id, url: address, eventTypes: ['grant.created', 'grant.revoked'] };
   await addEndpoint(storage.durable, openKeyring([KEY]), endpoint, Date.now() - DAY);
   await storage.close();

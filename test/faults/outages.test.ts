@@ -19,7 +19,7 @@ await makeTemplate(postgres.url);
 const wire = await newWireCutter(postgres.port);
 const direct = databaseUrl(postgres.url, TEMPLATE);
 const { clients } = await startNodes(1, direct.replace(`:${postgres.port}/`, `:${wire.port}/`));
-const storage = openStorage(direct);
+const storage = await openStorage(direct);
 after(() => storage.close());
 const [client] = clients as [Client];
 const browser = await client.signedIn();

@@ -13,7 +13,7 @@ import { keepOutput, rememberSecret } from '../support/leaks.ts';
 import { settle } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 export const KEY = 'the-key-that-the-fuzzed-product-signs-with';
 
 export type Product = Awaited<ReturnType<typeof startProduct>>;
@@ -58,7 +58,7 @@ export async function startProduct() {
   });
   await Promise.race([ready, ended.then(() => Promise.reject(new Error(`serve has ended: ${said.join(' ')}`)))]);
 
-  const storage = openStorage(databaseUrl);
+  const storage = await openStorage(databaseUrl);
   return {
     ports,
     origins,

@@ -14,7 +14,7 @@ import { keepOutput, rememberSecret } from '../support/leaks.ts';
 import { settle } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 export interface Line {
   requestId?: string;
@@ -29,7 +29,7 @@ export type LoggedServer = Awaited<ReturnType<typeof startLoggedServer>>;
 /** The real `serve`, as an operator runs it: what it writes to standard output is its log. */
 export async function startLoggedServer() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
-  const storage = openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
+  const storage = await openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
   await prepare(storage);
   const people = await settle(() => storage, Date.now);
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];

@@ -17,7 +17,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const NAME = 'x'.repeat(4000);
 
 async function open(path: string): Promise<Storage> {
-  const storage = openStorage(`sqlite:${path}`);
+  const storage = await openStorage(`sqlite:${path}`);
   await migrate(storage);
   return storage;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { addBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
 import { openStorage } from '../../src/storage/database.ts';
@@ -13,7 +14,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 test('a new database is brought up to date once, and what is in it stays', async () => {
-  const storage = openStorage(`sqlite:${join(folder, 'deep', 'down', 'gatehouse.db')}`);
+  const storage = await openStorage(`sqlite:${join(folder, 'deep', 'down', 'gatehouse.db')}`);
 
   const first = await migrate(storage);
   await addBusiness(storage.durable, { name: 'Acme' }, 0);
@@ -26,7 +27,7 @@ test('a new database is brought up to date once, and what is in it stays', async
 });
 
 test('a change that fails half-way leaves the database as it was', async () => {
-  const storage = openStorage(`sqlite:${join(folder, 'half.db')}`);
+  const storage = await openStorage(`sqlite:${join(folder, 'half.db')}`);
   await storage.durable.schema.createTable('invoices').addColumn('id', 'text').execute();
 
   await assert.rejects(migrate(storage));
@@ -50,4 +51,17 @@ test('several processes that meet at a new database bring it up to date once', a
       ALL,
     );
   }
+});
+
+test('a database that is up to date is found to be while another process writes to it', async () => {
+  const path = join(folder, 'busy.db');
+  const storage = await openStorage(`sqlite:${path}`);
+  await migrate(storage);
+  const writer = new DatabaseSync(path);
+  writer.exec('begin immediate');
+
+  assert.deepEqual(await migrate(storage), []);
+
+  writer.close();
+  await storage.close();
 });

@@ -9,10 +9,10 @@ import { settle } from '../support/people.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
-const migrating = openStorage(server.url, 'migrating');
+const migrating = await openStorage(server.url, 'migrating');
 await migrate(migrating);
 await migrating.close();
-const storage = openStorage(server.url);
+const storage = await openStorage(server.url);
 const people = await settle(() => storage, Date.now);
 const other = new pg.Client(server.url);
 await other.connect();

@@ -13,7 +13,7 @@ import type { Database } from '../../src/storage/storage.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const url = `sqlite:${join(folder, 'gatehouse.db')}`;
-const storage = openStorage(url);
+const storage = await openStorage(url);
 await migrate(storage);
 after(async () => {
   await storage.close();
@@ -131,7 +131,7 @@ test('transactions run one after the other, so that none sees half of another', 
 });
 
 test('a write that another process keeps out fails as unavailable, and goes through once it can', async () => {
-  const other = openStorage(url);
+  const other = await openStorage(url);
   await sql`begin immediate`.execute(other.durable);
   await sql`PRAGMA busy_timeout = 0`.execute(storage.durable);
 
@@ -146,7 +146,7 @@ test('a write that another process keeps out fails as unavailable, and goes thro
 });
 
 test('those who write in the same turn are committed together, and each is answered only then', async () => {
-  const other = openStorage(url);
+  const other = await openStorage(url);
   const writes = Array.from({ length: 5 }, (_, i) => add(storage.durable, `Together ${i}`));
   const answered = Promise.all(writes).then(() => true);
   const together = async () => (await names(other.durable)).filter((name) => name.startsWith('Together')).length;
@@ -178,7 +178,7 @@ test('what fails by itself fails alone: those who were to be committed with it a
 });
 
 test('when a commit fails, everyone who is in it hears of it, and nothing of it is kept', async () => {
-  const [full, one] = [openStorage(url), { name: 'x'.repeat(100_000) }];
+  const [full, one] = [await openStorage(url), { name: 'x'.repeat(100_000) }];
   const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(full.durable);
   await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(full.durable);
 
@@ -197,7 +197,7 @@ test('when a commit fails, everyone who is in it hears of it, and nothing of it 
 });
 
 test('what was written is kept when the storage is closed in the same turn', async () => {
-  const brief = openStorage(url);
+  const brief = await openStorage(url);
   let closing: Promise<void> | undefined;
   const writing = brief.atomically(async (db) => {
     await add(db, 'In passing');
@@ -210,7 +210,7 @@ test('what was written is kept when the storage is closed in the same turn', asy
 });
 
 test('after it was closed, the storage refuses at once and does not hang', async () => {
-  const closed = openStorage('sqlite::memory:');
+  const closed = await openStorage('sqlite::memory:');
   await closed.close();
   await closed.close();
 

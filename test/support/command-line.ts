@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { CHILD_LOG_LEVEL, keepOutput } from './leaks.ts';
 import { freePort } from './ports.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 export interface Ended {
   status: number | null;

@@ -42,7 +42,7 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
       }),
     );
   }
-  const storage = openStorage(databaseUrl);
+  const storage = await openStorage(databaseUrl);
   after(async () => {
     await Promise.all(nodes.map((node) => node.stop('SIGKILL')));
     await storage.close();
@@ -61,7 +61,7 @@ function newNode(api: string, web: string, env: Record<string, string>): Node {
     web,
     process: undefined,
     async start() {
-      node.process = spawn(process.execPath, ['src/cli/main.ts', 'serve'], {
+      node.process = spawn(process.execPath, ['src/cli/main.js', 'serve'], {
         env,
         stdio: ['ignore', logOfChild(), 'inherit'],
       });

@@ -78,7 +78,7 @@ export async function newStandby(primary: PostgresServer): Promise<PostgresServe
 /** Every test copies this one, which is quicker than migrating each time. */
 export async function makeTemplate(server: string): Promise<void> {
   await administer(server, [`drop database if exists ${TEMPLATE}`, `create database ${TEMPLATE}`]);
-  const storage = openStorage(databaseUrl(server, TEMPLATE));
+  const storage = await openStorage(databaseUrl(server, TEMPLATE));
   await migrate(storage);
   await storage.close();
 }

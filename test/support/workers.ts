@@ -12,7 +12,7 @@ import { keepOutput, rememberSecret } from './leaks.ts';
 import { settle } from './people.ts';
 import { freePort } from './ports.ts';
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 const KEY = 'the-key-that-all-of-these-workers-sign-with';
 
@@ -84,7 +84,7 @@ function areAnyLeft(group: number): boolean {
 
 /** People and an app to work with, on the database of the workers. */
 export async function settleAt({ api, web }: Workers, databaseUrl: string) {
-  const storage = openStorage(databaseUrl);
+  const storage = await openStorage(databaseUrl);
   after(() => storage.close());
   const people = await settle(() => storage, Date.now);
   const browse = () => newBrowser(web, [api, web]);

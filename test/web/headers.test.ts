@@ -153,12 +153,22 @@ test('stylesheet and icon are ours, typed, and kept by the browser', async () =>
     assert.match(answer.headers.get('content-type') ?? '', new RegExp(`^${RegExp.escape(type)}`));
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
     assert.match(answer.headers.get('cache-control') ?? '', /max-age=31536000, immutable/);
+
+    const etag = answer.headers.get('etag') ?? '';
+    for (const [known, status] of [
+      [etag, 304],
+      [`"other", W/${etag}`, 304],
+      ['"other"', 200],
+    ] as const) {
+      const again = await fetch(world.web + path, { headers: { 'if-none-match': known } });
+      assert.equal(again.status, status, known);
+    }
   }
 });
 
 test('no address below /assets leads out of that folder', async () => {
-  for (const path of ['/assets/', '/assets/../consent.ts', '/assets/%2e%2e/consent.ts', '/assets/..%2fconsent.ts']) {
-    const answer = await fetch(world.web + path);
+  for (const path of ['', '../consent.ts', '%2e%2e/consent.ts', '..%2fconsent.ts', '__proto__', 'icon.svg/']) {
+    const answer = await fetch(`${world.web}/assets/${path}`);
     assert.ok([400, 403, 404].includes(answer.status), `${path} ${answer.status}`);
   }
 });

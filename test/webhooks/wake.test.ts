@@ -20,7 +20,7 @@ test('a delivery that comes in while another node is done with its endpoint is n
   const postgres = await startPostgres();
   after(() => postgres.remove());
   await makeTemplate(postgres.url);
-  const storage = openStorage(databaseUrl(postgres.url, TEMPLATE));
+  const storage = await openStorage(databaseUrl(postgres.url, TEMPLATE));
   after(() => storage.close());
   const { endpoint, happen } = await listen(storage);
 
@@ -47,7 +47,7 @@ test('a delivery that comes in while another node is done with its endpoint is n
 });
 
 test('a node that was too slow to keep its endpoint cannot undo what another has delivered since', async () => {
-  const storage = openStorage('sqlite::memory:');
+  const storage = await openStorage('sqlite::memory:');
   after(() => storage.close());
   await migrate(storage);
   const { endpoint, happen } = await listen(storage);

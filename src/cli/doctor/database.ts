@@ -26,7 +26,7 @@ export async function checkDatabase(settings: Settings, keys: string[] | undefin
   }
   let storage: Storage | undefined;
   try {
-    storage = openStorage(databaseUrl, 'migrating');
+    storage = await openStorage(databaseUrl, 'migrating');
     const pending = await listPending(storage.durable);
     if (pending.length > 0) return [tellPending(storage, pending)];
     return await lookInto(storage, settings, keys);

@@ -164,7 +164,8 @@ type Kind = 'read' | 'write' | 'other';
 
 function kindOf(text: string): Kind {
   if (/^\s*(?:select|values)\b/i.test(text)) return 'read';
-  return /^\s*(?:insert|update|delete|create|alter|drop|with)\b/i.test(text) ? 'write' : 'other';
+  if (/^\s*with\b/i.test(text)) return /\b(?:insert|update|delete)\b/i.test(text) ? 'write' : 'read';
+  return /^\s*(?:insert|update|delete|create|alter|drop)\b/i.test(text) ? 'write' : 'other';
 }
 
 interface Prepared {

@@ -1,21 +1,43 @@
-import swagger from '@fastify/swagger';
-import type { FastifyInstance } from 'fastify';
-import { Type } from 'typebox';
+import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
+import { Type } from '../../lib/schema.ts';
 import { REQUEST_ID } from '../../oauth/refusal-schemas.ts';
 import { describedBy, openToBrowsers, shareWithAnyOrigin } from '../../oauth/routes.ts';
 import { SCOPES } from '../../oauth/scopes.ts';
+import type { Document } from './document.ts';
 
 const PATH = '/openapi.json';
 const EXAMPLE = { openapi: '3.1.0', info: { title: 'The API', version: 'v1' }, paths: {} };
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The OpenAPI document of all its routes. */
+    describeItself(): Promise<Document>;
+  }
+}
 
 interface Parts {
   platformName: string;
   issuer: string;
 }
 
-/** Listens for every route that is mounted after it, and makes the OpenAPI document of their schemas. */
-export async function describeRoutes(host: FastifyInstance, { platformName, issuer }: Parts): Promise<void> {
-  await host.register(swagger, {
+/** Notes every route that is mounted after it. The OpenAPI document is made of their schemas when somebody first asks. */
+export function describeRoutes(host: FastifyInstance, parts: Parts): void {
+  const routes: RouteOptions[] = [];
+  host.addHook('onRoute', (route) => {
+    if (route.method !== 'HEAD') routes.push(route);
+  });
+  let document: Promise<Document> | undefined;
+  host.decorate('describeItself', () => {
+    document ??= draw(routes, Object.values(host.getSchemas()), parts);
+    return document;
+  });
+}
+
+/** By a host that has the same routes and serves none of them: what draws takes longer to load than most starts should. */
+async function draw(routes: RouteOptions[], shared: unknown[], { platformName, issuer }: Parts): Promise<Document> {
+  const { default: swagger } = await import('@fastify/swagger');
+  const model = fastify({ schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } } });
+  await model.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -37,6 +59,13 @@ export async function describeRoutes(host: FastifyInstance, { platformName, issu
     },
     refResolver: { buildLocalReference: ({ $id }, _, __, i) => (typeof $id === 'string' ? $id : `def-${i}`) },
   });
+  for (const schema of shared) model.addSchema(schema);
+  for (const { method, url, schema } of routes) {
+    model.route({ method, url, ...describedBy(schema ?? {}), handler: async () => {} });
+  }
+  await model.ready();
+  // The library writes it from our own schemas; its type knows less about it than we do.
+  return model.swagger() as unknown as Document;
 }
 
 function securitySchemes(issuer: string) {
@@ -78,7 +107,7 @@ export function mountOpenApi(host: FastifyInstance): void {
       },
     },
   };
-  host.get(PATH, { ...describedBy(schema), onRequest: shareWithAnyOrigin }, async () => host.swagger());
+  host.get(PATH, { ...describedBy(schema), onRequest: shareWithAnyOrigin }, () => host.describeItself());
   openToBrowsers(host, PATH);
 }
 

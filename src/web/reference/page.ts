@@ -19,17 +19,15 @@ interface Group {
 
 /** The OpenAPI document, as pages for people. They are made on the server like any other, and run nothing. */
 export function mountReference(host: FastifyInstance, { platformName }: { platformName: string }): void {
-  // The document is written by the library from our own schemas; its type knows less about it than we do.
-  const read = () => host.swagger() as unknown as Document;
   const page = (title: string, body: Html) => ({ title, platformName, width: 'wide' as const, body });
 
   host.get(PATH, PAGE, async (_, reply) => {
-    const document = read();
+    const document = await host.describeItself();
     return sendPage(reply, page('API reference', framed(document, overview(document))));
   });
 
   host.get<{ Params: { group: string } }>(`${PATH}/:group`, PAGE, async (request, reply) => {
-    const document = read();
+    const document = await host.describeItself();
     const group = listGroups(document).find(({ path }) => path === `${PATH}/${request.params.group}`);
     if (!group) throw notFound();
     return sendPage(reply, page(group.name, framed(document, groupBody(document, group))));

@@ -31,7 +31,7 @@ interface Addresses {
 
 /** Nobody else holds the database when it is killed: whatever is needed of it is done before the server starts. */
 export async function settleFirms(url: string, count: number, { api, web }: Addresses): Promise<Firm[]> {
-  const storage = openStorage(url);
+  const storage = await openStorage(url);
   try {
     await prepare(storage);
     const people = await settle(() => storage, Date.now);

@@ -37,7 +37,7 @@ export async function examinePostgres(url: string): Promise<string[]> {
 
 /** What one transaction should have kept together: every grant that was ended, and the one event that says so. */
 export async function findTorn(url: string): Promise<string[]> {
-  const storage = openStorage(url);
+  const storage = await openStorage(url);
   try {
     const { durable } = storage;
     const ended = await durable

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { CHILD_LOG_LEVEL, logOfChild, rememberSecret } from '../../support/leaks.ts';
 import { freePort } from '../../support/ports.ts';
 
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url));
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/gatehouse', import.meta.url));
 
 const KEY = 'the-key-that-the-tests-sign-their-tokens-with';

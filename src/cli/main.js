@@ -1,3 +1,4 @@
+// No TypeScript: before anything is loaded that has to be stripped of its types, there is a place for what is left of it.
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
