@@ -3,13 +3,14 @@ import type { Setting } from './contender.ts';
 import { type Engine, enginesOf } from './databases.ts';
 import { grownContender } from './growth.ts';
 import { refreshOneGrant, weighGrants } from './long-life.ts';
-import { type Entry, measureAll } from './measure.ts';
+import { type Entry, type Measured, measureAll } from './measure.ts';
 import type { Options } from './options.ts';
 import { measureOverhead } from './overhead.ts';
 import { PROFILE_TAKES, type Profile, takeProfile } from './profile.ts';
 import type { Progress } from './progress.ts';
 import type { Growth, Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
+import { find } from './verdicts.ts';
 
 interface Exploring {
   options: Options;
@@ -51,6 +52,7 @@ export async function explore(results: Results, exploring: Exploring): Promise<v
 /** One after the other in each scenario, so that they can be laid side by side. */
 export async function profileAll(
   entries: Entry[],
+  measured: Measured[],
   { options, progress }: Omit<Exploring, 'setting'>,
 ): Promise<Profile[]> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
@@ -59,7 +61,8 @@ export async function profileAll(
   const profiles: Profile[] = [];
   for (const act of acts) {
     progress.step(`Profile: ${act.contender.title}, ${act.scenario.title.toLowerCase()}`, PROFILE_TAKES);
-    profiles.push(await takeProfile(act, options.lanes));
+    const cpu = find(measured, act.contender.name, act.scenario.name)?.cpu ?? null;
+    profiles.push(await takeProfile(act, options.lanes, cpu));
   }
   return profiles;
 }
@@ -77,7 +80,7 @@ async function measureGrowth(engine: Engine, { options, setting, progress }: Exp
     const warmUp = Math.min(WARM_UP, options.warmUp);
     const measured = await measureAll(entries, { ...options, rounds, warmUp, pacedSpell: 0 }, progress);
     const ends = engine.name === 'sqlite' ? [entries[0], entries.at(-1)].filter((entry) => entry !== undefined) : [];
-    return { engine: engine.name, measured, profiles: await profileAll(ends, { options, progress }) };
+    return { engine: engine.name, measured, profiles: await profileAll(ends, measured, { options, progress }) };
   } finally {
     for (const { running } of entries) await running.stop();
   }

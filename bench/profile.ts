@@ -3,7 +3,7 @@ import { type Act, onStage } from './measure.ts';
 import { inspect } from './process.ts';
 import { partOf } from './profile-parts.ts';
 
-/** Where the time of one scenario goes, in microseconds of each turn. */
+/** Where the time of one scenario goes: microseconds of CPU time in each turn. */
 export interface Profile {
   contender: string;
   scenario: string;
@@ -11,14 +11,17 @@ export interface Profile {
 }
 
 const RUN_UP = 0.5;
-const SPELL = 2;
+const SPELL = 1.5;
 const INTERVAL = 200;
 
 /** So long it takes, in seconds, but for what is made meanwhile. */
 export const PROFILE_TAKES = RUN_UP + SPELL;
 
-/** V8's own CPU profile of a server that has been measured before, and so is warm. */
-export async function takeProfile(act: Act, lanes: number): Promise<Profile> {
+/**
+ * V8's own CPU profile of a server that has been measured before, and so is warm. It says how the CPU time of a turn is
+ * shared out; how much that is was found in many rounds, and a machine may be slower in the moment of the profile.
+ */
+export async function takeProfile(act: Act, lanes: number, cpu: number | null): Promise<Profile> {
   const { contender, scenario, running } = act;
   const { pid } = running;
   let parts: Record<string, number> = {};
@@ -34,8 +37,9 @@ export async function takeProfile(act: Act, lanes: number): Promise<Profile> {
     stretches.at(-1)?.push(now());
     const { profile } = (await inspector.ask('Profiler.stop')) as { profile: CpuProfile };
     inspector.leave();
-    const sums = Object.entries(sumUp(profile, stretches)).map(([part, sum]) => [part, sum / turns]);
-    parts = Object.fromEntries(sums);
+    const sums = Object.entries(sumUp(profile, stretches));
+    const all = sums.reduce((sum, [, part]) => sum + part, 0);
+    parts = Object.fromEntries(sums.map(([part, sum]) => [part, cpu === null ? sum / turns : (cpu * sum) / all]));
   });
   return { contender: contender.name, scenario: scenario.name, parts };
 }

@@ -27,7 +27,7 @@ function reportEngine({ engine, measured, profiles }: Growth): string {
   if (profiles.length === 0) return rates;
   return `${rates}
 
-Where the time goes, in microseconds of each turn, with ${round(sizes[0] ?? 0)} / ${round(sizes.at(-1) ?? 0)} grants:
+Where the CPU time goes, in microseconds of each turn, with ${round(sizes[0] ?? 0)} / ${round(sizes.at(-1) ?? 0)} grants:
 
 ${profileTable(profiles)}`;
 }

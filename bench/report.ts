@@ -39,7 +39,10 @@ function reportVerdicts(results: Results): string {
   const verdicts = judge(results);
   if (verdicts.length === 0) return '';
   const rows = verdicts.map(({ what, wanted, found, isMet }) => [what, wanted, found, isMet ? 'yes' : '**no**']);
-  return `## What should show, and whether it does\n\n${table(['', 'wanted', 'found', 'met'], rows)}`;
+  const missing = verdicts.filter(({ isMet, why }) => !isMet && why).map(({ what, why }) => `- **${what}.** ${why}`);
+  const reasons = missing.length > 0 ? [`What is missing, and where the time goes instead:`, missing.join('\n')] : [];
+  const verdict = table(['', 'wanted', 'found', 'met'], rows);
+  return ['## What should show, and whether it does', verdict, ...reasons].join('\n\n');
 }
 
 function reportPeaks(results: Results): string {
@@ -86,8 +89,8 @@ export function reportProfiles(results: Results): string {
   const names = [...new Set(profiles.map(({ contender }) => nameOf(results, contender)))];
   return `## Where the time goes
 
-Microseconds of each turn: ${names.join(' / ')}. They are from V8's own CPU profile of a warm server, with a sample every 0.2 ms, which itself
-costs something. A peer that keeps everything in memory has no time in the first two lines; what PostgreSQL does, another process does.
+The CPU time of each turn, as above, in microseconds: ${names.join(' / ')}. How it is shared out is from V8's own CPU profile of the warm
+server. A peer that keeps everything in memory has no time in the first two lines; what PostgreSQL does, another process does.
 
 ${profileTable(profiles)}`;
 }

@@ -72,7 +72,7 @@ async function bench(options: Options, args: string[], later: Later): Promise<vo
   }
   results.measured = await measureAll(entries, options, progress);
   const profiled = entries.filter(({ contender }) => PROFILED.includes(contender));
-  if (options.profiles) results.profiles = await profileAll(profiled, { options, progress });
+  if (options.profiles) results.profiles = await profileAll(profiled, results.measured, { options, progress });
   for (const { running } of entries) await running.stop();
   progress.clear();
   console.log(printTables(results.measured, chosen));

@@ -1,4 +1,5 @@
 import type { Measured } from './measure.ts';
+import { whyLate, whyNoFaster, whySlower } from './reasons.ts';
 import type { Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 
@@ -8,6 +9,8 @@ export interface Verdict {
   wanted: string;
   found: string;
   isMet: boolean;
+  /** Where it is not, as far as this run can tell. */
+  why?: string;
 }
 
 const PEERS = ['oidc-provider', 'jmondi', 'better-auth'];
@@ -41,7 +44,8 @@ function judgeRatios(results: Results): Verdict[] {
     if (!a?.perSecond || !b?.perSecond) return [];
     const ratio = a.perSecond.median / b.perSecond.median;
     const what = `${titleOf(scenario)}: ${nameOf(results, ours)} against ${nameOf(results, theirs)}`;
-    return [{ what, wanted: `at least ${least} ×`, found: `${ratio.toFixed(2)} ×`, isMet: ratio >= least }];
+    const why = whyNoFaster(results, ours, scenario, theirs);
+    return [{ what, wanted: `at least ${least} ×`, found: `${ratio.toFixed(2)} ×`, isMet: ratio >= least, why }];
   });
 }
 
@@ -55,24 +59,27 @@ function judgeLatencies(results: Results): Verdict[] {
   if (!worst) return [];
   const found = `${worst.ratio.toFixed(1)} × at worst (${titleOf(worst.scenario).toLowerCase()}, ${nameOf(results, worst.contender)})`;
   const what = 'What 99 of 100 answers stay below against the median, at four fifths of the peak';
-  return [{ what, wanted: 'at most 10 ×', found, isMet: worst.ratio <= 10 }];
+  const why = whyLate(results, worst.scenario);
+  return [{ what, wanted: 'at most 10 ×', found, isMet: worst.ratio <= 10, why }];
 }
 
 function judgeGrowth({ growth }: Results): Verdict[] {
-  return growth.flatMap(({ engine, measured }) => {
+  return growth.flatMap((grown) => {
+    const { engine, measured } = grown;
     const sizes = sizesOf(measured);
     const [least, most] = [sizes[0], sizes.at(-1)];
     if (least === undefined || most === undefined || least === most) return [];
     const ratios = SCENARIOS.flatMap(({ name, title }) => {
       const [small, large] = [find(measured, String(least), name), find(measured, String(most), name)];
       if (!small?.perSecond || !large?.perSecond) return [];
-      return [{ title, ratio: large.perSecond.median / small.perSecond.median }];
+      return [{ name, title, ratio: large.perSecond.median / small.perSecond.median }];
     });
     const worst = ratios.sort((a, b) => a.ratio - b.ratio)[0];
     if (!worst) return [];
     const what = `Any scenario with ${most.toLocaleString('en-GB')} grants against ${least.toLocaleString('en-GB')}, ${titleOfEngine(engine)}`;
     const found = `${worst.ratio.toFixed(2)} × at worst (${worst.title.toLowerCase()})`;
-    return [{ what, wanted: 'at least 0.8 ×', found, isMet: worst.ratio >= 0.8 }];
+    const why = whySlower(grown, worst.name);
+    return [{ what, wanted: 'at least 0.8 ×', found, isMet: worst.ratio >= 0.8, why }];
   });
 }
 

@@ -125,3 +125,31 @@ test('medians, extremes and the ninety-ninth of a hundred are what they say', ()
   assert.equal(spreadOf([1, 2, 3, 10]).median, 2.5);
   assert.deepEqual(latencyOf(numbers), { median: 50.5, p99: 99, requests: 100 });
 });
+
+test('what is missing is reported with what the limit is, and with where the time goes', () => {
+  const refresh = { scenario: 'refresh' };
+  const profiles = [
+    {
+      ...refresh,
+      contender: 'gatehouse-sqlite',
+      parts: { 'SQLite: statements': 30, 'Fastify and what it brings': 22 },
+    },
+    { ...refresh, contender: 'bare', parts: { 'SQLite: statements': 29.8 } },
+  ];
+  const rates = [
+    measured('gatehouse-sqlite', 'refresh', 1500),
+    measured('oidc-provider', 'refresh', 1000),
+    measured('bare', 'refresh', 3000),
+  ];
+
+  const missing = writeReport(resultsWith({ measured: rates, profiles }));
+  const [fast, slow] = [measured('gatehouse-sqlite', 'refresh', 2500), rates.slice(1)];
+  const met = writeReport(resultsWith({ measured: [fast, ...slow], profiles }));
+
+  assert.match(
+    missing,
+    /oidc-provider\.\*\* The bare server, .* comes to 3\.00 ×\..* Fastify and what it brings \(22 µs\)\./,
+  );
+  assert.doesNotMatch(missing, /statements \(\d+ µs\)/);
+  assert.doesNotMatch(met, /comes to/);
+});

@@ -1,0 +1,45 @@
+import type { Profile } from './profile.ts';
+import type { Growth, Results } from './results.ts';
+import { find } from './verdicts.ts';
+
+/** So many parts of a turn are named, and none that is smaller than a microsecond. */
+const MOST = 3;
+
+/** Why one contender is no faster than it is, by what the bare server can do and by where the time goes. */
+export function whyNoFaster(results: Results, ours: string, scenario: string, theirs: string): string {
+  const [limit, peer] = [find(results.measured, 'bare', scenario), find(results.measured, theirs, scenario)];
+  const profileOf = (contender: string) =>
+    results.profiles.find((each) => each.contender === contender && each.scenario === scenario);
+  const sentences = [];
+  if (theirs !== 'bare' && limit?.perSecond && peer?.perSecond) {
+    const ratio = (limit.perSecond.median / peer.perSecond.median).toFixed(2);
+    sentences.push(`The bare server, which does the same SQL and the same MAC and nothing else, comes to ${ratio} ×.`);
+  }
+  const longest = listLongest(profileOf(ours), profileOf('bare'));
+  if (longest) sentences.push(`What Gatehouse does more than it in a turn, the longest first: ${longest}.`);
+  if (ours.endsWith('postgres')) sentences.push('PostgreSQL works beside it, on the same two cores.');
+  return sentences.join(' ');
+}
+
+export function whyLate({ measured }: Results, scenario: string): string {
+  const latency = find(measured, 'bare', scenario)?.latency;
+  if (!latency) return '';
+  return `The bare server, which has nothing else to do, comes to ${(latency.p99 / latency.median).toFixed(1)} × there.`;
+}
+
+export function whySlower({ profiles }: Growth, scenario: string): string {
+  const [small, large] = profiles.filter((each) => each.scenario === scenario);
+  const longest = listLongest(large, small);
+  return longest ? `What takes longer in a turn among the most grants: ${longest}.` : '';
+}
+
+function listLongest(one: Profile | undefined, other: Profile | undefined): string {
+  if (!one || !other) return '';
+  return Object.entries(one.parts)
+    .map(([part, microseconds]) => ({ part, more: Math.round(microseconds - (other.parts[part] ?? 0)) }))
+    .filter(({ more }) => more >= 1)
+    .sort((a, b) => b.more - a.more)
+    .slice(0, MOST)
+    .map(({ part, more }) => `${part} (${more} µs)`)
+    .join('; ');
+}
