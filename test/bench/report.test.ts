@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawChart } from '../../bench/charts.ts';
 import type { Measured } from '../../bench/measure.ts';
+import type { Profile } from '../../bench/profile.ts';
 import { PART_TITLES, partOf } from '../../bench/profile-parts.ts';
 import { writeReport } from '../../bench/report.ts';
 import type { Results } from '../../bench/results.ts';
