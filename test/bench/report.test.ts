@@ -129,7 +129,7 @@ test('medians, extremes and the ninety-ninth of a hundred are what they say', ()
 
 test('what is missing is reported with what the limit is, and with where the time goes', () => {
   const refresh = { scenario: 'refresh' };
-  const profiles = [
+  const profiles: Profile[] = [
     {
       ...refresh,
       contender: 'gatehouse-sqlite',
