@@ -18,7 +18,10 @@ const PARTS: [title: string, fits: (frame: Frame, caller: Frame | undefined) => 
   ['Node’s HTTP, streams and promises', () => true],
 ];
 
-export const PART_TITLES = PARTS.map(([title]) => title);
+/** The profile is of the first one alone. */
+export const OTHER_THREADS = 'Other threads (SQLite’s log, garbage, compiling)';
+
+export const PART_TITLES = [...PARTS.map(([title]) => title), OTHER_THREADS];
 
 /** Undefined while nothing was done. */
 export function partOf(frame: Frame, caller: Frame | undefined): string | undefined {

@@ -1,7 +1,7 @@
 import { runPeak } from './load.ts';
 import { type Act, onStage } from './measure.ts';
 import { inspect } from './process.ts';
-import { partOf } from './profile-parts.ts';
+import { OTHER_THREADS, partOf } from './profile-parts.ts';
 
 /** Where the time of one scenario goes: microseconds of CPU time in each turn. */
 export interface Profile {
@@ -10,7 +10,7 @@ export interface Profile {
   parts: Record<string, number>;
 }
 
-const RUN_UP = 0.5;
+const RUN_UP = 0.8;
 const SPELL = 1.5;
 const INTERVAL = 200;
 
@@ -29,7 +29,8 @@ export async function takeProfile(act: Act, lanes: number, cpu: number | null): 
     const inspector = await inspect(pid);
     await inspector.ask('Profiler.enable');
     await inspector.ask('Profiler.setSamplingInterval', { interval: INTERVAL });
-    await runPeak(work, open, { seconds: RUN_UP, pid });
+    // Before there is a thread that takes samples.
+    const { cpu: taken, cpuOfOthers } = await runPeak(work, open, { seconds: scenario.share * RUN_UP, pid });
     await inspector.ask('Profiler.start');
     const stretches: Stretch[] = [];
     const watched = { ...work, stock: (turns: number) => outside(stretches, () => work.stock(turns)) };
@@ -37,11 +38,22 @@ export async function takeProfile(act: Act, lanes: number, cpu: number | null): 
     stretches.at(-1)?.push(now());
     const { profile } = (await inspector.ask('Profiler.stop')) as { profile: CpuProfile };
     inspector.leave();
-    const sums = Object.entries(sumUp(profile, stretches));
-    const all = sums.reduce((sum, [, part]) => sum + part, 0);
-    parts = Object.fromEntries(sums.map(([part, sum]) => [part, cpu === null ? sum / turns : (cpu * sum) / all]));
+    const sums = sumUp(profile, stretches);
+    const others = taken === null ? 0 : cpuOfOthers / taken;
+    parts = shareOut(sums, { total: cpu ?? sumOf(sums) / turns, others });
   });
   return { contender: contender.name, scenario: scenario.name, parts };
+}
+
+/** The total among the parts; of it, the share that is not the first thread's is none of theirs. */
+function shareOut(sums: Record<string, number>, { total, others }: { total: number; others: number }) {
+  const each = ((1 - others) * total) / sumOf(sums);
+  const parts = Object.entries(sums).map(([part, sum]) => [part, sum * each]);
+  return { ...Object.fromEntries(parts), [OTHER_THREADS]: others * total };
+}
+
+function sumOf(sums: Record<string, number>): number {
+  return Object.values(sums).reduce((all, sum) => all + sum, 0);
 }
 
 /** When something was measured, from and until, in microseconds of the clock that the profile has, too. */

@@ -10,6 +10,11 @@ export function cpuTimeOf(pid: number): number | undefined {
   }
 }
 
+/** The same of its first thread alone, which is where JavaScript runs. */
+export function cpuTimeOfFirstThread(pid: number): number {
+  return runTimeOf(`/proc/${pid}/task/${pid}/schedstat`);
+}
+
 /** A thread may end while it is being asked about. */
 function runTimeOf(file: string): number {
   try {
