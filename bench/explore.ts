@@ -8,9 +8,8 @@ import type { Options } from './options.ts';
 import { measureOverhead } from './overhead.ts';
 import { PROFILE_TAKES, type Profile, takeProfile } from './profile.ts';
 import type { Progress } from './progress.ts';
-import type { Growth, Results } from './results.ts';
+import { find, type Growth, type Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
-import { find } from './verdicts.ts';
 
 interface Exploring {
   options: Options;

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { type Chart, drawChart } from './charts.ts';
 import { round, scenariosOf, writeReport } from './report.ts';
-import type { Results } from './results.ts';
-import { find, sizesOf, titleOfEngine } from './verdicts.ts';
+import { find, type Results } from './results.ts';
+import { sizesOf, titleOfEngine } from './verdicts.ts';
 
 const root = new URL('../', import.meta.url);
 

@@ -1,23 +1,27 @@
 import type { Profile } from './profile.ts';
-import type { Growth, Results } from './results.ts';
-import { find } from './verdicts.ts';
+import { find, type Growth, type Results } from './results.ts';
+
+const NOTHING = { parts: {} };
 
 /** So many parts of a turn are named, and none that is smaller than a microsecond. */
 const MOST = 3;
 
 /** Why one contender is no faster than it is, by what the bare server can do and by where the time goes. */
 export function whyNoFaster(results: Results, ours: string, scenario: string, theirs: string): string {
-  const [limit, peer] = [find(results.measured, 'bare', scenario), find(results.measured, theirs, scenario)];
   const profileOf = (contender: string) =>
     results.profiles.find((each) => each.contender === contender && each.scenario === scenario);
+  if (ours.endsWith('postgres')) {
+    const longest = listLongest(profileOf(ours), NOTHING);
+    return longest && `What takes longest in a turn, beside PostgreSQL on the same two cores: ${longest}.`;
+  }
+  const [limit, peer] = [find(results.measured, 'bare', scenario), find(results.measured, theirs, scenario)];
   const sentences = [];
   if (theirs !== 'bare' && limit?.perSecond && peer?.perSecond) {
     const ratio = (limit.perSecond.median / peer.perSecond.median).toFixed(2);
     sentences.push(`The bare server, which does the same SQL and the same MAC and nothing else, comes to ${ratio} ×.`);
   }
   const longest = listLongest(profileOf(ours), profileOf('bare'));
-  if (longest) sentences.push(`What Gatehouse does more than it in a turn, the longest first: ${longest}.`);
-  if (ours.endsWith('postgres')) sentences.push('PostgreSQL works beside it, on the same two cores.');
+  if (longest) sentences.push(`What Gatehouse spends in a turn beyond the bare server, the longest first: ${longest}.`);
   return sentences.join(' ');
 }
 
@@ -33,7 +37,7 @@ export function whySlower({ profiles }: Growth, scenario: string): string {
   return longest ? `What takes longer in a turn among the most grants: ${longest}.` : '';
 }
 
-function listLongest(one: Profile | undefined, other: Profile | undefined): string {
+function listLongest(one: Profile | undefined, other: Pick<Profile, 'parts'> | undefined): string {
   if (!one || !other) return '';
   return Object.entries(one.parts)
     .map(([part, microseconds]) => ({ part, more: Math.round(microseconds - (other.parts[part] ?? 0)) }))

@@ -1,6 +1,6 @@
 import { profileTable, round, scenariosOf, table } from './report.ts';
-import type { Growth, Results } from './results.ts';
-import { find, sizesOf, titleOfEngine } from './verdicts.ts';
+import { find, type Growth, type Results } from './results.ts';
+import { sizesOf, titleOfEngine } from './verdicts.ts';
 
 const MEGABYTE = 1024 * 1024;
 

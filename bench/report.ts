@@ -2,9 +2,9 @@ import type { Measured } from './measure.ts';
 import type { Profile } from './profile.ts';
 import { PART_TITLES } from './profile-parts.ts';
 import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts';
-import type { Results } from './results.ts';
+import { find, type Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
-import { find, judge, nameOf } from './verdicts.ts';
+import { judge, nameOf } from './verdicts.ts';
 import { ABOUT_PEERS } from './words.ts';
 
 /** docs/performance.md, whole: made of the results of one run. */
@@ -40,7 +40,7 @@ function reportVerdicts(results: Results): string {
   if (verdicts.length === 0) return '';
   const rows = verdicts.map(({ what, wanted, found, isMet }) => [what, wanted, found, isMet ? 'yes' : '**no**']);
   const missing = verdicts.filter(({ isMet, why }) => !isMet && why).map(({ what, why }) => `- **${what}.** ${why}`);
-  const reasons = missing.length > 0 ? [`What is missing, and where the time goes instead:`, missing.join('\n')] : [];
+  const reasons = missing.length > 0 ? ['What is missing, and where the time goes instead:', missing.join('\n')] : [];
   const verdict = table(['', 'wanted', 'found', 'met'], rows);
   return ['## What should show, and whether it does', verdict, ...reasons].join('\n\n');
 }
@@ -90,7 +90,7 @@ export function reportProfiles(results: Results): string {
   return `## Where the time goes
 
 The CPU time of each turn, as above, in microseconds: ${names.join(' / ')}. How it is shared out is from V8's own CPU profile of the warm
-server. A peer that keeps everything in memory has no time in the first two lines; what PostgreSQL does, another process does.
+server, whose samples are taken by the clock: waiting for the disk is in the first line, and the others are too small by it. A peer that keeps everything in memory has no time in the first two lines; what PostgreSQL does, another process does.
 
 ${profileTable(profiles)}`;
 }

@@ -38,6 +38,10 @@ export interface Growth {
   profiles: Profile[];
 }
 
+export function find(measured: Measured[], contender: string, scenario: string): Measured | undefined {
+  return measured.find((each) => each.contender === contender && each.scenario === scenario);
+}
+
 export function newResults(options: Options, args: string[], contenders: Contender[]): Results {
   const [cpu] = cpus();
   return {

@@ -1,6 +1,6 @@
 import type { Measured } from './measure.ts';
 import { whyLate, whyNoFaster, whySlower } from './reasons.ts';
-import type { Results } from './results.ts';
+import { find, type Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 
 /** One thing that has to show, and whether it does. */
@@ -120,10 +120,6 @@ function judgeOverhead({ overhead }: Results): Verdict[] {
 
 export function titleOfEngine(engine: string): string {
   return engine === 'sqlite' ? 'SQLite' : 'PostgreSQL';
-}
-
-export function find(measured: Measured[], contender: string, scenario: string): Measured | undefined {
-  return measured.find((each) => each.contender === contender && each.scenario === scenario);
 }
 
 export function sizesOf(measured: Measured[]): number[] {

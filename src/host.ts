@@ -72,7 +72,7 @@ export function newHost(settings: Settings, publicUrl: string, { countAnswer, tr
   };
   host.setErrorHandler(refuseKindly);
   host.setNotFoundHandler((request, reply) => refuseKindly(findWrong(request, reply), request, reply));
-  host.register(mountAssets);
+  mountAssets(host);
   return host;
 }
 
@@ -116,7 +116,7 @@ function openHost(settings: Settings, publicUrl: string, { countAnswer, noteAnsw
       return503OnClosing: false,
       // The runtime writes JSON quickest, and has nothing to compile.
       schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
-      // Schemas are ours alone, and the tests hold them against the standard.
+      // The schemas are ours alone, and a test holds them against their standard.
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false, meta: false, validateSchema: false } },
       // What cannot even be routed meets no hook.
       frameworkErrors: (error, request, reply) => {

@@ -1,4 +1,4 @@
-// No TypeScript: before anything is loaded that has to be stripped of its types, there is a place for what is left of it.
+// JavaScript: this file is read before there is a cache, and as TypeScript it would be stripped of its types at each start.
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 

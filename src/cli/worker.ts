@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { flushCompileCache } from 'node:module';
 import { inspect } from 'node:util';
 import type { Settings } from '../config.ts';
 import { SECOND } from '../lib/clock.ts';
@@ -18,6 +19,7 @@ export async function serveAsWorker(settings: Settings): Promise<void> {
     const { startServer } = await import('../server.ts');
     const server = await startServer(settings);
     await tell({ isReady: true });
+    flushCompileCache();
     await toldToStop;
     await server.close(PATIENCE);
   } catch (error) {

@@ -1,2 +1,2 @@
-/** What `import` makes of `node:http` has everything in it, and loads WebSocket for it: as much again as all the rest. */
+/** `import` reads every export of `node:http`, and one of them, WebSocket, takes longer to load than all the rest. */
 export const { createServer, request, STATUS_CODES } = process.getBuiltinModule('node:http');

@@ -14,9 +14,12 @@ const of = (type: string) => (options?: Schema) => ({ type, ...options });
 const builders: Record<Used, (...given: never[]) => Schema> = {
   Array: (items: Schema, options?: Schema) => ({ type: 'array', items, ...options }),
   Boolean: of('boolean'),
-  Enum: (words: readonly string[], options?: Schema) => ({ enum: words, ...options }),
+  Enum: (words: readonly string[] | Record<string, string>, options?: Schema) => ({
+    enum: Object.values(words),
+    ...options,
+  }),
   Integer: of('integer'),
-  Literal: (word: string, options?: Schema) => ({ type: 'string', const: word, ...options }),
+  Literal: (value: string | number | boolean, options?: Schema) => ({ type: typeof value, const: value, ...options }),
   Object: (properties: Record<string, Schema>, options?: Schema) => {
     const required = Object.keys(properties).filter((name) => !(OPTIONAL in (properties[name] ?? {})));
     return { type: 'object', ...(required.length > 0 && { required }), properties, ...options };

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { Migrator } from 'kysely/migration';
 import { StorageRefused, StorageUnavailable } from './errors.ts';
 import { foundation } from './migrations/001-foundation.ts';
 import { webhooks } from './migrations/002-webhooks.ts';
@@ -39,7 +40,6 @@ export async function listPending(db: Database): Promise<string[]> {
  */
 export async function migrate(storage: Storage): Promise<string[]> {
   if ((await listPending(storage.durable)).length === 0) return [];
-  const { Migrator } = await import('kysely/migration');
   const migrator = new Migrator({
     db: storage.durable,
     migrationTableName: TABLE,

@@ -24,17 +24,22 @@ function add(name: string, type: string): string {
   return `/assets/${name}?v=${version}`;
 }
 
-export async function mountAssets(host: FastifyInstance): Promise<void> {
-  host.get<{ Params: { '*': string } }>('/assets/*', async ({ params, headers }, reply) => {
-    const asset = assets.get(params['*']);
-    if (!asset) return reply.callNotFound();
-    const { type, body, etag } = asset;
-    reply.headers({ 'cache-control': 'public, max-age=31536000, immutable', etag });
-    return isKnown(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type(type).send(body);
+export function mountAssets(host: FastifyInstance): void {
+  host.route<{ Params: { '*': string } }>({
+    // Fastify's own HEAD would say that what has not changed (304) is empty.
+    method: ['GET', 'HEAD'],
+    url: '/assets/*',
+    async handler({ params, headers }, reply) {
+      const asset = assets.get(params['*']);
+      if (!asset) return reply.callNotFound();
+      const { type, body, etag } = asset;
+      reply.headers({ 'cache-control': 'public, max-age=31536000, immutable', etag });
+      return isKnown(etag, headers['if-none-match']) ? reply.code(304).send() : reply.type(type).send(body);
+    },
   });
 }
 
 /** RFC 9110 §13.1.2. */
-function isKnown(ifNoneMatch = '', etag: string): boolean {
+function isKnown(etag: string, ifNoneMatch = ''): boolean {
   return ifNoneMatch.split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim()));
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { listOperations, type Media } from '../../src/web/reference/document.ts';
 import { freePort } from '../support/ports.ts';
 import { newWorld } from '../support/world.ts';
@@ -23,6 +24,18 @@ test('the document is sound OpenAPI 3.1', async () => {
 
   assert.equal(valid, true, JSON.stringify(errors, null, 2));
   assert.equal(validator.version, '3.1');
+});
+
+test('every schema in it is sound JSON Schema', () => {
+  const ajv = new Ajv2020({ strict: false });
+  const schemas = places.filter(({ path }) => path.at(-1) === 'schema' || path.at(-2) === 'schemas');
+
+  assert.ok(schemas.length > 20);
+  assertNone(
+    schemas.filter(({ value }) => !ajv.validateSchema(value)).map(({ path }) => nameOf(path)),
+    'These are none',
+  );
+  assert.equal(ajv.validateSchema({ type: 'text' }), false);
 });
 
 test('every address and method of the API host is in the document, but for pages for people, and nothing else is', () => {

@@ -23,13 +23,22 @@ const USUAL_HEADERS = [
   'x-content-type-options',
 ];
 
+/** A field that is not described is one too many, unless the schema says that there may be others. */
+function closed(document: Document): Document {
+  const isOpen = (schema: { properties?: object; additionalProperties?: unknown } | null) =>
+    schema?.properties !== undefined && schema.additionalProperties === undefined;
+  return JSON.parse(JSON.stringify(document), (_, value) =>
+    isOpen(value) ? { ...value, additionalProperties: false } : value,
+  );
+}
+
 /** Holds what the server answers against what its own reference says it can. */
 export function newReading(document: Document) {
   const ajv = new Ajv2020({ strict: false });
   ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   ajv.addFormat('uri', (text) => URL.canParse(text));
-  ajv.addSchema({ $id: 'reference', ...document });
+  ajv.addSchema({ $id: 'reference', ...closed(document) });
   const validators = new Map<string, ValidateFunction>();
 
   function validatorAt(place: string[]): ValidateFunction {

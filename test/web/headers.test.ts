@@ -160,8 +160,12 @@ test('stylesheet and icon are ours, typed, and kept by the browser', async () =>
       [`"other", W/${etag}`, 304],
       ['"other"', 200],
     ] as const) {
-      const again = await fetch(world.web + path, { headers: { 'if-none-match': known } });
-      assert.equal(again.status, status, known);
+      for (const method of ['GET', 'HEAD']) {
+        const again = await fetch(world.web + path, { method, headers: { 'if-none-match': known } });
+        assert.equal(again.status, status, `${method} ${known}`);
+        const length = status === 200 ? answer.headers.get('content-length') : null;
+        assert.equal(again.headers.get('content-length'), length, `${method} ${known}`);
+      }
     }
   }
 });

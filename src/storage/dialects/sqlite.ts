@@ -22,6 +22,7 @@ import { LOG_SETTINGS, newCheckpoints } from './sqlite-checkpoints.ts';
 import { type Commits, newCommits, type Synchronous } from './sqlite-commits.ts';
 import { refuseEmptied } from './sqlite-emptied.ts';
 import { translate } from './sqlite-errors.ts';
+import { type Kind, kindOf } from './sqlite-kinds.ts';
 import { type Lock, newLock } from './sqlite-lock.ts';
 import { waitingOnce } from './sqlite-locked.ts';
 import { withoutRowLocks } from './sqlite-row-locks.ts';
@@ -158,15 +159,6 @@ const adapter: SqliteAdapter = Object.create(new SqliteAdapter(), {
   supportsMultipleConnections: { value: true },
   supportsTransactionalDdl: { value: true },
 });
-
-/** What is neither, like VACUUM or PRAGMA, belongs in no transaction. */
-type Kind = 'read' | 'write' | 'other';
-
-function kindOf(text: string): Kind {
-  if (/^\s*(?:select|values)\b/i.test(text)) return 'read';
-  if (/^\s*with\b/i.test(text)) return /\b(?:insert|update|delete)\b/i.test(text) ? 'write' : 'read';
-  return /^\s*(?:insert|update|delete|create|alter|drop)\b/i.test(text) ? 'write' : 'other';
-}
 
 interface Prepared {
   statement: StatementSync;

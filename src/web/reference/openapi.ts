@@ -28,12 +28,15 @@ export function describeRoutes(host: FastifyInstance, parts: Parts): void {
   });
   let document: Promise<Document> | undefined;
   host.decorate('describeItself', () => {
-    document ??= draw(routes, Object.values(host.getSchemas()), parts);
+    document ??= draw(routes, Object.values(host.getSchemas()), parts).catch((error) => {
+      document = undefined;
+      throw error;
+    });
     return document;
   });
 }
 
-/** By a host that has the same routes and serves none of them: what draws takes longer to load than most starts should. */
+/** On a second host, which has the same routes and listens nowhere: the library that draws is slow to load. */
 async function draw(routes: RouteOptions[], shared: unknown[], { platformName, issuer }: Parts): Promise<Document> {
   const { default: swagger } = await import('@fastify/swagger');
   const model = fastify({ schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } } });
