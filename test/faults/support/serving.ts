@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CHILD_LOG_LEVEL, logOfChild, rememberSecret } from '../../support/leaks.ts';
 import { freePort } from '../../support/ports.ts';
@@ -8,6 +9,7 @@ import { freePort } from '../../support/ports.ts';
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url));
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/gatehouse', import.meta.url));
 
+const LOOK_EVERY = 10;
 const KEY = 'the-key-that-the-tests-sign-their-tokens-with';
 
 export interface Addresses {
@@ -40,6 +42,20 @@ function end({ pid }: ChildProcess): void {
   } catch {
     // It has ended by itself.
   }
+}
+
+/** Until it is said to clients, by whoever is the first of them, or by the process itself. */
+async function timeUntilReady(api: string, serves: Promise<void>): Promise<number> {
+  const began = performance.now();
+  let isServing = false;
+  const noted = serves.catch(() => {}).then(() => (isServing = true));
+  while (!isServing) {
+    const answer = await fetch(`${api}/readyz`, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
+    await answer?.body?.cancel();
+    if (answer?.ok) break;
+    await Promise.race([setTimeout(LOOK_EVERY), noted]);
+  }
+  return performance.now() - began;
 }
 
 /** The real `serve`, as a process that can be killed and started again, time after time, at the same addresses. */
@@ -95,15 +111,15 @@ export function newServing(
     /** What it last said on standard error. */
     said: () => said,
     pid: () => child?.pid ?? 0,
-    /** How long it took until it served, in milliseconds. */
+    /** Waits until all of it serves. Gives how long it took until it was ready, in milliseconds. */
     async start(): Promise<number> {
-      const began = performance.now();
       const launched = launch();
-      await new Promise<void>((resolve, reject) => {
+      const all = new Promise<void>((resolve, reject) => {
         launched.on('said', () => said.includes('Gatehouse serves') && resolve());
         launched.once('close', (code, signal) => reject(new Error(`serve ended with ${code ?? signal}: ${said}`)));
       });
-      return performance.now() - began;
+      const [readyAfter] = await Promise.all([timeUntilReady(api, all), all]);
+      return readyAfter;
     },
     /** For a start that should not succeed: what it said, and how it ended. */
     async refuse(): Promise<{ code: number | null; said: string }> {
