@@ -19,11 +19,11 @@ interface Exploring {
 
 const WEIGHED = 100_000;
 const ROUNDS = 3;
-/** In seconds: the three are the same program, so it matters less than among contenders. */
-const WARM_UP = 0.5;
+/** In seconds: the three are the same program, but each process compiles it anew. */
+const WARM_UP = 1.5;
 
 /** On PostgreSQL a million would take most of the time that there is, and shows nothing that fewer do not. */
-const SHARE_OF_REQUESTS = { sqlite: 1, postgres: 0.1 };
+const SHARE_OF_REQUESTS = { sqlite: 1, postgres: 0.05 };
 
 /** What the full form has beyond the scenarios: growth, a long life, clean-up and overhead, on each of the chosen engines. */
 export async function explore(results: Results, exploring: Exploring): Promise<void> {
