@@ -12,7 +12,7 @@ export async function judge(
   { host, isTorn }: Pick<Sent, 'isTorn'> & { host: 'api' | 'web' },
   outcome: Outcome,
 ): Promise<string | undefined> {
-  if (outcome === 'hang') return 'it was neither answered nor ended within 10 s';
+  if (outcome === 'hang') return 'it was neither answered nor ended within 13 s';
   if (outcome === undefined) return isTorn ? undefined : 'the connection ended without an answer';
   const headers = new Map(outcome.headers);
   const isPage = headers.get('content-type')?.startsWith('text/html');

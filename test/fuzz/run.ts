@@ -12,7 +12,8 @@ export const ROUND = 1000;
 /** So many share a session: some of them end it. */
 const SESSION = 100;
 const CONNECTIONS = 32;
-const PATIENCE = 10_000;
+/** Longer than a server waits for the rest of a head: to the parser `PRI` begins the preface of HTTP/2, which goes on. */
+const PATIENCE = 13_000;
 
 export interface Range {
   seed: number;
