@@ -10,6 +10,7 @@ import { readTraceparent, type TraceContext } from './lib/trace-context.ts';
 import type { CountAnswer } from './metrics/requests.ts';
 import type { Tracing } from './metrics/tracing.ts';
 import { ApiError } from './oauth/errors.ts';
+import { plainJson } from './oauth/routes.ts';
 import { findWrong, refuse, refuseUnreadable, wayOnFrom } from './refusing.ts';
 import { mountAssets } from './web/assets.ts';
 import type { WayOn } from './web/error-page.ts';
@@ -114,8 +115,7 @@ function openHost(settings: Settings, publicUrl: string, { countAnswer, noteAnsw
       http: { ...http, requireHostHeader: false },
       forceCloseConnections: 'idle',
       return503OnClosing: false,
-      // The runtime writes JSON quickest, and has nothing to compile.
-      schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
+      schemaController: plainJson,
       // The schemas are ours alone, and a test holds them against their standard.
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false, meta: false, validateSchema: false } },
       // What cannot even be routed meets no hook.

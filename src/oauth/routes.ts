@@ -83,6 +83,9 @@ export function describedBy(schema: object) {
   return { schema, validatorCompiler: () => () => true };
 }
 
+/** For a host: the runtime writes JSON quickest, and has nothing to compile. */
+export const plainJson = { compilersFactory: { buildSerializer: () => () => JSON.stringify } };
+
 /**
  * A page of any origin may call what takes a bearer token or nothing: this host knows no cookie that such a page could
  * ride on. Nothing that takes a client secret is shared, since a secret has no place in a page.

@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import { Type } from '../../lib/schema.ts';
 import { REQUEST_ID } from '../../oauth/refusal-schemas.ts';
-import { describedBy, openToBrowsers, shareWithAnyOrigin } from '../../oauth/routes.ts';
+import { describedBy, openToBrowsers, plainJson, shareWithAnyOrigin } from '../../oauth/routes.ts';
 import { SCOPES } from '../../oauth/scopes.ts';
 import type { Document } from './document.ts';
 
@@ -39,7 +39,7 @@ export function describeRoutes(host: FastifyInstance, parts: Parts): void {
 /** On a second host, which has the same routes and listens nowhere: the library that draws is slow to load. */
 async function draw(routes: RouteOptions[], shared: unknown[], { platformName, issuer }: Parts): Promise<Document> {
   const { default: swagger } = await import('@fastify/swagger');
-  const model = fastify({ schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } } });
+  const model = fastify({ schemaController: plainJson });
   await model.register(swagger, {
     openapi: {
       openapi: '3.1.0',
