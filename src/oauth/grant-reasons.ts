@@ -38,7 +38,6 @@ export function explain(reason: GrantReason): string {
 }
 
 interface Standing {
-  created_at: number;
   revoked_reason: string | null;
   app_disabled_at: number | null;
   app_paused_at: number | null;
@@ -47,10 +46,10 @@ interface Standing {
   owner_business_id: string | null;
   open_to_any_business: number | null;
   user_disabled_at: number | null;
+  /** Null as well if that is after the grant: what a removed member allowed does not come back with them. */
   member_since: number | null;
 }
 
-/** A membership younger than the grant is another one: what a removed member allowed does not come back with them. */
 export function deathOf(standing: Standing): GrantReason | null {
   if (standing.revoked_reason !== null) return standing.revoked_reason as GrantReason;
   if (standing.app_deleted_at !== null) return 'app_deleted';
@@ -58,7 +57,7 @@ export function deathOf(standing: Standing): GrantReason | null {
   if (standing.app_disabled_at !== null) return 'app_disabled';
   if (isClosed(standing)) return 'app_closed';
   if (standing.user_disabled_at !== null) return 'user_disabled';
-  if (standing.member_since === null || standing.member_since > standing.created_at) return 'member_removed';
+  if (standing.member_since === null) return 'member_removed';
   return null;
 }
 

@@ -118,11 +118,14 @@ function selectStanding(db: Database, rotation: number) {
   return db
     .selectFrom('grants')
     .leftJoin('apps', 'apps.id', 'grants.app_id')
-    .leftJoin('users', 'users.id', 'grants.user_id')
+    .leftJoin('users as disabled', (join) =>
+      join.onRef('disabled.id', '=', 'grants.user_id').on('disabled.disabled_at', 'is not', null),
+    )
     .leftJoin('memberships', (join) =>
       join
+        .onRef('memberships.business_id', '=', 'grants.business_id')
         .onRef('memberships.user_id', '=', 'grants.user_id')
-        .onRef('memberships.business_id', '=', 'grants.business_id'),
+        .onRef('memberships.created_at', '<=', 'grants.created_at'),
     )
     .leftJoin('revoked_access_tokens as revoked', (join) =>
       join.onRef('revoked.grant_id', '=', 'grants.id').on('revoked.rotation', '=', rotation),
@@ -135,7 +138,7 @@ function selectStanding(db: Database, rotation: number) {
       'apps.disabled_at as app_disabled_at',
       'apps.paused_at as app_paused_at',
       'apps.deleted_at as app_deleted_at',
-      'users.disabled_at as user_disabled_at',
+      'disabled.disabled_at as user_disabled_at',
       'memberships.created_at as member_since',
       'revoked.rotation as revoked_rotation',
     ]);

@@ -4,6 +4,7 @@ import { StorageRefused, StorageUnavailable } from './errors.ts';
 import { foundation } from './migrations/001-foundation.ts';
 import { webhooks } from './migrations/002-webhooks.ts';
 import { people } from './migrations/003-people.ts';
+import { standing } from './migrations/004-standing.ts';
 import type { Change } from './migrations/change.ts';
 import type { Database, Storage } from './storage.ts';
 
@@ -12,6 +13,7 @@ const CHANGES: Record<string, Change> = {
   '001-foundation': foundation,
   '002-webhooks': webhooks,
   '003-people': people,
+  '004-standing': standing,
 };
 const TABLE = 'migrations';
 

@@ -163,7 +163,9 @@ test('invoice add prints the invoice as the API shows it', async () => {
 test('migrate prints what it changed, and the second time nothing', async () => {
   const env = { DATABASE_URL: `sqlite:${cli.folder}/other.db` };
 
-  assert.deepEqual(await cli.json(['migrate'], { env }), { applied: ['001-foundation', '002-webhooks', '003-people'] });
+  assert.deepEqual(await cli.json(['migrate'], { env }), {
+    applied: ['001-foundation', '002-webhooks', '003-people', '004-standing'],
+  });
   assert.deepEqual(await cli.json(['migrate'], { env }), { applied: [] });
 });
 

@@ -66,7 +66,7 @@ test('two nodes may migrate the same empty database at once: one does it, and bo
 
   const [one, two] = await Promise.all([cli.json(['migrate'], given), cli.json(['migrate'], given)]);
 
-  assert.deepEqual([...one.applied, ...two.applied], ['001-foundation', '002-webhooks', '003-people']);
+  assert.deepEqual([...one.applied, ...two.applied], ['001-foundation', '002-webhooks', '003-people', '004-standing']);
 });
 
 test('after migrate the command line and serve work on PostgreSQL as on SQLite', async () => {
