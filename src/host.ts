@@ -47,6 +47,8 @@ export function newHost(settings: Settings, publicUrl: string, { countAnswer, tr
   host.decorate('routes', listRoutes(host));
   host.decorateReply('reason', undefined);
   host.decorateRequest('trace', undefined);
+  // One of its own for each request would cost more than all else that is logged, so whoever logs says whose it is.
+  host.setChildLoggerFactory((log) => log);
   if (tracing) followRequests(host, tracing);
   const turnAway = newDoor(settings.patience);
   host.addHook('onRequest', (request, reply, done) => {
@@ -105,7 +107,7 @@ function openHost(settings: Settings, publicUrl: string, { countAnswer, noteAnsw
       ...timeouts,
       trustProxy: settings.trustProxy,
       logger: { level: settings.logLevel },
-      logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+      logController: new LogController({ disableRequestLogging: true }),
       genReqId: newRandomId,
       clientErrorHandler(this: FastifyInstance, error, socket) {
         const refused = refuseUnreadable(settings, error, socket, this.log);
@@ -147,9 +149,10 @@ function refuseWithoutHost({ headers, raw }: FastifyRequest): ApiError | undefin
 }
 
 /** The route, and not the address: that may hold whatever a stranger, or a careless app, put there. */
-function logAnswer({ log, trace, headers }: FastifyRequest, { method, route, status, reason, took }: AnsweredInTime) {
+function logAnswer(request: FastifyRequest, { method, route, status, reason, took }: AnsweredInTime) {
+  const { id: requestId, log, trace, headers } = request;
   const traceId = (trace ?? readTraceparent(headers.traceparent))?.traceId;
-  log.info({ method, route, status, reason, traceId, ms: Math.round(took) });
+  log.info({ requestId, method, route, status, reason, traceId, ms: Math.round(took) });
 }
 
 type AnsweredInTime = ReturnType<typeof answeredBy>;

@@ -32,11 +32,11 @@ export function refuse(
   if (isForPrograms(request) && !(error instanceof UntrustedRequest)) {
     const { status, headers, body } = answerError(error, baseUrl);
     reply.reason = body.reason;
-    if (isTrouble(status, error)) request.log.error(error);
+    if (isTrouble(status, error)) request.log.error({ requestId: request.id, err: error });
     return reply.code(status).headers(headers).send(body);
   }
   const { status, headers, page } = errorPage(error, { platformName, requestId: request.id, wayOn });
-  if (isTrouble(status, error)) request.log.error(error);
+  if (isTrouble(status, error)) request.log.error({ requestId: request.id, err: error });
   return sendPage(reply.headers(headers), page, { status });
 }
 

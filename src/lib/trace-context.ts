@@ -11,7 +11,8 @@ export interface TraceContext {
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 export function readTraceparent(header: unknown): TraceContext | undefined {
-  const [, version, traceId, spanId, flags = '', more] = TRACEPARENT.exec(String(header)) ?? [];
+  if (typeof header !== 'string') return undefined;
+  const [, version, traceId, spanId, flags = '', more] = TRACEPARENT.exec(header) ?? [];
   if (traceId === undefined || spanId === undefined || (version === '00' && more !== undefined)) return undefined;
   return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }

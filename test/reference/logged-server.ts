@@ -22,6 +22,7 @@ export interface Line {
   route?: string;
   method?: string;
   reason?: string;
+  err?: { type: string; stack: string };
 }
 
 export type LoggedServer = Awaited<ReturnType<typeof startLoggedServer>>;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import { startLoggedServer } from './logged-server.ts';
 import { type RawAnswer, write } from './raw.ts';
 
@@ -29,6 +30,12 @@ async function assertNamed({ status, headers, text }: RawAnswer): Promise<string
 
 const json = (body: string) => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body });
 const TOKEN = '/api/v1/oauth/token';
+const CREDENTIALS = JSON.stringify({
+  grant_type: 'refresh_token',
+  refresh_token: 'x',
+  client_id: server.ledger.id,
+  client_secret: server.ledger.secret,
+});
 const LARGE = 'x'.repeat(70_000);
 
 type Case = [what: string, status: number, url: string, init?: RequestInit];
@@ -157,4 +164,29 @@ test('a line of the log says what was asked and how it went, by route and not by
     { method: 'POST', route: TOKEN, status: 400, reason: 'field_missing' },
   );
   assert.equal((await server.readLog()).filter((text) => text.includes('in-the-address')).length, 0);
+});
+
+test('what went wrong stands in the log with the id of its request, for a program and for a person', async () => {
+  const { durable } = server.storage;
+  await sql`alter table apps rename to mislaid`.execute(durable);
+  try {
+    for (const [url, init] of [[api + TOKEN, json(CREDENTIALS)] as const, [server.authorizeUrl(), {}] as const]) {
+      const { status, headers } = await ask(url, init);
+
+      await server.readLog();
+      const lines = await server.linesAbout(headers.get('x-request-id') ?? '');
+
+      assert.equal(status, 500);
+      assert.deepEqual(
+        lines.map(({ err, status }) => [err?.type, status]),
+        [
+          ['Error', undefined],
+          [undefined, 500],
+        ],
+      );
+      assert.match(lines[0]?.err?.stack ?? '', /no such table/);
+    }
+  } finally {
+    await sql`alter table mislaid rename to apps`.execute(durable);
+  }
 });
