@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
+import { administer, databaseUrl } from '../test/support/engines.ts';
 import type { Setting } from './contender.ts';
-import { newDatabase } from './contenders/gatehouse.ts';
 
 /** One of the two databases that Gatehouse runs on, and what can be asked of it from outside. */
 export interface Engine {
@@ -29,6 +30,18 @@ export function enginesOf({ folder, postgresUrl }: Setting): Engine[] {
       newUrl: async () => newDatabase(await postgresUrl()),
     },
   ];
+}
+
+export async function newDatabase(server: string): Promise<string> {
+  const name = `bench_${randomUUID().replaceAll('-', '')}`;
+  await administer(server, [`create database ${name}`]);
+  return databaseUrl(server, name);
+}
+
+/** The processes of PostgreSQL, whichever database they are at work in. */
+export async function findPostgres(url: string): Promise<number[]> {
+  const rows = await askAll(url, 'select pid from pg_stat_activity');
+  return rows.map(({ pid }) => Number(pid));
 }
 
 /** The first column of the first row. */

@@ -78,7 +78,7 @@ async function measureGrowth(engine: Engine, { options, setting, progress }: Exp
     const rounds = Math.min(ROUNDS, options.rounds);
     const warmUp = Math.min(WARM_UP, options.warmUp);
     const measured = await measureAll(entries, { ...options, rounds, warmUp, pacedSpell: 0 }, progress);
-    const ends = engine.name === 'sqlite' ? [entries[0], entries.at(-1)].filter((entry) => entry !== undefined) : [];
+    const ends = [entries[0], entries.at(-1)].filter((entry) => entry !== undefined);
     return { engine: engine.name, measured, profiles: await profileAll(ends, measured, { options, progress }) };
   } finally {
     for (const { running } of entries) await running.stop();

@@ -129,7 +129,7 @@ function partiesOf(n: number, appId: string) {
 
 function grantRow(n: number, { appId }: Wanted, now: number): Row {
   const made = now - 20 * DAY;
-  const rotated = now - (n % 24) * HOUR;
+  const rotated = lastRefresh(n, now);
   return {
     ...grantAt(n),
     ...partiesOf(n, appId),
@@ -146,6 +146,15 @@ function grantRow(n: number, { appId }: Wanted, now: number): Row {
     removable_on: Math.ceil((rotated + 31 * DAY) / DAY),
     warned_at: null,
   };
+}
+
+/**
+ * An app in use refreshes every hour, so one refresh in 24 is the first of its day and moves the day on which its grant may
+ * go. That share is the same at whatever hour this runs.
+ */
+function lastRefresh(n: number, now: number): number {
+  const today = Math.floor(now / DAY) * DAY;
+  return n % 24 === 0 ? today - HOUR : today + 1;
 }
 
 function deadRow(n: number, wanted: Wanted, now: number): Row {

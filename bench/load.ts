@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { cpuTimeOf, cpuTimeOfFirstThread } from './usage.ts';
+import { cpuTimeOf, cpuTimeOfAll, cpuTimeOfFirstThread } from './usage.ts';
 import type { Lane } from './wire.ts';
 
 /** What is done over and over. A turn takes what it needs out of what was stocked, and checks what it is answered. */
@@ -21,6 +21,8 @@ export interface Peak {
   cpu: number | null;
   /** Of that, what other threads than the first took. */
   cpuOfOthers: number;
+  /** Of the processes that help it, in the same unit. */
+  cpuOfHelpers: number;
   /** Of the time, the share in which the load itself was at work: near 1, it is the load that was measured. */
   loadShare: number | null;
 }
@@ -28,19 +30,21 @@ export interface Peak {
 interface Spell {
   seconds: number;
   pid: number;
+  helpers?: number[];
   /** Turns per second, where that is known: what a slow contender will not use is then not made. */
   expected?: number | undefined;
 }
 
 /** As fast as it will go: every lane sends its next request once the last is answered. */
-export async function runPeak(work: Work, lanes: Lane[], { seconds, pid, expected }: Spell): Promise<Peak> {
-  let [turns, spent, cpu, first, load] = [0, 0, 0, 0, 0];
+export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<Peak> {
+  const { seconds, pid, helpers = [], expected } = spell;
+  let [turns, spent, cpu, first, helped, load] = [0, 0, 0, 0, 0, 0];
   while (spent < seconds * 1000) {
     const wanted = Math.ceil((expected ?? Number.POSITIVE_INFINITY) * (seconds - spent / 1000));
     const batch = Math.min(work.batch, Math.max(lanes.length, wanted));
     await work.stock(batch);
     const [cpuBefore, loadBefore] = [cpuTimeOf(pid) ?? Number.NaN, cpuTimeOf(process.pid) ?? Number.NaN];
-    const firstBefore = cpuTimeOfFirstThread(pid);
+    const [firstBefore, helpedBefore] = [cpuTimeOfFirstThread(pid), cpuTimeOfAll(helpers)];
     const began = performance.now();
     let left = batch;
     // A batch that could go on for long ends with the spell.
@@ -57,6 +61,7 @@ export async function runPeak(work: Work, lanes: Lane[], { seconds, pid, expecte
     spent += performance.now() - began;
     cpu += (cpuTimeOf(pid) ?? Number.NaN) - cpuBefore;
     first += cpuTimeOfFirstThread(pid) - firstBefore;
+    helped += cpuTimeOfAll(helpers) - helpedBefore;
     load += (cpuTimeOf(process.pid) ?? Number.NaN) - loadBefore;
     await work.review?.();
   }
@@ -65,6 +70,7 @@ export async function runPeak(work: Work, lanes: Lane[], { seconds, pid, expecte
     perSecond: turns / (spent / 1000),
     cpu: Number.isNaN(cpu) ? null : cpu / 1000 / turns,
     cpuOfOthers: Number.isNaN(cpu) ? 0 : (cpu - first) / 1000 / turns,
+    cpuOfHelpers: helped / 1000 / turns,
     loadShare: Number.isNaN(load) ? null : load / 1e6 / spent,
   };
 }

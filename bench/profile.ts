@@ -1,7 +1,7 @@
 import { runPeak } from './load.ts';
 import { type Act, onStage } from './measure.ts';
 import { inspect } from './process.ts';
-import { OTHER_THREADS, partOf } from './profile-parts.ts';
+import { HELPERS, OTHER_THREADS, partOf } from './profile-parts.ts';
 
 /** Where the time of one scenario goes: microseconds of CPU time in each turn. */
 export interface Profile {
@@ -30,7 +30,8 @@ export async function takeProfile(act: Act, lanes: number, cpu: number | null): 
     await inspector.ask('Profiler.enable');
     await inspector.ask('Profiler.setSamplingInterval', { interval: INTERVAL });
     // Before there is a thread that takes samples.
-    const { cpu: taken, cpuOfOthers } = await runPeak(work, open, { seconds: scenario.share * RUN_UP, pid });
+    const helpers = (await running.findHelpers?.()) ?? [];
+    const unwatched = await runPeak(work, open, { seconds: scenario.share * RUN_UP, pid, helpers });
     await inspector.ask('Profiler.start');
     const stretches: Stretch[] = [];
     const watched = { ...work, stock: (turns: number) => outside(stretches, () => work.stock(turns)) };
@@ -39,8 +40,9 @@ export async function takeProfile(act: Act, lanes: number, cpu: number | null): 
     const { profile } = (await inspector.ask('Profiler.stop')) as { profile: CpuProfile };
     inspector.leave();
     const sums = sumUp(profile, stretches);
-    const others = taken === null ? 0 : cpuOfOthers / taken;
-    parts = shareOut(sums, { total: cpu ?? sumOf(sums) / turns, others });
+    const others = unwatched.cpu === null ? 0 : unwatched.cpuOfOthers / unwatched.cpu;
+    const own = shareOut(sums, { total: cpu ?? sumOf(sums) / turns, others });
+    parts = { ...own, [HELPERS]: unwatched.cpuOfHelpers };
   });
   return { contender: contender.name, scenario: scenario.name, parts };
 }

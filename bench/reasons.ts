@@ -12,7 +12,7 @@ export function whyNoFaster(results: Results, ours: string, scenario: string, th
     results.profiles.find((each) => each.contender === contender && each.scenario === scenario);
   if (ours.endsWith('postgres')) {
     const longest = listLongest(profileOf(ours), NOTHING);
-    return longest && `What takes longest in a turn, beside PostgreSQL on the same two cores: ${longest}.`;
+    return longest && `What takes longest in a turn, all of it on the same two cores: ${longest}.`;
   }
   const [limit, peer] = [find(results.measured, 'bare', scenario), find(results.measured, theirs, scenario)];
   const sentences = [];

@@ -90,7 +90,8 @@ export function reportProfiles(results: Results): string {
   return `## Where the time goes
 
 The CPU time of each turn, as above, in microseconds: ${names.join(' / ')}. How it is shared out is from V8's own CPU profile of the warm
-server, whose samples are taken by the clock: waiting for the disk is in the first line, and the others are too small by it. A peer that keeps everything in memory has no time in the first two lines; what PostgreSQL does, another process does.
+server, whose samples are taken by the clock: waiting for the disk is in the first line, and the others are too small by it. A peer that keeps everything in memory has no time in the first two lines. What
+PostgreSQL does it does in processes of its own, whose time is in the last line and was measured beside.
 
 ${profileTable(profiles)}`;
 }

@@ -34,7 +34,7 @@ export interface Growth {
   engine: string;
   /** By the number of grants, which stands where a contender would. */
   measured: Measured[];
-  /** Of the least and the most, on SQLite: PostgreSQL is another process's work. */
+  /** Of the least and the most. */
   profiles: Profile[];
 }
 

@@ -10,6 +10,11 @@ export function cpuTimeOf(pid: number): number | undefined {
   }
 }
 
+/** The same of several processes together. */
+export function cpuTimeOfAll(pids: number[]): number {
+  return pids.reduce((sum, pid) => sum + (cpuTimeOf(pid) ?? 0), 0);
+}
+
 /** The same of its first thread alone, which is where JavaScript runs. */
 export function cpuTimeOfFirstThread(pid: number): number {
   return runTimeOf(`/proc/${pid}/task/${pid}/schedstat`);

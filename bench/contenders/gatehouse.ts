@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
-import { administer, databaseUrl } from '../../test/support/engines.ts';
 import { freePort } from '../../test/support/ports.ts';
 import type { Contender, Running, Setting } from '../contender.ts';
+import { findPostgres, newDatabase } from '../databases.ts';
 import { type Child, startChild } from '../process.ts';
 import { SECRET_KEY, type Seed, seed } from '../seed.ts';
 import { speakToGatehouse } from './speech.ts';
@@ -52,24 +51,20 @@ async function startOn(url: string, people: number): Promise<Running> {
   return speakTo(await startGatehouse(url), seeded);
 }
 
-export async function newDatabase(server: string): Promise<string> {
-  const name = `bench_${randomUUID().replaceAll('-', '')}`;
-  await administer(server, [`create database ${name}`]);
-  return databaseUrl(server, name);
-}
-
 export interface Gatehouse extends Child {
   api: string;
   web: string;
+  findHelpers?(): Promise<number[]>;
 }
 
 /** The real command, on ports of its own. */
 export async function startGatehouse(url: string): Promise<Gatehouse> {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const settings = { ...SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
-  return { ...(await startChild([...COMMAND, 'serve'], settings, `${api}/readyz`)), api, web };
+  const child = await startChild([...COMMAND, 'serve'], settings, `${api}/readyz`);
+  return { ...child, api, web, ...(url.startsWith('sqlite:') ? {} : { findHelpers: () => findPostgres(url) }) };
 }
 
-export function speakTo({ pid, stop, api, web }: Gatehouse, seeded: Seed): Running {
-  return { pid, stop, ...speakToGatehouse(seeded, [api, web]) };
+export function speakTo({ api, web, ...process }: Gatehouse, seeded: Seed): Running {
+  return { ...process, ...speakToGatehouse(seeded, [api, web]) };
 }
