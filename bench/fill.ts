@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE } from '../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../src/lib/clock.ts';
 import { idFromBytes } from '../src/lib/ids.ts';
 import { hashSecret } from '../src/lib/secrets.ts';
 import { readScopes } from '../src/oauth/scopes.ts';
@@ -154,7 +154,7 @@ function grantRow(n: number, { appId }: Wanted, now: number): Row {
  */
 function lastRefresh(n: number, now: number): number {
   const today = Math.floor(now / DAY) * DAY;
-  return n % 24 === 0 ? today - HOUR : today + 1;
+  return n % 24 === 0 ? today - HOUR : today + (n % 24) * SECOND;
 }
 
 function deadRow(n: number, wanted: Wanted, now: number): Row {

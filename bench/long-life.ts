@@ -55,8 +55,8 @@ export interface Bytes {
   perGrant: number;
 }
 
-/** Rows were last rotated in one of so many hours. */
-const HOURS = 24;
+/** Not all at once: that would leave room for each row twice. */
+const PORTIONS = 24;
 
 /**
  * Grants made one after the other, and then each refreshed once, which writes its row anew: some here, some there, as
@@ -66,8 +66,8 @@ export async function weighGrants(engine: Engine, grants: number): Promise<Bytes
   const url = await engine.newUrl();
   const { app } = await seed(url, 1);
   await fill(url, { grants, appId: app.id, order: 'of time' });
-  for (let hour = 0; hour < HOURS; hour += 1) {
-    const theirs = `where (rotated_at / 3600000) % ${HOURS} = ${hour}`;
+  for (let portion = 0; portion < PORTIONS; portion += 1) {
+    const theirs = `where (rotated_at / 1000) % ${PORTIONS} = ${portion}`;
     await askAll(url, `update grants set rotation = rotation + 1, rotated_at = rotated_at + 1 ${theirs}`);
   }
   if (engine.name === 'postgres') await askAll(url, 'vacuum grants');

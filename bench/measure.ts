@@ -1,6 +1,7 @@
 import type { Contender, Running } from './contender.ts';
 import { runPaced, runPeak, type Work } from './load.ts';
 import type { Options } from './options.ts';
+import { takePace } from './pace.ts';
 import { halt, resume } from './process.ts';
 import type { Progress } from './progress.ts';
 import { SCENARIOS } from './scenarios/all.ts';
@@ -23,6 +24,8 @@ export interface Measured {
   cpu: number | null;
   /** Of the time, the share in which the load itself was at work. */
   loadShare: number | null;
+  /** How long the machine took for one and the same thing, before each spell. */
+  paces: number[];
 }
 
 /** Of a spell: so long it runs before it counts. A longer one comes before all rounds, for the compiler to see everything. */
@@ -65,13 +68,14 @@ interface Cell extends Act {
   peaks: number[];
   cpu: number[];
   loadShares: number[];
+  paces: number[];
   latencies: Latency[];
   /** Turns per second, by what was last measured. */
   expected?: number;
 }
 
 function newCell(entry: Entry, scenario: Scenario): Cell {
-  return { ...entry, scenario, peaks: [], cpu: [], loadShares: [], latencies: [] };
+  return { ...entry, scenario, peaks: [], cpu: [], loadShares: [], paces: [], latencies: [] };
 }
 
 /** In seconds: as fast as it goes, and then at a pace. */
@@ -90,6 +94,7 @@ function forgetAll(cells: Cell[]): void {
     cell.peaks = [];
     cell.cpu = [];
     cell.loadShares = [];
+    cell.paces = [];
   }
 }
 
@@ -105,6 +110,7 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
 /** The pace is of the peak a moment before, since a machine may be slower by half a minute later. */
 async function measure(cell: Cell, lanes: number, length: Length): Promise<void> {
   const { share } = cell.scenario;
+  cell.paces.push(takePace());
   await onStage(cell, lanes, async (work, open) => {
     const { pid } = cell.running;
     const runUp = await runPeak(work, open, { seconds: share * length.peak * RUN_UP, pid, expected: cell.expected });
@@ -144,7 +150,7 @@ export async function onStage(
   }
 }
 
-function summarise({ contender, scenario, peaks, cpu, loadShares, latencies }: Cell): Measured {
+function summarise({ contender, scenario, peaks, cpu, loadShares, paces, latencies }: Cell): Measured {
   return {
     contender: contender.name,
     scenario: scenario.name,
@@ -152,5 +158,6 @@ function summarise({ contender, scenario, peaks, cpu, loadShares, latencies }: C
     latency: latencies.length > 0 ? middleOf(latencies) : null,
     cpu: cpu.length > 0 ? spreadOf(cpu).median : null,
     loadShare: loadShares.length > 0 ? spreadOf(loadShares).median : null,
+    paces,
   };
 }

@@ -1,3 +1,4 @@
+import { describePace } from './pace.ts';
 import type { Profile } from './profile.ts';
 import { find, type Growth, type Results } from './results.ts';
 
@@ -28,7 +29,8 @@ export function whyNoFaster(results: Results, ours: string, scenario: string, th
 export function whyLate({ measured }: Results, scenario: string): string {
   const latency = find(measured, 'bare', scenario)?.latency;
   if (!latency) return '';
-  return `The bare server, which has nothing else to do, comes to ${(latency.p99 / latency.median).toFixed(1)} × there.`;
+  const limit = `The bare server, which has nothing else to do, comes to ${(latency.p99 / latency.median).toFixed(1)} × there`;
+  return `${limit}; as to the machine, ${describePace(measured.flatMap(({ paces }) => paces))}.`;
 }
 
 export function whySlower({ profiles }: Growth, scenario: string): string {

@@ -1,4 +1,5 @@
 import type { Measured } from './measure.ts';
+import { describePace } from './pace.ts';
 import type { Profile } from './profile.ts';
 import { PART_TITLES } from './profile-parts.ts';
 import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts';
@@ -69,7 +70,8 @@ of all rounds. Requests come at random, whether or not the last is answered, and
 ${matrix(results, cell)}
 
 How many times the median that is, for everyone. The bare server has next to nothing to do beside its answers: where it makes some wait
-as long, that is the machine's doing.
+as long, that is the machine's doing. At four fifths of the peak, whatever holds a server up for a moment keeps all who come in five times
+that moment waiting. How evenly this machine went: ${describePace(results.measured.flatMap(({ paces }) => paces))}.
 
 ${matrix(results, ratio)}`;
 }

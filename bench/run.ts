@@ -27,7 +27,7 @@ async function main(args: string[]): Promise<number> {
   const leave = async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
   };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, async () => {
       await leave();
       process.exit(130);

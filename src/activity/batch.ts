@@ -83,12 +83,12 @@ export function merge(older: Batch, newer: Batch): Batch {
 
 function keepRequest(batch: Batch, request: NewRequest): void {
   const shelf = isFromStranger(request) ? batch.wrongSecrets : batch.requests;
-  const ofApp = shelf.byApp.get(request.appId) ?? [];
-  if (ofApp.length === shelf.mostPerApp) ofApp.shift();
+  const ofApp = shelf.byApp.get(request.appId);
+  if (ofApp?.length === shelf.mostPerApp) ofApp.shift();
   else if (shelf.count < shelf.most) shelf.count += 1;
   else return;
-  ofApp.push(request);
-  shelf.byApp.set(request.appId, ofApp);
+  if (ofApp) ofApp.push(request);
+  else shelf.byApp.set(request.appId, [request]);
 }
 
 function keepCounts(batch: Batch, more: HourOfCounts): void {
