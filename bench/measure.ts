@@ -1,5 +1,5 @@
 import type { Contender, Running } from './contender.ts';
-import { runPaced, runPeak, type Work } from './load.ts';
+import { type Peak, runPaced, runPeak, together, type Work } from './load.ts';
 import type { Options } from './options.ts';
 import { takePace } from './pace.ts';
 import { halt, resume } from './process.ts';
@@ -28,13 +28,13 @@ export interface Measured {
   paces: number[];
 }
 
-/** Of a spell: so long it runs before it counts. A longer one comes before all rounds, for the compiler to see everything. */
-const RUN_UP = 0.25;
+/** In each round all take turns this many times, so that what slows the machine down for a second slows everyone. */
+export const TURNS = 4;
 
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
 
-/** Whose turn it is changes from round to round, so that nobody always comes first. They are left halted. */
+/** Whose turn it is changes, so that nobody always comes first. They are left halted. */
 export async function measureAll(entries: Entry[], options: Options, progress: Progress): Promise<Measured[]> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
   const cells = scenarios.flatMap((scenario) => entries.map((entry) => newCell(entry, scenario)));
@@ -47,12 +47,10 @@ export async function measureAll(entries: Entry[], options: Options, progress: P
   for (const { running } of entries) halt(running.pid);
   for (const [round, length] of spells.entries()) {
     for (const scenario of scenarios) {
-      const turns = cells.filter((cell) => cell.scenario === scenario);
-      for (const cell of rotate(turns, round)) {
-        const what = round === 0 ? 'Warming up' : `Round ${round} of ${rounds}`;
-        progress.step(`${what}: ${titleOf(cell)}`, secondsOf(scenario, length));
-        await measure(cell, options.lanes, length);
-      }
+      const ofScenario = cells.filter((cell) => cell.scenario === scenario);
+      const what = round === 0 ? 'Warming up' : `Round ${round} of ${rounds}`;
+      progress.step(`${what}: ${scenario.title.toLowerCase()}`, ofScenario.length * secondsOf(scenario, length));
+      await playRound(rotate(ofScenario, round), options.lanes, length);
     }
     if (round === 0) forgetAll(cells);
   }
@@ -85,7 +83,7 @@ interface Length {
 }
 
 function secondsOf({ share }: Scenario, { peak, paced }: Length): number {
-  return share * (peak * (1 + RUN_UP) + paced);
+  return share * (peak * (1 + 1 / TURNS) + paced);
 }
 
 /** The first round only warms up. */
@@ -98,54 +96,76 @@ function forgetAll(cells: Cell[]): void {
   }
 }
 
-function titleOf({ contender, scenario }: Cell): string {
-  return `${contender.title}, ${scenario.title.toLowerCase()}`;
-}
-
 function rotate<Thing>(things: Thing[], by: number): Thing[] {
   const start = by % things.length;
   return [...things.slice(start), ...things.slice(0, start)];
 }
 
-/** The pace is of the peak a moment before, since a machine may be slower by half a minute later. */
-async function measure(cell: Cell, lanes: number, length: Length): Promise<void> {
-  const { share } = cell.scenario;
-  cell.paces.push(takePace());
-  await onStage(cell, lanes, async (work, open) => {
-    const { pid } = cell.running;
-    const runUp = await runPeak(work, open, { seconds: share * length.peak * RUN_UP, pid, expected: cell.expected });
-    const expected = runUp.perSecond;
-    const { perSecond, cpu, loadShare } = await runPeak(work, open, { seconds: share * length.peak, pid, expected });
-    cell.expected = perSecond;
-    cell.peaks.push(perSecond);
-    if (cpu !== null) cell.cpu.push(cpu);
-    if (loadShare !== null) cell.loadShares.push(loadShare);
-    if (length.paced === 0) return;
-    const pace = { perSecond: perSecond * PACE, seconds: share * length.paced, sleeps: cell.contender.needsBothCores };
-    cell.latencies.push(latencyOf(await runPaced(work, open, pace)));
-  });
+/** The first turn of each does not count: the connections are new then, and what it needs is elsewhere in memory. */
+async function playRound(cells: Cell[], lanes: number, length: Length): Promise<void> {
+  const playing = cells
+    .filter(({ scenario, running }) => scenario.isOffered(running))
+    .map((cell) => ({ cell, stage: setStage(cell, lanes), peaks: [] as Peak[] }));
+  try {
+    for (let turn = 0; turn <= TURNS; turn += 1) {
+      for (const { cell, stage, peaks } of rotate(playing, turn)) {
+        cell.paces.push(takePace());
+        const peak = await perform(cell, () => takeTurn(cell, stage, length, turn === TURNS));
+        if (turn > 0) peaks.push(peak);
+      }
+    }
+    for (const { cell, peaks } of playing) note(cell, together(peaks));
+  } finally {
+    for (const { stage } of playing) stage.clear();
+  }
 }
 
-/** Everyone else rests meanwhile, and the connections are new: servers close those on which nothing came for a while. */
-export async function onStage(
-  { contender, running, scenario }: Act,
-  count: number,
-  work: (work: Work, lanes: Lane[]) => Promise<void>,
-): Promise<void> {
-  if (!scenario.isOffered(running)) return;
+/** The pace is of the peak a moment before, since a machine may be slower by half a minute later. */
+async function takeTurn(cell: Cell, { work, lanes }: Stage, length: Length, isLast: boolean): Promise<Peak> {
+  const { scenario, running, contender, expected } = cell;
+  const seconds = (scenario.share * length.peak) / TURNS;
+  const peak = await runPeak(work, lanes, { seconds, pid: running.pid, expected });
+  cell.expected = peak.perSecond;
+  if (isLast && length.paced > 0) {
+    const perSecond = peak.perSecond * PACE;
+    const pace = { perSecond, seconds: scenario.share * length.paced, sleeps: contender.needsBothCores };
+    cell.latencies.push(latencyOf(await runPaced(work, lanes, pace)));
+  }
+  return peak;
+}
+
+function note(cell: Cell, { perSecond, cpu, loadShare }: Peak): void {
+  cell.peaks.push(perSecond);
+  if (cpu !== null) cell.cpu.push(cpu);
+  if (loadShare !== null) cell.loadShares.push(loadShare);
+}
+
+export interface Stage {
+  work: Work;
+  lanes: Lane[];
+  clear(): void;
+}
+
+/** New connections, and someone to use them. */
+export function setStage({ running, scenario }: Act, count: number): Stage {
   const lanes = Array.from({ length: count }, openLane);
+  const work = scenario.prepare(running.speakFor?.(scenario.name) ?? running, lanes);
+  const clear = () => {
+    for (const lane of lanes) lane.close();
+  };
+  return { work, lanes, clear };
+}
+
+/** Everyone else rests meanwhile. */
+export async function perform<Result>(act: Act, work: () => Promise<Result>): Promise<Result> {
+  const { contender, running, scenario } = act;
   resume(running.pid);
   try {
-    await work(scenario.prepare(running.speakFor?.(scenario.name) ?? running, lanes), lanes);
+    return await work();
   } catch (error) {
-    throw new Error(
-      `${contender.title}, ${scenario.title.toLowerCase()}: ${error instanceof Error ? error.message : error}`,
-      {
-        cause: error,
-      },
-    );
+    const what = `${contender.title}, ${scenario.title.toLowerCase()}`;
+    throw new Error(`${what}: ${error instanceof Error ? error.message : error}`, { cause: error });
   } finally {
-    for (const lane of lanes) lane.close();
     halt(running.pid);
   }
 }

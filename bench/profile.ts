@@ -1,5 +1,5 @@
 import { runPeak } from './load.ts';
-import { type Act, onStage } from './measure.ts';
+import { type Act, perform, type Stage, setStage } from './measure.ts';
 import { inspect } from './process.ts';
 import { HELPERS, OTHER_THREADS, partOf } from './profile-parts.ts';
 
@@ -21,30 +21,36 @@ export const PROFILE_TAKES = RUN_UP + SPELL;
  * V8's own CPU profile of a server that has been measured before, and so is warm. It says how the CPU time of a turn is
  * shared out; how much that is was found in many rounds, and a machine may be slower in the moment of the profile.
  */
-export async function takeProfile(act: Act, lanes: number, cpu: number | null): Promise<Profile> {
+export async function takeProfile(act: Act, count: number, cpu: number | null): Promise<Profile> {
   const { contender, scenario, running } = act;
+  const stage = setStage(act, count);
+  try {
+    const parts = scenario.isOffered(running) ? await perform(act, () => watch(act, stage, cpu)) : {};
+    return { contender: contender.name, scenario: scenario.name, parts };
+  } finally {
+    stage.clear();
+  }
+}
+
+async function watch({ scenario, running }: Act, { work, lanes }: Stage, cpu: number | null) {
   const { pid } = running;
-  let parts: Record<string, number> = {};
-  await onStage(act, lanes, async (work, open) => {
-    const inspector = await inspect(pid);
-    await inspector.ask('Profiler.enable');
-    await inspector.ask('Profiler.setSamplingInterval', { interval: INTERVAL });
-    // Before there is a thread that takes samples.
-    const helpers = (await running.findHelpers?.()) ?? [];
-    const unwatched = await runPeak(work, open, { seconds: scenario.share * RUN_UP, pid, helpers });
-    await inspector.ask('Profiler.start');
-    const stretches: Stretch[] = [];
-    const watched = { ...work, stock: (turns: number) => outside(stretches, () => work.stock(turns)) };
-    const { turns } = await runPeak(watched, open, { seconds: scenario.share * SPELL, pid });
-    stretches.at(-1)?.push(now());
-    const { profile } = (await inspector.ask('Profiler.stop')) as { profile: CpuProfile };
-    inspector.leave();
-    const sums = sumUp(profile, stretches);
-    const others = unwatched.cpu === null ? 0 : unwatched.cpuOfOthers / unwatched.cpu;
-    const own = shareOut(sums, { total: cpu ?? sumOf(sums) / turns, others });
-    parts = { ...own, [HELPERS]: unwatched.cpuOfHelpers };
-  });
-  return { contender: contender.name, scenario: scenario.name, parts };
+  const inspector = await inspect(pid);
+  await inspector.ask('Profiler.enable');
+  await inspector.ask('Profiler.setSamplingInterval', { interval: INTERVAL });
+  // Before there is a thread that takes samples.
+  const helpers = (await running.findHelpers?.()) ?? [];
+  const unwatched = await runPeak(work, lanes, { seconds: scenario.share * RUN_UP, pid, helpers });
+  await inspector.ask('Profiler.start');
+  const stretches: Stretch[] = [];
+  const watched = { ...work, stock: (turns: number) => outside(stretches, () => work.stock(turns)) };
+  const { turns } = await runPeak(watched, lanes, { seconds: scenario.share * SPELL, pid });
+  stretches.at(-1)?.push(now());
+  const { profile } = (await inspector.ask('Profiler.stop')) as { profile: CpuProfile };
+  inspector.leave();
+  const sums = sumUp(profile, stretches);
+  const others = unwatched.cpu === null ? 0 : unwatched.cpuOfOthers / unwatched.cpu;
+  const own = shareOut(sums, { total: cpu ?? sumOf(sums) / turns, others });
+  return { ...own, [HELPERS]: unwatched.cpuOfHelpers };
 }
 
 /** The total among the parts; of it, the share that is not the first thread's is none of theirs. */

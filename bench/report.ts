@@ -1,4 +1,4 @@
-import type { Measured } from './measure.ts';
+import { type Measured, TURNS } from './measure.ts';
 import { describePace } from './pace.ts';
 import type { Profile } from './profile.ts';
 import { PART_TITLES } from './profile-parts.ts';
@@ -121,8 +121,9 @@ function reportMethod({ lanes, pinning, spell, warmUp, measured }: Results): str
   return `## How it is measured
 
 One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on. ${lanes} connections over HTTP/1.1, one request under way
-on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. Rounds go round: each scenario is run for ${spell} s by one contender after the other, beginning with another each time, after
-${warmUp} s that do not count; whoever is not measured is halted. Codes and tokens are made between the measured stretches. Every authorize request
+on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each round a scenario is run for ${spell} s by each contender, in ${TURNS} parts: one
+after the other has its turn, beginning with another each time, and whoever is not at work is halted. So what slows the machine down for a
+second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens are made between the measured stretches. Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one
 address, and with \`LOG_LEVEL=error\`, since no peer logs its requests. What each peer was given, and why, stands in \`bench/peers\`.
 

@@ -55,6 +55,7 @@ export function openLane(): Lane {
     ask({ origin, text }) {
       let wire = wires.get(origin);
       if (!wire || wire.isClosed()) {
+        wire?.close();
         wire = openWire(origin);
         wires.set(origin, wire);
       }
@@ -66,6 +67,9 @@ export function openLane(): Lane {
     },
   };
 }
+
+/** In milliseconds. Servers close connections that have rested for some seconds, perhaps just as they are used again. */
+const REST = 2000;
 
 interface Wire {
   ask(text: string): Promise<Answer>;
@@ -84,6 +88,7 @@ function openWire(origin: string): Wire {
   let waiting: Waiting | undefined;
   let received = '';
   let isClosed = false;
+  let lastUsed = performance.now();
   const fail = (error: Error) => {
     isClosed = true;
     waiting?.reject(error);
@@ -107,9 +112,10 @@ function openWire(origin: string): Wire {
     ask: (text) =>
       new Promise((resolve, reject) => {
         waiting = { resolve, reject };
+        lastUsed = performance.now();
         socket.write(text, 'latin1');
       }),
-    isClosed: () => isClosed,
+    isClosed: () => isClosed || performance.now() - lastUsed > REST,
     close: () => socket.destroy(),
   };
 }

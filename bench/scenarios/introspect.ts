@@ -14,7 +14,8 @@ export const introspectScenario: Scenario = {
     return {
       batch: QUESTIONS,
       async stock() {
-        connected = await connectMany(contender, lanes, contender.pick ? batchFor(lanes) : lanes.length);
+        if (contender.pick) connected = contender.pick(batchFor(lanes));
+        else if (connected.length === 0) connected = await connectMany(contender, lanes, lanes.length);
       },
       async turn(lane) {
         const used = take(connected);
