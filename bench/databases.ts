@@ -38,8 +38,9 @@ export async function newDatabase(server: string): Promise<string> {
   return databaseUrl(server, name);
 }
 
-/** The processes of PostgreSQL, whichever database they are at work in. */
-export async function findPostgres(url: string): Promise<number[]> {
+/** The processes of PostgreSQL, whichever database they are at work in; SQLite has none. */
+export async function findHelpers(url: string): Promise<number[]> {
+  if (url.startsWith('sqlite:')) return [];
   const rows = await askAll(url, 'select pid from pg_stat_activity');
   return rows.map(({ pid }) => Number(pid));
 }

@@ -76,19 +76,16 @@ export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<
 }
 
 /** Several as one. */
-export function together(peaks: Peak[]): Peak {
-  const sum = (of: (peak: Peak) => number | null) => peaks.reduce((all, peak) => all + (of(peak) ?? Number.NaN), 0);
+export function together(peaks: Peak[]): Pick<Peak, 'turns' | 'perSecond' | 'cpu' | 'loadShare'> {
+  const sum = (of: (peak: Peak) => number) => peaks.reduce((all, peak) => all + of(peak), 0);
   const secondsOf = ({ turns, perSecond }: Peak) => turns / perSecond;
   const [turns, seconds] = [sum((peak) => peak.turns), sum(secondsOf)];
-  const perTurn = (of: (peak: Peak) => number | null) => sum((peak) => (of(peak) ?? Number.NaN) * peak.turns) / turns;
-  const cpu = perTurn((peak) => peak.cpu);
+  const cpu = sum((peak) => (peak.cpu ?? Number.NaN) * peak.turns) / turns;
   const loadShare = sum((peak) => (peak.loadShare ?? Number.NaN) * secondsOf(peak)) / seconds;
   return {
     turns,
     perSecond: turns / seconds,
     cpu: Number.isNaN(cpu) ? null : cpu,
-    cpuOfOthers: perTurn((peak) => peak.cpuOfOthers),
-    cpuOfHelpers: perTurn((peak) => peak.cpuOfHelpers),
     loadShare: Number.isNaN(loadShare) ? null : loadShare,
   };
 }

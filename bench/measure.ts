@@ -1,12 +1,12 @@
 import type { Contender, Running } from './contender.ts';
 import { type Peak, runPaced, runPeak, together, type Work } from './load.ts';
 import type { Options } from './options.ts';
-import { takePace } from './pace.ts';
 import { halt, resume } from './process.ts';
 import type { Progress } from './progress.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 import { type Latency, latencyOf, middleOf, type Spread, spreadOf } from './statistics.ts';
+import { timeSameWork } from './steadiness.ts';
 import { type Lane, openLane } from './wire.ts';
 
 export interface Entry {
@@ -25,11 +25,11 @@ export interface Measured {
   /** Of the time, the share in which the load itself was at work. */
   loadShare: number | null;
   /** How long the machine took for one and the same thing, before each spell. */
-  paces: number[];
+  sameWork: number[];
 }
 
-/** In each round all take turns this many times, so that what slows the machine down for a second slows everyone. */
-export const TURNS = 4;
+/** A spell is run in so many parts, by turns with the others: what slows the machine down for a second slows everyone. */
+export const STINTS = 4;
 
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
@@ -66,14 +66,14 @@ interface Cell extends Act {
   peaks: number[];
   cpu: number[];
   loadShares: number[];
-  paces: number[];
+  sameWork: number[];
   latencies: Latency[];
   /** Turns per second, by what was last measured. */
   expected?: number;
 }
 
 function newCell(entry: Entry, scenario: Scenario): Cell {
-  return { ...entry, scenario, peaks: [], cpu: [], loadShares: [], paces: [], latencies: [] };
+  return { ...entry, scenario, peaks: [], cpu: [], loadShares: [], sameWork: [], latencies: [] };
 }
 
 /** In seconds: as fast as it goes, and then at a pace. */
@@ -83,7 +83,7 @@ interface Length {
 }
 
 function secondsOf({ share }: Scenario, { peak, paced }: Length): number {
-  return share * (peak * (1 + 1 / TURNS) + paced);
+  return share * (peak * (1 + 1 / STINTS) + paced);
 }
 
 /** The first round only warms up. */
@@ -92,7 +92,7 @@ function forgetAll(cells: Cell[]): void {
     cell.peaks = [];
     cell.cpu = [];
     cell.loadShares = [];
-    cell.paces = [];
+    cell.sameWork = [];
   }
 }
 
@@ -101,17 +101,17 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
   return [...things.slice(start), ...things.slice(0, start)];
 }
 
-/** The first turn of each does not count: the connections are new then, and what it needs is elsewhere in memory. */
+/** The first stint of each does not count: the connections are new then, and what it needs is elsewhere in memory. */
 async function playRound(cells: Cell[], lanes: number, length: Length): Promise<void> {
   const playing = cells
     .filter(({ scenario, running }) => scenario.isOffered(running))
     .map((cell) => ({ cell, stage: setStage(cell, lanes), peaks: [] as Peak[] }));
   try {
-    for (let turn = 0; turn <= TURNS; turn += 1) {
-      for (const { cell, stage, peaks } of rotate(playing, turn)) {
-        cell.paces.push(takePace());
-        const peak = await perform(cell, () => takeTurn(cell, stage, length, turn === TURNS));
-        if (turn > 0) peaks.push(peak);
+    for (let stint = 0; stint <= STINTS; stint += 1) {
+      for (const { cell, stage, peaks } of rotate(playing, stint)) {
+        cell.sameWork.push(timeSameWork());
+        const peak = await perform(cell, () => runStint(cell, stage, length, stint === STINTS));
+        if (stint > 0) peaks.push(peak);
       }
     }
     for (const { cell, peaks } of playing) note(cell, together(peaks));
@@ -121,9 +121,9 @@ async function playRound(cells: Cell[], lanes: number, length: Length): Promise<
 }
 
 /** The pace is of the peak a moment before, since a machine may be slower by half a minute later. */
-async function takeTurn(cell: Cell, { work, lanes }: Stage, length: Length, isLast: boolean): Promise<Peak> {
+async function runStint(cell: Cell, { work, lanes }: Stage, length: Length, isLast: boolean): Promise<Peak> {
   const { scenario, running, contender, expected } = cell;
-  const seconds = (scenario.share * length.peak) / TURNS;
+  const seconds = (scenario.share * length.peak) / STINTS;
   const peak = await runPeak(work, lanes, { seconds, pid: running.pid, expected });
   cell.expected = peak.perSecond;
   if (isLast && length.paced > 0) {
@@ -134,7 +134,7 @@ async function takeTurn(cell: Cell, { work, lanes }: Stage, length: Length, isLa
   return peak;
 }
 
-function note(cell: Cell, { perSecond, cpu, loadShare }: Peak): void {
+function note(cell: Cell, { perSecond, cpu, loadShare }: ReturnType<typeof together>): void {
   cell.peaks.push(perSecond);
   if (cpu !== null) cell.cpu.push(cpu);
   if (loadShare !== null) cell.loadShares.push(loadShare);
@@ -170,7 +170,7 @@ export async function perform<Result>(act: Act, work: () => Promise<Result>): Pr
   }
 }
 
-function summarise({ contender, scenario, peaks, cpu, loadShares, paces, latencies }: Cell): Measured {
+function summarise({ contender, scenario, peaks, cpu, loadShares, sameWork, latencies }: Cell): Measured {
   return {
     contender: contender.name,
     scenario: scenario.name,
@@ -178,6 +178,6 @@ function summarise({ contender, scenario, peaks, cpu, loadShares, paces, latenci
     latency: latencies.length > 0 ? middleOf(latencies) : null,
     cpu: cpu.length > 0 ? spreadOf(cpu).median : null,
     loadShare: loadShares.length > 0 ? spreadOf(loadShares).median : null,
-    paces,
+    sameWork,
   };
 }

@@ -1,6 +1,6 @@
-import { describePace } from './pace.ts';
 import type { Profile } from './profile.ts';
 import { find, type Growth, type Results } from './results.ts';
+import { describeSteadiness } from './steadiness.ts';
 
 const NOTHING = { parts: {} };
 
@@ -30,7 +30,7 @@ export function whyLate({ measured }: Results, scenario: string): string {
   const latency = find(measured, 'bare', scenario)?.latency;
   if (!latency) return '';
   const limit = `The bare server, which has nothing else to do, comes to ${(latency.p99 / latency.median).toFixed(1)} × there`;
-  return `${limit}; as to the machine, ${describePace(measured.flatMap(({ paces }) => paces))}.`;
+  return `${limit}; as to the machine, ${describeSteadiness(measured.flatMap(({ sameWork }) => sameWork))}.`;
 }
 
 export function whySlower({ profiles }: Growth, scenario: string): string {

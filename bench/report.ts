@@ -1,10 +1,10 @@
-import { type Measured, TURNS } from './measure.ts';
-import { describePace } from './pace.ts';
+import { type Measured, STINTS } from './measure.ts';
 import type { Profile } from './profile.ts';
 import { PART_TITLES } from './profile-parts.ts';
 import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts';
 import { find, type Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
+import { describeSteadiness } from './steadiness.ts';
 import { judge, nameOf } from './verdicts.ts';
 import { ABOUT_PEERS } from './words.ts';
 
@@ -71,7 +71,7 @@ ${matrix(results, cell)}
 
 How many times the median that is, for everyone. The bare server has next to nothing to do beside its answers: where it makes some wait
 as long, that is the machine's doing. At four fifths of the peak, whatever holds a server up for a moment keeps all who come in five times
-that moment waiting. How evenly this machine went: ${describePace(results.measured.flatMap(({ paces }) => paces))}.
+that moment waiting. How evenly this machine went: ${describeSteadiness(results.measured.flatMap(({ sameWork }) => sameWork))}.
 
 ${matrix(results, ratio)}`;
 }
@@ -121,7 +121,7 @@ function reportMethod({ lanes, pinning, spell, warmUp, measured }: Results): str
   return `## How it is measured
 
 One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on. ${lanes} connections over HTTP/1.1, one request under way
-on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each round a scenario is run for ${spell} s by each contender, in ${TURNS} parts: one
+on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each round a scenario is run for ${spell} s by each contender, in ${STINTS} parts: one
 after the other has its turn, beginning with another each time, and whoever is not at work is halted. So what slows the machine down for a
 second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens are made between the measured stretches. Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one

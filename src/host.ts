@@ -47,7 +47,7 @@ export function newHost(settings: Settings, publicUrl: string, { countAnswer, tr
   host.decorate('routes', listRoutes(host));
   host.decorateReply('reason', undefined);
   host.decorateRequest('trace', undefined);
-  // One of its own for each request would cost more than all else that is logged, so whoever logs says whose it is.
+  // To make one for each request takes time, whether or not it is used. So whoever logs says whose line it is.
   host.setChildLoggerFactory((log) => log);
   if (tracing) followRequests(host, tracing);
   const turnAway = newDoor(settings.patience);

@@ -14,7 +14,7 @@ const OWN = { functionName: 'refresh', url: 'file:///a/src/oauth/refresh.ts' };
 
 function measured(contender: string, scenario: string, median: number | null): Measured {
   const perSecond = median === null ? null : { median, least: median, most: median };
-  return { contender, scenario, perSecond, latency: null, cpu: null, loadShare: null, paces: [1] };
+  return { contender, scenario, perSecond, latency: null, cpu: null, loadShare: null, sameWork: [1] };
 }
 
 function resultsWith(changes: Partial<Results>): Results {

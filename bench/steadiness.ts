@@ -5,7 +5,7 @@ const TEXT = JSON.stringify({ id: 'a'.repeat(36), scopes: ['read', 'write'], par
 const TIMES = 500;
 
 /** How long this machine takes, at this moment, for a little work that is always the same; in milliseconds. */
-export function takePace(): number {
+export function timeSameWork(): number {
   const began = performance.now();
   let length = 0;
   for (let time = 0; time < TIMES; time += 1) length += JSON.stringify(JSON.parse(TEXT)).length;
@@ -14,9 +14,9 @@ export function takePace(): number {
 }
 
 /** How evenly the machine went, for people. */
-export function describePace(paces: number[]): string {
-  const quickest = Math.min(...paces);
-  const times = (pace: number) => (pace / quickest).toFixed(2);
-  const [median, slow] = [quantile(paces, 0.5), quantile(paces, 0.9)];
-  return `a little work that is always the same (reading and writing some JSON), done ${paces.length} times in between, took ${times(median)} × its quickest in the median, and longer than ${times(slow)} × one time in ten`;
+export function describeSteadiness(times: number[]): string {
+  const quickest = Math.min(...times);
+  const ratio = (time: number) => (time / quickest).toFixed(2);
+  const [median, slow] = [quantile(times, 0.5), quantile(times, 0.9)];
+  return `a little work that is always the same (reading and writing some JSON), done ${times.length} times in between, took ${ratio(median)} × its quickest in the median, and longer than ${ratio(slow)} × one time in ten`;
 }
