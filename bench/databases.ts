@@ -38,11 +38,10 @@ export async function newDatabase(server: string): Promise<string> {
   return databaseUrl(server, name);
 }
 
-/** The processes of PostgreSQL, whichever database they are at work in; SQLite has none. */
-export async function findHelpers(url: string): Promise<number[]> {
-  if (url.startsWith('sqlite:')) return [];
-  const rows = await askAll(url, 'select pid from pg_stat_activity');
-  return rows.map(({ pid }) => Number(pid));
+/** The process of PostgreSQL that has started all others of it; SQLite has none. */
+export async function findPostmaster(url: string): Promise<number | undefined> {
+  if (url.startsWith('sqlite:')) return undefined;
+  return ask(url, "select split_part(pg_read_file('postmaster.pid'), E'\\n', 1)");
 }
 
 /** The first column of the first row. */

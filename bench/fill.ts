@@ -1,5 +1,5 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../src/lib/clock.ts';
-import { idFromBytes } from '../src/lib/ids.ts';
+import { readId } from '../src/lib/ids.ts';
 import { hashSecret } from '../src/lib/secrets.ts';
 import { readScopes } from '../src/oauth/scopes.ts';
 import { type Person, REDIRECT_URI, SCOPE } from './seed.ts';
@@ -197,7 +197,7 @@ function idAt(kind: string, n: number): string {
   bytes.writeUIntBE(1_700_000_000_000 + n * 100, 0, 6);
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
-  return idFromBytes(bytes);
+  return readId(bytes);
 }
 
 /** 32 bytes that look random and are the same each time. Millions are needed, so no true hash (murmur3's last step). */

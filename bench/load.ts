@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { cpuTimeOf, cpuTimeOfAll, cpuTimeOfFirstThread } from './usage.ts';
+import { cpuTimeOf, cpuTimeOfFirstThread, cpuTimeSince, cpuTimesOfChildren } from './usage.ts';
 import type { Lane } from './wire.ts';
 
 /** What is done over and over. A turn takes what it needs out of what was stocked, and checks what it is answered. */
@@ -21,7 +21,7 @@ export interface Peak {
   cpu: number | null;
   /** Of that, what other threads than the first took. */
   cpuOfOthers: number;
-  /** Of the processes that help it, in the same unit. */
+  /** Of the processes that work for it, in the same unit. */
   cpuOfHelpers: number;
   /** Of the time, the share in which the load itself was at work: near 1, it is the load that was measured. */
   loadShare: number | null;
@@ -30,21 +30,22 @@ export interface Peak {
 interface Spell {
   seconds: number;
   pid: number;
-  helpers?: number[];
+  /** The process whose children work for the server. */
+  helper?: number | undefined;
   /** Turns per second, where that is known: what a slow contender will not use is then not made. */
   expected?: number | undefined;
 }
 
 /** As fast as it will go: every lane sends its next request once the last is answered. */
 export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<Peak> {
-  const { seconds, pid, helpers = [], expected } = spell;
+  const { seconds, pid, helper, expected } = spell;
   let [turns, spent, cpu, first, helped, load] = [0, 0, 0, 0, 0, 0];
   while (spent < seconds * 1000) {
     const wanted = Math.ceil((expected ?? Number.POSITIVE_INFINITY) * (seconds - spent / 1000));
     const batch = Math.min(work.batch, Math.max(lanes.length, wanted));
     await work.stock(batch);
     const [cpuBefore, loadBefore] = [cpuTimeOf(pid) ?? Number.NaN, cpuTimeOf(process.pid) ?? Number.NaN];
-    const [firstBefore, helpedBefore] = [cpuTimeOfFirstThread(pid), cpuTimeOfAll(helpers)];
+    const [firstBefore, helpedBefore] = [cpuTimeOfFirstThread(pid), timesOf(helper)];
     const began = performance.now();
     let left = batch;
     // A batch that could go on for long ends with the spell.
@@ -61,7 +62,7 @@ export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<
     spent += performance.now() - began;
     cpu += (cpuTimeOf(pid) ?? Number.NaN) - cpuBefore;
     first += cpuTimeOfFirstThread(pid) - firstBefore;
-    helped += cpuTimeOfAll(helpers) - helpedBefore;
+    helped += cpuTimeSince(helpedBefore, timesOf(helper));
     load += (cpuTimeOf(process.pid) ?? Number.NaN) - loadBefore;
     await work.review?.();
   }
@@ -73,6 +74,10 @@ export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<
     cpuOfHelpers: helped / 1000 / turns,
     loadShare: Number.isNaN(load) ? null : load / 1e6 / spent,
   };
+}
+
+function timesOf(helper: number | undefined): Map<number, number> {
+  return helper === undefined ? new Map() : cpuTimesOfChildren(helper);
 }
 
 /** Several as one. */

@@ -38,8 +38,8 @@ async function watch({ scenario, running }: Act, { work, lanes }: Stage, cpu: nu
   await inspector.ask('Profiler.enable');
   await inspector.ask('Profiler.setSamplingInterval', { interval: INTERVAL });
   // Before there is a thread that takes samples.
-  const helpers = (await running.findHelpers?.()) ?? [];
-  const unwatched = await runPeak(work, lanes, { seconds: scenario.share * RUN_UP, pid, helpers });
+  const helper = await running.findHelper?.();
+  const unwatched = await runPeak(work, lanes, { seconds: scenario.share * RUN_UP, pid, helper });
   await inspector.ask('Profiler.start');
   const stretches: Stretch[] = [];
   const watched = { ...work, stock: (turns: number) => outside(stretches, () => work.stock(turns)) };

@@ -10,9 +10,19 @@ export function cpuTimeOf(pid: number): number | undefined {
   }
 }
 
-/** The same of several processes together. */
-export function cpuTimeOfAll(pids: number[]): number {
-  return pids.reduce((sum, pid) => sum + (cpuTimeOf(pid) ?? 0), 0);
+/** The same of each process that another has started, as far as they are still there. */
+export function cpuTimesOfChildren(pid: number): Map<number, number> {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+    return new Map(children.map((child) => [child, cpuTimeOf(child) ?? 0]));
+  } catch {
+    return new Map();
+  }
+}
+
+/** What they have run since. Whoever ended meanwhile had nothing to do; whoever came has done all of it since. */
+export function cpuTimeSince(before: Map<number, number>, after: Map<number, number>): number {
+  return after.entries().reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);
 }
 
 /** The same of its first thread alone, which is where JavaScript runs. */

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
 import { freePort } from '../../test/support/ports.ts';
 import type { Contender, Running, Setting } from '../contender.ts';
-import { findHelpers, newDatabase } from '../databases.ts';
+import { findPostmaster, newDatabase } from '../databases.ts';
 import { type Child, startChild } from '../process.ts';
 import { SECRET_KEY, type Seed, seed } from '../seed.ts';
 import { speakToGatehouse } from './speech.ts';
@@ -54,7 +54,7 @@ async function startOn(url: string, people: number): Promise<Running> {
 export interface Gatehouse extends Child {
   api: string;
   web: string;
-  findHelpers(): Promise<number[]>;
+  findHelper(): Promise<number | undefined>;
 }
 
 /** The real command, on ports of its own. */
@@ -62,7 +62,7 @@ export async function startGatehouse(url: string): Promise<Gatehouse> {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const settings = { ...SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
   const child = await startChild([...COMMAND, 'serve'], settings, `${api}/readyz`);
-  return { ...child, api, web, findHelpers: () => findHelpers(url) };
+  return { ...child, api, web, findHelper: () => findPostmaster(url) };
 }
 
 export function speakTo({ api, web, ...process }: Gatehouse, seeded: Seed): Running {

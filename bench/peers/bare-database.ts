@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { type Checkpoints, LOG_SETTINGS, newCheckpoints } from '../../src/storage/dialects/sqlite-checkpoints.ts';
-import { returnArrays, toRows } from '../../src/storage/dialects/sqlite-rows.ts';
+import { type ReadRows, returnArrays } from '../../src/storage/dialects/sqlite-rows.ts';
 import { STATEMENTS } from './bare-statements.ts';
 
 type Name = keyof typeof STATEMENTS;
@@ -31,10 +31,10 @@ export function openBareDatabase(path: string): BareDatabase {
   file.exec(LOG_SETTINGS);
   const prepared = Object.entries(STATEMENTS).map(([name, text]) => [name, file.prepare(text)]);
   const statements = Object.fromEntries(prepared) as Record<Name, StatementSync>;
-  const columns = Object.fromEntries(
+  const readers = Object.fromEntries(
     Object.entries(statements).map(([name, statement]) => [name, returnArrays(statement)]),
-  ) as Record<Name, string[]>;
-  const all = (name: Name, values: SQLInputValue[]) => toRows<Row>(statements[name].all(...values), columns[name]);
+  ) as Record<Name, ReadRows>;
+  const all = (name: Name, values: SQLInputValue[]) => readers[name]<Row>(statements[name].all(...values));
   const checkpoints = newCheckpoints(path, async () => commits.finishCheckpoint());
   const commits = newCommits(file, statements, checkpoints);
   return {

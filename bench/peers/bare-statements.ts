@@ -34,7 +34,7 @@ export const STATEMENTS = {
   addGrant:
     'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing',
   addEvent:
-    'insert into "events" ("id", "type", "app_id", "business_id", "data", "created_at") values (?, ?, ?, ?, ?, ?)',
+    'insert into "events" ("id", "type", "app_id", "business_id", "data", "created_at", "dispatched_at") values (?, ?, ?, ?, ?, ?, case when not exists (select "endpoints"."id" from "endpoints" where "endpoints"."app_id" = ?) then cast(? as bigint) end)',
   addAct:
     'insert into "acts" ("id", "at", "action", "actor_kind", "actor_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   endGrant:

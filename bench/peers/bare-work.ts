@@ -81,7 +81,7 @@ export function revoke(bare: Bare, fields: Fields, address: string, now: number)
     const reason = 'revoked_by_app';
     const [ended] = db.all('endGrant', now, reason, row.id);
     const data = JSON.stringify({ grantId: ended.grantId, userId: ended.userId, reason });
-    db.write('FULL', 'addEvent', newId(now), 'grant.revoked', row.app_id, row.business_id, data, now);
+    addEvent(db, ['grant.revoked', row.app_id, row.business_id, data], now);
     const app = db.one('app', row.app_id);
     const user = db.one('user', row.user_id);
     const actor = ['app', app.id, app.name, null, address];
@@ -89,6 +89,10 @@ export function revoke(bare: Bare, fields: Fields, address: string, now: number)
     db.write('FULL', 'addAct', newId(now), now, 'grant.revoked', ...actor, ...about);
     return {};
   });
+}
+
+function addEvent(db: BareDatabase, [type, appId, businessId, data]: [string, string, string, string], now: number) {
+  db.write('FULL', 'addEvent', newId(now), type, appId, businessId, data, now, appId, now);
 }
 
 /** Where the authorize endpoint sends the browser. */
@@ -112,7 +116,7 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
     db.write('FULL', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: formatScopes(scopes).split(' ') });
-    db.write('FULL', 'addEvent', newId(now), 'grant.created', app.id, businessId, data, now);
+    addEvent(db, ['grant.created', app.id, businessId, data], now);
     const actor = ['user', user.id, user.name, user.email, from.address];
     const detail = JSON.stringify({ scope: formatScopes(scopes), how: 'without asking' });
     const about = [businessId, 'app', app.id, app.name, detail];

@@ -1,8 +1,9 @@
+import type { InsertObject } from 'kysely';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
-import type { Row } from '../storage/tables.ts';
+import type { Row, Tables } from '../storage/tables.ts';
 
 export const EVENT_TYPES = [
   'grant.created',
@@ -52,13 +53,25 @@ export async function recordEvent(db: Database, event: NewEvent, now: number): P
 }
 
 const insertEvent = prepare((db, { id, type, app_id, business_id, data, created_at }: ReturnType<typeof toRow>) =>
-  db.insertInto('events').values({ id, type, app_id, business_id, data, created_at }),
+  db.insertInto('events').values(unlessUnheard({ id, type, app_id, business_id, data, created_at })),
 );
+
+/** Where an app has no endpoint there is nothing to dispatch, and nobody need look at it again. */
+function unlessUnheard(row: ReturnType<typeof toRow>): InsertObject<Tables, 'events'> {
+  return {
+    ...row,
+    dispatched_at: ({ selectFrom, not, exists, cast, val, case: choose }) =>
+      choose()
+        .when(not(exists(selectFrom('endpoints').select('endpoints.id').where('endpoints.app_id', '=', row.app_id))))
+        .then(cast<number>(val(row.created_at), 'bigint'))
+        .end(),
+  };
+}
 
 /** Many at once, a few hundred to a statement. */
 export async function recordEvents(db: Database, events: NewEvent[], now: number): Promise<void> {
   for (let place = 0; place < events.length; place += AT_ONCE) {
-    const rows = events.slice(place, place + AT_ONCE).map((event) => toRow(event, now));
+    const rows = events.slice(place, place + AT_ONCE).map((event) => unlessUnheard(toRow(event, now)));
     await db.insertInto('events').values(rows).execute();
   }
 }

@@ -2,6 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
+/** In bytes. */
+const LENGTH = 16;
+
 /** 26 bits of it stand before what is random: more ids than could be made in a millisecond. */
 const LONGEST_SEQUENCE = 0x3ff_ffff;
 
@@ -15,11 +18,11 @@ const REMEMBERED = 100;
  */
 export function newId(now: number): string {
   const sequence = nextIn(now);
-  const bytes = randomBytes(16);
+  const bytes = randomBytes(LENGTH);
   bytes.writeUIntBE(now, 0, 6);
   bytes.writeUInt16BE(0x7000 | (sequence >> 14), 6);
   bytes.writeUInt16BE(0x8000 | (sequence & 0x3fff), 8);
-  return idFromBytes(bytes);
+  return readId(bytes);
 }
 
 function nextIn(now: number): number {
@@ -43,10 +46,16 @@ export function isId(text: string): boolean {
 }
 
 export function idToBytes(id: string): Buffer {
-  return Buffer.from(id.replaceAll('-', ''), 'hex');
+  const bytes = Buffer.alloc(LENGTH);
+  writeId(id, bytes, 0);
+  return bytes;
 }
 
-export function idFromBytes(bytes: Buffer): string {
-  const hex = bytes.toString('hex');
+export function writeId(id: string, bytes: Buffer, place: number): void {
+  bytes.write(id.replaceAll('-', ''), place, LENGTH, 'hex');
+}
+
+export function readId(bytes: Buffer, place = 0): string {
+  const hex = bytes.toString('hex', place, place + LENGTH);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

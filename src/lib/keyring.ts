@@ -6,7 +6,8 @@ export interface Key {
   /** Four bytes that name the key without telling anything about it. */
   id: Buffer;
   keyFor(purpose: string): Buffer;
-  mac(purpose: string, ...parts: Uint8Array[]): Buffer;
+  /** As many characters as there are bytes (latin1). */
+  mac(purpose: string, ...parts: Uint8Array[]): string;
 }
 
 /** The first key signs, all of them verify: so a key can be replaced while what the old one signed still holds. */
@@ -49,12 +50,16 @@ function openKey(secret: string): Key {
 }
 
 export function sign(keys: Keyring, purpose: string, text: string): string {
-  return keys.signing.mac(purpose, Buffer.from(text)).toString('base64url');
+  return macOf(keys.signing, purpose, Buffer.from(text));
 }
 
 export function isSigned(keys: Keyring, purpose: string, text: string, signature: string): boolean {
   const bytes = Buffer.from(text);
-  return keys.all.some((key) => sameText(key.mac(purpose, bytes).toString('base64url'), signature));
+  return keys.all.some((key) => sameText(macOf(key, purpose, bytes), signature));
+}
+
+function macOf(key: Key, purpose: string, bytes: Buffer): string {
+  return Buffer.from(key.mac(purpose, bytes), 'latin1').toString('base64url');
 }
 
 /** A value that travels through a browser and comes back unchanged, or not at all. It is signed, not hidden. */

@@ -1,5 +1,5 @@
 import { SECOND } from '../lib/clock.ts';
-import { idFromBytes, idToBytes } from '../lib/ids.ts';
+import { readId, writeId } from '../lib/ids.ts';
 import type { Key, Keyring } from '../lib/keyring.ts';
 import { sameBytes } from '../lib/secrets.ts';
 import type { ScopeMask } from './scopes.ts';
@@ -29,6 +29,9 @@ export interface OpenedToken extends Token {
 }
 
 const PREFIXES: Record<TokenKind, string> = { access: 'gat_', refresh: 'grt_', code: 'gac_' };
+/** What the keys are for. */
+const CHECKS: Record<TokenKind, string> = { access: 'access check', refresh: 'refresh check', code: 'code check' };
+const MACS: Record<TokenKind, string> = { access: 'access token', refresh: 'refresh token', code: 'code token' };
 const FIELDS = 32;
 /** The fields and their check. */
 const HEAD = FIELDS + 8;
@@ -38,14 +41,15 @@ const BASE64URL = /^[A-Za-z0-9_-]{96}$/;
 /** The same fields, salt and key always make the same text: a token is derived, not random, and need not be stored. */
 export function sealToken(keys: Keyring, salt: Uint8Array, token: Token): string {
   const { signing } = keys;
-  const bytes = Buffer.alloc(LENGTH);
+  // Every byte of it is written below.
+  const bytes = Buffer.allocUnsafe(LENGTH);
   signing.id.copy(bytes);
-  idToBytes(token.grantId).copy(bytes, 4);
+  writeId(token.grantId, bytes, 4);
   bytes.writeUInt32BE(token.rotation, 20);
   bytes.writeUInt32BE(Math.ceil(token.expiresAt / SECOND), 24);
   bytes.writeUInt32BE(token.scopes, 28);
-  shortCheck(signing, token.kind, bytes.subarray(0, FIELDS)).copy(bytes, FIELDS);
-  fullMac(signing, token.kind, salt, bytes.subarray(0, HEAD)).copy(bytes, HEAD);
+  bytes.write(shortCheck(signing, token.kind, bytes), FIELDS, HEAD - FIELDS, 'latin1');
+  bytes.write(fullMac(signing, token.kind, salt, bytes), HEAD, 'latin1');
   return PREFIXES[token.kind] + bytes.toString('base64url');
 }
 
@@ -55,13 +59,12 @@ export function openToken(keys: Keyring, kind: TokenKind, text: string): OpenedT
   if (!text.startsWith(PREFIXES[kind]) || !BASE64URL.test(body)) return undefined;
   const bytes = Buffer.from(body, 'base64url');
   const key = keys.find(bytes.subarray(0, 4));
-  if (!key || !sameBytes(shortCheck(key, kind, bytes.subarray(0, FIELDS)), bytes.subarray(FIELDS, HEAD)))
-    return undefined;
+  if (!key || !isMac(shortCheck(key, kind, bytes), bytes.subarray(FIELDS, HEAD))) return undefined;
   return {
     kind,
     key,
     bytes,
-    grantId: idFromBytes(bytes.subarray(4, 20)),
+    grantId: readId(bytes, 4),
     rotation: bytes.readUInt32BE(20),
     expiresAt: bytes.readUInt32BE(24) * SECOND,
     scopes: bytes.readUInt32BE(28),
@@ -70,8 +73,7 @@ export function openToken(keys: Keyring, kind: TokenKind, text: string): OpenedT
 
 /** Whether the grant with this salt made the token: a leaked key alone cannot forge one, nor can a leaked row. */
 export function isGenuine(token: OpenedToken, salt: Uint8Array): boolean {
-  const mac = fullMac(token.key, token.kind, salt, token.bytes.subarray(0, HEAD));
-  return sameBytes(mac, token.bytes.subarray(HEAD));
+  return isMac(fullMac(token.key, token.kind, salt, token.bytes), token.bytes.subarray(HEAD));
 }
 
 /** What a text claims to be, for a sentence that helps whoever sent the wrong one. */
@@ -79,10 +81,14 @@ export function kindOf(text: string): TokenKind | undefined {
   return (Object.keys(PREFIXES) as TokenKind[]).find((kind) => text.startsWith(PREFIXES[kind]));
 }
 
-function shortCheck(key: Key, kind: TokenKind, fields: Buffer): Buffer {
-  return key.mac(`${kind} check`, fields).subarray(0, HEAD - FIELDS);
+function shortCheck(key: Key, kind: TokenKind, bytes: Buffer): string {
+  return key.mac(CHECKS[kind], bytes.subarray(0, FIELDS)).slice(0, HEAD - FIELDS);
 }
 
-function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, head: Buffer): Buffer {
-  return key.mac(`${kind} token`, salt, head);
+function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, bytes: Buffer): string {
+  return key.mac(MACS[kind], salt, bytes.subarray(0, HEAD));
+}
+
+function isMac(mac: string, sent: Buffer): boolean {
+  return sameBytes(Buffer.from(mac, 'latin1'), sent);
 }

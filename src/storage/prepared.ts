@@ -15,17 +15,21 @@ export function prepare<Values extends object, Row>(
   build: (db: Database, values: Values) => Compilable<Row>,
 ): (db: Database, values: Values) => Promise<Answer<Row>> {
   const statements = new WeakMap<object, Statement<Values, Row>>();
+  const compileFor = (db: Database, adapter: object) => {
+    const statement = compile(db, build);
+    statements.set(adapter, statement);
+    return statement;
+  };
   return (db, values) => {
     // Each database speaks its own dialect, inside a transaction and outside.
     const { adapter } = db.getExecutor();
-    const statement = statements.get(adapter) ?? compile(db, build);
-    statements.set(adapter, statement);
-    const query = { ...statement.query, parameters: statement.fill(values) };
-    return shortcuts.get(db)?.(query) ?? db.executeQuery(query);
+    const { query, fill } = statements.get(adapter) ?? compileFor(db, adapter);
+    const parameters = fill(values);
+    return shortcuts.get(db)?.(query.sql, parameters) ?? db.executeQuery({ ...query, parameters });
   };
 }
 
-type Execute = <Row>(query: CompiledQuery<Row>) => Promise<Answer<Row>>;
+type Execute = <Row>(text: string, values: unknown[]) => Promise<Answer<Row>>;
 
 /**
  * What a query builder does around each statement that is not part of a transaction is worth leaving out for these,

@@ -2,11 +2,11 @@ import { findApp } from '../apps/apps.ts';
 import type { Event } from '../events/events.ts';
 import { listBusinessesAllowing } from '../oauth/grant-standing.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Endpoint, listEndpoints } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
 
-/** Those of an app that want to hear of this, and were there when it happened. A test is for the one that it names. */
-export async function listInterested(db: Database, { appId, type, data, createdAt }: Event): Promise<Endpoint[]> {
-  const present = (await listEndpoints(db, appId)).filter((endpoint) => endpoint.createdAt <= createdAt);
+/** Of an app's endpoints, those that want to hear of this, and were there when it happened. A test is for the one that it names. */
+export function onlyInterested(endpoints: Endpoint[], { type, data, createdAt }: Event): Endpoint[] {
+  const present = endpoints.filter((endpoint) => endpoint.createdAt <= createdAt);
   return present.filter(({ id, eventTypes }) =>
     type === 'endpoint.test' ? id === data.endpointId : eventTypes.includes(type),
   );

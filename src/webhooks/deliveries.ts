@@ -4,7 +4,8 @@ import { newId } from '../lib/ids.ts';
 import { withoutControls } from '../lib/plain-text.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { listInterested } from './audience.ts';
+import { onlyInterested } from './audience.ts';
+import { listEndpoints } from './endpoint.ts';
 import { type Endpoint, endRest, wakeEndpoint } from './endpoints.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 
@@ -39,10 +40,13 @@ export interface Outcome {
 export async function dispatchEvents(db: Database, limit: number, now: number): Promise<number> {
   const events = await takeEvents(db, limit, now);
   const woken = new Set<string>();
-  for (const event of events) {
-    for (const endpoint of await listInterested(db, event)) {
-      await addDelivery(db, endpoint.id, event, now);
-      woken.add(endpoint.id);
+  for (const [appId, ofApp] of Map.groupBy(events, (event) => event.appId)) {
+    const endpoints = await listEndpoints(db, appId);
+    for (const event of ofApp) {
+      for (const { id } of onlyInterested(endpoints, event)) {
+        await addDelivery(db, id, event, now);
+        woken.add(id);
+      }
     }
   }
   for (const id of [...woken].sort()) await wakeEndpoint(db, id, now);

@@ -2,7 +2,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** What background jobs ask, which run by their own clock and belong to no request: delivering, noting, cleaning up, warning. */
 const BACKGROUND = [
-  /"(?:endpoints|deliveries|attempts|logged_requests|request_counts|scope_uses|rate_limits)"/,
+  /^(?!insert into "events")[^;]*"(?:endpoints|deliveries|attempts|logged_requests|request_counts|scope_uses|rate_limits)"/,
   /^(?:select|update|delete)[^;]* "events"/,
   /^delete from [^;]* limit \?\)/,
   /"warned_at"/,

@@ -9,11 +9,11 @@ test('a MAC is the runtime’s own HMAC-SHA-256, whatever the key and the messag
   const part = uint8Array({ maxLength: 200 });
   holds(
     property(key, part, part, (secret, first, second) => {
-      const expected = createHmac('sha256', secret).update(first).update(second).digest();
+      const expected = createHmac('sha256', secret).update(first).update(second).digest('latin1');
       const hmac = newHmac(secret);
-      assert.deepEqual(hmac([first, second]), expected);
+      assert.equal(hmac([first, second]), expected);
       hmac([second, second, second]);
-      assert.deepEqual(hmac([first, second]), expected);
+      assert.equal(hmac([first, second]), expected);
     }),
     { numRuns: 500 },
   );

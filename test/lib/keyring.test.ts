@@ -64,6 +64,6 @@ test('a key is named by four bytes, differs by purpose, and a ring without keys 
   assert.equal(key?.id.length, 4);
   assert.equal(keys.find(Buffer.from(key?.id ?? [])), key);
   assert.equal(keys.find(Buffer.alloc(4)), undefined);
-  assert.notDeepEqual(key?.mac('a', text), key?.mac('b', text));
+  assert.notEqual(key?.mac('a', text), key?.mac('b', text));
   assert.throws(() => openKeyring([]));
 });

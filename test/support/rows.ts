@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { idFromBytes } from '../../src/lib/ids.ts';
+import { readId } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/storage/tables.ts';
 import type { World } from './world.ts';
 
 /** The grant that a code or token belongs to: its id stands in the text. */
 export function grantIdIn(token: string): string {
-  return idFromBytes(Buffer.from(token.slice(4), 'base64url').subarray(4, 20));
+  return readId(Buffer.from(token.slice(4), 'base64url'), 4);
 }
 
 export async function readGrant(world: World, token: string): Promise<Row<'grants'>> {

@@ -35,11 +35,11 @@ export function openPostgres(url: string, haste: Haste): Storage {
   const [reads, writes] = [newShared(sharedPools), newShared(sharedPools)];
   const durable = new Kysely<Tables>({ dialect: dialect(durablePools), ...statementLog() });
   const recoverable = new Kysely<Tables>({ dialect: dialect(recoverablePools), ...statementLog() });
-  const write = (query: CompiledQuery) => holding(durablePools, (held) => held.executeQuery(query));
+  const write: Execute = (text, values) => holding(durablePools, (held) => held.execute(text, values));
   addShortcut(durable, executeAlone(reads, write));
   addShortcut(
     recoverable,
-    executeAlone(reads, (query) => execute(writes, query)),
+    executeAlone(reads, (text, values) => execute(writes, text, values)),
   );
   return {
     durable,
@@ -124,6 +124,7 @@ interface HeldConnection extends DatabaseConnection {
   isBroken: boolean;
   isInTransaction: boolean;
   run(query: string | pg.QueryConfig): Promise<pg.QueryResult>;
+  execute: Execute;
 }
 
 function hold(client: pg.PoolClient): HeldConnection {
@@ -140,14 +141,15 @@ function hold(client: pg.PoolClient): HeldConnection {
         throw translated;
       }
     },
-    async executeQuery<Result>(query: CompiledQuery) {
-      const { name, text, values } = toPg(query);
-      const result = await held.run({ name, text, values }).catch((error) => {
+    async execute(text, values) {
+      const result = await held.run({ name: nameOf(text), text, values }).catch((error) => {
         if (!isOutdatedPlan(error) || held.isInTransaction) throw error;
         return held.run({ text, values });
       });
-      return toResult(result) as QueryResult<Result>;
+      return toResult(result);
     },
+    executeQuery: <Row>({ sql: text, parameters }: CompiledQuery) =>
+      held.execute(text, [...parameters]) as Promise<QueryResult<Row>>,
     streamQuery() {
       throw new Error('Nothing here streams: every list is read page by page.');
     },
@@ -155,18 +157,18 @@ function hold(client: pg.PoolClient): HeldConnection {
   return held;
 }
 
-type Execute = (query: CompiledQuery) => Promise<QueryResult<unknown>>;
+type Execute = (text: string, values: unknown[]) => Promise<QueryResult<unknown>>;
 
 /** One statement by itself, as Kysely would have it. */
 function executeAlone(reads: Shared, write: Execute) {
-  return async <Row>(query: CompiledQuery<Row>) => {
-    const isRead = query.sql.startsWith('select ');
-    return (await (isRead ? execute(reads, query) : write(query))) as QueryResult<Row>;
+  return <Row>(text: string, values: unknown[]) => {
+    const isRead = text.startsWith('select ');
+    return (isRead ? execute(reads, text, values) : write(text, values)) as Promise<QueryResult<Row>>;
   };
 }
 
-async function execute(shared: Shared, query: CompiledQuery): Promise<QueryResult<unknown>> {
-  return toResult(await shared.run(toPg(query)));
+async function execute(shared: Shared, text: string, values: unknown[]): Promise<QueryResult<unknown>> {
+  return toResult(await shared.run({ name: nameOf(text), text, values }));
 }
 
 async function holding<Result>(pools: Pools, work: (held: HeldConnection) => Promise<Result>): Promise<Result> {
@@ -180,10 +182,6 @@ async function holding<Result>(pools: Pools, work: (held: HeldConnection) => Pro
 
 function toResult({ rows, rowCount }: pg.QueryResult): QueryResult<unknown> {
   return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
-}
-
-function toPg({ sql: text, parameters }: CompiledQuery) {
-  return { name: nameOf(text), text, values: [...parameters] };
 }
 
 /** A statement has the same name wherever it is sent, so that the server parses and plans it once per connection. */

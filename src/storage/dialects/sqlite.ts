@@ -26,7 +26,7 @@ import { type Kind, kindOf } from './sqlite-kinds.ts';
 import { type Lock, newLock } from './sqlite-lock.ts';
 import { waitingOnce } from './sqlite-locked.ts';
 import { withoutRowLocks } from './sqlite-row-locks.ts';
-import { returnArrays, toRows } from './sqlite-rows.ts';
+import { type ReadRows, returnArrays } from './sqlite-rows.ts';
 import { type Begin, BUSY_MS, begin } from './sqlite-turns.ts';
 
 const MOST_STATEMENTS = 300;
@@ -162,8 +162,8 @@ const adapter: SqliteAdapter = Object.create(new SqliteAdapter(), {
 
 interface Prepared {
   statement: StatementSync;
-  /** None if it returns no rows. */
-  columns: string[];
+  /** Undefined if it returns no rows. */
+  readRows: ReadRows | undefined;
   kind: Kind;
 }
 
@@ -173,7 +173,7 @@ function newPreparer(file: DatabaseSync): (text: string) => Prepared {
     const known = prepared.get(text);
     if (known) return known;
     const statement = file.prepare(text);
-    const fresh = { statement, columns: returnArrays(statement), kind: kindOf(text) };
+    const fresh = { statement, readRows: returnArrays(statement), kind: kindOf(text) };
     if (prepared.size >= MOST_STATEMENTS) prepared.clear();
     prepared.set(text, fresh);
     return fresh;
@@ -182,7 +182,8 @@ function newPreparer(file: DatabaseSync): (text: string) => Prepared {
 
 function connect(engine: Engine, synchronous: Synchronous): DatabaseConnection {
   return {
-    executeQuery: async <Row>(query: CompiledQuery) => execute<Row>(engine, synchronous, query),
+    executeQuery: async <Row>({ sql: text, parameters }: CompiledQuery) =>
+      execute<Row>(engine, synchronous, text, parameters),
     streamQuery() {
       throw new Error('Nothing here streams: every list is read page by page.');
     },
@@ -190,17 +191,17 @@ function connect(engine: Engine, synchronous: Synchronous): DatabaseConnection {
 }
 
 /** Only for whoever has the lock, or while nobody has it. */
-function execute<Row>(engine: Engine, synchronous: Synchronous, { sql: text, parameters }: CompiledQuery) {
+function execute<Row>(engine: Engine, synchronous: Synchronous, text: string, parameters: readonly unknown[]) {
   const { file, lock, commits, prepare } = engine;
   return attempt(engine, (): QueryResult<Row> => {
-    const { statement, columns, kind } = prepare(text);
+    const { statement, readRows, kind } = prepare(text);
     if (lock.isInTransaction && !file.isTransaction) throw new StorageUnavailable('The transaction was undone.');
     if (!lock.isInTransaction) {
       if (kind === 'write') lock.written = commits.join(synchronous);
       if (kind === 'other') commits.commit();
     }
     const values = parameters as readonly SQLInputValue[];
-    if (columns.length > 0) return { rows: toRows<Row>(statement.all(...values), columns) };
+    if (readRows) return { rows: readRows<Row>(statement.all(...values)) };
     return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
   });
 }
@@ -208,10 +209,10 @@ function execute<Row>(engine: Engine, synchronous: Synchronous, { sql: text, par
 /** One statement by itself, as Kysely would have it. What nobody can interrupt needs no lock if it is free. */
 function executeAlone(engine: Engine, synchronous: Synchronous) {
   const { lock } = engine;
-  return async <Row>(query: CompiledQuery<Row>) => {
+  return async <Row>(text: string, values: unknown[]) => {
     if (lock.isTaken()) await lock.take();
     try {
-      return execute<Row>(engine, synchronous, query);
+      return execute<Row>(engine, synchronous, text, values);
     } finally {
       const written = lock.giveBack();
       if (written) await written;
@@ -221,7 +222,7 @@ function executeAlone(engine: Engine, synchronous: Synchronous) {
 
 /** The same for a statement of a transaction, whose is the lock. */
 function executeWithin(engine: Engine) {
-  return async <Row>(query: CompiledQuery<Row>) => execute<Row>(engine, 'FULL', query);
+  return async <Row>(text: string, values: unknown[]) => execute<Row>(engine, 'FULL', text, values);
 }
 
 function attempt<Result>({ commits }: Engine, work: () => Result): Result {
