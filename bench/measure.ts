@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { Contender, Running } from './contender.ts';
 import { type Peak, runPaced, runPeak, together, type Work } from './load.ts';
 import type { Options } from './options.ts';
@@ -30,6 +31,9 @@ export interface Measured {
 
 /** A spell is run in so many parts, by turns with the others: what slows the machine down for a second slows everyone. */
 export const STINTS = 4;
+
+/** In milliseconds. */
+const CATCHING_UP = 15;
 
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
@@ -83,7 +87,7 @@ interface Length {
 }
 
 function secondsOf({ share }: Scenario, { peak, paced }: Length): number {
-  return share * (peak * (1 + 1 / STINTS) + paced);
+  return share * (peak * (1 + 1 / STINTS) + paced) + ((STINTS + 1) * CATCHING_UP) / 1000;
 }
 
 /** The first round only warms up. */
@@ -156,11 +160,15 @@ export function setStage({ running, scenario }: Act, count: number): Stage {
   return { work, lanes, clear };
 }
 
-/** Everyone else rests meanwhile. */
+/**
+ * Everyone else rests meanwhile. What came due while a contender was halted it does first: what it does every few seconds
+ * would otherwise fall into each stint of a few hundredths of a second.
+ */
 export async function perform<Result>(act: Act, work: () => Promise<Result>): Promise<Result> {
   const { contender, running, scenario } = act;
   resume(running.pid);
   try {
+    await setTimeout(CATCHING_UP);
     return await work();
   } catch (error) {
     const what = `${contender.title}, ${scenario.title.toLowerCase()}`;

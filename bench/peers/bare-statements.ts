@@ -2,22 +2,25 @@
  * What Gatehouse asks its database in each scenario, to the letter; `test/bench/bare.test.ts` holds the two together. The
  * same statements and nothing around them are the limit of what Node and SQLite can do here.
  */
-const APP_WITH_SECRETS =
-  'select "apps"."id", "apps"."redirect_uris", "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at" from "apps" left join "app_secrets" on "app_secrets"."app_id" = "apps"."id" where "apps"."id" = ? and "apps"."deleted_at" is null';
-
 const APP = 'select * from "apps" where "deleted_at" is null and "id" = ?';
 
-const GRANT =
-  'select "grants".*, "apps"."allowed_scopes", "apps"."owner_business_id", "apps"."open_to_any_business", "apps"."disabled_at" as "app_disabled_at", "apps"."paused_at" as "app_paused_at", "apps"."deleted_at" as "app_deleted_at", "disabled"."disabled_at" as "user_disabled_at", "memberships"."created_at" as "member_since", "revoked"."rotation" as "revoked_rotation" from "grants" left join "apps" on "apps"."id" = "grants"."app_id" left join "users" as "disabled" on "disabled"."id" = "grants"."user_id" and "disabled"."disabled_at" is not null left join "memberships" on "memberships"."business_id" = "grants"."business_id" and "memberships"."user_id" = "grants"."user_id" and "memberships"."created_at" <= "grants"."created_at" left join "revoked_access_tokens" as "revoked" on "revoked"."grant_id" = "grants"."id" and "revoked"."rotation" = ? where "grants"."id" = ?';
+const STANDING =
+  '"grants".*, "apps"."allowed_scopes", "apps"."owner_business_id", "apps"."open_to_any_business", "apps"."disabled_at" as "app_disabled_at", "apps"."paused_at" as "app_paused_at", "apps"."deleted_at" as "app_deleted_at", "disabled"."disabled_at" as "user_disabled_at", "memberships"."created_at" as "member_since", "revoked"."rotation" as "revoked_rotation"';
+
+const STANDS_ON =
+  'from "grants" left join "apps" on "apps"."id" = "grants"."app_id" left join "users" as "disabled" on "disabled"."id" = "grants"."user_id" and "disabled"."disabled_at" is not null left join "memberships" on "memberships"."business_id" = "grants"."business_id" and "memberships"."user_id" = "grants"."user_id" and "memberships"."created_at" <= "grants"."created_at" left join "revoked_access_tokens" as "revoked" on "revoked"."grant_id" = "grants"."id" and "revoked"."rotation" = ?';
+
+const CALLER =
+  '"caller"."id" as "caller_id", "caller"."redirect_uris" as "caller_redirect_uris", "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at"';
 
 const CONSENT =
   'select "consents"."scopes", "consents"."declined" from "consents" inner join "memberships" on "memberships"."user_id" = "consents"."user_id" and "memberships"."business_id" = "consents"."business_id" and "memberships"."created_at" <= "consents"."allowed_at" where "consents"."user_id" = ? and "consents"."app_id" = ? and "consents"."business_id" = ?';
 
 export const STATEMENTS = {
   app: APP,
-  appWithSecrets: APP_WITH_SECRETS,
   useSecret: 'update "app_secrets" set "last_used_at" = ? where "id" = ?',
-  grant: GRANT,
+  grant: `select ${STANDING} ${STANDS_ON} where "grants"."id" = ?`,
+  callerAndGrant: `select ${STANDING}, ${CALLER} ${STANDS_ON} inner join "apps" as "caller" on "caller"."id" = ? and "caller"."deleted_at" is null left join "app_secrets" on "app_secrets"."app_id" = "caller"."id" where "grants"."id" = ?`,
   markExchanged:
     'update "grants" set "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ?, "redirect_uri" = ?, "code_challenge" = ? where "id" = ? and "exchanged_at" is null and "revoked_at" is null',
   rotate:

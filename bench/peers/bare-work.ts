@@ -8,7 +8,7 @@ import { answersChallenge } from '../../src/oauth/pkce.ts';
 import { formatScopes } from '../../src/oauth/scopes.ts';
 import { readStamp, stamp } from '../../src/oauth/stamps.ts';
 import { issueTokens } from '../../src/oauth/token-response.ts';
-import { isGenuine, openToken, sealToken, type TokenKind } from '../../src/oauth/tokens.ts';
+import { isGenuine, type OpenedToken, openToken, sealToken, type TokenKind } from '../../src/oauth/tokens.ts';
 import type { BareDatabase, Row } from './bare-database.ts';
 
 export interface Bare {
@@ -27,8 +27,7 @@ const INVOICES_SHOWN = 100;
 const IDLE_LIFETIME = DAY / 2;
 
 export function exchange(bare: Bare, fields: Fields, now: number) {
-  const { row } = prove(bare, 'code', fields.code);
-  authenticate(bare, fields, now);
+  const { row } = identify(bare, 'code', fields.code, fields, now);
   if (!answersChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
   const expires = now + REFRESH_LIFETIME;
   bare.db.write('FULL', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
@@ -36,8 +35,7 @@ export function exchange(bare: Bare, fields: Fields, now: number) {
 }
 
 export function refresh(bare: Bare, fields: Fields, now: number) {
-  const { token, row } = prove(bare, 'refresh', fields.refresh_token);
-  authenticate(bare, fields, now);
+  const { token, row } = identify(bare, 'refresh', fields.refresh_token, fields, now);
   const rotation = token.rotation + 1;
   const expires = now + REFRESH_LIFETIME;
   const values = [rotation, row.exchanged_at, now, expires, removableOn(expires), row.id, row.rotation];
@@ -58,8 +56,7 @@ export function listInvoices(bare: Bare, authorization: string) {
 }
 
 export function introspect(bare: Bare, fields: Fields, issuer: string, now: number) {
-  const { token, row } = prove(bare, 'access', fields.token);
-  authenticate(bare, fields, now);
+  const { token, row } = identify(bare, 'access', fields.token, fields, now);
   return {
     active: true,
     scope: formatScopes(token.scopes & row.scopes),
@@ -74,8 +71,7 @@ export function introspect(bare: Bare, fields: Fields, issuer: string, now: numb
 }
 
 export function revoke(bare: Bare, fields: Fields, address: string, now: number) {
-  authenticate(bare, fields, now);
-  const { row } = prove(bare, 'refresh', fields.token);
+  const { row } = identify(bare, 'refresh', fields.token, fields, now);
   const { db } = bare;
   return db.atomically(() => {
     const reason = 'revoked_by_app';
@@ -139,19 +135,31 @@ function resumeSession(db: BareDatabase, id: string, now: number): Row {
   return user;
 }
 
-function authenticate({ db }: Bare, fields: Fields, now: number): void {
+/** The app and its token at once. */
+function identify({ db, keys }: Bare, kind: TokenKind, text: string | undefined, fields: Fields, now: number) {
   const hash = hashSecret(fields.client_secret ?? '');
-  const rows = db.all('appWithSecrets', fields.client_id ?? '');
+  const token = open(keys, kind, text);
+  const rows = db.all('callerAndGrant', token.rotation, fields.client_id ?? '', token.grantId);
   const used = rows.find(({ secret_hash }) => sameText(secret_hash, hash));
   if (!used) throw new Refused();
   if (now - (used.secret_used_at ?? 0) >= MINUTE) db.write('FULL', 'useSecret', now, used.secret_id);
+  return { token, row: vouchedFor(token, rows[0]) };
 }
 
-function prove({ db, keys }: Bare, kind: TokenKind, text = '') {
+function prove({ db, keys }: Bare, kind: TokenKind, text: string) {
+  const token = open(keys, kind, text);
+  return { token, row: vouchedFor(token, db.one('grant', token.rotation, token.grantId)) };
+}
+
+function open(keys: Keyring, kind: TokenKind, text = ''): OpenedToken {
   const token = openToken(keys, kind, text);
-  const row = token && db.one('grant', token.rotation, token.grantId);
-  if (!token || !row || !isGenuine(token, row.salt) || row.revoked_at !== null) throw new Refused();
-  return { token, row };
+  if (!token) throw new Refused();
+  return token;
+}
+
+function vouchedFor(token: OpenedToken, row: Row): Row {
+  if (!row || !isGenuine(token, row.salt) || row.revoked_at !== null) throw new Refused();
+  return row;
 }
 
 function removableOn(expiresAt: number): number {

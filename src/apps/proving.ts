@@ -8,33 +8,58 @@ import type { App } from './apps.ts';
 /** An app that sends a request: what has to be known of it to answer. */
 export type CallingApp = Pick<App, 'id' | 'redirectUris'>;
 
+export const CALLER_COLUMNS = [
+  'caller.id as caller_id',
+  'caller.redirect_uris as caller_redirect_uris',
+  'app_secrets.id as secret_id',
+  'app_secrets.secret_hash',
+  'app_secrets.last_used_at as secret_used_at',
+] as const;
+
 /** Whether there is such an app, and whether the secret is one of its. */
 interface ProvenApp {
   app: CallingApp;
   isProven: boolean;
 }
 
-/** An app and its secrets in one statement, as nearly every request of an app begins with it. */
+/** An app with one of its secrets. */
+export interface CallerRow {
+  caller_id: string;
+  caller_redirect_uris: string;
+  secret_id: string | null;
+  secret_hash: string | null;
+  secret_used_at: number | null;
+}
+
+/** Finds an app, once with each of its secrets. */
+export type ReadCaller = (db: Database, appId: string) => Promise<CallerRow[]>;
+
 export async function proveApp(
   db: Database,
   { clientId, secret }: { clientId: string; secret: string },
   now: number,
+  read: ReadCaller = readCaller,
 ): Promise<ProvenApp | undefined> {
   const hash = hashSecret(secret);
-  const { rows } = isId(clientId) ? await readWithSecrets(db, { appId: clientId }) : { rows: [] };
+  const rows = isId(clientId) ? await read(db, clientId) : [];
   const [found] = rows;
   if (!found) return undefined;
   const used = rows.find(({ secret_hash }) => secret_hash !== null && sameText(secret_hash, hash));
   if (used?.secret_id) await useSecret(db, { id: used.secret_id, lastUsedAt: used.secret_used_at }, now);
-  return { app: { id: found.id, redirectUris: JSON.parse(found.redirect_uris) }, isProven: used !== undefined };
+  const app = { id: found.caller_id, redirectUris: JSON.parse(found.caller_redirect_uris) };
+  return { app, isProven: used !== undefined };
+}
+
+/** In one statement, as nearly every request of an app begins with it. */
+export async function readCaller(db: Database, appId: string): Promise<CallerRow[]> {
+  return (await readWithSecrets(db, { appId })).rows;
 }
 
 const readWithSecrets = prepare((db, { appId }: { appId: string }) =>
   db
-    .selectFrom('apps')
-    .leftJoin('app_secrets', 'app_secrets.app_id', 'apps.id')
-    .select(['apps.id', 'apps.redirect_uris'])
-    .select(['app_secrets.id as secret_id', 'app_secrets.secret_hash', 'app_secrets.last_used_at as secret_used_at'])
-    .where('apps.id', '=', appId)
-    .where('apps.deleted_at', 'is', null),
+    .selectFrom('apps as caller')
+    .leftJoin('app_secrets', 'app_secrets.app_id', 'caller.id')
+    .select(CALLER_COLUMNS)
+    .where('caller.id', '=', appId)
+    .where('caller.deleted_at', 'is', null),
 );

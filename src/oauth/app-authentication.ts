@@ -1,5 +1,5 @@
 import type { Involved } from '../activity/involved.ts';
-import { type CallingApp, proveApp } from '../apps/proving.ts';
+import { type CallingApp, proveApp, type ReadCaller, readCaller } from '../apps/proving.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Database, Storage } from '../storage/storage.ts';
@@ -26,15 +26,16 @@ export async function identifyApp(
   { storage, limits }: { storage: Storage; limits: { perApp: RateLimit; wrongSecrets: RateLimit } },
   presented: PresentedCredentials,
   now: number,
+  read: ReadCaller = readCaller,
 ): Promise<CallingApp> {
-  const app = await authenticateApp(storage.durable, presented, limits.wrongSecrets, now);
+  const app = await authenticateApp({ db: storage.durable, read }, presented, limits.wrongSecrets, now);
   await limits.perApp.count(app.id);
   return app;
 }
 
 /** RFC 6749 §2.3.1. An unknown app and a wrong secret look alike. */
 async function authenticateApp(
-  db: Database,
+  { db, read }: { db: Database; read: ReadCaller },
   presented: PresentedCredentials,
   failures: RateLimit,
   now: number,
@@ -42,7 +43,7 @@ async function authenticateApp(
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
   const guesser = `${clientId.slice(0, 64)} ${networkOf(presented.address)}`;
   await failures.check(guesser);
-  const found = await proveApp(db, { clientId, secret: clientSecret }, now);
+  const found = await proveApp(db, { clientId, secret: clientSecret }, now, read);
   if (!found?.isProven) await failures.count(guesser);
   // Its developer should see a wrong secret, too, whoever sent it.
   if (found) presented.involved.appId = found.app.id;

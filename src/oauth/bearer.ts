@@ -21,25 +21,31 @@ export async function readAccess(
   { authorization, inQuery, involved }: { authorization: string | undefined; inQuery: boolean; involved: Involved },
   now: number,
 ): Promise<Access> {
-  // RFC 6750 §3.1: whoever tries another way to authenticate is told how, and nothing more.
-  if (authorization === undefined || !/^Bearer( |$)/i.test(authorization)) throw nothingPresented();
-  if (inQuery) throw presentedTwice();
-  const [, text] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
-  if (text === undefined) throw refuse('token_malformed', 'The header reads: Authorization: Bearer <access token>.');
+  const text = readBearer(authorization, inQuery);
   const proven = await proveToken(db, keys, 'access', text);
   if (!proven) {
     const { reason, description } = describeUnproven('access', text);
     throw refuse(reason, description);
   }
   const { token, grant } = proven;
-  const { appId, userId, businessId } = grant;
-  Object.assign(involved, { appId, userId, businessId });
+  involved.appId = grant.appId;
+  involved.userId = grant.userId;
+  involved.businessId = grant.businessId;
   if (grant.deadBecause) throw refuse(grant.deadBecause, explain(grant.deadBecause));
   if (now >= token.expiresAt) {
     throw refuse('access_token_expired', 'This access token has expired: it lasts one hour. Use the refresh token.');
   }
   if (grant.accessTokenRevoked) throw refuse('revoked_by_app', explain('revoked_by_app'));
   return { grantId: grant.id, businessId: grant.businessId, scopes: token.scopes & grant.scopes };
+}
+
+function readBearer(authorization = '', inQuery: boolean): string {
+  const [, text] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
+  if (text !== undefined && !inQuery) return text;
+  // RFC 6750 §3.1: whoever tries another way to authenticate is told how, and nothing more.
+  if (!/^Bearer( |$)/i.test(authorization)) throw nothingPresented();
+  if (inQuery) throw presentedTwice();
+  throw refuse('token_malformed', 'The header reads: Authorization: Bearer <access token>.');
 }
 
 function nothingPresented(): ApiError {

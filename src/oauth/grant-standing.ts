@@ -38,7 +38,7 @@ export async function findGrant(
   { grantId, rotation }: { grantId: string; rotation: number },
 ): Promise<Grant | undefined> {
   const { rows } = await readStanding(db, { grantId, rotation });
-  return rows[0] && fromRow(rows[0]);
+  return rows[0] && grantFrom(rows[0]);
 }
 
 const readStanding = prepare((db, { grantId, rotation }: { grantId: string; rotation: number }) =>
@@ -114,7 +114,7 @@ function selectLive(db: Database, scope: string, now: number) {
     .where('users.disabled_at', 'is', null);
 }
 
-function selectStanding(db: Database, rotation: number) {
+export function selectStanding(db: Database, rotation: number) {
   return db
     .selectFrom('grants')
     .leftJoin('apps', 'apps.id', 'grants.app_id')
@@ -146,7 +146,7 @@ function selectStanding(db: Database, rotation: number) {
 
 type Standing = Awaited<ReturnType<ReturnType<typeof selectStanding>['executeTakeFirstOrThrow']>>;
 
-function fromRow(row: Standing): Grant {
+export function grantFrom(row: Standing): Grant {
   return {
     id: row.id,
     salt: row.salt,

@@ -1,11 +1,12 @@
 import { SECOND } from '../lib/clock.ts';
-import { identifyApp, type PresentedCredentials } from './app-authentication.ts';
+import type { PresentedCredentials } from './app-authentication.ts';
+import { identifyWithToken } from './callers.ts';
 import { requireField } from './fields.ts';
 import { REFRESH_LIFETIME } from './grants.ts';
 import type { IntrospectionRequest } from './schemas.ts';
 import { formatScopes } from './scopes.ts';
 import type { TokenParts } from './token-endpoint.ts';
-import { type ProvenToken, proveEitherToken } from './token-proof.ts';
+import { openEitherToken, type ProvenToken } from './token-proof.ts';
 import { ACCESS_LIFETIME } from './token-response.ts';
 
 /** RFC 7662 §2.2. */
@@ -30,11 +31,8 @@ export async function answerIntrospection(
   credentials: PresentedCredentials,
   now: number,
 ): Promise<Introspection> {
-  // At once, since neither answer is needed to ask for the other.
-  const [app, proven] = await Promise.all([
-    identifyApp(parts, credentials, now),
-    proveEitherToken(parts.storage.durable, parts.keys, fields.token ?? ''),
-  ]);
+  const token = openEitherToken(parts.keys, fields.token ?? '');
+  const { app, proven } = await identifyWithToken(parts, credentials, token, now);
   requireField(fields, 'token');
   const isKnown = proven && proven.grant.appId === app.id && isActive(proven, now);
   if (isKnown) credentials.involved.businessId = proven.grant.businessId;

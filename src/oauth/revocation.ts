@@ -3,13 +3,14 @@ import { findApp } from '../apps/apps.ts';
 import type { CallingApp } from '../apps/proving.ts';
 import { recordAct } from '../audit/acts.ts';
 import type { Storage } from '../storage/storage.ts';
-import { identifyApp, type PresentedCredentials, presentsCredentials } from './app-authentication.ts';
+import { type PresentedCredentials, presentsCredentials } from './app-authentication.ts';
+import { identifyWithToken } from './callers.ts';
 import { requireField } from './fields.ts';
 import { endGrant, type Grant } from './grants.ts';
 import { revokeAccessToken } from './revoked-access-tokens.ts';
 import type { RevocationRequest } from './schemas.ts';
 import type { TokenParts } from './token-endpoint.ts';
-import { type ProvenToken, proveEitherToken } from './token-proof.ts';
+import { openEitherToken, type ProvenToken, proveAgain } from './token-proof.ts';
 
 /** POST /api/v1/oauth/revoke */
 export async function answerRevocation(
@@ -18,9 +19,11 @@ export async function answerRevocation(
   credentials: PresentedCredentials,
   now: number,
 ): Promise<Record<string, never>> {
-  const token = requireField(fields, 'token');
-  const app = presentsCredentials(credentials) ? await identifyApp(parts, credentials, now) : undefined;
-  const grant = await revokeToken(parts, { app, text: token, address: credentials.address }, now);
+  const token = openEitherToken(parts.keys, requireField(fields, 'token'));
+  const { app, proven } = presentsCredentials(credentials)
+    ? await identifyWithToken(parts, credentials, token, now)
+    : { app: undefined, proven: token && (await proveAgain(parts.storage.durable, { token })) };
+  const grant = await revokeToken(parts, { app, proven, address: credentials.address }, now);
   if (grant) Object.assign(credentials.involved, { appId: grant.appId, businessId: grant.businessId });
   return {};
 }
@@ -29,8 +32,7 @@ export async function answerRevocation(
  * RFC 7009. Holding the token is proof enough; an app that names itself as well can end only its own. A token that is
  * unknown, expired or foreign is left alone without a word: there is nothing in it to tell.
  */
-async function revokeToken({ storage, keys, limits }: TokenParts, { app, text, address }: Presented, now: number) {
-  const proven = await proveEitherToken(storage.durable, keys, text);
+async function revokeToken({ storage, limits }: TokenParts, { app, proven, address }: Presented, now: number) {
   if (!proven || !isRevocable(proven, app, now)) return undefined;
   const { token, grant } = proven;
   if (!app) await limits.perApp.count(grant.appId);
@@ -42,7 +44,7 @@ async function revokeToken({ storage, keys, limits }: TokenParts, { app, text, a
 interface Presented {
   /** Undefined if it did not name itself. */
   app: CallingApp | undefined;
-  text: string;
+  proven: ProvenToken | undefined;
   address: string;
 }
 

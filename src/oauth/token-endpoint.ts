@@ -1,14 +1,15 @@
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
-import { identifyApp, type PresentedCredentials } from './app-authentication.ts';
+import type { PresentedCredentials } from './app-authentication.ts';
+import { identifyWithToken } from './callers.ts';
 import { exchangeCode } from './code-exchange.ts';
 import { OAuthError } from './errors.ts';
 import { requireField } from './fields.ts';
 import { refresh } from './refresh.ts';
 import type { TokenRequest } from './schemas.ts';
-import { proveToken } from './token-proof.ts';
 import type { TokenResponse } from './token-response.ts';
+import { openToken } from './tokens.ts';
 
 /** What the token, revoke and introspect endpoints are built on. */
 export interface TokenParts {
@@ -27,8 +28,7 @@ export async function answerTokenRequest(
   now: number,
 ): Promise<TokenResponse> {
   const type = requireField(fields, 'grant_type');
-  // At once, since neither answer is needed to ask for the other.
-  const [app, proven] = await Promise.all([identifyApp(parts, credentials, now), proveSent(parts, fields)]);
+  const { app, proven } = await identifyWithToken(parts, credentials, openSent(parts, fields), now);
   const { involved } = credentials;
   if (type === 'authorization_code') {
     involved.grantType = type;
@@ -48,10 +48,6 @@ export async function answerTokenRequest(
   );
 }
 
-async function proveSent({ storage, keys }: TokenParts, fields: Partial<TokenRequest>) {
-  const [kind, text = ''] =
-    fields.grant_type === 'refresh_token'
-      ? (['refresh', fields.refresh_token] as const)
-      : (['code', fields.code] as const);
-  return proveToken(storage.durable, keys, kind, text);
+function openSent({ keys }: TokenParts, { grant_type, refresh_token = '', code = '' }: Partial<TokenRequest>) {
+  return grant_type === 'refresh_token' ? openToken(keys, 'refresh', refresh_token) : openToken(keys, 'code', code);
 }

@@ -20,19 +20,23 @@ export async function proveToken(
   return token && proveAgain(db, { token });
 }
 
+/** The grant itself has to vouch for the token. */
+export function proveBy(grant: Grant | undefined, token: OpenedToken): ProvenToken | undefined {
+  return grant && isGenuine(token, grant.salt) ? { token, grant } : undefined;
+}
+
 /** The same of what has been opened before: its grant may have changed. */
 export async function proveAgain(
   db: Database,
   { token }: Pick<ProvenToken, 'token'>,
 ): Promise<ProvenToken | undefined> {
-  const grant = await findGrant(db, token);
-  return grant && isGenuine(token, grant.salt) ? { token, grant } : undefined;
+  return proveBy(await findGrant(db, token), token);
 }
 
 /** An access or a refresh token, whichever the text says it is. */
-export async function proveEitherToken(db: Database, keys: Keyring, text: string): Promise<ProvenToken | undefined> {
+export function openEitherToken(keys: Keyring, text: string): OpenedToken | undefined {
   const kind = kindOf(text);
-  return kind && kind !== 'code' ? proveToken(db, keys, kind, text) : undefined;
+  return kind && kind !== 'code' ? openToken(keys, kind, text) : undefined;
 }
 
 const NAMES: Record<TokenKind, string> = {
