@@ -33,7 +33,7 @@ export interface Measured {
 export const STINTS = 4;
 
 /** In milliseconds. */
-const CATCHING_UP = 15;
+export const CATCHING_UP = 15;
 
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;

@@ -1,4 +1,4 @@
-import { type Measured, STINTS } from './measure.ts';
+import { CATCHING_UP, type Measured, STINTS } from './measure.ts';
 import type { Profile } from './profile.ts';
 import { PART_TITLES } from './profile-parts.ts';
 import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts';
@@ -122,8 +122,8 @@ function reportMethod({ lanes, pinning, spell, warmUp, measured }: Results): str
 
 One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on. ${lanes} connections over HTTP/1.1, one request under way
 on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each round a scenario is run for ${spell} s by each contender, in ${STINTS} parts: one
-after the other has its turn, beginning with another each time, and whoever is not at work is halted. So what slows the machine down for a
-second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens are made between the measured stretches. Every authorize request
+after the other has its turn, beginning with another each time, and whoever is not at work is halted; before it is measured again it has ${CATCHING_UP} ms
+for what came due meanwhile. So what slows the machine down for a second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens are made between the measured stretches. Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one
 address, and with \`LOG_LEVEL=error\`, since no peer logs its requests. What each peer was given, and why, stands in \`bench/peers\`.
 

@@ -1,42 +1,90 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { newRateLimit } from '../../src/lib/rate-limit.ts';
+import { identifyWithToken } from '../../src/oauth/callers.ts';
 import { findGrant } from '../../src/oauth/grants.ts';
+import { openToken, sealToken } from '../../src/oauth/tokens.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { type SeenStatement, watchStatements } from '../../src/storage/statements.ts';
-import type { Database } from '../../src/storage/storage.ts';
+import type { Database, Storage } from '../../src/storage/storage.ts';
 import { startPostgres } from '../support/postgres-server.ts';
-import { newWorld } from '../support/world.ts';
 
 const GRANT = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
 
-/** The one statement by which a token is checked, on a database that is opened while statements are watched. */
-async function statementOfCheck(open: () => Promise<Database>): Promise<[Database, string]> {
+const CHECK = [
+  'SEARCH grants USING INDEX sqlite_autoindex_grants_1',
+  'SEARCH apps USING INDEX sqlite_autoindex_apps_1',
+  'SEARCH disabled USING INDEX users_disabled',
+  'SEARCH memberships USING COVERING INDEX memberships_since',
+  'SEARCH revoked USING COVERING INDEX sqlite_autoindex_revoked_access_tokens_1',
+];
+
+/** The first statement by which something is done, on a database that is opened while statements are watched. */
+async function firstStatement(
+  open: () => Promise<Storage>,
+  work: (storage: Storage) => Promise<unknown>,
+): Promise<[Database, string]> {
   let seen: SeenStatement[] = [];
   const stopWatching = watchStatements((statement) => seen.push(statement));
-  const db = await open();
+  const storage = await open();
   seen = [];
-  await findGrant(db, { grantId: GRANT, rotation: 0 });
+  await work(storage);
   stopWatching();
-  return [db, seen[0]?.sql ?? ''];
+  return [storage.durable, seen[0]?.sql ?? ''];
 }
 
+async function openMemory(): Promise<Storage> {
+  const storage = await openStorage('sqlite::memory:');
+  after(() => storage.close());
+  await migrate(storage);
+  return storage;
+}
+
+async function planOf([db, text]: [Database, string]): Promise<string[]> {
+  const { rows } = await sql.raw<{ detail: string }>(`explain query plan ${text}`).execute(db);
+  return rows.map(({ detail }) => detail.replace(/ \(.*/, ''));
+}
+
+const check = ({ durable }: Storage) => findGrant(durable, { grantId: GRANT, rotation: 0 });
+
 test('to check a token, the rows of the grant and its app are read; of people and memberships an index says enough', async () => {
-  const [db, check] = await statementOfCheck(async () => (await newWorld()).storage().durable);
+  assert.deepEqual(await planOf(await firstStatement(openMemory, check)), CHECK);
+});
 
-  const { rows } = await sql.raw<{ detail: string }>(`explain query plan ${check}`).execute(db);
+test('an app and the token that it sends are found at once, each by its key', async () => {
+  const keys = openKeyring(['the-key-that-this-test-signs-with']);
+  const fields = { kind: 'refresh', grantId: GRANT, rotation: 0, expiresAt: 0, scopes: 0 } as const;
+  const token = openToken(keys, 'refresh', sealToken(keys, new Uint8Array(16), fields));
+  const limit = newRateLimit({ points: 10, seconds: 60 });
+  const credentials = {
+    authorization: undefined,
+    clientId: GRANT,
+    clientSecret: '-',
+    address: '127.0.0.1',
+    involved: {},
+  };
 
-  assert.deepEqual(
-    rows.map(({ detail }) => detail.replace(/ \(.*/, '')),
-    [
-      'SEARCH grants USING INDEX sqlite_autoindex_grants_1',
-      'SEARCH apps USING INDEX sqlite_autoindex_apps_1',
-      'SEARCH disabled USING INDEX users_disabled',
-      'SEARCH memberships USING COVERING INDEX memberships_since',
-      'SEARCH revoked USING COVERING INDEX sqlite_autoindex_revoked_access_tokens_1',
-    ],
+  const plan = await planOf(
+    await firstStatement(openMemory, async (storage) => {
+      const limits = { perApp: limit, wrongSecrets: limit };
+      const identified = identifyWithToken(
+        { storage, keys, issuer: '', retryWindow: 0, limits },
+        credentials,
+        token,
+        0,
+      );
+      await assert.rejects(identified, /No app has this client_id/);
+    }),
   );
+
+  assert.deepEqual(plan, [
+    'SEARCH caller USING INDEX sqlite_autoindex_apps_1',
+    ...CHECK,
+    'SEARCH app_secrets USING INDEX sqlite_autoindex_app_secrets_2',
+  ]);
 });
 
 test('on PostgreSQL the app of a token is found by its key, though to read all of a few hundred would be quick, too', async () => {
@@ -51,13 +99,13 @@ test('on PostgreSQL the app of a token is found by its key, though to read all o
   );
   await sql`analyze`.execute(migrating.durable);
   await migrating.close();
-  const [db, check] = await statementOfCheck(async () => {
+  const [db, statement] = await firstStatement(async () => {
     const storage = await openStorage(server.url);
     after(() => storage.close());
-    return storage.durable;
-  });
+    return storage;
+  }, check);
 
-  const text = check.replace('$1', '0').replace('$2', `'${GRANT}'`);
+  const text = statement.replace('$1', '0').replace('$2', `'${GRANT}'`);
   const { rows } = await sql.raw<{ 'QUERY PLAN': string }>(`explain ${text}`).execute(db);
 
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { recordEvent } from '../../src/events/events.ts';
+import { recordEvent, recordEvents } from '../../src/events/events.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
@@ -62,6 +62,27 @@ test('a node that was too slow to keep its endpoint cannot undo what another has
   assert.equal(await nextDueAt(storage.durable, endpoint.id), null, 'nothing is left to send');
   const { delivered_at } = await storage.durable.selectFrom('deliveries').selectAll().executeTakeFirstOrThrow();
   assert.notEqual(delivered_at, null);
+});
+
+test('what happens to an app without an endpoint is recorded, and never has to be dispatched', async () => {
+  const storage = await openStorage('sqlite::memory:');
+  after(() => storage.close());
+  await migrate(storage);
+  const { ledger, acme } = await settle(() => storage, Date.now);
+  const unheard = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
+  await recordEvent(storage.durable, unheard, Date.now());
+  await recordEvents(storage.durable, [unheard, unheard], Date.now());
+  const countDispatched = () => storage.atomically((db) => dispatchEvents(db, 200, Date.now()));
+
+  assert.equal(await countDispatched(), 0);
+  const recorded = storage.durable.selectFrom('events').select('id').where('type', '=', 'grant.created');
+  assert.equal((await recorded.execute()).length, 3);
+
+  const wish = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
+  await storage.atomically((db) => addEndpoint(db, KEYS, wish, Date.now()));
+  await recordEvent(storage.durable, unheard, Date.now());
+  await recordEvents(storage.durable, [unheard, unheard], Date.now());
+  assert.equal(await countDispatched(), 3);
 });
 
 /** Ledger's endpoint, and how to make something happen that it wants to hear of. */
