@@ -15,10 +15,16 @@ export interface AnsweredRequest {
 
 /** The newest requests of each app: so many of one, and so many in all. */
 interface Shelf {
-  byApp: Map<string, NewRequest[]>;
+  byApp: Map<string, Ring>;
   count: number;
   mostPerApp: number;
   most: number;
+}
+
+/** Once it is full, the newest takes the place of the oldest: to move all of them along would take longer than the rest. */
+interface Ring {
+  requests: NewRequest[];
+  oldest: number;
 }
 
 /** What has been noted and not stored yet. However long the database is away, it takes up only so much room. */
@@ -54,9 +60,15 @@ export function countRequests({ counts }: Batch): number {
 
 /** All that is to be logged, by app. */
 export function requestsByApp({ requests, wrongSecrets }: Batch): Map<string, NewRequest[]> {
-  const all = new Map(requests.byApp);
-  for (const [appId, wrong] of wrongSecrets.byApp) all.set(appId, [...(all.get(appId) ?? []), ...wrong]);
+  const all = new Map<string, NewRequest[]>();
+  for (const { byApp } of [requests, wrongSecrets]) {
+    for (const [appId, ring] of byApp) all.set(appId, [...(all.get(appId) ?? []), ...inOrder(ring)]);
+  }
   return all;
+}
+
+function inOrder({ requests, oldest }: Ring): NewRequest[] {
+  return [...requests.slice(oldest), ...requests.slice(0, oldest)];
 }
 
 /** Nothing here waits for anything: a request must not take longer because it is noted. */
@@ -83,12 +95,16 @@ export function merge(older: Batch, newer: Batch): Batch {
 
 function keepRequest(batch: Batch, request: NewRequest): void {
   const shelf = isFromStranger(request) ? batch.wrongSecrets : batch.requests;
-  const ofApp = shelf.byApp.get(request.appId);
-  if (ofApp?.length === shelf.mostPerApp) ofApp.shift();
-  else if (shelf.count < shelf.most) shelf.count += 1;
-  else return;
-  if (ofApp) ofApp.push(request);
-  else shelf.byApp.set(request.appId, [request]);
+  const ring = shelf.byApp.get(request.appId);
+  if (ring?.requests.length === shelf.mostPerApp) {
+    ring.requests[ring.oldest] = request;
+    ring.oldest = (ring.oldest + 1) % shelf.mostPerApp;
+    return;
+  }
+  if (shelf.count === shelf.most) return;
+  shelf.count += 1;
+  if (ring) ring.requests.push(request);
+  else shelf.byApp.set(request.appId, { requests: [request], oldest: 0 });
 }
 
 function keepCounts(batch: Batch, more: HourOfCounts): void {
