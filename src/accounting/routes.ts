@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findBusiness } from '../accounts/businesses.ts';
 import { isId } from '../lib/ids.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
@@ -14,7 +14,7 @@ const INVOICES = '/api/v1/accounting/invoices';
 /** The business API: what an access token is for. */
 export function mountAccounting(host: FastifyInstance, parts: BearerParts & { issuer: string }): void {
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
-  const described = (schema: object) => ({ ...describedBy(schema), onRequest: shareWithAnyOrigin });
+  const described = (schema: object) => ({ ...describedBy(schema), onRequest: shareWithPages });
 
   // How an app learns the id that every other call has to name.
   host.get(BUSINESSES, described(businessesOperation), async (request, reply) => {
@@ -41,6 +41,12 @@ export function mountAccounting(host: FastifyInstance, parts: BearerParts & { is
   });
 
   for (const path of [BUSINESSES, INVOICES]) openToBrowsers(host, path);
+}
+
+/** Only a page says which origin it is of. Nobody keeps these answers, so none that was for a program comes to a page. */
+function shareWithPages(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  if (request.headers.origin === undefined) done();
+  else shareWithAnyOrigin(request, reply, done);
 }
 
 interface Page {

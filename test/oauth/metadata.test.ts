@@ -112,3 +112,13 @@ test('a page of any origin may call the business API with a token, and never wit
     ]);
   }
 });
+
+test('what a cache may keep is shared whoever asks for it; an answer that nobody keeps only with pages', async () => {
+  const isShared = async (path: string) => corsOf((await fetch(world.api + path)).headers).length > 0;
+
+  for (const path of [PATH, '/openapi.json']) assert.equal(await isShared(path), true, path);
+  for (const path of ['/api/v1/accounting/invoices', '/api/v1/businesses']) {
+    assert.equal(await isShared(path), false, path);
+    assert.equal((await fetch(world.api + path)).headers.get('cache-control'), 'no-store');
+  }
+});
