@@ -24,7 +24,7 @@ export const STATEMENTS = {
   markExchanged:
     'update "grants" set "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ?, "redirect_uri" = ?, "code_challenge" = ? where "id" = ? and "exchanged_at" is null and "revoked_at" is null',
   rotate:
-    'update "grants" set "rotation" = ?, "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ? where "id" = ? and "rotation" = ? and "revoked_at" is null',
+    'update "grants" set "rotation" = ?, "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ? where "id" = ? and "rotation" = ? and "revoked_at" is null',
   invoices:
     'select "id", "number", "status", "total", "currency", "customer_id" from "invoices" where "business_id" = ? and "id" < ? order by "id" desc limit ?',
   session: 'select * from "sessions" where "id_hash" = ? and "expires_at" > ?',

@@ -23,6 +23,8 @@ export interface Grant {
   /** How many times the refresh token has been replaced. */
   rotation: number;
   rotatedAt: number | null;
+  /** The day on which the row may go, counted from the epoch; every refresh may move it. */
+  removableOn: number;
   /** Why it is dead, or null while it lives. */
   deadBecause: GrantReason | null;
   /** Whether the access token of the rotation that was asked about has been revoked by itself. */
@@ -160,6 +162,7 @@ export function grantFrom(row: Standing): Grant {
     exchangedAt: row.exchanged_at,
     rotation: row.rotation,
     rotatedAt: row.rotated_at,
+    removableOn: row.removable_on,
     deadBecause: deathOf(row),
     accessTokenRevoked: row.revoked_rotation !== null,
   };

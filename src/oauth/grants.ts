@@ -81,13 +81,15 @@ export async function rotate(
   { grant, spent }: { grant: Grant; spent: number },
   now: number,
 ): Promise<boolean> {
-  const { numAffectedRows } = await moveOn(db, {
+  const move: Move = {
     id: grant.id,
     from: grant.rotation,
     to: spent + 1,
     exchanged_at: grant.exchangedAt ?? now,
     ...rotatedNow(now),
-  });
+  };
+  const isSameDay = move.removable_on === grant.removableOn;
+  const { numAffectedRows } = await (isSameDay ? moveWithinDay : moveOn)(db, move);
   return numAffectedRows === 1n;
 }
 
@@ -98,14 +100,19 @@ interface Move extends ReturnType<typeof rotatedNow> {
   exchanged_at: number;
 }
 
-const moveOn = prepare((db, { id, from, to, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Move) =>
-  db
+const moveOn = prepare((db, move: Move) => setMoved(db, move).set({ removable_on: move.removable_on }));
+
+/** SQLite writes to the index of a column that is set, even to what it was; most refreshes are of the same day as the last. */
+const moveWithinDay = prepare((db, move: Move) => setMoved(db, move));
+
+function setMoved(db: Database, { id, from, to, exchanged_at, rotated_at, refresh_expires_at }: Move) {
+  return db
     .updateTable('grants')
-    .set({ rotation: to, exchanged_at, rotated_at, refresh_expires_at, removable_on })
+    .set({ rotation: to, exchanged_at, rotated_at, refresh_expires_at })
     .where('id', '=', id)
     .where('rotation', '=', from)
-    .where('revoked_at', 'is', null),
-);
+    .where('revoked_at', 'is', null);
+}
 
 /** Ends every token of the grant. A grant that is dead already keeps its first reason. */
 export async function revokeGrant(storage: Storage, grantId: string, reason: GrantReason, now: number): Promise<void> {

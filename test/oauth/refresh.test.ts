@@ -36,6 +36,18 @@ test('50 parallel refreshes of one token all get the same pair, from exactly one
   assert.deepEqual([rotation, revoked_at], [1, null]);
 });
 
+test('every refresh gives a grant another 30 days, and its row the day of removal that goes with them', async () => {
+  let { refresh_token } = await world.connect();
+  for (const waited of [HOUR, DAY, HOUR, 3 * DAY]) {
+    world.wind(waited);
+    ({ refresh_token } = (await world.refresh(refresh_token)).body);
+
+    const { refresh_expires_at, removable_on } = await readGrant(world, refresh_token);
+    assert.equal(refresh_expires_at, world.clock() + 30 * DAY);
+    assert.equal(removable_on, Math.ceil((world.clock() + 31 * DAY) / DAY));
+  }
+});
+
 test('a retry after a lost answer gets the same pair byte for byte, with an honest expires_in [T16]', async () => {
   const { refresh_token } = await world.connect();
   const lost = await world.refresh(refresh_token);

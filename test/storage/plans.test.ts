@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
+import { DAY } from '../../src/lib/clock.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
 import { newRateLimit } from '../../src/lib/rate-limit.ts';
 import { identifyWithToken } from '../../src/oauth/callers.ts';
-import { findGrant } from '../../src/oauth/grants.ts';
+import { findGrant, type Grant, rotate } from '../../src/oauth/grants.ts';
 import { openToken, sealToken } from '../../src/oauth/tokens.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
@@ -85,6 +86,21 @@ test('an app and the token that it sends are found at once, each by its key', as
     ...CHECK,
     'SEARCH app_secrets USING INDEX sqlite_autoindex_app_secrets_2',
   ]);
+});
+
+test('a refresh on the same day as the last one writes to no index, and one on another day to one', async () => {
+  const grant = { id: GRANT, rotation: 0, exchangedAt: 0, removableOn: 31 } as Grant;
+  const opcodesAt = async (now: number) => {
+    const move = ({ recoverable }: Storage) => rotate(recoverable, { grant, spent: 0 }, now);
+    const [db, text] = await firstStatement(openMemory, move);
+    const { rows } = await sql.raw<{ opcode: string }>(`explain ${text}`).execute(db);
+    return rows.map(({ opcode }) => opcode);
+  };
+
+  const [sameDay, nextDay] = [await opcodesAt(0), await opcodesAt(DAY)];
+
+  assert.deepEqual([sameDay.includes('Insert'), sameDay.includes('IdxInsert')], [true, false]);
+  assert.equal(nextDay.filter((opcode) => opcode === 'IdxInsert').length, 1);
 });
 
 test('on PostgreSQL the app of a token is found by its key, though to read all of a few hundred would be quick, too', async () => {
