@@ -120,7 +120,7 @@ function reportMethod({ lanes, pinning, spell, warmUp, measured }: Results): str
   const scenarios = SCENARIOS.map(({ title, means }) => `- **${title}**: ${means}.`);
   return `## How it is measured
 
-One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on. ${lanes} connections over HTTP/1.1, one request under way
+One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on and a quarter of the memory (\`shared_buffers\`), as its documentation advises. ${lanes} connections over HTTP/1.1, one request under way
 on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each round a scenario is run for ${spell} s by each contender, in ${STINTS} parts: one
 after the other has its turn, beginning with another each time, and whoever is not at work is halted; before it is measured again it has ${CATCHING_UP} ms
 for what came due meanwhile. So what slows the machine down for a second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens are made between the measured stretches. Every authorize request

@@ -27,13 +27,13 @@ export const STATEMENTS = {
     'update "grants" set "rotation" = ?, "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ? where "id" = ? and "rotation" = ? and "revoked_at" is null',
   invoices:
     'select "id", "number", "status", "total", "currency", "customer_id" from "invoices" where "business_id" = ? and "id" < ? order by "id" desc limit ?',
-  session: 'select * from "sessions" where "id_hash" = ? and "expires_at" > ?',
+  session:
+    'select * from "sessions" inner join "users" on "users"."id" = "sessions"."user_id" where "sessions"."id_hash" = ? and "sessions"."expires_at" > ?',
   seeSession: 'update "sessions" set "last_seen_at" = ?, "expires_at" = ? where "id_hash" = ?',
   user: 'select * from "users" where "id" = ?',
   memberships:
     'select "memberships"."user_id" as "userId", "memberships"."business_id" as "businessId", "businesses"."name" as "businessName", "memberships"."role" as "role", "memberships"."created_at" as "since" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = ? order by "businesses"."name"',
   consent: CONSENT,
-  holdConsent: 'update "consents" set "scopes" = "scopes" where "user_id" = ? and "app_id" = ? and "business_id" = ?',
   addGrant:
     'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing',
   addEvent:

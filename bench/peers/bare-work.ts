@@ -107,7 +107,6 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
   db.one('consent', user.id, app.id, businessId);
   const [id, salt, expiresAt] = [newId(now), newSalt(), now + 10 * MINUTE];
   db.atomically(() => {
-    db.write('FULL', 'holdConsent', user.id, app.id, businessId);
     const { scopes } = db.one('consent', user.id, app.id, businessId);
     const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
     db.write('FULL', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
@@ -129,10 +128,9 @@ interface From {
 }
 
 function resumeSession(db: BareDatabase, id: string, now: number): Row {
-  const session = db.one('session', hashSecret(id), now);
-  const user = db.one('user', session.user_id);
-  if (now - session.last_seen_at >= MINUTE) db.write('FULL', 'seeSession', now, now + IDLE_LIFETIME, session.id_hash);
-  return user;
+  const found = db.one('session', hashSecret(id), now);
+  if (now - found.last_seen_at >= MINUTE) db.write('FULL', 'seeSession', now, now + IDLE_LIFETIME, found.id_hash);
+  return found;
 }
 
 /** The app and its token at once. */

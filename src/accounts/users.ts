@@ -58,24 +58,24 @@ export async function insertUser(db: Database, row: Row<'users'>): Promise<User 
     .values(row)
     .onConflict((conflict) => conflict.column('email').doNothing())
     .executeTakeFirstOrThrow();
-  return numInsertedOrUpdatedRows ? fromRow(row) : undefined;
+  return numInsertedOrUpdatedRows ? userFrom(row) : undefined;
 }
 
 export async function findUser(db: Database, id: string): Promise<User | undefined> {
   if (!isId(id)) return undefined;
   const { rows } = await readUser(db, { id });
-  return rows[0] && fromRow(rows[0]);
+  return rows[0] && userFrom(rows[0]);
 }
 
 const readUser = prepare((db, { id }: Pick<User, 'id'>) => db.selectFrom('users').selectAll().where('id', '=', id));
 
 export async function findUserByEmail(db: Database, email: string): Promise<User | undefined> {
   const row = await findRowByEmail(db, email);
-  return row && fromRow(row);
+  return row && userFrom(row);
 }
 
 export async function listUsers(db: Database): Promise<User[]> {
-  return (await db.selectFrom('users').selectAll().orderBy('email').execute()).map(fromRow);
+  return (await db.selectFrom('users').selectAll().orderBy('email').execute()).map(userFrom);
 }
 
 /** By name, email or id. */
@@ -84,7 +84,7 @@ export async function searchUsers(db: Database, { search, after, limit }: Sought
   if (after) query = query.where('id', '<', after);
   if (isId(search)) query = query.where('id', '=', search);
   else if (search) query = query.where(contains(['name', 'email'], search));
-  return (await query.execute()).map(fromRow);
+  return (await query.execute()).map(userFrom);
 }
 
 /** Someone who knew the password, and the hash it was checked against. */
@@ -101,7 +101,7 @@ export async function authenticateUser(
 ): Promise<Authenticated | undefined> {
   const row = await findRowByEmail(db, email);
   const matches = await isPassword(password, row?.password_hash);
-  return row && matches && row.disabled_at === null ? { user: fromRow(row), proof: row.password_hash } : undefined;
+  return row && matches && row.disabled_at === null ? { user: userFrom(row), proof: row.password_hash } : undefined;
 }
 
 /**
@@ -126,7 +126,7 @@ export async function markSignedIn(
 /** For someone who has proven in another way than by the password who they are. */
 export async function vouchForUser(db: Database, userId: string): Promise<Authenticated | undefined> {
   const row = await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst();
-  return row && { user: fromRow(row), proof: row.password_hash };
+  return row && { user: userFrom(row), proof: row.password_hash };
 }
 
 /** False if this is the user's name already. */
@@ -214,7 +214,7 @@ async function refuseWeakPassword(password: string, email: string): Promise<void
   }
 }
 
-function fromRow(row: Row<'users'>): User {
+export function userFrom(row: Row<'users'>): User {
   return {
     id: row.id,
     email: row.email,

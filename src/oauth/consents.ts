@@ -1,5 +1,6 @@
 import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
 import { type ScopeMask, scopesBeyond } from './scopes.ts';
 
 /** Between whom it is, and where. */
@@ -19,11 +20,20 @@ export interface Consent {
 /** A consent older than the membership is another one's: whoever leaves a business and returns is asked again. */
 export async function findConsent(db: Database, parties: ConsentParties): Promise<Consent> {
   const { rows } = await readConsent(db, parties);
-  return { allowed: rows[0]?.scopes ?? 0, declined: rows[0]?.declined ?? 0 };
+  return fromRow(rows[0]);
 }
 
-const readConsent = prepare((db, { userId, appId, businessId }: ConsentParties) =>
-  db
+/** Like `findConsent`, in a transaction: until it is over, nobody can take the consent back. */
+export async function findConsentHolding(db: Database, parties: ConsentParties): Promise<Consent> {
+  const { rows } = await readAndHold(db, parties);
+  return fromRow(rows[0]);
+}
+
+const readConsent = prepare(selectConsent);
+const readAndHold = prepare((db, parties: ConsentParties) => selectConsent(db, parties).forUpdate('consents'));
+
+function selectConsent(db: Database, { userId, appId, businessId }: ConsentParties) {
+  return db
     .selectFrom('consents')
     .innerJoin('memberships', (join) =>
       join
@@ -34,13 +44,11 @@ const readConsent = prepare((db, { userId, appId, businessId }: ConsentParties) 
     .select(['consents.scopes', 'consents.declined'])
     .where('consents.user_id', '=', userId)
     .where('consents.app_id', '=', appId)
-    .where('consents.business_id', '=', businessId),
-);
+    .where('consents.business_id', '=', businessId);
+}
 
-/** Like `findConsent`, in a transaction: until it is over, nobody can take the consent back. */
-export async function findConsentHolding(db: Database, parties: ConsentParties): Promise<Consent> {
-  await holdConsent(db, parties);
-  return findConsent(db, parties);
+function fromRow(row: Pick<Row<'consents'>, 'scopes' | 'declined'> | undefined): Consent {
+  return { allowed: row?.scopes ?? 0, declined: row?.declined ?? 0 };
 }
 
 /**
