@@ -18,7 +18,7 @@ interface Exploring {
 }
 
 const WEIGHED = 100_000;
-const ROUNDS = 3;
+const ROUNDS = 4;
 /** In seconds: the three are the same program, but each process compiles it anew. */
 const WARM_UP = 1.5;
 

@@ -80,21 +80,6 @@ function timesOf(helper: number | undefined): Map<number, number> {
   return helper === undefined ? new Map() : cpuTimesOfChildren(helper);
 }
 
-/** Several as one. */
-export function together(peaks: Peak[]): Pick<Peak, 'turns' | 'perSecond' | 'cpu' | 'loadShare'> {
-  const sum = (of: (peak: Peak) => number) => peaks.reduce((all, peak) => all + of(peak), 0);
-  const secondsOf = ({ turns, perSecond }: Peak) => turns / perSecond;
-  const [turns, seconds] = [sum((peak) => peak.turns), sum(secondsOf)];
-  const cpu = sum((peak) => (peak.cpu ?? Number.NaN) * peak.turns) / turns;
-  const loadShare = sum((peak) => (peak.loadShare ?? Number.NaN) * secondsOf(peak)) / seconds;
-  return {
-    turns,
-    perSecond: turns / seconds,
-    cpu: Number.isNaN(cpu) ? null : cpu,
-    loadShare: Number.isNaN(loadShare) ? null : loadShare,
-  };
-}
-
 export interface Pace {
   perSecond: number;
   seconds: number;

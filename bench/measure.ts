@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Contender, Running } from './contender.ts';
-import { type Peak, runPaced, runPeak, together, type Work } from './load.ts';
+import { type Peak, runPaced, runPeak, type Work } from './load.ts';
 import type { Options } from './options.ts';
 import { halt, resume } from './process.ts';
 import type { Progress } from './progress.ts';
@@ -29,7 +29,7 @@ export interface Measured {
   sameWork: number[];
 }
 
-/** A spell is run in so many parts, by turns with the others: what slows the machine down for a second slows everyone. */
+/** In each round, by turns with the others: what slows the machine down for a second slows everyone. */
 export const STINTS = 4;
 
 /** In milliseconds. */
@@ -37,6 +37,9 @@ export const CATCHING_UP = 15;
 
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
+
+/** In seconds, before that: what it needs is elsewhere in memory by then. */
+const RUN_UP = 0.05;
 
 /** Whose turn it is changes, so that nobody always comes first. They are left halted. */
 export async function measureAll(entries: Entry[], options: Options, progress: Progress): Promise<Measured[]> {
@@ -87,7 +90,8 @@ interface Length {
 }
 
 function secondsOf({ share }: Scenario, { peak, paced }: Length): number {
-  return share * (peak * (1 + 1 / STINTS) + paced) + ((STINTS + 1) * CATCHING_UP) / 1000;
+  const measured = share * (peak * (1 + 1 / STINTS) + paced);
+  return measured + ((STINTS + 2) * CATCHING_UP) / 1000;
 }
 
 /** The first round only warms up. */
@@ -106,39 +110,41 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
 }
 
 /** The first stint of each does not count: the connections are new then, and what it needs is elsewhere in memory. */
-async function playRound(cells: Cell[], lanes: number, length: Length): Promise<void> {
+async function playRound(cells: Cell[], lanes: number, { peak, paced }: Length): Promise<void> {
   const playing = cells
     .filter(({ scenario, running }) => scenario.isOffered(running))
-    .map((cell) => ({ cell, stage: setStage(cell, lanes), peaks: [] as Peak[] }));
+    .map((cell) => ({ cell, stage: setStage(cell, lanes) }));
   try {
     for (let stint = 0; stint <= STINTS; stint += 1) {
-      for (const { cell, stage, peaks } of rotate(playing, stint)) {
+      for (const { cell, stage } of rotate(playing, stint)) {
         cell.sameWork.push(timeSameWork());
-        const peak = await perform(cell, () => runStint(cell, stage, length, stint === STINTS));
-        if (stint > 0) peaks.push(peak);
+        const done = await perform(cell, () => runStint(cell, stage, peak / STINTS));
+        if (stint > 0) note(cell, done);
       }
     }
-    for (const { cell, peaks } of playing) note(cell, together(peaks));
+    if (paced > 0) for (const { cell, stage } of playing) await perform(cell, () => runAtPace(cell, stage, paced));
   } finally {
     for (const { stage } of playing) stage.clear();
   }
 }
 
-/** The pace is of the peak a moment before, since a machine may be slower by half a minute later. */
-async function runStint(cell: Cell, { work, lanes }: Stage, length: Length, isLast: boolean): Promise<Peak> {
-  const { scenario, running, contender, expected } = cell;
-  const seconds = (scenario.share * length.peak) / STINTS;
-  const peak = await runPeak(work, lanes, { seconds, pid: running.pid, expected });
+async function runStint(cell: Cell, { work, lanes }: Stage, seconds: number): Promise<Peak> {
+  const { scenario, running, expected } = cell;
+  const peak = await runPeak(work, lanes, { seconds: scenario.share * seconds, pid: running.pid, expected });
   cell.expected = peak.perSecond;
-  if (isLast && length.paced > 0) {
-    const perSecond = peak.perSecond * PACE;
-    const pace = { perSecond, seconds: scenario.share * length.paced, sleeps: contender.needsBothCores };
-    cell.latencies.push(latencyOf(await runPaced(work, lanes, pace)));
-  }
   return peak;
 }
 
-function note(cell: Cell, { perSecond, cpu, loadShare }: ReturnType<typeof together>): void {
+/** The pace is of the stints a moment before, since a machine may be slower by half a minute later. */
+async function runAtPace(cell: Cell, stage: Stage, seconds: number): Promise<void> {
+  const { contender, scenario, peaks, latencies } = cell;
+  await runStint(cell, stage, RUN_UP);
+  const perSecond = spreadOf(peaks.slice(-STINTS)).median * PACE;
+  const pace = { perSecond, seconds: scenario.share * seconds, sleeps: contender.needsBothCores };
+  latencies.push(latencyOf(await runPaced(stage.work, stage.lanes, pace)));
+}
+
+function note(cell: Cell, { perSecond, cpu, loadShare }: Peak): void {
   cell.peaks.push(perSecond);
   if (cpu !== null) cell.cpu.push(cpu);
   if (loadShare !== null) cell.loadShares.push(loadShare);

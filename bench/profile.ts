@@ -11,7 +11,7 @@ export interface Profile {
 }
 
 const RUN_UP = 0.5;
-const SPELL = 1.2;
+const SPELL = 0.9;
 const INTERVAL = 200;
 
 /** So long it takes, in seconds, but for what is made meanwhile. */

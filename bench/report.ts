@@ -52,7 +52,7 @@ function reportPeaks(results: Results): string {
   const pictures = scenariosOf(results).map(({ name, title }) => `![${title}](performance/${name}.svg)`);
   return `## How much, per second
 
-The median of ${results.rounds} rounds, and the least and the most. A dash: it does not offer that.
+The median of ${results.rounds * STINTS} stretches, and the least and the most. A dash: it does not offer that.
 
 ${matrix(results, cell)}
 
@@ -115,13 +115,13 @@ export function profileTable(profiles: Profile[]): string {
   return table(['', ...scenarios.map(({ title }) => title)], [...rows, all]);
 }
 
-function reportMethod({ lanes, pinning, spell, warmUp, measured }: Results): string {
+function reportMethod({ lanes, pinning, rounds, spell, warmUp, measured }: Results): string {
   const busiest = Math.max(...measured.map(({ loadShare }) => loadShare ?? 0));
   const scenarios = SCENARIOS.map(({ title, means }) => `- **${title}**: ${means}.`);
   return `## How it is measured
 
 One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on and a quarter of the memory (\`shared_buffers\`), as its documentation advises. ${lanes} connections over HTTP/1.1, one request under way
-on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each round a scenario is run for ${spell} s by each contender, in ${STINTS} parts: one
+on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each of ${rounds} rounds a scenario is run for ${spell} s by each contender, in ${STINTS} stretches: one
 after the other has its turn, beginning with another each time, and whoever is not at work is halted; before it is measured again it has ${CATCHING_UP} ms
 for what came due meanwhile. So what slows the machine down for a second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens are made between the measured stretches. Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one

@@ -55,11 +55,15 @@ async function openPostgresSink(url: string): Promise<Sink> {
     async insert(table, count, rowAt) {
       if (count === 0) return;
       const text = `copy ${table} (${Object.keys(rowAt(0))}) from stdin`;
+      // While one part is taken in, the next is made.
+      let taken = Promise.resolve();
       for (let start = 0; start < count; start += AT_ONCE) {
         const length = Math.min(AT_ONCE, count - start);
         const lines = Array.from({ length }, (_, place) => copyLine(rowAt(start + place)));
-        await copyIn(client, text, Buffer.from(lines.join('')));
+        await taken;
+        taken = copyIn(client, text, Buffer.from(lines.join('')));
       }
+      await taken;
     },
     async close() {
       for (const { sql } of indexes) await client.query(sql);
