@@ -21,8 +21,8 @@ export interface Connected {
 /** A server that runs, and how it is spoken to. Whoever reads an answer throws `WrongAnswer` if it is not right. */
 export interface Running {
   pid: number;
-  /** The process whose children work for it. */
-  findHelper?(): Promise<number | undefined>;
+  /** The process whose children work for it, whichever database they are at work in; undefined where there is none. */
+  findPostmaster?(): Promise<number | undefined>;
   /** What a scenario needs it to have; what it has not is shown as a dash. */
   introspects: boolean;
   revokes: boolean;

@@ -18,7 +18,6 @@ interface Exploring {
 }
 
 const WEIGHED = 100_000;
-const ROUNDS = 4;
 /** In seconds: the three are the same program, but each process compiles it anew. */
 const WARM_UP = 1.5;
 
@@ -75,9 +74,8 @@ async function measureGrowth(engine: Engine, { options, setting, progress }: Exp
       const contender = grownContender(size, engine.needsBothCores, engine.newUrl);
       entries.push({ contender, running: await contender.start(setting) });
     }
-    const rounds = Math.min(ROUNDS, options.rounds);
     const warmUp = Math.min(WARM_UP, options.warmUp);
-    const measured = await measureAll(entries, { ...options, rounds, warmUp, pacedSpell: 0 }, progress);
+    const measured = await measureAll(entries, { ...options, warmUp, pacedSpell: 0 }, progress);
     const ends = [entries[0], entries.at(-1)].filter((entry) => entry !== undefined);
     return { engine: engine.name, measured, profiles: await profileAll(ends, measured, { options, progress }) };
   } finally {

@@ -21,8 +21,8 @@ export interface Peak {
   cpu: number | null;
   /** Of that, what other threads than the first took. */
   cpuOfOthers: number;
-  /** Of the processes that work for it, in the same unit. */
-  cpuOfHelpers: number;
+  /** Of the processes of PostgreSQL, in the same unit. */
+  cpuOfPostgres: number;
   /** Of the time, the share in which the load itself was at work: near 1, it is the load that was measured. */
   loadShare: number | null;
 }
@@ -30,22 +30,21 @@ export interface Peak {
 interface Spell {
   seconds: number;
   pid: number;
-  /** The process whose children work for the server. */
-  helper?: number | undefined;
+  postmaster?: number | undefined;
   /** Turns per second, where that is known: what a slow contender will not use is then not made. */
   expected?: number | undefined;
 }
 
 /** As fast as it will go: every lane sends its next request once the last is answered. */
 export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<Peak> {
-  const { seconds, pid, helper, expected } = spell;
-  let [turns, spent, cpu, first, helped, load] = [0, 0, 0, 0, 0, 0];
+  const { seconds, pid, postmaster, expected } = spell;
+  let [turns, spent, cpu, first, byPostgres, load] = [0, 0, 0, 0, 0, 0];
   while (spent < seconds * 1000) {
     const wanted = Math.ceil((expected ?? Number.POSITIVE_INFINITY) * (seconds - spent / 1000));
     const batch = Math.min(work.batch, Math.max(lanes.length, wanted));
     await work.stock(batch);
     const [cpuBefore, loadBefore] = [cpuTimeOf(pid) ?? Number.NaN, cpuTimeOf(process.pid) ?? Number.NaN];
-    const [firstBefore, helpedBefore] = [cpuTimeOfFirstThread(pid), timesOf(helper)];
+    const [firstBefore, byPostgresBefore] = [cpuTimeOfFirstThread(pid), timesOfPostgres(postmaster)];
     const began = performance.now();
     let left = batch;
     // A batch that could go on for long ends with the spell.
@@ -62,7 +61,7 @@ export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<
     spent += performance.now() - began;
     cpu += (cpuTimeOf(pid) ?? Number.NaN) - cpuBefore;
     first += cpuTimeOfFirstThread(pid) - firstBefore;
-    helped += cpuTimeSince(helpedBefore, timesOf(helper));
+    byPostgres += cpuTimeSince(byPostgresBefore, timesOfPostgres(postmaster));
     load += (cpuTimeOf(process.pid) ?? Number.NaN) - loadBefore;
     await work.review?.();
   }
@@ -71,13 +70,13 @@ export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<
     perSecond: turns / (spent / 1000),
     cpu: Number.isNaN(cpu) ? null : cpu / 1000 / turns,
     cpuOfOthers: Number.isNaN(cpu) ? 0 : (cpu - first) / 1000 / turns,
-    cpuOfHelpers: helped / 1000 / turns,
+    cpuOfPostgres: byPostgres / 1000 / turns,
     loadShare: Number.isNaN(load) ? null : load / 1e6 / spent,
   };
 }
 
-function timesOf(helper: number | undefined): Map<number, number> {
-  return helper === undefined ? new Map() : cpuTimesOfChildren(helper);
+function timesOfPostgres(postmaster: number | undefined): Map<number, number> {
+  return postmaster === undefined ? new Map() : cpuTimesOfChildren(postmaster);
 }
 
 export interface Pace {

@@ -25,11 +25,11 @@ export interface Measured {
   cpu: number | null;
   /** Of the time, the share in which the load itself was at work. */
   loadShare: number | null;
-  /** How long the machine took for one and the same thing, before each spell. */
+  /** How long the machine took for one and the same thing, before each stint. */
   sameWork: number[];
 }
 
-/** In each round, by turns with the others: what slows the machine down for a second slows everyone. */
+/** A spell is run in so many, by turns with the others: what slows the machine down for a second slows everyone. */
 export const STINTS = 4;
 
 /** In milliseconds. */
@@ -38,7 +38,7 @@ export const CATCHING_UP = 15;
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
 
-/** In seconds, before that: what it needs is elsewhere in memory by then. */
+/** So long it runs uncounted before that, in seconds: the others have had the caches meanwhile. */
 const RUN_UP = 0.05;
 
 /** Whose turn it is changes, so that nobody always comes first. They are left halted. */
@@ -90,8 +90,8 @@ interface Length {
 }
 
 function secondsOf({ share }: Scenario, { peak, paced }: Length): number {
-  const measured = share * (peak * (1 + 1 / STINTS) + paced);
-  return measured + ((STINTS + 2) * CATCHING_UP) / 1000;
+  const atPace = paced > 0 ? paced + RUN_UP : 0;
+  return share * (peak * (1 + 1 / STINTS) + atPace) + ((STINTS + 1) * CATCHING_UP) / 1000;
 }
 
 /** The first round only warms up. */

@@ -14,7 +14,7 @@ export interface Options {
   spell: number;
   /** The same before the rounds, uncounted. */
   warmUp: number;
-  /** After each spell, at four fifths of what it came to, for how long answers take. */
+  /** After the spells of a round, at four fifths of what it came to, for how long answers take. */
   pacedSpell: number;
   amounts: Amounts;
 }

@@ -21,9 +21,9 @@ const PARTS: [title: string, fits: (frame: Frame, caller: Frame | undefined) => 
 /** The profile is of the first one alone. */
 export const OTHER_THREADS = 'Other threads (SQLite’s log, garbage, compiling)';
 
-export const HELPERS = 'PostgreSQL, in processes of its own';
+export const POSTGRES = 'PostgreSQL, in processes of its own';
 
-export const PART_TITLES = [...PARTS.map(([title]) => title), OTHER_THREADS, HELPERS];
+export const PART_TITLES = [...PARTS.map(([title]) => title), OTHER_THREADS, POSTGRES];
 
 /** Undefined while nothing was done. */
 export function partOf(frame: Frame, caller: Frame | undefined): string | undefined {

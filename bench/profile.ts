@@ -1,7 +1,7 @@
 import { runPeak } from './load.ts';
 import { type Act, perform, type Stage, setStage } from './measure.ts';
 import { inspect } from './process.ts';
-import { HELPERS, OTHER_THREADS, partOf } from './profile-parts.ts';
+import { OTHER_THREADS, POSTGRES, partOf } from './profile-parts.ts';
 
 /** Where the time of one scenario goes: microseconds of CPU time in each turn. */
 export interface Profile {
@@ -38,8 +38,8 @@ async function watch({ scenario, running }: Act, { work, lanes }: Stage, cpu: nu
   await inspector.ask('Profiler.enable');
   await inspector.ask('Profiler.setSamplingInterval', { interval: INTERVAL });
   // Before there is a thread that takes samples.
-  const helper = await running.findHelper?.();
-  const unwatched = await runPeak(work, lanes, { seconds: scenario.share * RUN_UP, pid, helper });
+  const postmaster = await running.findPostmaster?.();
+  const unwatched = await runPeak(work, lanes, { seconds: scenario.share * RUN_UP, pid, postmaster });
   await inspector.ask('Profiler.start');
   const stretches: Stretch[] = [];
   const watched = { ...work, stock: (turns: number) => outside(stretches, () => work.stock(turns)) };
@@ -50,7 +50,7 @@ async function watch({ scenario, running }: Act, { work, lanes }: Stage, cpu: nu
   const sums = sumUp(profile, stretches);
   const others = unwatched.cpu === null ? 0 : unwatched.cpuOfOthers / unwatched.cpu;
   const own = shareOut(sums, { total: cpu ?? sumOf(sums) / turns, others });
-  return { ...own, [HELPERS]: unwatched.cpuOfHelpers };
+  return { ...own, [POSTGRES]: unwatched.cpuOfPostgres };
 }
 
 /** The total among the parts; of it, the share that is not the first thread's is none of theirs. */

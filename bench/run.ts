@@ -20,8 +20,8 @@ import { printTables, printVerdicts } from './tables.ts';
 /** Of the peers it matters how fast they are, and not why. */
 const PROFILED: Contender[] = [gatehouseOnSqlite, gatehouseOnPostgres, bare];
 
-/** Of the memory, in megabytes: what PostgreSQL's documentation advises it be given. As it comes it takes 128. */
-const A_QUARTER = Math.floor(totalmem() / 4 / 1024 / 1024);
+/** A quarter of the memory, as PostgreSQL's documentation advises. As it comes it takes 128. */
+const SHARED_BUFFERS_MB = Math.floor(totalmem() / 4 / 1024 / 1024);
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -97,7 +97,7 @@ function newSetting({ lanes }: Options, later: Later): Setting {
     people: lanes,
     postgresUrl() {
       postgres ??= (async () => {
-        const server = await startPostgres(['fsync=on', `shared_buffers=${A_QUARTER}MB`]);
+        const server = await startPostgres(['fsync=on', `shared_buffers=${SHARED_BUFFERS_MB}MB`]);
         later(() => server.remove());
         return server.url;
       })();

@@ -10,7 +10,12 @@ export function cpuTimeOf(pid: number): number | undefined {
   }
 }
 
-/** The same of each process that another has started, as far as they are still there. */
+/** The same of its first thread alone, which is where JavaScript runs. */
+export function cpuTimeOfFirstThread(pid: number): number {
+  return runTimeOf(`/proc/${pid}/task/${pid}/schedstat`);
+}
+
+/** The same of each process that another has started, with all of its threads. */
 export function cpuTimesOfChildren(pid: number): Map<number, number> {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
@@ -20,14 +25,9 @@ export function cpuTimesOfChildren(pid: number): Map<number, number> {
   }
 }
 
-/** What they have run since. Whoever ended meanwhile had nothing to do; whoever came has done all of it since. */
+/** What they have run since. What someone did who ended meanwhile is left out. */
 export function cpuTimeSince(before: Map<number, number>, after: Map<number, number>): number {
   return after.entries().reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);
-}
-
-/** The same of its first thread alone, which is where JavaScript runs. */
-export function cpuTimeOfFirstThread(pid: number): number {
-  return runTimeOf(`/proc/${pid}/task/${pid}/schedstat`);
 }
 
 /** A thread may end while it is being asked about. */

@@ -27,12 +27,13 @@ export function readForms(host: FastifyInstance): void {
 
 /** JSON lets the last of two equal names win. In an object of texts, every name and every value is one quoted text. */
 function repeatsName(text: string, body: unknown): boolean {
-  // Written again it is no longer than it was, and shorter if something was left out: most send it as it would be written.
-  if (JSON.stringify(body).length === text.length) return false;
   if (typeof body !== 'object' || body === null) return false;
   const entries = Object.entries(body);
+  if (!entries.every(([, value]) => typeof value === 'string')) return false;
+  // Written again it is never longer, and shorter if something was left out. Most send it as it would be written.
+  if (JSON.stringify(body).length === text.length) return false;
   const quoted = text.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
-  return entries.every(([, value]) => typeof value === 'string') && quoted > 2 * entries.length;
+  return quoted > 2 * entries.length;
 }
 
 function sentTwice(): ApiError {

@@ -54,7 +54,7 @@ async function startOn(url: string, people: number): Promise<Running> {
 export interface Gatehouse extends Child {
   api: string;
   web: string;
-  findHelper(): Promise<number | undefined>;
+  findPostmaster(): Promise<number | undefined>;
 }
 
 /** The real command, on ports of its own. */
@@ -62,7 +62,7 @@ export async function startGatehouse(url: string): Promise<Gatehouse> {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const settings = { ...SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
   const child = await startChild([...COMMAND, 'serve'], settings, `${api}/readyz`);
-  return { ...child, api, web, findHelper: () => findPostmaster(url) };
+  return { ...child, api, web, findPostmaster: () => findPostmaster(url) };
 }
 
 export function speakTo({ api, web, ...process }: Gatehouse, seeded: Seed): Running {

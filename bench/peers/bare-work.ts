@@ -27,7 +27,7 @@ const INVOICES_SHOWN = 100;
 const IDLE_LIFETIME = DAY / 2;
 
 export function exchange(bare: Bare, fields: Fields, now: number) {
-  const { row } = identify(bare, 'code', fields.code, fields, now);
+  const { row } = identify(bare, ['code', fields.code], fields, now);
   if (!answersChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
   const expires = now + REFRESH_LIFETIME;
   bare.db.write('FULL', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
@@ -35,9 +35,9 @@ export function exchange(bare: Bare, fields: Fields, now: number) {
 }
 
 export function refresh(bare: Bare, fields: Fields, now: number) {
-  const { token, row } = identify(bare, 'refresh', fields.refresh_token, fields, now);
+  const { token, row } = identify(bare, ['refresh', fields.refresh_token], fields, now);
   const rotation = token.rotation + 1;
-  // Nobody runs it past midnight: the day on which the row may go stays the same.
+  // Left out: the one refresh a day that also moves the day on which the row may go.
   const values = [rotation, row.exchanged_at, now, now + REFRESH_LIFETIME, row.id, row.rotation];
   bare.db.write('NORMAL', 'rotate', ...values);
   return issueTokens(bare.keys, { id: row.id, salt: row.salt, rotation, rotatedAt: now }, row.scopes, now);
@@ -56,7 +56,7 @@ export function listInvoices(bare: Bare, authorization: string) {
 }
 
 export function introspect(bare: Bare, fields: Fields, issuer: string, now: number) {
-  const { token, row } = identify(bare, 'access', fields.token, fields, now);
+  const { token, row } = identify(bare, ['access', fields.token], fields, now);
   return {
     active: true,
     scope: formatScopes(token.scopes & row.scopes),
@@ -71,13 +71,13 @@ export function introspect(bare: Bare, fields: Fields, issuer: string, now: numb
 }
 
 export function revoke(bare: Bare, fields: Fields, address: string, now: number) {
-  const { row } = identify(bare, 'refresh', fields.token, fields, now);
+  const { row } = identify(bare, ['refresh', fields.token], fields, now);
   const { db } = bare;
   return db.atomically(() => {
     const reason = 'revoked_by_app';
     const [ended] = db.all('endGrant', now, reason, row.id);
     const data = JSON.stringify({ grantId: ended.grantId, userId: ended.userId, reason });
-    addEvent(db, ['grant.revoked', row.app_id, row.business_id, data], now);
+    addEvent(db, { type: 'grant.revoked', appId: row.app_id, businessId: row.business_id, data }, now);
     const app = db.one('app', row.app_id);
     const user = db.one('user', row.user_id);
     const actor = ['app', app.id, app.name, null, address];
@@ -87,7 +87,14 @@ export function revoke(bare: Bare, fields: Fields, address: string, now: number)
   });
 }
 
-function addEvent(db: BareDatabase, [type, appId, businessId, data]: [string, string, string, string], now: number) {
+interface Happening {
+  type: string;
+  appId: string;
+  businessId: string;
+  data: string;
+}
+
+function addEvent(db: BareDatabase, { type, appId, businessId, data }: Happening, now: number): void {
   db.write('FULL', 'addEvent', newId(now), type, appId, businessId, data, now, appId, now);
 }
 
@@ -111,7 +118,7 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
     db.write('FULL', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: formatScopes(scopes).split(' ') });
-    addEvent(db, ['grant.created', app.id, businessId, data], now);
+    addEvent(db, { type: 'grant.created', appId: app.id, businessId, data }, now);
     const actor = ['user', user.id, user.name, user.email, from.address];
     const detail = JSON.stringify({ scope: formatScopes(scopes), how: 'without asking' });
     const about = [businessId, 'app', app.id, app.name, detail];
@@ -127,14 +134,15 @@ interface From {
   issuer: string;
 }
 
+/** The session and its user in one row. */
 function resumeSession(db: BareDatabase, id: string, now: number): Row {
   const found = db.one('session', hashSecret(id), now);
   if (now - found.last_seen_at >= MINUTE) db.write('FULL', 'seeSession', now, now + IDLE_LIFETIME, found.id_hash);
   return found;
 }
 
-/** The app and its token at once. */
-function identify({ db, keys }: Bare, kind: TokenKind, text: string | undefined, fields: Fields, now: number) {
+/** The app and its token, by one statement. */
+function identify({ db, keys }: Bare, [kind, text]: [TokenKind, string | undefined], fields: Fields, now: number) {
   const hash = hashSecret(fields.client_secret ?? '');
   const token = open(keys, kind, text);
   const rows = db.all('callerAndGrant', token.rotation, fields.client_id ?? '', token.grantId);

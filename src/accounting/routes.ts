@@ -43,7 +43,7 @@ export function mountAccounting(host: FastifyInstance, parts: BearerParts & { is
   for (const path of [BUSINESSES, INVOICES]) openToBrowsers(host, path);
 }
 
-/** Only a page says which origin it is of. Nobody keeps these answers, so none that was for a program comes to a page. */
+/** Only browsers send `Origin`, and read these headers. What is said here no cache keeps, so it need not vary by it. */
 function shareWithPages(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   if (request.headers.origin === undefined) done();
   else shareWithAnyOrigin(request, reply, done);

@@ -21,7 +21,7 @@ interface Shelf {
   most: number;
 }
 
-/** Once it is full, the newest takes the place of the oldest: to move all of them along would take longer than the rest. */
+/** Once it is full, the newest takes the place of the oldest: to move all of them along would take longer than all else here. */
 interface Ring {
   requests: NewRequest[];
   oldest: number;

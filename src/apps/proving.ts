@@ -8,6 +8,7 @@ import type { App } from './apps.ts';
 /** An app that sends a request: what has to be known of it to answer. */
 export type CallingApp = Pick<App, 'id' | 'redirectUris'>;
 
+/** Of `apps as caller` and `app_secrets`. */
 export const CALLER_COLUMNS = [
   'caller.id as caller_id',
   'caller.redirect_uris as caller_redirect_uris',
@@ -34,11 +35,11 @@ export interface CallerRow {
 /** Finds an app, once with each of its secrets. */
 export type ReadCaller = (db: Database, appId: string) => Promise<CallerRow[]>;
 
+/** Undefined if there is no such app. That a secret was used is written down now and then. */
 export async function proveApp(
-  db: Database,
+  { db, read = readCaller }: { db: Database; read?: ReadCaller | undefined },
   { clientId, secret }: { clientId: string; secret: string },
   now: number,
-  read: ReadCaller = readCaller,
 ): Promise<ProvenApp | undefined> {
   const hash = hashSecret(secret);
   const rows = isId(clientId) ? await read(db, clientId) : [];

@@ -70,7 +70,7 @@ async function registerParcelwise(
   const registered = await registerApp(db, { ...settings, ownerBusinessId, createdBy: maker.id }, at);
   if (!registered) throw new Error('The demo app Parcelwise could not be registered.');
   await recordAppAct(db, { action: 'app.registered', actor: personAt(maker), app: registered.app }, at);
-  await proveApp(db, { clientId: registered.app.id, secret: registered.secret }, lastUsedAt);
+  await proveApp({ db }, { clientId: registered.app.id, secret: registered.secret }, lastUsedAt);
   return registered.app;
 }
 

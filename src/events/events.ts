@@ -52,17 +52,18 @@ export async function recordEvent(db: Database, event: NewEvent, now: number): P
   return row.id;
 }
 
-const insertEvent = prepare((db, { id, type, app_id, business_id, data, created_at }: ReturnType<typeof toRow>) =>
-  db.insertInto('events').values(unlessUnheard({ id, type, app_id, business_id, data, created_at })),
+const insertEvent = prepare((db, { id, type, app_id, business_id, data, created_at }: EventRow) =>
+  db.insertInto('events').values(dispatchedIfUnheard({ id, type, app_id, business_id, data, created_at })),
 );
 
-/** Where an app has no endpoint there is nothing to dispatch, and nobody need look at it again. */
-function unlessUnheard(row: ReturnType<typeof toRow>): InsertObject<Tables, 'events'> {
+/** Where an app has no endpoint at that moment there is nothing to dispatch, and nobody need look at the event again. */
+function dispatchedIfUnheard(row: EventRow): InsertObject<Tables, 'events'> {
   return {
     ...row,
     dispatched_at: ({ selectFrom, not, exists, cast, val, case: choose }) =>
       choose()
         .when(not(exists(selectFrom('endpoints').select('endpoints.id').where('endpoints.app_id', '=', row.app_id))))
+        // PostgreSQL would take it for a text.
         .then(cast<number>(val(row.created_at), 'bigint'))
         .end(),
   };
@@ -71,10 +72,12 @@ function unlessUnheard(row: ReturnType<typeof toRow>): InsertObject<Tables, 'eve
 /** Many at once, a few hundred to a statement. */
 export async function recordEvents(db: Database, events: NewEvent[], now: number): Promise<void> {
   for (let place = 0; place < events.length; place += AT_ONCE) {
-    const rows = events.slice(place, place + AT_ONCE).map((event) => unlessUnheard(toRow(event, now)));
+    const rows = events.slice(place, place + AT_ONCE).map((event) => dispatchedIfUnheard(toRow(event, now)));
     await db.insertInto('events').values(rows).execute();
   }
 }
+
+type EventRow = ReturnType<typeof toRow>;
 
 function toRow({ type, appId, businessId, data }: NewEvent, now: number) {
   return {

@@ -13,7 +13,7 @@ const USUAL_ROOM = 192;
 export function newHmac(key: Uint8Array): (parts: Uint8Array[]) => string {
   if (key.length > BLOCK) throw new Error('A key is at most one block long.');
   const [inner, outer] = [padded(key, 0x36, USUAL_ROOM), padded(key, 0x5c, DIGEST)];
-  // Those with one key are mostly of one length.
+  // What is signed with one key is mostly of one length.
   let message = inner;
   return (parts) => {
     let length = BLOCK;

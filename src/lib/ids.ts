@@ -52,7 +52,8 @@ export function idToBytes(id: string): Buffer {
 }
 
 export function writeId(id: string, bytes: Buffer, place: number): void {
-  bytes.write(id.replaceAll('-', ''), place, LENGTH, 'hex');
+  const written = bytes.write(id.replaceAll('-', ''), place, LENGTH, 'hex');
+  if (written !== LENGTH) throw new Error('This is not an id.');
 }
 
 export function readId(bytes: Buffer, place = 0): string {

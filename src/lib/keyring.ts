@@ -50,15 +50,15 @@ function openKey(secret: string): Key {
 }
 
 export function sign(keys: Keyring, purpose: string, text: string): string {
-  return macOf(keys.signing, purpose, Buffer.from(text));
+  return signatureBy(keys.signing, purpose, Buffer.from(text));
 }
 
 export function isSigned(keys: Keyring, purpose: string, text: string, signature: string): boolean {
   const bytes = Buffer.from(text);
-  return keys.all.some((key) => sameText(macOf(key, purpose, bytes), signature));
+  return keys.all.some((key) => sameText(signatureBy(key, purpose, bytes), signature));
 }
 
-function macOf(key: Key, purpose: string, bytes: Buffer): string {
+function signatureBy(key: Key, purpose: string, bytes: Buffer): string {
   return Buffer.from(key.mac(purpose, bytes), 'latin1').toString('base64url');
 }
 

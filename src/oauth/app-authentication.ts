@@ -1,5 +1,5 @@
 import type { Involved } from '../activity/involved.ts';
-import { type CallingApp, proveApp, type ReadCaller, readCaller } from '../apps/proving.ts';
+import { type CallingApp, proveApp, type ReadCaller } from '../apps/proving.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Database, Storage } from '../storage/storage.ts';
@@ -21,12 +21,18 @@ interface Credentials {
   usedBasic: boolean;
 }
 
+interface IdentifyingParts {
+  storage: Storage;
+  limits: { perApp: RateLimit; wrongSecrets: RateLimit };
+  /** How the app is found, where not by itself. */
+  read?: ReadCaller | undefined;
+}
+
 /** The app that sends a request, which counts towards what it may send. */
 export async function identifyApp(
-  { storage, limits }: { storage: Storage; limits: { perApp: RateLimit; wrongSecrets: RateLimit } },
+  { storage, limits, read }: IdentifyingParts,
   presented: PresentedCredentials,
   now: number,
-  read: ReadCaller = readCaller,
 ): Promise<CallingApp> {
   const app = await authenticateApp({ db: storage.durable, read }, presented, limits.wrongSecrets, now);
   await limits.perApp.count(app.id);
@@ -35,7 +41,7 @@ export async function identifyApp(
 
 /** RFC 6749 §2.3.1. An unknown app and a wrong secret look alike. */
 async function authenticateApp(
-  { db, read }: { db: Database; read: ReadCaller },
+  { db, read }: { db: Database; read: ReadCaller | undefined },
   presented: PresentedCredentials,
   failures: RateLimit,
   now: number,
@@ -43,7 +49,7 @@ async function authenticateApp(
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
   const guesser = `${clientId.slice(0, 64)} ${networkOf(presented.address)}`;
   await failures.check(guesser);
-  const found = await proveApp(db, { clientId, secret: clientSecret }, now, read);
+  const found = await proveApp({ db, read }, { clientId, secret: clientSecret }, now);
   if (!found?.isProven) await failures.count(guesser);
   // Its developer should see a wrong secret, too, whoever sent it.
   if (found) presented.involved.appId = found.app.id;

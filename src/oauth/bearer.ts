@@ -21,7 +21,7 @@ export async function readAccess(
   { authorization, inQuery, involved }: { authorization: string | undefined; inQuery: boolean; involved: Involved },
   now: number,
 ): Promise<Access> {
-  const text = readBearer(authorization, inQuery);
+  const text = readBearer({ authorization, inQuery });
   const proven = await proveToken(db, keys, 'access', text);
   if (!proven) {
     const { reason, description } = describeUnproven('access', text);
@@ -39,13 +39,13 @@ export async function readAccess(
   return { grantId: grant.id, businessId: grant.businessId, scopes: token.scopes & grant.scopes };
 }
 
-function readBearer(authorization = '', inQuery: boolean): string {
+function readBearer({ authorization = '', inQuery }: { authorization: string | undefined; inQuery: boolean }): string {
   const [, text] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
-  if (text !== undefined && !inQuery) return text;
   // RFC 6750 §3.1: whoever tries another way to authenticate is told how, and nothing more.
-  if (!/^Bearer( |$)/i.test(authorization)) throw nothingPresented();
+  if (text === undefined && !/^Bearer( |$)/i.test(authorization)) throw nothingPresented();
   if (inQuery) throw presentedTwice();
-  throw refuse('token_malformed', 'The header reads: Authorization: Bearer <access token>.');
+  if (text === undefined) throw refuse('token_malformed', 'The header reads: Authorization: Bearer <access token>.');
+  return text;
 }
 
 function nothingPresented(): ApiError {

@@ -1,4 +1,4 @@
-import { CALLER_COLUMNS, type CallerRow, type CallingApp, readCaller } from '../apps/proving.ts';
+import { CALLER_COLUMNS, type CallerRow, type CallingApp, type ReadCaller, readCaller } from '../apps/proving.ts';
 import { prepare } from '../storage/prepared.ts';
 import { identifyApp, type PresentedCredentials } from './app-authentication.ts';
 import { type Grant, grantFrom, selectStanding } from './grant-standing.ts';
@@ -6,7 +6,10 @@ import type { TokenParts } from './token-endpoint.ts';
 import { type ProvenToken, proveBy } from './token-proof.ts';
 import type { OpenedToken } from './tokens.ts';
 
-/** The app that sends a token, and what is known of the token, if it is one of ours: one statement tells of both. */
+/**
+ * The app that sends a token, and what is known of the token, if it is one of ours. The grant is read beside the app, by the
+ * same statement.
+ */
 export async function identifyWithToken(
   parts: TokenParts,
   presented: PresentedCredentials,
@@ -16,12 +19,13 @@ export async function identifyWithToken(
   if (!token) return { app: await identifyApp(parts, presented, now), proven: undefined };
   const { grantId, rotation } = token;
   let grant: Grant | undefined;
-  const app = await identifyApp(parts, presented, now, async (db, appId) => {
+  const read: ReadCaller = async (db, appId) => {
     const { rows } = await readBoth(db, { appId, grantId, rotation });
     grant = rows[0] && grantFrom(rows[0]);
-    // There is no such grant, or no such app.
+    // Nothing is found if either is missing, and who asks has to be known even where the grant is gone.
     return rows.length > 0 ? rows : readCaller(db, appId);
-  });
+  };
+  const app = await identifyApp({ storage: parts.storage, limits: parts.limits, read }, presented, now);
   return { app, proven: proveBy(grant, token) };
 }
 
@@ -30,7 +34,7 @@ const readBoth = prepare((db, { appId, grantId, rotation }: { appId: string; gra
     .innerJoin('apps as caller', (join) => join.on('caller.id', '=', appId).on('caller.deleted_at', 'is', null))
     .leftJoin('app_secrets', 'app_secrets.app_id', 'caller.id')
     .select(CALLER_COLUMNS)
-    // An app that may be missing, as that of a grant may be, is not joined like this.
+    // To the types these may be missing, since `apps`, the grant's own, may be: an inner join always has them.
     .$narrowType<Pick<CallerRow, 'caller_id' | 'caller_redirect_uris'>>()
     .where('grants.id', '=', grantId),
 );

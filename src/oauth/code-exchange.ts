@@ -7,7 +7,7 @@ import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { type Grant, markExchanged, revokeGrant } from './grants.ts';
 import { answersChallenge } from './pkce.ts';
-import { type ProvenToken, proveAgain, refuseUnproven } from './token-proof.ts';
+import { type ProvenToken, proveOpened, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 
 interface CodeExchange {
@@ -42,7 +42,7 @@ export async function exchangeCode(
   // Whoever was first, or ended it meanwhile, is found by looking again.
   const first = await markExchanged(storage.durable, grant.id, now);
   if (!first) {
-    const again = await proveAgain(storage.durable, proven);
+    const again = await proveOpened(storage.durable, proven.token);
     return exchangeCode({ storage, keys }, app, { ...exchange, proven: again }, now);
   }
   return issueTokens(keys, { ...grant, rotatedAt: now }, grant.scopes, now);

@@ -74,7 +74,10 @@ export async function rememberConsent(db: Database, parties: ConsentParties, ans
     .execute();
 }
 
-/** Writing to a row, even what it holds already, makes everyone else who would change it wait. */
+/**
+ * Writing to a row, even what it holds already, makes everyone else who would change it wait. Here it may also be one that
+ * `findConsent` leaves out, since it is older than the membership.
+ */
 async function holdConsent(db: Database, parties: ConsentParties): Promise<boolean> {
   const { numAffectedRows = 0n } = await touchConsent(db, parties);
   return numAffectedRows > 0n;

@@ -100,12 +100,12 @@ interface Move extends ReturnType<typeof rotatedNow> {
   exchanged_at: number;
 }
 
-const moveOn = prepare((db, move: Move) => setMoved(db, move).set({ removable_on: move.removable_on }));
+const moveOn = prepare((db, move: Move) => updateRotation(db, move).set({ removable_on: move.removable_on }));
 
 /** SQLite writes to the index of a column that is set, even to what it was; most refreshes are of the same day as the last. */
-const moveWithinDay = prepare((db, move: Move) => setMoved(db, move));
+const moveWithinDay = prepare((db, move: Move) => updateRotation(db, move));
 
-function setMoved(db: Database, { id, from, to, exchanged_at, rotated_at, refresh_expires_at }: Move) {
+function updateRotation(db: Database, { id, from, to, exchanged_at, rotated_at, refresh_expires_at }: Move) {
   return db
     .updateTable('grants')
     .set({ rotation: to, exchanged_at, rotated_at, refresh_expires_at })

@@ -6,7 +6,7 @@ import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { type Grant, revokeGrant, rotate } from './grants.ts';
 import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
-import { type ProvenToken, proveAgain, refuseUnproven } from './token-proof.ts';
+import { type ProvenToken, proveOpened, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 
 interface Refresh {
@@ -53,7 +53,7 @@ export async function refresh(
   if (!isCurrent) return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt ?? now }, scopes, now);
   // Current, or ahead of a row that lost a commit: the token is proof that we issued it.
   const first = await rotate(storage.recoverable, { grant, spent: token.rotation }, now);
-  if (!first) return refresh(parts, app, { ...request, proven: await proveAgain(storage.durable, proven) }, now);
+  if (!first) return refresh(parts, app, { ...request, proven: await proveOpened(storage.durable, token) }, now);
   return issueTokens(keys, { ...grant, rotation: token.rotation + 1, rotatedAt: now }, scopes, now);
 }
 

@@ -10,7 +10,7 @@ import { endGrant, type Grant } from './grants.ts';
 import { revokeAccessToken } from './revoked-access-tokens.ts';
 import type { RevocationRequest } from './schemas.ts';
 import type { TokenParts } from './token-endpoint.ts';
-import { openEitherToken, type ProvenToken, proveAgain } from './token-proof.ts';
+import { openEitherToken, type ProvenToken, proveOpened } from './token-proof.ts';
 
 /** POST /api/v1/oauth/revoke */
 export async function answerRevocation(
@@ -22,7 +22,7 @@ export async function answerRevocation(
   const token = openEitherToken(parts.keys, requireField(fields, 'token'));
   const { app, proven } = presentsCredentials(credentials)
     ? await identifyWithToken(parts, credentials, token, now)
-    : { app: undefined, proven: token && (await proveAgain(parts.storage.durable, { token })) };
+    : { app: undefined, proven: token && (await proveOpened(parts.storage.durable, token)) };
   const grant = await revokeToken(parts, { app, proven, address: credentials.address }, now);
   if (grant) Object.assign(credentials.involved, { appId: grant.appId, businessId: grant.businessId });
   return {};

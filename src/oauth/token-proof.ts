@@ -17,20 +17,17 @@ export async function proveToken(
   text: string,
 ): Promise<ProvenToken | undefined> {
   const token = openToken(keys, kind, text);
-  return token && proveAgain(db, { token });
+  return token && proveOpened(db, token);
+}
+
+/** The same of a token that has been opened; also once more, since its grant may have changed. */
+export async function proveOpened(db: Database, token: OpenedToken): Promise<ProvenToken | undefined> {
+  return proveBy(await findGrant(db, token), token);
 }
 
 /** The grant itself has to vouch for the token. */
 export function proveBy(grant: Grant | undefined, token: OpenedToken): ProvenToken | undefined {
   return grant && isGenuine(token, grant.salt) ? { token, grant } : undefined;
-}
-
-/** The same of what has been opened before: its grant may have changed. */
-export async function proveAgain(
-  db: Database,
-  { token }: Pick<ProvenToken, 'token'>,
-): Promise<ProvenToken | undefined> {
-  return proveBy(await findGrant(db, token), token);
 }
 
 /** An access or a refresh token, whichever the text says it is. */

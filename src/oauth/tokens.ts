@@ -29,9 +29,16 @@ export interface OpenedToken extends Token {
 }
 
 const PREFIXES: Record<TokenKind, string> = { access: 'gat_', refresh: 'grt_', code: 'gac_' };
-/** What the keys are for. */
-const CHECKS: Record<TokenKind, string> = { access: 'access check', refresh: 'refresh check', code: 'code check' };
-const MACS: Record<TokenKind, string> = { access: 'access token', refresh: 'refresh token', code: 'code token' };
+const CHECK_PURPOSES: Record<TokenKind, string> = {
+  access: 'access check',
+  refresh: 'refresh check',
+  code: 'code check',
+};
+const MAC_PURPOSES: Record<TokenKind, string> = {
+  access: 'access token',
+  refresh: 'refresh token',
+  code: 'code token',
+};
 const FIELDS = 32;
 /** The fields and their check. */
 const HEAD = FIELDS + 8;
@@ -82,11 +89,11 @@ export function kindOf(text: string): TokenKind | undefined {
 }
 
 function shortCheck(key: Key, kind: TokenKind, bytes: Buffer): string {
-  return key.mac(CHECKS[kind], bytes.subarray(0, FIELDS)).slice(0, HEAD - FIELDS);
+  return key.mac(CHECK_PURPOSES[kind], bytes.subarray(0, FIELDS)).slice(0, HEAD - FIELDS);
 }
 
 function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, bytes: Buffer): string {
-  return key.mac(MACS[kind], salt, bytes.subarray(0, HEAD));
+  return key.mac(MAC_PURPOSES[kind], salt, bytes.subarray(0, HEAD));
 }
 
 function isMac(mac: string, sent: Buffer): boolean {

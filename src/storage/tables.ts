@@ -135,7 +135,7 @@ interface EventsTable {
   business_id: string;
   data: string;
   created_at: number;
-  /** When it was turned into deliveries; null until then. */
+  /** When it was turned into deliveries, or recorded if its app had no endpoint; null until then. */
   dispatched_at: number | null;
 }
 

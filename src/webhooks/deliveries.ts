@@ -5,8 +5,7 @@ import { withoutControls } from '../lib/plain-text.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { onlyInterested } from './audience.ts';
-import { listEndpoints } from './endpoint.ts';
-import { type Endpoint, endRest, wakeEndpoint } from './endpoints.ts';
+import { type Endpoint, endRest, listEndpoints, wakeEndpoint } from './endpoints.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
 
 /** One series of attempts to tell one endpoint of one event. */

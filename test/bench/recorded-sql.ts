@@ -2,6 +2,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** What background jobs ask, which run by their own clock and belong to no request: delivering, noting, cleaning up, warning. */
 const BACKGROUND = [
+  // Recording an event belongs to a request, though it asks whether there is an endpoint.
   /^(?!insert into "events")[^;]*"(?:endpoints|deliveries|attempts|logged_requests|request_counts|scope_uses|rate_limits)"/,
   /^(?:select|update|delete)[^;]* "events"/,
   /^delete from [^;]* limit \?\)/,

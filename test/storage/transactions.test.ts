@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
 import { addBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
@@ -52,6 +53,20 @@ test('a durable write stays durable, however the two are mixed', async () => {
   const durable = seen.filter(({ db }) => db === storage.durable).map(({ told }) => told);
   assert.deepEqual(durable, Array(14).fill(FULL));
   assert.equal(await synchronous(storage.recoverable), NORMAL);
+});
+
+test('a column that another process adds while this one runs displaces no other', async () => {
+  const joined = sql<{ name: string; number: number }>`select * from early, (select 7 as number) as late`;
+  await sql`create table early (name text)`.execute(storage.durable);
+  await sql`insert into early values ('Acme')`.execute(storage.durable);
+  await joined.execute(storage.durable);
+
+  const other = new DatabaseSync(join(folder, 'gatehouse.db'));
+  other.exec('alter table early add column since integer');
+  other.close();
+
+  const { rows } = await joined.execute(storage.durable);
+  assert.deepEqual([rows[0]?.name, rows[0]?.number], ['Acme', 7]);
 });
 
 test('a durable transaction stays durable while recoverable statements wait for it', async () => {

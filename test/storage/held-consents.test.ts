@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { newId } from '../../src/lib/ids.ts';
+import { disconnect } from '../../src/oauth/connections.ts';
+import { findConsentHolding, rememberConsent } from '../../src/oauth/consents.ts';
+import { createGrant, findGrant } from '../../src/oauth/grants.ts';
+import { readScopes } from '../../src/oauth/scopes.ts';
+import { openStorage } from '../../src/storage/database.ts';
+import type { Database } from '../../src/storage/storage.ts';
+import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { settle } from '../support/people.ts';
+import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+
+const server = await startPostgres();
+await makeTemplate(server.url);
+const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
+after(async () => {
+  await storage.close();
+  await server.remove();
+});
+const { ada, acme, ledger } = await settle(() => storage, Date.now);
+const { scopes } = readScopes(['read:invoices']);
+const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
+
+const allowOnce = (db: Database) => rememberConsent(db, parties, { allowed: scopes, declined: 0 }, Date.now());
+const leave = () => storage.atomically((db) => disconnect(db, parties, 'disconnected_by_user', Date.now()));
+
+/** What a silent Allow does with a consent, with something else in between. */
+async function allowSilently(meanwhile: () => unknown): Promise<string | undefined> {
+  return storage.atomically(async (db) => {
+    const { allowed } = await findConsentHolding(db, parties);
+    await meanwhile();
+    const [id, now] = [newId(Date.now()), Date.now()];
+    const asked = { redirectUri: null, codeChallenge: null };
+    return allowed === 0 ? undefined : (await createGrant(db, { id, ...parties, ...asked, scopes: allowed }, now))?.id;
+  });
+}
+
+async function untilSomeoneWaits(): Promise<void> {
+  const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock'`;
+  while ((await waiting.execute(storage.durable)).rows.length === 0) await setTimeout(5);
+}
+
+test('who disconnects while a grant is made from the consent waits, and ends that grant too', async () => {
+  await storage.atomically(allowOnce);
+  let left: Promise<unknown> | undefined;
+
+  const id = await allowSilently(async () => {
+    left = leave();
+    await untilSomeoneWaits();
+  });
+  await left;
+
+  const grant = await findGrant(storage.durable, { grantId: id ?? '', rotation: 0 });
+  assert.equal(grant?.deadBecause, 'disconnected_by_user');
+});
+
+test('no grant is made from a consent that is being taken back', async () => {
+  await storage.atomically(allowOnce);
+  let made: Promise<string | undefined> | undefined;
+
+  await storage.atomically(async (db) => {
+    await disconnect(db, parties, 'disconnected_by_user', Date.now());
+    made = allowSilently(() => {});
+    await untilSomeoneWaits();
+  });
+
+  assert.equal(await made, undefined);
+});
