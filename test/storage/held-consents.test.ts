@@ -38,9 +38,13 @@ async function allowSilently(meanwhile: () => unknown): Promise<string | undefin
   });
 }
 
+/** Where nothing makes anyone wait, what the test asserts fails after this. */
 async function untilSomeoneWaits(): Promise<void> {
   const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock'`;
-  while ((await waiting.execute(storage.durable)).rows.length === 0) await setTimeout(5);
+  for (let looks = 0; looks < 400; looks += 1) {
+    if ((await waiting.execute(storage.durable)).rows.length > 0) return;
+    await setTimeout(5);
+  }
 }
 
 test('who disconnects while a grant is made from the consent waits, and ends that grant too', async () => {
