@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../test/support/ports.ts';
 import { attach, type Inspector } from './inspector.ts';
@@ -17,9 +19,17 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Whatever this process itself does from now on it does on core 1. */
+/**
+ * Whatever this process itself does from now on it does on core 1. What compiles or tidies up in other threads gives way: by
+ * turns with them, the load would send requests some milliseconds late, and those would look like the server's.
+ */
 export function pinMyself(): void {
-  if (hasTaskset) spawnSync('taskset', ['-a', '-p', '-c', '1', String(process.pid)]);
+  if (!hasTaskset) return;
+  spawnSync('taskset', ['-a', '-p', '-c', '1', String(process.pid)]);
+  const others = readdirSync('/proc/self/task')
+    .map(Number)
+    .filter((thread) => thread !== process.pid);
+  for (const thread of others) setPriority(thread, constants.priority.PRIORITY_LOW);
 }
 
 export interface Child {
