@@ -79,6 +79,21 @@ function timesOfPostgres(postmaster: number | undefined): Map<number, number> {
   return postmaster === undefined ? new Map() : cpuTimesOfChildren(postmaster);
 }
 
+/** Several as one. */
+export function together(peaks: Peak[]): Pick<Peak, 'turns' | 'perSecond' | 'cpu' | 'loadShare'> {
+  const sum = (of: (peak: Peak) => number) => peaks.reduce((all, peak) => all + of(peak), 0);
+  const secondsOf = ({ turns, perSecond }: Peak) => turns / perSecond;
+  const [turns, seconds] = [sum((peak) => peak.turns), sum(secondsOf)];
+  const cpu = sum((peak) => (peak.cpu ?? Number.NaN) * peak.turns) / turns;
+  const loadShare = sum((peak) => (peak.loadShare ?? Number.NaN) * secondsOf(peak)) / seconds;
+  return {
+    turns,
+    perSecond: turns / seconds,
+    cpu: Number.isNaN(cpu) ? null : cpu,
+    loadShare: Number.isNaN(loadShare) ? null : loadShare,
+  };
+}
+
 export interface Pace {
   perSecond: number;
   seconds: number;

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Contender, Running } from './contender.ts';
-import { type Peak, runPaced, runPeak, type Work } from './load.ts';
+import { type Peak, runPaced, runPeak, together, type Work } from './load.ts';
 import type { Options } from './options.ts';
 import { halt, resume } from './process.ts';
 import type { Progress } from './progress.ts';
@@ -30,7 +30,7 @@ export interface Measured {
 }
 
 /** A spell is run in so many, by turns with the others: what slows the machine down for a second slows everyone. */
-export const STINTS = 4;
+export const STINTS = 5;
 
 /** In milliseconds. */
 export const CATCHING_UP = 15;
@@ -113,15 +113,16 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
 async function playRound(cells: Cell[], lanes: number, { peak, paced }: Length): Promise<void> {
   const playing = cells
     .filter(({ scenario, running }) => scenario.isOffered(running))
-    .map((cell) => ({ cell, stage: setStage(cell, lanes) }));
+    .map((cell) => ({ cell, stage: setStage(cell, lanes), stints: [] as Peak[] }));
   try {
     for (let stint = 0; stint <= STINTS; stint += 1) {
-      for (const { cell, stage } of rotate(playing, stint)) {
+      for (const { cell, stage, stints } of rotate(playing, stint)) {
         cell.sameWork.push(timeSameWork());
         const done = await perform(cell, () => runStint(cell, stage, peak / STINTS));
-        if (stint > 0) note(cell, done);
+        if (stint > 0) stints.push(done);
       }
     }
+    for (const { cell, stints } of playing) note(cell, together(stints));
     if (paced > 0) for (const { cell, stage } of playing) await perform(cell, () => runAtPace(cell, stage, paced));
   } finally {
     for (const { stage } of playing) stage.clear();
@@ -135,16 +136,16 @@ async function runStint(cell: Cell, { work, lanes }: Stage, seconds: number): Pr
   return peak;
 }
 
-/** The pace is of the stints a moment before, since a machine may be slower by half a minute later. */
+/** The pace is of the spell a moment before, since a machine may be slower by half a minute later. */
 async function runAtPace(cell: Cell, stage: Stage, seconds: number): Promise<void> {
   const { contender, scenario, peaks, latencies } = cell;
   await runStint(cell, stage, RUN_UP);
-  const perSecond = spreadOf(peaks.slice(-STINTS)).median * PACE;
+  const perSecond = (peaks.at(-1) ?? 0) * PACE;
   const pace = { perSecond, seconds: scenario.share * seconds, sleeps: contender.needsBothCores };
   latencies.push(latencyOf(await runPaced(stage.work, stage.lanes, pace)));
 }
 
-function note(cell: Cell, { perSecond, cpu, loadShare }: Peak): void {
+function note(cell: Cell, { perSecond, cpu, loadShare }: ReturnType<typeof together>): void {
   cell.peaks.push(perSecond);
   if (cpu !== null) cell.cpu.push(cpu);
   if (loadShare !== null) cell.loadShares.push(loadShare);

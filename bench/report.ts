@@ -52,7 +52,7 @@ function reportPeaks(results: Results): string {
   const pictures = scenariosOf(results).map(({ name, title }) => `![${title}](performance/${name}.svg)`);
   return `## How much, per second
 
-The median of ${results.rounds * STINTS} stretches, and the least and the most. A dash: it does not offer that.
+The median of ${results.rounds} rounds, and the least and the most. A dash: it does not offer that.
 
 ${matrix(results, cell)}
 

@@ -18,7 +18,7 @@ export function printTables(measured: Measured[], contenders: Contender[]): stri
   const find = (contender: Contender, scenario: string) =>
     measured.find((each) => each.contender === contender.name && each.scenario === scenario) as Measured;
   return [
-    table('Turns per second, the median of all stretches (least to most)', ({ perSecond }) =>
+    table('Turns per second, the median of the rounds (least to most)', ({ perSecond }) =>
       perSecond ? `${round(perSecond.median)} (${round(perSecond.least)}–${round(perSecond.most)})` : '–',
     ),
     table('Milliseconds at four fifths of the peak: median, 99 of 100', ({ latency }) =>

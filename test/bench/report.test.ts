@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawChart } from '../../bench/charts.ts';
+import { together } from '../../bench/load.ts';
 import type { Measured } from '../../bench/measure.ts';
 import type { Profile } from '../../bench/profile.ts';
 import { PART_TITLES, partOf } from '../../bench/profile-parts.ts';
@@ -125,6 +126,22 @@ test('medians, extremes and the ninety-ninth of a hundred are what they say', ()
   assert.deepEqual(spreadOf([3, 1, 2]), { median: 2, least: 1, most: 3 });
   assert.equal(spreadOf([1, 2, 3, 10]).median, 2.5);
   assert.deepEqual(latencyOf(numbers), { median: 50.5, p99: 99, requests: 100 });
+});
+
+test('several turns are one: all that was done in all the time that it took', () => {
+  const turn = (turns: number, perSecond: number, cpu: number) => ({
+    turns,
+    perSecond,
+    cpu,
+    cpuOfOthers: 0,
+    cpuOfPostgres: 0,
+    loadShare: 0.5,
+  });
+
+  const { turns, perSecond, cpu, loadShare } = together([turn(100, 100, 10), turn(300, 100, 30)]);
+
+  assert.deepEqual({ turns, perSecond, cpu, loadShare }, { turns: 400, perSecond: 100, cpu: 25, loadShare: 0.5 });
+  assert.equal(together([turn(100, 100, 10), turn(100, 50, 10)]).perSecond, 200 / 3);
 });
 
 test('what is missing is reported with what the limit is, and with where the time goes', () => {
