@@ -33,13 +33,13 @@ const AMOUNTS: Amounts = { sizes: [1000, 100_000, 2_000_000], refreshes: 10_000,
 
 export class UsageError extends Error {}
 
-const QUICK = { rounds: 3, spell: 0.25, warmUp: 0.4, pacedSpell: 0.15 };
+const QUICK = { rounds: 2, spell: 0.25, warmUp: 0.4, pacedSpell: 0.15 };
 const FULL = { rounds: 4, spell: 0.45, warmUp: 2.5, pacedSpell: 0.25 };
 
 export const HELP = `Measures Gatehouse beside its peers, each in a process of its own.
 
 npm run bench                           the quick form: about two minutes, prints tables
-npm run bench -- --full                 also growth, overhead and profiles: fifteen to seventeen minutes, writes docs/performance.md
+npm run bench -- --full                 also growth, overhead and profiles: fifteen to eighteen minutes, writes docs/performance.md
 npm run bench -- --only refresh,call    these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
 npm run bench -- --contenders a,b       these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
 npm run bench -- --publish              writes docs/performance.md after the quick form, too
