@@ -21,7 +21,8 @@ interface Credentials {
   usedBasic: boolean;
 }
 
-interface IdentifyingParts {
+/** What an app is identified by. */
+export interface IdentifyingParts {
   storage: Storage;
   limits: { perApp: RateLimit; wrongSecrets: RateLimit };
   /** How the app is found, where not by itself. */

@@ -1,8 +1,7 @@
 import { CALLER_COLUMNS, type CallerRow, type CallingApp, type ReadCaller, readCaller } from '../apps/proving.ts';
 import { prepare } from '../storage/prepared.ts';
-import { identifyApp, type PresentedCredentials } from './app-authentication.ts';
+import { type IdentifyingParts, identifyApp, type PresentedCredentials } from './app-authentication.ts';
 import { type Grant, grantFrom, selectStanding } from './grant-standing.ts';
-import type { TokenParts } from './token-endpoint.ts';
 import { type ProvenToken, proveBy } from './token-proof.ts';
 import type { OpenedToken } from './tokens.ts';
 
@@ -11,12 +10,12 @@ import type { OpenedToken } from './tokens.ts';
  * same statement.
  */
 export async function identifyWithToken(
-  parts: TokenParts,
+  { storage, limits }: IdentifyingParts,
   presented: PresentedCredentials,
   token: OpenedToken | undefined,
   now: number,
 ): Promise<{ app: CallingApp; proven: ProvenToken | undefined }> {
-  if (!token) return { app: await identifyApp(parts, presented, now), proven: undefined };
+  if (!token) return { app: await identifyApp({ storage, limits }, presented, now), proven: undefined };
   const { grantId, rotation } = token;
   let grant: Grant | undefined;
   const read: ReadCaller = async (db, appId) => {
@@ -25,7 +24,7 @@ export async function identifyWithToken(
     // Nothing is found if either is missing, and who asks has to be known even where the grant is gone.
     return rows.length > 0 ? rows : readCaller(db, appId);
   };
-  const app = await identifyApp({ storage: parts.storage, limits: parts.limits, read }, presented, now);
+  const app = await identifyApp({ storage, limits, read }, presented, now);
   return { app, proven: proveBy(grant, token) };
 }
 

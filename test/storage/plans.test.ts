@@ -71,12 +71,7 @@ test('an app and the token that it sends are found at once, each by its key', as
   const plan = await planOf(
     await firstStatement(openMemory, async (storage) => {
       const limits = { perApp: limit, wrongSecrets: limit };
-      const identified = identifyWithToken(
-        { storage, keys, issuer: '', retryWindow: 0, limits },
-        credentials,
-        token,
-        0,
-      );
+      const identified = identifyWithToken({ storage, limits }, credentials, token, 0);
       await assert.rejects(identified, /No app has this client_id/);
     }),
   );
