@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { type EventType, recordEvent } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -99,6 +100,7 @@ const readPageOf = prepare((db, page: PageOfInvoices & { status: string }) =>
   selectPage(db, page).where('status', '=', page.status),
 );
 
+/** The limit is a sum: SQLite would plan anew each time it is given a value by itself. */
 function selectPage(db: Database, { businessId, after, limit }: PageOfInvoices) {
   return db
     .selectFrom('invoices')
@@ -106,7 +108,7 @@ function selectPage(db: Database, { businessId, after, limit }: PageOfInvoices) 
     .where('business_id', '=', businessId)
     .where('id', '<', after)
     .orderBy('id', 'desc')
-    .limit(limit);
+    .limit(sql<number>`${limit} + 0`);
 }
 
 function readStatus(status: string): string {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { constants, DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
+import { listInvoices } from '../../src/accounting/invoices.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
 import { newRateLimit } from '../../src/lib/rate-limit.ts';
@@ -96,6 +98,29 @@ test('a refresh on the same day as the last one writes to no index, and one on a
 
   assert.deepEqual([sameDay.includes('Insert'), sameDay.includes('IdxInsert')], [true, false]);
   assert.equal(nextDay.filter((opcode) => opcode === 'IdxInsert').length, 1);
+});
+
+test('a page of invoices is planned once, however often it is read', async () => {
+  const [db, text] = await firstStatement(openMemory, ({ durable }) =>
+    listInvoices(durable, { businessId: GRANT, limit: 2 }),
+  );
+  const { rows } = await sql<{ sql: string }>`select sql from sqlite_schema where name = 'invoices'`.execute(db);
+  const file = new DatabaseSync(':memory:');
+  after(() => file.close());
+  file.exec(rows[0]?.sql ?? '');
+  // SQLite asks it whenever it plans.
+  let plannings = 0;
+  file.setAuthorizer(() => {
+    plannings += 1;
+    return constants.SQLITE_OK;
+  });
+  const statement = file.prepare(text);
+  assert.ok(plannings > 0);
+  plannings = 0;
+
+  for (const limit of [1, 2, 2]) statement.all(GRANT, GRANT, limit);
+
+  assert.equal(plannings, 0);
 });
 
 test('on PostgreSQL the app of a token is found by its key, though to read all of a few hundred would be quick, too', async () => {
