@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import { untilIdle } from './process.ts';
 import { cpuTimeOf, cpuTimeOfFirstThread, cpuTimeSince, cpuTimesOfChildren } from './usage.ts';
 import type { Lane } from './wire.ts';
 
@@ -43,6 +44,7 @@ export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<
     const wanted = Math.ceil((expected ?? Number.POSITIVE_INFINITY) * (seconds - spent / 1000));
     const batch = Math.min(work.batch, Math.max(lanes.length, wanted));
     await work.stock(batch);
+    await untilIdle(pid);
     const [cpuBefore, loadBefore] = [cpuTimeOf(pid) ?? Number.NaN, cpuTimeOf(process.pid) ?? Number.NaN];
     const [firstBefore, byPostgresBefore] = [cpuTimeOfFirstThread(pid), timesOfPostgres(postmaster)];
     const began = performance.now();
@@ -97,6 +99,7 @@ export function together(peaks: Peak[]): Pick<Peak, 'turns' | 'perSecond' | 'cpu
 export interface Pace {
   perSecond: number;
   seconds: number;
+  pid: number;
   /** Whether to sleep between arrivals, for those who need the core that the load is on; it costs up to a millisecond. */
   sleeps: boolean;
 }
@@ -105,13 +108,18 @@ export interface Pace {
  * Requests come when they come, whether or not the last is answered, and what one waits for a free connection is part of
  * how long it took. The gaps are random (a Poisson process), and the same for every contender. Gives milliseconds.
  */
-export async function runPaced(work: Work, lanes: Lane[], { perSecond, seconds, sleeps }: Pace): Promise<number[]> {
+export async function runPaced(
+  work: Work,
+  lanes: Lane[],
+  { perSecond, seconds, pid, sleeps }: Pace,
+): Promise<number[]> {
   const gaps = newGaps(perSecond);
   const latencies: number[] = [];
   const wanted = Math.max(1, Math.round(perSecond * seconds));
   while (latencies.length < wanted) {
     const count = Math.min(work.batch, wanted - latencies.length);
     await work.stock(count);
+    await untilIdle(pid);
     latencies.push(...(await runArrivals(work, lanes, { gaps, count, sleeps })));
     await work.review?.();
   }

@@ -1,8 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
 import type { Contender, Running } from './contender.ts';
 import { type Peak, runPaced, runPeak, together, type Work } from './load.ts';
 import type { Options } from './options.ts';
-import { halt, resume } from './process.ts';
+import { halt, resume, untilIdle } from './process.ts';
 import type { Progress } from './progress.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 import type { Scenario } from './scenarios/scenario.ts';
@@ -29,11 +28,12 @@ export interface Measured {
   sameWork: number[];
 }
 
-/** A spell is run in so many, by turns with the others: what slows the machine down for a second slows everyone. */
-export const STINTS = 5;
-
-/** In milliseconds. */
-export const CATCHING_UP = 15;
+/**
+ * In seconds. A spell is run in stints, by turns with the others: what slows the machine down for half a second slows
+ * everyone.
+ */
+export const STINT = 0.025;
+const WARMING_STINTS = 4;
 
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
@@ -46,9 +46,10 @@ export async function measureAll(entries: Entry[], options: Options, progress: P
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
   const cells = scenarios.flatMap((scenario) => entries.map((entry) => newCell(entry, scenario)));
   const { rounds, spell, warmUp, pacedSpell } = options;
+  const stints = Math.ceil(spell / STINT);
   const spells = [
-    { peak: warmUp, paced: 0 },
-    ...Array.from({ length: rounds }, () => ({ peak: spell, paced: pacedSpell })),
+    { peak: warmUp, stints: WARMING_STINTS, paced: 0 },
+    ...Array.from({ length: rounds }, () => ({ peak: spell, stints, paced: pacedSpell })),
   ];
   for (const length of spells) for (const { scenario } of cells) progress.plan(secondsOf(scenario, length));
   for (const { running } of entries) halt(running.pid);
@@ -86,12 +87,14 @@ function newCell(entry: Entry, scenario: Scenario): Cell {
 /** In seconds: as fast as it goes, and then at a pace. */
 interface Length {
   peak: number;
+  /** How many it is run in. */
+  stints: number;
   paced: number;
 }
 
-function secondsOf({ share }: Scenario, { peak, paced }: Length): number {
+function secondsOf({ share }: Scenario, { peak, stints, paced }: Length): number {
   const atPace = paced > 0 ? paced + RUN_UP : 0;
-  return share * (peak * (1 + 1 / STINTS) + atPace) + ((STINTS + 1) * CATCHING_UP) / 1000;
+  return share * (peak * (1 + 1 / stints) + atPace);
 }
 
 /** The first round only warms up. */
@@ -110,15 +113,15 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
 }
 
 /** The first stint of each does not count: the connections are new then, and what it needs is elsewhere in memory. */
-async function playRound(cells: Cell[], lanes: number, { peak, paced }: Length): Promise<void> {
+async function playRound(cells: Cell[], lanes: number, { peak, stints: count, paced }: Length): Promise<void> {
   const playing = cells
     .filter(({ scenario, running }) => scenario.isOffered(running))
     .map((cell) => ({ cell, stage: setStage(cell, lanes), stints: [] as Peak[] }));
   try {
-    for (let stint = 0; stint <= STINTS; stint += 1) {
+    for (let stint = 0; stint <= count; stint += 1) {
       for (const { cell, stage, stints } of rotate(playing, stint)) {
         cell.sameWork.push(timeSameWork());
-        const done = await perform(cell, () => runStint(cell, stage, peak / STINTS));
+        const done = await perform(cell, () => runStint(cell, stage, peak / count));
         if (stint > 0) stints.push(done);
       }
     }
@@ -138,10 +141,10 @@ async function runStint(cell: Cell, { work, lanes }: Stage, seconds: number): Pr
 
 /** The pace is of the spell a moment before, since a machine may be slower by half a minute later. */
 async function runAtPace(cell: Cell, stage: Stage, seconds: number): Promise<void> {
-  const { contender, scenario, peaks, latencies } = cell;
+  const { contender, running, scenario, peaks, latencies } = cell;
   await runStint(cell, stage, RUN_UP);
   const perSecond = (peaks.at(-1) ?? 0) * PACE;
-  const pace = { perSecond, seconds: scenario.share * seconds, sleeps: contender.needsBothCores };
+  const pace = { perSecond, seconds: scenario.share * seconds, pid: running.pid, sleeps: contender.needsBothCores };
   latencies.push(latencyOf(await runPaced(stage.work, stage.lanes, pace)));
 }
 
@@ -175,7 +178,7 @@ export async function perform<Result>(act: Act, work: () => Promise<Result>): Pr
   const { contender, running, scenario } = act;
   resume(running.pid);
   try {
-    await setTimeout(CATCHING_UP);
+    await untilIdle(running.pid);
     return await work();
   } catch (error) {
     const what = `${contender.title}, ${scenario.title.toLowerCase()}`;

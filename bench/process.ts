@@ -5,6 +5,7 @@ import { constants, setPriority } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../test/support/ports.ts';
 import { attach, type Inspector } from './inspector.ts';
+import { cpuTimeOf } from './usage.ts';
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0;
 
@@ -12,6 +13,13 @@ const hasTaskset = spawnSync('taskset', ['--version']).status === 0;
 export const PINNING = hasTaskset
   ? 'each contender on core 0, the load on core 1 (taskset)'
   : 'not pinned to cores: this machine has no taskset';
+
+/** In milliseconds. */
+const LOOKS_EVERY = 2;
+const MOST_LOOKS = 50;
+
+/** Nanoseconds of work between two looks. */
+const IDLE_BELOW = 100_000;
 
 const running = new Set<ChildProcess>();
 const inspectorPorts = new Map<number, number>();
@@ -67,6 +75,19 @@ export async function startChild(args: string[], env: Record<string, string>, re
       await ended;
     },
   };
+}
+
+/**
+ * Waits until a server is done with what it has put off, for at most a tenth of a second: what came due while it was
+ * halted, or what is left of making codes and tokens, a log to be worked in or garbage, should not fall into what is
+ * measured next. Where the system does not tell, it waits for one look.
+ */
+export async function untilIdle(pid: number): Promise<void> {
+  for (let look = 0; look < MOST_LOOKS; look += 1) {
+    const before = cpuTimeOf(pid) ?? 0;
+    await setTimeout(LOOKS_EVERY);
+    if ((cpuTimeOf(pid) ?? 0) - before < IDLE_BELOW) return;
+  }
 }
 
 /** What is inspected may be slower from then on. */
