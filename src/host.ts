@@ -73,6 +73,8 @@ export function newHost(settings: Settings, publicUrl: string, { countAnswer, tr
     addUsualHeaders(request, reply, publicUrl);
     return refuse(settings, error, request, reply, await wayOnFrom(error, request));
   };
+  // Whatever the schema says of an answer: to look that up would take longer than to write it.
+  host.setReplySerializer((payload) => JSON.stringify(payload));
   host.setErrorHandler(refuseKindly);
   host.setNotFoundHandler((request, reply) => refuseKindly(findWrong(request, reply), request, reply));
   mountAssets(host);
