@@ -29,17 +29,17 @@ export interface Measured {
 }
 
 /**
- * In seconds. A spell is run in stints, by turns with the others: what slows the machine down for half a second slows
- * everyone.
+ * In seconds. A spell is run in stints, by turns with the others: what slows the machine down for a second slows everyone.
+ * Long enough for a whole batch of all but the slowest: how long a history a grant has costs some more than others.
  */
-export const STINT = 0.025;
+export const STINT = 0.06;
 const WARMING_STINTS = 4;
 
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
 
-/** So long it runs uncounted before that, in seconds: the others have had the caches meanwhile. */
-const RUN_UP = 0.05;
+/** After every so many stints, at what the last of them came to: the machine may be twice as fast a second later. */
+const PACED_EVERY = 2;
 
 /** Whose turn it is changes, so that nobody always comes first. They are left halted. */
 export async function measureAll(entries: Entry[], options: Options, progress: Progress): Promise<Measured[]> {
@@ -93,8 +93,7 @@ interface Length {
 }
 
 function secondsOf({ share }: Scenario, { peak, stints, paced }: Length): number {
-  const atPace = paced > 0 ? paced + RUN_UP : 0;
-  return share * (peak * (1 + 1 / stints) + atPace);
+  return share * (peak * (1 + 1 / stints) + paced);
 }
 
 /** The first round only warms up. */
@@ -116,17 +115,24 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
 async function playRound(cells: Cell[], lanes: number, { peak, stints: count, paced }: Length): Promise<void> {
   const playing = cells
     .filter(({ scenario, running }) => scenario.isOffered(running))
-    .map((cell) => ({ cell, stage: setStage(cell, lanes), stints: [] as Peak[] }));
+    .map((cell) => ({ cell, stage: setStage(cell, lanes), stints: [] as Peak[], waits: [] as number[] }));
+  const pacedEach = paced / Math.ceil(count / PACED_EVERY);
   try {
     for (let stint = 0; stint <= count; stint += 1) {
-      for (const { cell, stage, stints } of rotate(playing, stint)) {
+      const isPaced = paced > 0 && stint % PACED_EVERY === 1;
+      for (const { cell, stage, stints, waits } of rotate(playing, stint)) {
         cell.sameWork.push(timeSameWork());
-        const done = await perform(cell, () => runStint(cell, stage, peak / count));
-        if (stint > 0) stints.push(done);
+        await perform(cell, async () => {
+          const done = await runStint(cell, stage, peak / count);
+          if (stint > 0) stints.push(done);
+          if (isPaced) waits.push(...(await runAtPace(cell, stage, PACE * done.perSecond, pacedEach)));
+        });
       }
     }
-    for (const { cell, stints } of playing) note(cell, together(stints));
-    if (paced > 0) for (const { cell, stage } of playing) await perform(cell, () => runAtPace(cell, stage, paced));
+    for (const { cell, stints, waits } of playing) {
+      note(cell, together(stints));
+      if (waits.length > 0) cell.latencies.push(latencyOf(waits));
+    }
   } finally {
     for (const { stage } of playing) stage.clear();
   }
@@ -139,13 +145,10 @@ async function runStint(cell: Cell, { work, lanes }: Stage, seconds: number): Pr
   return peak;
 }
 
-/** The pace is of the spell a moment before, since a machine may be slower by half a minute later. */
-async function runAtPace(cell: Cell, stage: Stage, seconds: number): Promise<void> {
-  const { contender, running, scenario, peaks, latencies } = cell;
-  await runStint(cell, stage, RUN_UP);
-  const perSecond = (peaks.at(-1) ?? 0) * PACE;
+function runAtPace(cell: Cell, { work, lanes }: Stage, perSecond: number, seconds: number): Promise<number[]> {
+  const { contender, running, scenario } = cell;
   const pace = { perSecond, seconds: scenario.share * seconds, pid: running.pid, sleeps: contender.needsBothCores };
-  latencies.push(latencyOf(await runPaced(stage.work, stage.lanes, pace)));
+  return runPaced(work, lanes, pace);
 }
 
 function note(cell: Cell, { perSecond, cpu, loadShare }: ReturnType<typeof together>): void {

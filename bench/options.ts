@@ -14,7 +14,7 @@ export interface Options {
   spell: number;
   /** The same before the rounds, uncounted. */
   warmUp: number;
-  /** After the spells of a round, at four fifths of what it came to, for how long answers take. */
+  /** In between, at four fifths of what it just came to, for how long answers take. */
   pacedSpell: number;
   amounts: Amounts;
 }
@@ -33,7 +33,7 @@ const AMOUNTS: Amounts = { sizes: [1000, 100_000, 2_000_000], refreshes: 10_000,
 
 export class UsageError extends Error {}
 
-const QUICK = { rounds: 2, spell: 0.2, warmUp: 0.4, pacedSpell: 0.1 };
+const QUICK = { rounds: 2, spell: 0.25, warmUp: 0.4, pacedSpell: 0.12 };
 const FULL = { rounds: 4, spell: 0.45, warmUp: 2.5, pacedSpell: 0.25 };
 
 export const HELP = `Measures Gatehouse beside its peers, each in a process of its own.

@@ -64,7 +64,7 @@ function reportLatencies(results: Results): string {
   const ratio = ({ latency }: Measured) => (latency ? (latency.p99 / latency.median).toFixed(1) : '–');
   return `## How long an answer takes
 
-Milliseconds at four fifths of each contender's own peak in the same round: the median, and what 99 of 100 stay below, each the median
+Milliseconds at four fifths of each contender's own peak, as it was a moment before: the median, and what 99 of 100 stay below, each the median
 of all rounds. Requests come at random, whether or not the last is answered, and an answer counts from when its request was due.
 
 ${matrix(results, cell)}
@@ -122,7 +122,7 @@ function reportMethod({ lanes, pinning, rounds, spell, warmUp, measured }: Resul
 
 One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on and a quarter of the memory (\`shared_buffers\`), as its documentation advises. ${lanes} connections over HTTP/1.1, one request under way
 on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each of ${rounds} rounds a scenario is run for ${spell} s by each contender, in stretches of ${STINT * 1000} ms: one
-after the other has its turn, beginning with another each time, and whoever is not at work is halted. So what slows the machine down for half a second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens
+after the other has its turn, beginning with another each time, and whoever is not at work is halted. So what slows the machine down for a second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens
 are made on nobody's time, and each contender is left to finish what that, or a halt, has put off (for at most a tenth of a second) before it is measured; the load has room enough to tidy up rarely (\`--max-semi-space-size=64\`). Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one
 address, and with \`LOG_LEVEL=error\`, since no peer logs its requests. What each peer was given, and why, stands in \`bench/peers\`.
