@@ -10,8 +10,8 @@ export interface Profile {
   parts: Record<string, number>;
 }
 
-const RUN_UP = 0.5;
-const SPELL = 0.9;
+const RUN_UP = 0.3;
+const SPELL = 0.6;
 const INTERVAL = 200;
 
 /** So long it takes, in seconds, but for what is made meanwhile. */
