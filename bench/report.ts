@@ -121,7 +121,7 @@ function reportMethod({ lanes, pinning, rounds, spell, warmUp, measured }: Resul
   return `## How it is measured
 
 One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on and a quarter of the memory (\`shared_buffers\`), as its documentation advises. ${lanes} connections over HTTP/1.1, one request under way
-on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each of ${rounds} rounds a scenario is run for ${spell} s by each contender, in stretches of ${STINT * 1000} ms: one
+on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each of ${rounds} rounds a scenario is run for ${spell} s by each contender, in stretches of about ${STINT * 1000} ms: one
 after the other has its turn, beginning with another each time, and whoever is not at work is halted. So what slows the machine down for a second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens
 are made on nobody's time, and each contender is left to finish what that, or a halt, has put off (for at most a tenth of a second) before it is measured; the load has room enough to tidy up rarely (\`--max-semi-space-size=64\`). Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one

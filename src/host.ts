@@ -73,7 +73,7 @@ export function newHost(settings: Settings, publicUrl: string, { countAnswer, tr
     addUsualHeaders(request, reply, publicUrl);
     return refuse(settings, error, request, reply, await wayOnFrom(error, request));
   };
-  // Whatever the schema says of an answer: to look that up would take longer than to write it.
+  // How it is written no schema decides, so none is looked up for it.
   host.setReplySerializer((payload) => JSON.stringify(payload));
   host.setErrorHandler(refuseKindly);
   host.setNotFoundHandler((request, reply) => refuseKindly(findWrong(request, reply), request, reply));

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { type EventType, recordEvent } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -108,7 +107,7 @@ function selectPage(db: Database, { businessId, after, limit }: PageOfInvoices) 
     .where('business_id', '=', businessId)
     .where('id', '<', after)
     .orderBy('id', 'desc')
-    .limit(sql<number>`${limit} + 0`);
+    .limit((eb) => eb(eb.val(limit), '+', eb.lit(0)));
 }
 
 function readStatus(status: string): string {
