@@ -84,10 +84,10 @@ function newCell(entry: Entry, scenario: Scenario): Cell {
   return { ...entry, scenario, peaks: [], cpu: [], loadShares: [], sameWork: [], latencies: [] };
 }
 
-/** In seconds: as fast as it goes, and then at a pace. */
+/** In seconds: as fast as it goes, and at a pace in between. */
 interface Length {
   peak: number;
-  /** How many it is run in. */
+  /** How many that is run in. */
   stints: number;
   paced: number;
 }
