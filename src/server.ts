@@ -113,7 +113,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
   const limit = (name: keyof Limits, seconds: number) => {
     const points = limits[name];
     const shared = storage.newSharedCounter?.({ name, points, seconds });
-    return meters.watchLimit(name, newRateLimit({ points, seconds }, shared));
+    return newRateLimit({ points, seconds, shared, onRefusal: meters.refusalsOf(name) });
   };
   return {
     storage,

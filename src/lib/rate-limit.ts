@@ -22,6 +22,10 @@ const EXACT_BELOW = 1000;
 interface Limit {
   points: number;
   seconds: number;
+  /** Counts for other processes, too. */
+  shared?: SharedCounter | undefined;
+  /** Hears of each refusal. */
+  onRefusal?: () => void;
 }
 
 /**
@@ -31,7 +35,7 @@ interface Limit {
  * reports only every hundredth part: so a busy app costs a write now and then, a quiet one none at all, and the limit
  * is held to within one hundredth for each node.
  */
-export function newRateLimit({ points, seconds }: Limit, shared?: SharedCounter): RateLimit {
+export function newRateLimit({ points, seconds, shared, onRefusal }: Limit): RateLimit {
   const step = points < EXACT_BELOW ? 1 : Math.floor(points / 100);
   const counter = shared ? inSteps(shared, step, seconds) : new RateLimiterMemory({ points, duration: seconds });
   const reached = new RateLimiterMemory({ points, duration: seconds });
@@ -40,6 +44,11 @@ export function newRateLimit({ points, seconds }: Limit, shared?: SharedCounter)
   // At least a second: to the library, a block of no time at all is one without end.
   const close = (key: string, { msBeforeNext }: RateLimiterRes) =>
     reached.block(key, Math.max(1, Math.ceil(msBeforeNext / SECOND)));
+
+  function refuse({ msBeforeNext }: RateLimiterRes): never {
+    onRefusal?.();
+    throw new TooManyRequests(Math.max(1, Math.ceil(msBeforeNext / SECOND)));
+  }
 
   async function check(key: string): Promise<void> {
     const used = await reached.get(key);
@@ -51,11 +60,14 @@ export function newRateLimit({ points, seconds }: Limit, shared?: SharedCounter)
     async count(key) {
       // A counter of this process's own knows as much.
       if (shared) await check(key);
-      const used = await counter.consume(keyOf(key)).catch(async (reason) => {
-        if (reason instanceof RateLimiterRes) await close(key, reason);
-        return refuse(reason);
-      });
-      if (used && used.consumedPoints >= points) await close(key, used);
+      try {
+        const used = await counter.consume(keyOf(key));
+        if (used && used.consumedPoints >= points) await close(key, used);
+      } catch (reason) {
+        if (!(reason instanceof RateLimiterRes)) throw reason;
+        await close(key, reason);
+        refuse(reason);
+      }
     },
     async giveBack(key) {
       await Promise.all([counter.reward(keyOf(key)), reached.delete(key)]);
@@ -79,9 +91,4 @@ function inSteps(shared: SharedCounter, step: number, seconds: number) {
     reward: async () => {},
     delete: (key: string) => local.delete(key),
   };
-}
-
-function refuse(reason: unknown): never {
-  if (reason instanceof RateLimiterRes) throw new TooManyRequests(Math.max(1, Math.ceil(reason.msBeforeNext / SECOND)));
-  throw reason;
 }

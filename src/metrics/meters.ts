@@ -12,7 +12,7 @@ export function newMeters() {
   return {
     metrics: [...requests.metrics, ...refusals.metrics, ...cleaning.metrics, spans.metric],
     ofHost: requests.ofHost,
-    watchLimit: refusals.watch,
+    refusalsOf: refusals.ofLimit,
     cleaning: cleaning.meter,
     countSpans: spans.add,
   };

@@ -2,7 +2,7 @@ import type { Involved } from '../activity/involved.ts';
 import { type CallingApp, proveApp, type ReadCaller } from '../apps/proving.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Database, Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import { AppNotAuthenticated, OAuthError } from './errors.ts';
 
 /** What a request says of the app that sends it. */
@@ -29,32 +29,26 @@ export interface IdentifyingParts {
   read?: ReadCaller | undefined;
 }
 
-/** The app that sends a request, which counts towards what it may send. */
+/**
+ * The app that sends a request, which counts towards what it may send (RFC 6749 §2.3.1). An unknown app and a wrong
+ * secret look alike.
+ */
 export async function identifyApp(
   { storage, limits, read }: IdentifyingParts,
   presented: PresentedCredentials,
   now: number,
 ): Promise<CallingApp> {
-  const app = await authenticateApp({ db: storage.durable, read }, presented, limits.wrongSecrets, now);
-  await limits.perApp.count(app.id);
-  return app;
-}
-
-/** RFC 6749 §2.3.1. An unknown app and a wrong secret look alike. */
-async function authenticateApp(
-  { db, read }: { db: Database; read: ReadCaller | undefined },
-  presented: PresentedCredentials,
-  failures: RateLimit,
-  now: number,
-): Promise<CallingApp> {
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
   const guesser = `${clientId.slice(0, 64)} ${networkOf(presented.address)}`;
-  await failures.check(guesser);
-  const found = await proveApp({ db, read }, { clientId, secret: clientSecret }, now);
-  if (!found?.isProven) await failures.count(guesser);
+  await limits.wrongSecrets.check(guesser);
+  const found = await proveApp({ db: storage.durable, read }, { clientId, secret: clientSecret }, now);
+  if (!found?.isProven) await limits.wrongSecrets.count(guesser);
   // Its developer should see a wrong secret, too, whoever sent it.
   if (found) presented.involved.appId = found.app.id;
-  if (found?.isProven) return found.app;
+  if (found?.isProven) {
+    await limits.perApp.count(found.app.id);
+    return found.app;
+  }
   throw new AppNotAuthenticated(
     'credentials_wrong',
     "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",

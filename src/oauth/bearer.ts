@@ -6,7 +6,8 @@ import { ApiError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import type { ReasonOf } from './reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
-import { describeUnproven, proveToken } from './token-proof.ts';
+import { describeUnproven, proveOpened } from './token-proof.ts';
+import { openToken } from './tokens.ts';
 
 /** What a bearer of an access token may do: some scopes, in one business. */
 export interface Access {
@@ -22,12 +23,13 @@ export async function readAccess(
   now: number,
 ): Promise<Access> {
   const text = readBearer({ authorization, inQuery });
-  const proven = await proveToken(db, keys, 'access', text);
+  const token = openToken(keys, 'access', text);
+  const proven = token && (await proveOpened(db, token));
   if (!proven) {
     const { reason, description } = describeUnproven('access', text);
     throw refuse(reason, description);
   }
-  const { token, grant } = proven;
+  const { grant } = proven;
   involved.appId = grant.appId;
   involved.userId = grant.userId;
   involved.businessId = grant.businessId;

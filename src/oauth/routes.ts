@@ -70,7 +70,7 @@ function mountEndpoint<Fields extends Credentials>(
   parts: OAuthParts,
   { path, schema, answer }: Endpoint<Fields>,
 ): void {
-  host.post<{ Body: Fields }>(`/api/v1/oauth/${path}`, { schema }, async (request, reply) => {
+  host.post<{ Body: Fields }>(`/api/v1/oauth/${path}`, { schema }, (request, reply) => {
     // RFC 6749 §5.1: neither tokens nor what is said about them may be kept by a cache.
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
     const fields = withoutEmpty(request.body as Fields);

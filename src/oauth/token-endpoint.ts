@@ -34,12 +34,12 @@ export async function answerTokenRequest(
     involved.grantType = type;
     const code = requireField(fields, 'code');
     const { redirect_uri: redirectUri, code_verifier: codeVerifier } = fields;
-    return exchangeCode(parts, app, { code, proven, redirectUri, codeVerifier, involved }, now);
+    return await exchangeCode(parts, app, { code, proven, redirectUri, codeVerifier, involved }, now);
   }
   if (type === 'refresh_token') {
     involved.grantType = type;
     const refreshToken = requireField(fields, 'refresh_token');
-    return refresh(parts, app, { refreshToken, proven, scope: fields.scope, involved }, now);
+    return await refresh(parts, app, { refreshToken, proven, scope: fields.scope, involved }, now);
   }
   throw new OAuthError(
     'unsupported_grant_type',

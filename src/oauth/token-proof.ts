@@ -10,17 +10,7 @@ export interface ProvenToken {
   grant: Grant;
 }
 
-export async function proveToken(
-  db: Database,
-  keys: Keyring,
-  kind: TokenKind,
-  text: string,
-): Promise<ProvenToken | undefined> {
-  const token = openToken(keys, kind, text);
-  return token && proveOpened(db, token);
-}
-
-/** The same of a token that has been opened; also once more, since its grant may have changed. */
+/** Also once more, since its grant may have changed. */
 export async function proveOpened(db: Database, token: OpenedToken): Promise<ProvenToken | undefined> {
   return proveBy(await findGrant(db, token), token);
 }
