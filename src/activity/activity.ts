@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type Clock, SECOND } from '../lib/clock.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
 import type { Database, Storage } from '../storage/storage.ts';
@@ -7,10 +8,14 @@ import {
   countRequests,
   emptyBatch,
   isEmpty,
+  keepCounts,
+  keepRequest,
+  keepUse,
   merge,
   noteRequest,
   requestsByApp,
 } from './batch.ts';
+import { inChunks } from './chunks.ts';
 import type { Involved } from './involved.ts';
 import { addRequests, MOST_KEPT, trimRequests } from './logged-requests.ts';
 import { addCounts } from './request-counts.ts';
@@ -45,17 +50,25 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
     const batch = pending;
     pending = emptyBatch();
     isBusy = true;
+    const steps = stepsOf(batch);
     try {
-      await storage.recoverable.transaction().execute((db) => storeBatch(db, batch, untrimmed));
+      for (let step = steps[0]; step; step = steps[0]) {
+        await step.store(storage.recoverable);
+        steps.shift();
+        // Whoever waits for an answer goes first.
+        await setImmediate();
+      }
+      await trimApps(storage.recoverable, requestsByApp(batch), untrimmed);
       isFailing = false;
       dropped += batch.dropped;
       if (batch.dropped > 0) report(new Error(`There was no room to remember ${batch.dropped} requests of apps.`));
     } catch (error) {
       if (!isFailing) report(error);
       isFailing = true;
+      const left = leftOf(steps, batch.dropped);
       // What the database refused for another reason, it would refuse again.
-      if (error instanceof StorageUnavailable) pending = merge(batch, pending);
-      else dropped += batch.dropped + countRequests(batch);
+      if (error instanceof StorageUnavailable) pending = merge(left, pending);
+      else dropped += left.dropped + countRequests(left);
     } finally {
       isBusy = false;
     }
@@ -83,13 +96,41 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
   };
 }
 
-async function storeBatch(db: Database, batch: Batch, untrimmed: Map<string, number>): Promise<void> {
-  await addCounts(db, [...batch.counts.values()]);
-  await addScopeUses(db, [...batch.uses.values()]);
-  const requests = requestsByApp(batch);
-  await addRequests(db, [...requests.values()].flat());
-  // In one order, so that two nodes never wait for each other.
-  for (const [appId, { length }] of [...requests].sort(([a], [b]) => (a < b ? -1 : 1))) {
+/** As much as one statement takes, so that nobody waits for more than that: to be stored, or kept for another time. */
+interface Step {
+  store(db: Database): Promise<void>;
+  keepIn(batch: Batch): void;
+}
+
+function stepsOf(batch: Batch): Step[] {
+  return [
+    ...inSteps([...batch.counts.values()], addCounts, keepCounts),
+    ...inSteps([...batch.uses.values()], addScopeUses, keepUse),
+    ...inSteps([...requestsByApp(batch).values()].flat(), addRequests, keepRequest),
+  ];
+}
+
+function inSteps<Row>(
+  rows: Row[],
+  store: (db: Database, rows: Row[]) => Promise<void>,
+  keep: (batch: Batch, row: Row) => void,
+): Step[] {
+  return inChunks(rows).map((chunk) => ({
+    store: (db) => store(db, chunk),
+    keepIn: (batch) => {
+      for (const row of chunk) keep(batch, row);
+    },
+  }));
+}
+
+function leftOf(steps: Step[], dropped: number): Batch {
+  const left = { ...emptyBatch(), dropped };
+  for (const step of steps) step.keepIn(left);
+  return left;
+}
+
+async function trimApps(db: Database, requests: Map<string, object[]>, untrimmed: Map<string, number>): Promise<void> {
+  for (const [appId, { length }] of requests) {
     const added = (untrimmed.get(appId) ?? 0) + length;
     if (added >= TRIMMED_AFTER) await trimRequests(db, appId);
     untrimmed.set(appId, added >= TRIMMED_AFTER ? 0 : added);

@@ -93,7 +93,7 @@ export function merge(older: Batch, newer: Batch): Batch {
   return older;
 }
 
-function keepRequest(batch: Batch, request: NewRequest): void {
+export function keepRequest(batch: Batch, request: NewRequest): void {
   const shelf = isFromStranger(request) ? batch.wrongSecrets : batch.requests;
   const ring = shelf.byApp.get(request.appId);
   if (ring?.requests.length === shelf.mostPerApp) {
@@ -107,7 +107,7 @@ function keepRequest(batch: Batch, request: NewRequest): void {
   else shelf.byApp.set(request.appId, { requests: [request], oldest: 0 });
 }
 
-function keepCounts(batch: Batch, more: HourOfCounts): void {
+export function keepCounts(batch: Batch, more: HourOfCounts): void {
   const key = `${more.appId} ${more.hour}`;
   const counts = batch.counts.get(key);
   if (counts) {
@@ -118,7 +118,7 @@ function keepCounts(batch: Batch, more: HourOfCounts): void {
   else batch.dropped += more.requests;
 }
 
-function keepUse(batch: Batch, more: NewScopeUse): void {
+export function keepUse(batch: Batch, more: NewScopeUse): void {
   const key = keyOf(more);
   const use = batch.uses.get(key);
   if (use) {

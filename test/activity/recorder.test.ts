@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { openActivity } from '../../src/activity/activity.ts';
 import type { Involved } from '../../src/activity/involved.ts';
 import { hourOf, listCounts } from '../../src/activity/request-counts.ts';
@@ -216,6 +217,41 @@ test('however long the database is away, only so much is kept in memory, and wha
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow();
   assert.ok(Number(count) < 15_000, String(count));
+});
+
+test('what is stored when the database goes away is not stored again', async () => {
+  const { activity, note, counts, businessId } = newRecorder();
+  for (let i = 0; i < 5000; i++) note({ userId: newRandomId() });
+
+  const flushed = activity.flush();
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  const allowAgain = await database.refuseWrites(storage);
+  await flushed;
+  await allowAgain();
+  const before = await listScopeUses(db, { businessId }, START);
+  await activity.flush();
+
+  const uses = await listScopeUses(db, { businessId }, START);
+  assert.ok(before.length > 0);
+  assert.deepEqual([uses.length, new Set(uses.map(({ uses }) => Number(uses)))], [5000, new Set([1])]);
+  assert.equal((await counts())[0]?.requests, 5000);
+});
+
+test('while much is stored, whoever asks the database something else has their turn in between', async () => {
+  const { activity, note } = newRecorder();
+  for (let i = 0; i < 2000; i++) note({ userId: newRandomId() });
+
+  let [isStored, turns] = [false, 0];
+  const stored = activity.flush().then(() => {
+    isStored = true;
+  });
+  for (; !isStored; turns += 1) {
+    await db.selectFrom('apps').select('id').limit(1).execute();
+    await setImmediate();
+  }
+  await stored;
+
+  assert.ok(turns >= 20, String(turns));
 });
 
 test('a request of no known app leaves no trace', async () => {
