@@ -25,9 +25,10 @@ interface Pace {
 }
 
 const LEAST = 2;
+const MOST = 8;
 const LONGEST = 120;
 
-/** Refreshing as fast as it goes while many dead grants are worked off, and for as long again once none is left. */
+/** Refreshing as fast as it goes while many dead grants are worked off, and for some seconds once none is left. */
 export async function measureCleaning(
   engine: Engine,
   { grants, dead, lanes }: { grants: number; dead: number; lanes: number },
@@ -46,7 +47,7 @@ export async function measureCleaning(
     const began = performance.now();
     const during = await refreshWhile(work, open, isDirty);
     const seconds = (performance.now() - began) / 1000;
-    const until = performance.now() + Math.max(LEAST, seconds) * 1000;
+    const until = performance.now() + Math.min(MOST, Math.max(LEAST, seconds)) * 1000;
     const after = await refreshWhile(work, open, async () => performance.now() < until);
     return { engine: engine.name, dead, seconds, during, after };
   } finally {

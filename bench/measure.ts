@@ -35,6 +35,9 @@ export interface Measured {
 export const STINT = 0.06;
 const WARMING_STINTS = 4;
 
+/** At the begin of a round: the connections are new then, and what a contender needs is elsewhere in memory. */
+const UNCOUNTED_STINTS = 1;
+
 /** At this share of its own peak it is measured how long answers take. */
 const PACE = 0.8;
 
@@ -48,8 +51,8 @@ export async function measureAll(entries: Entry[], options: Options, progress: P
   const { rounds, spell, warmUp, pacedSpell } = options;
   const stints = Math.ceil(spell / STINT);
   const spells = [
-    { peak: warmUp, stints: WARMING_STINTS, paced: 0 },
-    ...Array.from({ length: rounds }, () => ({ peak: spell, stints, paced: pacedSpell })),
+    { peak: warmUp, stints: WARMING_STINTS, uncounted: 0, paced: 0 },
+    ...Array.from({ length: rounds }, () => ({ peak: spell, stints, uncounted: UNCOUNTED_STINTS, paced: pacedSpell })),
   ];
   for (const length of spells) for (const { scenario } of cells) progress.plan(secondsOf(scenario, length));
   for (const { running } of entries) halt(running.pid);
@@ -89,11 +92,13 @@ interface Length {
   peak: number;
   /** How many that is run in. */
   stints: number;
+  /** How many of the same length come before. */
+  uncounted: number;
   paced: number;
 }
 
-function secondsOf({ share }: Scenario, { peak, stints, paced }: Length): number {
-  return share * (peak * (1 + 1 / stints) + paced);
+function secondsOf({ share }: Scenario, { peak, stints, uncounted, paced }: Length): number {
+  return share * (peak * (1 + uncounted / stints) + paced);
 }
 
 /** The first round only warms up. */
@@ -111,20 +116,20 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
   return [...things.slice(start), ...things.slice(0, start)];
 }
 
-/** The first stint of each does not count: the connections are new then, and what it needs is elsewhere in memory. */
-async function playRound(cells: Cell[], lanes: number, { peak, stints: count, paced }: Length): Promise<void> {
+async function playRound(cells: Cell[], lanes: number, length: Length): Promise<void> {
+  const { peak, stints: count, uncounted, paced } = length;
   const playing = cells
     .filter(({ scenario, running }) => scenario.isOffered(running))
     .map((cell) => ({ cell, stage: setStage(cell, lanes), stints: [] as Peak[], waits: [] as number[] }));
   const pacedEach = paced / Math.ceil(count / PACED_EVERY);
   try {
-    for (let stint = 0; stint <= count; stint += 1) {
-      const isPaced = paced > 0 && stint % PACED_EVERY === 1;
-      for (const { cell, stage, stints, waits } of rotate(playing, stint)) {
+    for (let stint = -uncounted; stint < count; stint += 1) {
+      const isPaced = paced > 0 && stint >= 0 && stint % PACED_EVERY === 0;
+      for (const { cell, stage, stints, waits } of rotate(playing, uncounted + stint)) {
         cell.sameWork.push(timeSameWork());
         await perform(cell, async () => {
           const done = await runStint(cell, stage, peak / count);
-          if (stint > 0) stints.push(done);
+          if (stint >= 0) stints.push(done);
           if (isPaced) waits.push(...(await runAtPace(cell, stage, PACE * done.perSecond, pacedEach)));
         });
       }
