@@ -73,10 +73,11 @@ function inOrder({ requests, oldest }: Ring): NewRequest[] {
 
 /** Nothing here waits for anything: a request must not take longer because it is noted. */
 export function noteRequest(batch: Batch, appId: string, answered: AnsweredRequest, involved: Involved, now: number) {
+  const { method, route, status, reason, requestId, took } = answered;
   const { businessId = null, userId, scope, grantType = null } = involved;
   const errors = isError(answered) ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
-  keepRequest(batch, { appId, at: now, grantType, businessId, ...answered });
+  keepRequest(batch, { appId, at: now, method, route, grantType, status, reason, requestId, businessId, took });
   // What anyone can send would drown what the app itself does.
   if (isFromStranger(answered)) return;
   keepCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes });

@@ -43,7 +43,7 @@ export async function addScopeUses(db: Database, uses: NewScopeUse[]): Promise<v
 
 /** One row of the table for each of these. */
 export function keyOf({ businessId, appId, userId, scope, lastAt }: Omit<NewScopeUse, 'uses'>): string {
-  return `${businessId} ${appId} ${userId} ${scope} ${String(dayOf(lastAt)).padStart(8, '0')}`;
+  return `${businessId} ${appId} ${userId} ${scope} ${dayOf(lastAt)}`;
 }
 
 /** What apps have used in a business since then, over all days; or, of it, what some apps used as some users. */

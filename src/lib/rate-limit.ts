@@ -37,10 +37,8 @@ interface Limit {
  */
 export function newRateLimit({ points, seconds, shared, onRefusal }: Limit): RateLimit {
   const step = points < EXACT_BELOW ? 1 : Math.floor(points / 100);
-  const counter = shared ? inSteps(shared, step, seconds) : new RateLimiterMemory({ points, duration: seconds });
-  const reached = new RateLimiterMemory({ points, duration: seconds });
-  // What leaves this process is unreadable.
-  const keyOf = (key: string) => (shared ? sha256(key) : key);
+  const counter = shared ? inSteps(hidingKeys(shared), step, seconds) : newCounter({ points, seconds });
+  const reached = newCounter({ points, seconds });
   // At least a second: to the library, a block of no time at all is one without end.
   const close = (key: string, { msBeforeNext }: RateLimiterRes) =>
     reached.block(key, Math.max(1, Math.ceil(msBeforeNext / SECOND)));
@@ -61,7 +59,7 @@ export function newRateLimit({ points, seconds, shared, onRefusal }: Limit): Rat
       // A counter of this process's own knows as much.
       if (shared) await check(key);
       try {
-        const used = await counter.consume(keyOf(key));
+        const used = await counter.consume(key);
         if (used && used.consumedPoints >= points) await close(key, used);
       } catch (reason) {
         if (!(reason instanceof RateLimiterRes)) throw reason;
@@ -70,18 +68,32 @@ export function newRateLimit({ points, seconds, shared, onRefusal }: Limit): Rat
       }
     },
     async giveBack(key) {
-      await Promise.all([counter.reward(keyOf(key)), reached.delete(key)]);
+      await Promise.all([counter.reward(key), reached.delete(key)]);
     },
     async forget(key) {
-      await Promise.all([counter.delete(keyOf(key)), reached.delete(key)]);
+      await Promise.all([counter.delete(key), reached.delete(key)]);
     },
   };
 }
 
+/** Of this process alone. Each has its keys to itself, so nothing stands before them. */
+function newCounter({ points, seconds }: Limit): RateLimiterMemory {
+  return new RateLimiterMemory({ points, duration: seconds, keyPrefix: '' });
+}
+
+/** What leaves this process is unreadable. */
+function hidingKeys(shared: SharedCounter) {
+  return {
+    consume: (key: string, points?: number) => shared.consume(sha256(key), points),
+    reward: (key: string) => shared.reward(sha256(key)),
+    delete: (key: string) => shared.delete(sha256(key)),
+  };
+}
+
 /** Counts here, and tells the shared counter of every full step; what it answers in between is unknown. */
-function inSteps(shared: SharedCounter, step: number, seconds: number) {
+function inSteps(shared: ReturnType<typeof hidingKeys>, step: number, seconds: number) {
   if (step === 1) return shared;
-  const local = new RateLimiterMemory({ points: Number.MAX_SAFE_INTEGER, duration: seconds });
+  const local = newCounter({ points: Number.MAX_SAFE_INTEGER, seconds });
   return {
     async consume(key: string): Promise<RateLimiterRes | undefined> {
       const { consumedPoints } = await local.consume(key);

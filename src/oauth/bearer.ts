@@ -79,6 +79,7 @@ export function requireScope(access: Access, scope: string): void {
 /** The header selects; it never grants. The answer is the same whether or not the other business exists. */
 export function requireBusiness(access: Access, header: string | undefined): string {
   const selected = header?.toLowerCase();
+  if (selected === access.businessId) return access.businessId;
   if (selected === undefined || !isId(selected)) {
     throw new ApiError({
       status: 400,
@@ -87,13 +88,10 @@ export function requireBusiness(access: Access, header: string | undefined): str
       description: 'Send the header x-business-id once, with the UUID of the business.',
     });
   }
-  if (selected !== access.businessId) {
-    throw new ApiError({
-      status: 403,
-      code: 'business_mismatch',
-      reason: 'business_mismatch',
-      description: 'This token does not act in that business. GET /api/v1/businesses says which one it acts in.',
-    });
-  }
-  return access.businessId;
+  throw new ApiError({
+    status: 403,
+    code: 'business_mismatch',
+    reason: 'business_mismatch',
+    description: 'This token does not act in that business. GET /api/v1/businesses says which one it acts in.',
+  });
 }
