@@ -19,7 +19,7 @@ interface Exploring {
 
 const WEIGHED = 100_000;
 /** In seconds: the three are the same program, but each process compiles it anew. */
-const WARM_UP = 3;
+const WARM_UP = 2.5;
 
 /** On PostgreSQL a million would take most of the time that there is, and shows nothing that fewer do not. */
 const SHARE_OF_REQUESTS = { sqlite: 1, postgres: 0.05 };
