@@ -34,12 +34,12 @@ export async function takeProfile(act: Act, count: number, cpu: number | null): 
 
 async function watch({ scenario, running }: Act, { work, lanes }: Stage, cpu: number | null) {
   const { pid } = running;
+  const postmaster = await running.findPostmaster?.();
+  // Before there are threads that watch.
+  const unwatched = await runPeak(work, lanes, { seconds: scenario.share * RUN_UP, pid, postmaster });
   const inspector = await inspect(pid);
   await inspector.ask('Profiler.enable');
   await inspector.ask('Profiler.setSamplingInterval', { interval: INTERVAL });
-  // Before there is a thread that takes samples.
-  const postmaster = await running.findPostmaster?.();
-  const unwatched = await runPeak(work, lanes, { seconds: scenario.share * RUN_UP, pid, postmaster });
   await inspector.ask('Profiler.start');
   const stretches: Stretch[] = [];
   const watched = { ...work, stock: (turns: number) => outside(stretches, () => work.stock(turns)) };
