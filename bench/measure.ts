@@ -35,7 +35,7 @@ export interface Measured {
 export const STINT = 0.06;
 const WARMING_STINTS = 4;
 
-/** At the begin of a round: the connections are new then, and what a contender needs is elsewhere in memory. */
+/** At the beginning of a round: the connections are new then, and what a contender needs is elsewhere in memory. */
 const UNCOUNTED_STINTS = 1;
 
 /** At this share of its own peak it is measured how long answers take. */

@@ -17,7 +17,7 @@ import {
 } from './batch.ts';
 import { inChunks } from './chunks.ts';
 import type { Involved } from './involved.ts';
-import { addRequests, MOST_KEPT, trimRequests } from './logged-requests.ts';
+import { addRequests, MOST_KEPT, type NewRequest, trimRequests } from './logged-requests.ts';
 import { addCounts } from './request-counts.ts';
 import { addScopeUses } from './scope-uses.ts';
 
@@ -50,7 +50,8 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
     const batch = pending;
     pending = emptyBatch();
     isBusy = true;
-    const steps = stepsOf(batch);
+    const requests = requestsByApp(batch);
+    const steps = stepsOf(batch, [...requests.values()].flat());
     try {
       for (let step = steps[0]; step; step = steps[0]) {
         await step.store(storage.recoverable);
@@ -58,7 +59,7 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
         // Whoever waits for an answer goes first.
         await setImmediate();
       }
-      await trimApps(storage.recoverable, requestsByApp(batch), untrimmed);
+      await trimApps(storage.recoverable, requests, untrimmed);
       isFailing = false;
       dropped += batch.dropped;
       if (batch.dropped > 0) report(new Error(`There was no room to remember ${batch.dropped} requests of apps.`));
@@ -102,11 +103,11 @@ interface Step {
   keepIn(batch: Batch): void;
 }
 
-function stepsOf(batch: Batch): Step[] {
+function stepsOf(batch: Batch, requests: NewRequest[]): Step[] {
   return [
     ...inSteps([...batch.counts.values()], addCounts, keepCounts),
     ...inSteps([...batch.uses.values()], addScopeUses, keepUse),
-    ...inSteps([...requestsByApp(batch).values()].flat(), addRequests, keepRequest),
+    ...inSteps(requests, addRequests, keepRequest),
   ];
 }
 
@@ -129,10 +130,13 @@ function leftOf(steps: Step[], dropped: number): Batch {
   return left;
 }
 
-async function trimApps(db: Database, requests: Map<string, object[]>, untrimmed: Map<string, number>): Promise<void> {
+async function trimApps(db: Database, requests: Map<string, NewRequest[]>, untrimmed: Map<string, number>) {
   for (const [appId, { length }] of requests) {
     const added = (untrimmed.get(appId) ?? 0) + length;
-    if (added >= TRIMMED_AFTER) await trimRequests(db, appId);
+    if (added >= TRIMMED_AFTER) {
+      await trimRequests(db, appId);
+      await setImmediate();
+    }
     untrimmed.set(appId, added >= TRIMMED_AFTER ? 0 : added);
   }
 }

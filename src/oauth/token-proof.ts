@@ -10,7 +10,7 @@ export interface ProvenToken {
   grant: Grant;
 }
 
-/** Also once more, since its grant may have changed. */
+/** Of a token that has been opened. It may be asked again, since the grant may have changed meanwhile. */
 export async function proveOpened(db: Database, token: OpenedToken): Promise<ProvenToken | undefined> {
   return proveBy(await findGrant(db, token), token);
 }
