@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite';
 import { translate } from './sqlite-errors.ts';
+import type { Connection } from './sqlite-file.ts';
 import type { Begin } from './sqlite-turns.ts';
 
 /** FULL: a commit waits for the disk. NORMAL: it does not, and a power cut may undo it. */
@@ -29,7 +29,8 @@ export interface Commits {
  * So it is put off until the end of this turn of the event loop, for all who write in the same turn: `later` has to
  * call `commit` then. Nobody is answered before.
  */
-export function newCommits(file: DatabaseSync, begin: Begin, later: () => void): Commits {
+export function newCommits(connection: Connection, begin: Begin, later: () => void): Commits {
+  const { file, run } = connection;
   let current: Synchronous | undefined;
   let group: Group | undefined;
 
@@ -42,7 +43,7 @@ export function newCommits(file: DatabaseSync, begin: Begin, later: () => void):
   function commit(): void {
     end(({ resolve, reject }) => {
       try {
-        file.exec('commit');
+        run('commit');
         resolve();
       } catch (error) {
         reject(translate(error));
@@ -54,7 +55,7 @@ export function newCommits(file: DatabaseSync, begin: Begin, later: () => void):
   function open(synchronous: Synchronous): Group {
     if (current !== synchronous) file.exec(`PRAGMA synchronous = ${synchronous}`);
     current = synchronous;
-    begin(file);
+    begin(connection);
     const { promise: committed, resolve, reject } = Promise.withResolvers<void>();
     committed.catch(() => {});
     group = { synchronous, committed, resolve, reject };

@@ -8,10 +8,10 @@ import { type Begin, BUSY_MS, begin } from './sqlite-turns.ts';
  */
 export function waitingOnce(beginPatiently: Begin): Begin {
   let isLocked = false;
-  return (file) => {
+  return (connection) => {
     const wait = isLocked ? beginAtOnce : beginPatiently;
     try {
-      wait(file);
+      wait(connection);
       isLocked = false;
     } catch (error) {
       isLocked = translate(error) instanceof StorageUnavailable;
@@ -20,10 +20,11 @@ export function waitingOnce(beginPatiently: Begin): Begin {
   };
 }
 
-const beginAtOnce: Begin = (file) => {
+const beginAtOnce: Begin = (connection) => {
+  const { file } = connection;
   file.exec('pragma busy_timeout = 0');
   try {
-    begin(file);
+    begin(connection);
   } finally {
     file.exec(`pragma busy_timeout = ${BUSY_MS}`);
   }

@@ -1,6 +1,4 @@
-import { mkdirSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -13,29 +11,26 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
-import { StorageRefused, StorageUnavailable } from '../errors.ts';
+import { StorageUnavailable } from '../errors.ts';
 import { addShortcut } from '../prepared.ts';
 import { statementLog } from '../statements.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { LOG_SETTINGS, newCheckpoints } from './sqlite-checkpoints.ts';
+import { newCheckpoints } from './sqlite-checkpoints.ts';
 import { type Commits, newCommits, type Synchronous } from './sqlite-commits.ts';
-import { refuseEmptied } from './sqlite-emptied.ts';
 import { translate } from './sqlite-errors.ts';
-import { type Kind, kindOf } from './sqlite-kinds.ts';
+import { type Connection, openConnection } from './sqlite-file.ts';
 import { type Lock, newLock } from './sqlite-lock.ts';
 import { waitingOnce } from './sqlite-locked.ts';
 import { withoutRowLocks } from './sqlite-row-locks.ts';
-import { type ReadRows, returnArrays } from './sqlite-rows.ts';
-import { type Begin, BUSY_MS, begin } from './sqlite-turns.ts';
-
-const MOST_STATEMENTS = 300;
+import { type Begin, begin } from './sqlite-turns.ts';
 
 /** How writers begin is up to who else writes. */
 export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
-  const file = openFile(path);
+  const connection = openConnection(path);
+  const { file } = connection;
   const lock = newLock();
-  const commits = newCommits(file, waitingOnce(beginWriting), () => setImmediate(commitInTurn, checkpoints.note));
+  const commits = newCommits(connection, waitingOnce(beginWriting), () => setImmediate(commitInTurn, checkpoints.note));
   const commitInTurn = async (andThen: () => void) => {
     await lock.take();
     try {
@@ -46,7 +41,7 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
     }
   };
   const checkpoints = newCheckpoints(path, () => commitInTurn(() => finishCheckpoint(file)));
-  const engine = { file, lock, commits, prepare: newPreparer(file) };
+  const engine = { ...connection, lock, commits };
   const common = { plugins: [withoutRowLocks], ...statementLog() };
   const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), ...common });
   const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL'), ...common });
@@ -90,24 +85,6 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
   };
 }
 
-function openFile(path: string): DatabaseSync {
-  try {
-    if (path !== ':memory:') mkdirSync(dirname(resolve(path)), { recursive: true });
-    refuseEmptied(path);
-    const file = new DatabaseSync(path, { timeout: BUSY_MS });
-    file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
-    // 16 MB: room for the upper pages of every index over millions of grants.
-    file.exec('PRAGMA cache_size = -16384');
-    file.exec(LOG_SETTINGS);
-    // SQLite's own knows the letters of English only, and people search for names in any language.
-    file.function('lower', { deterministic: true }, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
-    return file;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StorageRefused(`DATABASE_URL points at ${path}, which cannot be opened as a database: ${reason}.`);
-  }
-}
-
 function finishCheckpoint(file: DatabaseSync): void {
   try {
     file.exec('PRAGMA wal_checkpoint(PASSIVE)');
@@ -121,7 +98,7 @@ function finishCheckpoint(file: DatabaseSync): void {
  * transaction may span an `await`.
  */
 function dialect(engine: Engine, synchronous: Synchronous): Dialect {
-  const { file, lock, commits } = engine;
+  const { file, lock, commits, run } = engine;
   const connection = connect(engine, synchronous);
   const driver: Driver = {
     async init() {},
@@ -133,12 +110,12 @@ function dialect(engine: Engine, synchronous: Synchronous): Dialect {
     async beginTransaction() {
       attempt(engine, () => {
         lock.written = commits.join(synchronous);
-        file.exec('savepoint work');
+        run('savepoint work');
       });
       lock.isInTransaction = true;
     },
     async commitTransaction() {
-      attempt(engine, () => file.exec('release work'));
+      attempt(engine, () => run('release work'));
     },
     // SQLite undoes all by itself after some failures (disk full, I/O error).
     async rollbackTransaction() {
@@ -159,26 +136,6 @@ const adapter: SqliteAdapter = Object.create(new SqliteAdapter(), {
   supportsMultipleConnections: { value: true },
   supportsTransactionalDdl: { value: true },
 });
-
-interface Prepared {
-  statement: StatementSync;
-  /** Undefined if it returns no rows. */
-  readRows: ReadRows | undefined;
-  kind: Kind;
-}
-
-function newPreparer(file: DatabaseSync): (text: string) => Prepared {
-  const prepared = new Map<string, Prepared>();
-  return (text) => {
-    const known = prepared.get(text);
-    if (known) return known;
-    const statement = file.prepare(text);
-    const fresh = { statement, readRows: returnArrays(statement), kind: kindOf(text) };
-    if (prepared.size >= MOST_STATEMENTS) prepared.clear();
-    prepared.set(text, fresh);
-    return fresh;
-  };
-}
 
 function connect(engine: Engine, synchronous: Synchronous): DatabaseConnection {
   return {
@@ -235,9 +192,7 @@ function attempt<Result>({ commits }: Engine, work: () => Result): Result {
   }
 }
 
-interface Engine {
-  file: DatabaseSync;
+interface Engine extends Connection {
   lock: Lock;
   commits: Commits;
-  prepare(text: string): Prepared;
 }

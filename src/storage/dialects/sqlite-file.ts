@@ -1,0 +1,63 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { StorageRefused } from '../errors.ts';
+import { LOG_SETTINGS } from './sqlite-checkpoints.ts';
+import { refuseEmptied } from './sqlite-emptied.ts';
+import { type Kind, kindOf } from './sqlite-kinds.ts';
+import { type ReadRows, returnArrays } from './sqlite-rows.ts';
+import { BUSY_MS } from './sqlite-turns.ts';
+
+const MOST_STATEMENTS = 300;
+
+/** The open file, and whatever has been asked of it before, ready to be asked again. */
+export interface Connection {
+  file: DatabaseSync;
+  prepare(text: string): Prepared;
+  /** For what takes no values and returns no rows. */
+  run(text: string): void;
+}
+
+export function openConnection(path: string): Connection {
+  const file = openFile(path);
+  const prepare = newPreparer(file);
+  return { file, prepare, run: (text) => void prepare(text).statement.run() };
+}
+
+function openFile(path: string): DatabaseSync {
+  try {
+    if (path !== ':memory:') mkdirSync(dirname(resolve(path)), { recursive: true });
+    refuseEmptied(path);
+    const file = new DatabaseSync(path, { timeout: BUSY_MS });
+    file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
+    // 16 MB: room for the upper pages of every index over millions of grants.
+    file.exec('PRAGMA cache_size = -16384');
+    file.exec(LOG_SETTINGS);
+    // SQLite's own knows the letters of English only, and people search for names in any language.
+    file.function('lower', { deterministic: true }, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
+    return file;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new StorageRefused(`DATABASE_URL points at ${path}, which cannot be opened as a database: ${reason}.`);
+  }
+}
+
+interface Prepared {
+  statement: StatementSync;
+  /** Undefined if it returns no rows. */
+  readRows: ReadRows | undefined;
+  kind: Kind;
+}
+
+function newPreparer(file: DatabaseSync): (text: string) => Prepared {
+  const prepared = new Map<string, Prepared>();
+  return (text) => {
+    const known = prepared.get(text);
+    if (known) return known;
+    const statement = file.prepare(text);
+    const fresh = { statement, readRows: returnArrays(statement), kind: kindOf(text) };
+    if (prepared.size >= MOST_STATEMENTS) prepared.clear();
+    prepared.set(text, fresh);
+    return fresh;
+  };
+}
