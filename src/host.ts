@@ -22,6 +22,8 @@ declare module 'fastify' {
     draining: boolean;
     /** Every address of this host, and the methods it has. */
     routes: Routes;
+    /** Who hears of every answer. */
+    watchers: Watcher[];
     /** How someone who was refused goes on; set where there are pages for people. */
     findWayOn: ((request: FastifyRequest) => Promise<WayOn>) | undefined;
   }
@@ -41,10 +43,12 @@ export function newHost(settings: Settings, publicUrl: string, { countAnswer, tr
     const answered = answeredBy(request, reply);
     logAnswer(request, answered);
     countAnswer(answered);
+    for (const watch of host.watchers) watch(request, answered);
     if (request.trace) tracing?.end(request.trace, request.headers.traceparent, answered);
   };
   const host = openHost(settings, publicUrl, { countAnswer, noteAnswer });
   host.decorate('routes', listRoutes(host));
+  host.decorate('watchers', []);
   host.decorateReply('reason', undefined);
   host.decorateRequest('trace', undefined);
   // To make one for each request takes time, whether or not it is used. So whoever logs says whose line it is.
@@ -158,6 +162,8 @@ function logAnswer(request: FastifyRequest, { method, route, status, reason, too
 }
 
 type AnsweredInTime = ReturnType<typeof answeredBy>;
+
+type Watcher = (request: FastifyRequest, answered: AnsweredInTime) => void;
 
 function answeredBy({ method, routeOptions }: FastifyRequest, { statusCode, reason, elapsedTime }: FastifyReply) {
   return { method, route: routeOptions.url ?? 'none', status: statusCode, reason, took: elapsedTime };

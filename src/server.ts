@@ -140,10 +140,10 @@ const ALIVE = '/healthz';
 /** Nobody is told of anything that a crash could still undo. Being alive depends on no database. */
 function answerWhatIsKept(host: FastifyInstance, { settled }: Storage): void {
   if (!settled) return;
-  host.addHook('onSend', ({ routeOptions }, _, payload, done) => {
+  host.addHook('onSend', (request, _, payload, done) => {
     const send = () => done(null, payload);
-    const pending = routeOptions.url === ALIVE ? undefined : settled();
-    if (pending) pending.then(send, send);
+    const pending = settled();
+    if (pending && request.routeOptions.url !== ALIVE) pending.then(send, send);
     else send();
   });
 }

@@ -16,13 +16,8 @@ export function recordRequests(host: FastifyInstance, activity: Activity): void 
     request.involved = {};
     done();
   });
-  host.addHook('onResponse', (request, reply, done) => {
-    const { method, id: requestId, involved, routeOptions } = request;
-    const { statusCode: status, reason = null, elapsedTime } = reply;
-    activity.note(
-      { method, route: routeOptions.url ?? 'none', status, reason, requestId, took: Math.round(elapsedTime) },
-      involved,
-    );
-    done();
+  host.watchers.push(({ id: requestId, involved }, { method, route, status, reason = null, took }) => {
+    // Where both hosts are one, it also answers with pages, and those involve no app.
+    if (involved) activity.note({ method, route, status, reason, requestId, took: Math.round(took) }, involved);
   });
 }
