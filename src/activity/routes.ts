@@ -17,7 +17,7 @@ export function recordRequests(host: FastifyInstance, activity: Activity): void 
     done();
   });
   host.watchers.push(({ id: requestId, involved }, { method, route, status, reason = null, took }) => {
-    // Where both hosts are one, it also answers with pages, and those involve no app.
+    // There is none where no route of the API was met: with a page, where both hosts are one, or with nothing at all.
     if (involved) activity.note({ method, route, status, reason, requestId, took: Math.round(took) }, involved);
   });
 }

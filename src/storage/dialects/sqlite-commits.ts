@@ -1,5 +1,5 @@
+import type { Connection } from './sqlite-connection.ts';
 import { translate } from './sqlite-errors.ts';
-import type { Connection } from './sqlite-file.ts';
 import type { Begin } from './sqlite-turns.ts';
 
 /** FULL: a commit waits for the disk. NORMAL: it does not, and a power cut may undo it. */

@@ -1,5 +1,5 @@
 import { SECOND, systemClock } from '../../lib/clock.ts';
-import type { Connection } from './sqlite-file.ts';
+import type { Connection } from './sqlite-connection.ts';
 
 /** How a writer gets the file to itself. */
 export type Begin = (connection: Connection) => void;

@@ -14,7 +14,7 @@ const MOST_STATEMENTS = 300;
 export interface Connection {
   file: DatabaseSync;
   prepare(text: string): Prepared;
-  /** For what takes no values and returns no rows. */
+  /** For what takes no values and returns no rows; no pragma, since some of those act when they are prepared. */
   run(text: string): void;
 }
 
