@@ -1,15 +1,17 @@
 import { measureCleaning } from './cleaning.ts';
 import type { Setting } from './contender.ts';
 import { type Engine, enginesOf } from './databases.ts';
+import { fillMeanwhile, type Grown } from './filling.ts';
 import { grownContender } from './growth.ts';
 import { refreshOneGrant, weighGrants } from './long-life.ts';
 import { type Entry, type Measured, measureAll } from './measure.ts';
 import type { Options } from './options.ts';
-import { measureOverhead } from './overhead.ts';
+import { type Memory, measureMemory, timeStarts } from './overhead.ts';
 import { PROFILE_TAKES, type Profile, takeProfile } from './profile.ts';
 import type { Progress } from './progress.ts';
 import { find, type Growth, type Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
+import { findSlowed } from './verdicts.ts';
 
 interface Exploring {
   options: Options;
@@ -24,27 +26,41 @@ const WARM_UP = 2.5;
 /** On PostgreSQL a million would take most of the time that there is, and shows nothing that fewer do not. */
 const SHARE_OF_REQUESTS = { sqlite: 1, postgres: 0.05 };
 
-/** What the full form has beyond the scenarios: growth, a long life, clean-up and overhead, on each of the chosen engines. */
+/** What the full form has beyond the scenarios: starts, memory, a long life, clean-up and growth, on each of the chosen engines. */
 export async function explore(results: Results, exploring: Exploring): Promise<void> {
   const { options, setting, progress } = exploring;
   const { amounts, lanes } = options;
   const engines = enginesOf(setting).filter(({ name }) => options.contenders.includes(`gatehouse-${name}`));
-  progress.plan(engines.length * 200);
+  progress.plan(engines.length * 170);
   for (const engine of engines) {
-    const requests = amounts.requests * SHARE_OF_REQUESTS[engine.name];
-    progress.step(`Starting and memory, ${engine.title}`, 60);
-    const onProgress = (done: number) =>
-      progress.step(`Memory after ${done.toLocaleString('en-GB')} requests, ${engine.title}`, 0);
-    results.overhead.push(await measureOverhead(engine, { requests, lanes, onProgress }));
+    progress.step(`Starting, ${engine.title}`, 10);
+    results.starts.push(await timeStarts(engine));
+  }
+  const grown = await fillMeanwhile(engines, amounts.sizes, async () => {
+    for (const engine of engines) results.memory.push(await weighServer(engine, exploring));
+    progress.step('Filling databases', 0);
+  });
+  const grants = Math.min(WEIGHED, Math.max(...amounts.sizes));
+  for (const engine of engines) {
     progress.step(`One grant, refreshed over and over, ${engine.title}`, 20);
     results.chains.push(await refreshOneGrant(engine, amounts.refreshes));
     progress.step(`Bytes for each grant, ${engine.title}`, 20);
-    results.bytes.push(await weighGrants(engine, Math.min(WEIGHED, Math.max(...amounts.sizes))));
+    results.bytes.push(await weighGrants(engine, grants));
     progress.step(`Cleaning up while serving, ${engine.title}`, 30);
-    const grants = Math.min(WEIGHED, Math.max(...amounts.sizes));
     results.cleaning.push(await measureCleaning(engine, { grants, dead: amounts.dead, lanes }));
-    results.growth.push(await measureGrowth(engine, exploring));
+    results.growth.push(await measureGrowth(engine, grown.get(engine.name) ?? [], exploring));
   }
+}
+
+async function weighServer(engine: Engine, { options, progress }: Exploring): Promise<Memory> {
+  const requests = options.amounts.requests * SHARE_OF_REQUESTS[engine.name];
+  progress.step(`Memory, ${engine.title}, while databases are filled`, 90);
+  const onProgress = (done: number) =>
+    progress.step(
+      `Memory after ${done.toLocaleString('en-GB')} requests, ${engine.title}, while databases are filled`,
+      0,
+    );
+  return measureMemory(engine, { requests, lanes: options.lanes, onProgress });
 }
 
 /** One after the other in each scenario, so that they can be laid side by side. */
@@ -66,18 +82,24 @@ export async function profileAll(
 }
 
 /** A server for each size, all at once, and their turns by rounds, as with contenders. */
-async function measureGrowth(engine: Engine, { options, setting, progress }: Exploring): Promise<Growth> {
+async function measureGrowth(
+  engine: Engine,
+  grown: Grown[],
+  { options, setting, progress }: Exploring,
+): Promise<Growth> {
   const entries: Entry[] = [];
   try {
-    for (const size of options.amounts.sizes) {
-      progress.step(`Filling a database with ${size.toLocaleString('en-GB')} grants, ${engine.title}`, 20);
-      const contender = grownContender(size, engine.needsBothCores, engine.newUrl);
+    for (const database of grown) {
+      const contender = grownContender(database, engine.needsBothCores);
+      progress.step(`Starting ${contender.title}, ${engine.title}`, 0);
       entries.push({ contender, running: await contender.start(setting) });
     }
     const warmUp = Math.min(WARM_UP, options.warmUp);
     const measured = await measureAll(entries, { ...options, warmUp, pacedSpell: 0 }, progress);
     const ends = [entries[0], entries.at(-1)].filter((entry) => entry !== undefined);
-    return { engine: engine.name, measured, profiles: await profileAll(ends, measured, { options, progress }) };
+    const scenarios = [findSlowed(measured)?.scenario ?? ''];
+    const profiles = await profileAll(ends, measured, { options: { ...options, scenarios }, progress });
+    return { engine: engine.name, measured, profiles };
   } finally {
     for (const { running } of entries) await running.stop();
   }

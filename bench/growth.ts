@@ -4,26 +4,21 @@ import { readScopes } from '../src/oauth/scopes.ts';
 import { sealToken, type TokenKind } from '../src/oauth/tokens.ts';
 import type { Connected, Contender, Running } from './contender.ts';
 import { type Gatehouse, speakTo, startGatehouse } from './contenders/gatehouse.ts';
-import { fill, GRANTS_EACH, grantAt, ledgerGrantOf, userOf } from './fill.ts';
-import { type Person, SCOPE, SECRET_KEY, type Seed, seed } from './seed.ts';
+import { GRANTS_EACH, grantAt, ledgerGrantOf, userOf } from './fill.ts';
+import type { Grown } from './filling.ts';
+import { type Person, SCOPE, SECRET_KEY, type Seed } from './seed.ts';
 
 /** A refresh token may be ahead of its row, so tokens of an ever later rotation need not know how far the row has come. */
 const ROTATIONS_APART = 64;
 
 /** Gatehouse on a database with so many grants in it, as one contender beside the other sizes. */
-export function grownContender(grants: number, needsBothCores: boolean, newUrl: () => Promise<string>): Contender {
-  const title = `with ${grants.toLocaleString('en-GB')} grants`;
+export function grownContender({ url, grants, seeded }: Grown, needsBothCores: boolean): Contender {
   return {
     name: String(grants),
-    title,
+    title: `with ${grants.toLocaleString('en-GB')} grants`,
     needsBothCores,
     isPeer: false,
-    async start() {
-      const url = await newUrl();
-      const { app } = await seed(url, 1);
-      const people = await fill(url, { grants, appId: app.id, order: 'none' });
-      return speakToGrown(await startGatehouse(url), { app, people }, grants);
-    },
+    start: async () => speakToGrown(await startGatehouse(url), seeded, grants),
   };
 }
 

@@ -11,10 +11,14 @@ import { type Spread, spreadOf } from './statistics.ts';
 import { residentMemoryOf } from './usage.ts';
 import { type Lane, openLane } from './wire.ts';
 
-export interface Overhead {
+export interface Start {
   engine: string;
   /** From starting the command to the first 200 of /readyz, in milliseconds. */
   ready: Spread;
+}
+
+export interface Memory {
+  engine: string;
   idleBytes: number | null;
   requests: number;
   bytesAfter: number | null;
@@ -23,12 +27,9 @@ export interface Overhead {
 const STARTS = 5;
 const IDLE_FOR = 2000;
 
-export async function measureOverhead(
-  engine: Engine,
-  { requests, lanes, onProgress }: { requests: number; lanes: number; onProgress(done: number): void },
-): Promise<Overhead> {
-  const url = await engine.newUrl();
-  const seeded = await seed(url, lanes);
+export async function timeStarts({ name: engine, newUrl }: Engine): Promise<Start> {
+  const url = await newUrl();
+  await seed(url, 1);
   const ready: number[] = [];
   for (let start = 0; start < STARTS; start += 1) {
     const began = performance.now();
@@ -36,6 +37,16 @@ export async function measureOverhead(
     ready.push(performance.now() - began);
     await server.stop();
   }
+  return { engine, ready: spreadOf(ready) };
+}
+
+/** Not by the clock, so other work may be done beside it. */
+export async function measureMemory(
+  { name: engine, newUrl }: Engine,
+  { requests, lanes, onProgress }: { requests: number; lanes: number; onProgress(done: number): void },
+): Promise<Memory> {
+  const url = await newUrl();
+  const seeded = await seed(url, lanes);
   const running = speakTo(await startGatehouse(url), seeded);
   let done = 0;
   const open = Array.from({ length: lanes }, () => counting(openLane(), () => done++));
@@ -47,8 +58,7 @@ export async function measureOverhead(
       for (const work of works) await runPeak(work, open, { seconds: 1, pid: running.pid });
       onProgress(done);
     }
-    const bytesAfter = residentMemoryOf(running.pid) ?? null;
-    return { engine: engine.name, ready: spreadOf(ready), idleBytes, requests: done, bytesAfter };
+    return { engine, idleBytes, requests: done, bytesAfter: residentMemoryOf(running.pid) ?? null };
   } finally {
     for (const lane of open) lane.close();
     await running.stop();

@@ -29,7 +29,7 @@ function reportEngine({ engine, measured, profiles }: Growth): string {
   if (profiles.length === 0) return rates;
   return `${rates}
 
-Where the CPU time goes, in microseconds of each turn, with ${round(sizes[0] ?? 0)} / ${round(sizes.at(-1) ?? 0)} grants:
+Where the CPU time goes in the scenario that loses most, in microseconds of each turn, with ${round(sizes[0] ?? 0)} / ${round(sizes.at(-1) ?? 0)} grants:
 
 ${profileTable(profiles)}`;
 }
@@ -73,20 +73,27 @@ connections always busy) while there is something to remove, and once there is n
 ${table(['', 'dead grants', 'gone after', 'meanwhile', 'afterwards'], cleaningRows)}`;
 }
 
-export function reportOverhead({ overhead }: Results): string {
-  if (overhead.length === 0) return '';
-  const rows = overhead.map(({ engine, ready, idleBytes, requests, bytesAfter }) => [
+export function reportOverhead({ starts, memory }: Results): string {
+  if (starts.length + memory.length === 0) return '';
+  const startRows = starts.map(({ engine, ready }) => [
     titleOfEngine(engine),
-    `${round(ready.median)} ms (${round(ready.least)}–${round(ready.most)})`,
+    `${round(ready.median)} ms`,
+    `${round(ready.least)}–${round(ready.most)} ms`,
+  ]);
+  const memoryRows = memory.map(({ engine, idleBytes, requests, bytesAfter }) => [
+    titleOfEngine(engine),
     megabytes(idleBytes),
     `${megabytes(bytesAfter)} after ${round(requests)}`,
   ]);
   return `## Starting, and memory
 
-From starting \`serve\` to the first 200 of \`/readyz\`, the median of five; resident memory of the process, idle and after many requests
-(refreshes, invoice lists and introspections by turns).
+From starting \`serve\` to the first 200 of \`/readyz\`: the median of five, and the least and the most.
 
-${table(['', 'ready', 'idle', 'after requests'], rows)}`;
+${table(['', 'ready', 'between'], startRows)}
+
+Resident memory of the process, idle and after many requests (refreshes, invoice lists and introspections by turns).
+
+${table(['', 'idle', 'after requests'], memoryRows)}`;
 }
 
 function megabytes(bytes: number | null): string {

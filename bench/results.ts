@@ -5,7 +5,7 @@ import type { Contender } from './contender.ts';
 import type { Bytes, Chain } from './long-life.ts';
 import type { Measured } from './measure.ts';
 import type { Options } from './options.ts';
-import type { Overhead } from './overhead.ts';
+import type { Memory, Start } from './overhead.ts';
 import { PINNING } from './process.ts';
 import type { Profile } from './profile.ts';
 
@@ -26,7 +26,8 @@ export interface Results {
   chains: Chain[];
   bytes: Bytes[];
   cleaning: Cleaning[];
-  overhead: Overhead[];
+  starts: Start[];
+  memory: Memory[];
   profiles: Profile[];
 }
 
@@ -34,7 +35,7 @@ export interface Growth {
   engine: string;
   /** By the number of grants, which stands where a contender would. */
   measured: Measured[];
-  /** Of the least and the most. */
+  /** Of the least and the most, in the scenario that loses most. */
   profiles: Profile[];
 }
 
@@ -60,7 +61,8 @@ export function newResults(options: Options, args: string[], contenders: Contend
     chains: [],
     bytes: [],
     cleaning: [],
-    overhead: [],
+    starts: [],
+    memory: [],
     profiles: [],
   };
 }

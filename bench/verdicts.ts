@@ -66,21 +66,26 @@ function judgeLatencies(results: Results): Verdict[] {
 function judgeGrowth({ growth }: Results): Verdict[] {
   return growth.flatMap((grown) => {
     const { engine, measured } = grown;
-    const sizes = sizesOf(measured);
-    const [least, most] = [sizes[0], sizes.at(-1)];
-    if (least === undefined || most === undefined || least === most) return [];
-    const ratios = SCENARIOS.flatMap(({ name, title }) => {
-      const [small, large] = [find(measured, String(least), name), find(measured, String(most), name)];
-      if (!small?.perSecond || !large?.perSecond) return [];
-      return [{ name, title, ratio: large.perSecond.median / small.perSecond.median }];
-    });
-    const worst = ratios.sort((a, b) => a.ratio - b.ratio)[0];
+    const worst = findSlowed(measured);
     if (!worst) return [];
+    const { least, most, scenario, ratio } = worst;
     const what = `Any scenario with ${most.toLocaleString('en-GB')} grants against ${least.toLocaleString('en-GB')}, ${titleOfEngine(engine)}`;
-    const found = `${worst.ratio.toFixed(2)} × at worst (${worst.title.toLowerCase()})`;
-    const why = whySlower(grown, worst.name);
-    return [{ what, wanted: 'at least 0.8 ×', found, isMet: worst.ratio >= 0.8, why }];
+    const found = `${ratio.toFixed(2)} × at worst (${titleOf(scenario).toLowerCase()})`;
+    return [{ what, wanted: 'at least 0.8 ×', found, isMet: ratio >= 0.8, why: whySlower(grown, scenario) }];
   });
+}
+
+/** The scenario that the most grants slow down most, against the fewest; nothing if there is one size only. */
+export function findSlowed(measured: Measured[]) {
+  const sizes = sizesOf(measured);
+  const [least, most] = [sizes[0], sizes.at(-1)];
+  if (least === undefined || most === undefined || least === most) return undefined;
+  const ratios = SCENARIOS.flatMap(({ name: scenario }) => {
+    const [small, large] = [find(measured, String(least), scenario), find(measured, String(most), scenario)];
+    if (!small?.perSecond || !large?.perSecond) return [];
+    return [{ least, most, scenario, ratio: large.perSecond.median / small.perSecond.median }];
+  });
+  return ratios.sort((a, b) => a.ratio - b.ratio)[0];
 }
 
 function judgeLongLife({ chains, bytes }: Results): Verdict[] {
@@ -101,21 +106,21 @@ function judgeLongLife({ chains, bytes }: Results): Verdict[] {
   ];
 }
 
-function judgeOverhead({ overhead }: Results): Verdict[] {
-  return overhead.flatMap(({ engine, ready, requests, bytesAfter }) => [
-    {
+function judgeOverhead({ starts, memory }: Results): Verdict[] {
+  return [
+    ...starts.map(({ engine, ready }) => ({
       what: `Ready after start, ${titleOfEngine(engine)}`,
       wanted: 'at most 1 s',
       found: `${(ready.median / 1000).toFixed(2)} s`,
       isMet: ready.median <= 1000,
-    },
-    {
+    })),
+    ...memory.map(({ engine, requests, bytesAfter }) => ({
       what: `Resident memory after ${requests.toLocaleString('en-GB')} requests, ${titleOfEngine(engine)}`,
       wanted: 'at most 200 MB',
       found: bytesAfter === null ? 'unknown here' : `${Math.round(bytesAfter / MEGABYTE)} MB`,
       isMet: bytesAfter !== null && bytesAfter <= 200 * MEGABYTE,
-    },
-  ]);
+    })),
+  ];
 }
 
 export function titleOfEngine(engine: string): string {

@@ -34,7 +34,8 @@ function resultsWith(changes: Partial<Results>): Results {
     chains: [],
     bytes: [],
     cleaning: [],
-    overhead: [],
+    starts: [],
+    memory: [],
     profiles: [],
     ...changes,
   };
