@@ -22,6 +22,7 @@ import { type Connection, openConnection } from './sqlite-connection.ts';
 import { translate } from './sqlite-errors.ts';
 import { type Lock, newLock } from './sqlite-lock.ts';
 import { waitingOnce } from './sqlite-locked.ts';
+import { newReads, type ReadInTurn } from './sqlite-reads.ts';
 import { withoutRowLocks } from './sqlite-row-locks.ts';
 import { type Begin, begin } from './sqlite-turns.ts';
 
@@ -41,7 +42,7 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
     }
   };
   const checkpoints = newCheckpoints(path, () => commitInTurn(() => finishCheckpoint(file)));
-  const engine = { ...connection, lock, commits };
+  const engine = { ...connection, lock, commits, readInTurn: newReads(connection, lock) };
   const common = { plugins: [withoutRowLocks], ...statementLog() };
   const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), ...common });
   const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL'), ...common });
@@ -165,8 +166,10 @@ function execute<Row>(engine: Engine, synchronous: Synchronous, text: string, pa
 
 /** One statement by itself, as Kysely would have it. What nobody can interrupt needs no lock if it is free. */
 function executeAlone(engine: Engine, synchronous: Synchronous) {
-  const { lock } = engine;
+  const { lock, prepare, readInTurn } = engine;
   return async <Row>(text: string, values: unknown[]) => {
+    const { kind } = attempt(engine, () => prepare(text));
+    if (kind === 'read') return readInTurn(() => execute<Row>(engine, synchronous, text, values));
     if (lock.isTaken()) await lock.take();
     try {
       return execute<Row>(engine, synchronous, text, values);
@@ -195,4 +198,5 @@ function attempt<Result>({ commits }: Engine, work: () => Result): Result {
 interface Engine extends Connection {
   lock: Lock;
   commits: Commits;
+  readInTurn: ReadInTurn;
 }

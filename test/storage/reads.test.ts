@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, beforeEach, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { openConnection } from '../../src/storage/dialects/sqlite-connection.ts';
+import { newLock } from '../../src/storage/dialects/sqlite-lock.ts';
+import { newReads } from '../../src/storage/dialects/sqlite-reads.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+const path = join(folder, 'gatehouse.db');
+const connection = openConnection(path);
+const { file } = connection;
+file.exec('create table notes (text)');
+const another = new DatabaseSync(path);
+after(() => {
+  another.close();
+  if (file.isOpen) file.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+beforeEach(() => file.exec('delete from notes'));
+
+const lock = newLock();
+const readInTurn = newReads(connection, lock);
+const count = () => file.prepare('select count(*) as notes from notes').get()?.notes;
+const addElsewhere = () => another.exec(`insert into notes values ('from another process')`);
+
+test('what is asked in one turn is read in one state, whatever another process commits meanwhile', async () => {
+  const first = readInTurn(() => {
+    const found = count();
+    addElsewhere();
+    return found;
+  });
+  const second = readInTurn(count);
+
+  assert.deepEqual(await Promise.all([first, second]), [0, 0]);
+  assert.equal(await readInTurn(count), 1);
+});
+
+test('what was written in the same turn and is not committed yet is seen', async () => {
+  const found = readInTurn(count);
+  file.exec(`begin; insert into notes values ('ours')`);
+
+  assert.equal(await found, 1);
+  assert.ok(file.isTransaction, 'and is left to whoever wrote it');
+  file.exec('commit');
+});
+
+test('one that cannot be read fails alone', async () => {
+  const wrong = readInTurn(() => file.prepare('select * from nowhere'));
+  const right = readInTurn(count);
+
+  await assert.rejects(wrong, /nowhere/);
+  assert.equal(await right, 0);
+  assert.equal(file.isTransaction, false);
+});
+
+test('while someone has a transaction open nothing is read, and afterwards everything', async () => {
+  await lock.take();
+  file.exec(`begin; insert into notes values ('half of it')`);
+  let isRead = false;
+  const found = readInTurn(() => {
+    isRead = true;
+    return count();
+  });
+  await setImmediate();
+  await setImmediate();
+  assert.equal(isRead, false);
+
+  file.exec('rollback');
+  lock.release();
+
+  assert.equal(await found, 0);
+  assert.equal(lock.isTaken(), false);
+});
+
+test('however many are asked in one turn, each is given its own answer', async () => {
+  const asked = Array.from({ length: 1000 }, (_, number) => number);
+  const statement = file.prepare('select ? as number');
+
+  const answers = await Promise.all(asked.map((number) => readInTurn(() => statement.get(number)?.number)));
+
+  assert.deepEqual(answers, asked);
+});
+
+test('once the file is closed, all who had asked are refused, and none waits', async () => {
+  const asked = [readInTurn(count), readInTurn(count)];
+  file.close();
+
+  for (const answer of asked) await assert.rejects(answer, /not open/);
+});
