@@ -29,6 +29,7 @@ in memory, and its commits do not wait for the disk; those of Gatehouse do where
     title: 'The bare server',
     text: `No peer but the limit: \`node:http\` and \`node:sqlite\`, the same statements on a database of the same making, shared commits of the
 same durability, the same MACs and hashes, and nothing else. It checks no field, counts no request, keeps no log and explains no refusal.
-A test holds its statements to those that Gatehouse executes.`,
+A test holds its statements to those that Gatehouse executes. It answers each request as it comes; Gatehouse gathers what is read in one turn of the
+event loop (docs/decisions/0016), from which the bare server would gain, too.`,
   },
 ];

@@ -85,6 +85,13 @@ test('however many are asked in one turn, each is given its own answer', async (
   assert.deepEqual(answers, asked);
 });
 
+test('one alone is read as well, and leaves no transaction open', async () => {
+  addElsewhere();
+
+  assert.equal(await readInTurn(count), 1);
+  assert.equal(file.isTransaction, false);
+});
+
 test('once the file is closed, all who had asked are refused, and none waits', async () => {
   const asked = [readInTurn(count), readInTurn(count)];
   file.close();

@@ -16,7 +16,8 @@ interface Asked {
 
 /**
  * What is read in one turn of the event loop is read at its end, all at once. One by one, every read would lock the file
- * by itself, and find the processor busy with all else that a request takes.
+ * by itself, and find in the processor's caches all else that a request takes instead of what it needs. One that cannot
+ * be read is nobody else's concern.
  */
 export function newReads(connection: Connection, lock: Lock): ReadInTurn {
   let asked: Asked[] = [];
@@ -26,7 +27,7 @@ export function newReads(connection: Connection, lock: Lock): ReadInTurn {
     asked = [];
     if (lock.isTaken()) await lock.take();
     try {
-      inOneState(connection, () => answer(all));
+      answer(all, connection);
     } catch (error) {
       const reason = translate(error);
       for (const { reject } of all) reject(reason);
@@ -43,8 +44,10 @@ export function newReads(connection: Connection, lock: Lock): ReadInTurn {
     });
 }
 
-/** One that cannot be read is nobody else's concern. */
-function answer(all: Asked[]): void {
+/** In one state of the database: what has been written in this turn is seen, too, and none is answered before that is committed. */
+function answer(all: Asked[], { file, run }: Connection): void {
+  const isOurs = all.length > 1 && !file.isTransaction;
+  if (isOurs) run('begin');
   for (const { read, resolve, reject } of all) {
     try {
       resolve(read());
@@ -52,16 +55,6 @@ function answer(all: Asked[]): void {
       reject(error);
     }
   }
-}
-
-/** What has been written in this turn is seen, too, and nobody is answered before it is committed. */
-function inOneState({ file, run }: Connection, work: () => void): void {
-  if (file.isTransaction) {
-    work();
-    return;
-  }
-  run('begin');
-  work();
   // After some failures (an I/O error) SQLite has ended it by itself.
-  if (file.isTransaction) run('commit');
+  if (isOurs && file.isTransaction) run('commit');
 }
