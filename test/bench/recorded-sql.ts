@@ -9,8 +9,8 @@ const BACKGROUND = [
   /"warned_at"/,
 ];
 
-/** How durable the next write is; and what all who write in one turn of the event loop share, whoever they are. */
-const SHARED = /^\s*(?:pragma|begin|commit)\b/i;
+/** How durable the next write is; and what all who read or write in one turn of the event loop share, whoever they are. */
+const SHARED = /^\s*(?:pragma|begin|commit|rollback$)/i;
 
 /** The SQL that anything in this process executes on SQLite while something is done, in order. */
 export async function recordSql(work: () => Promise<unknown>): Promise<string[]> {

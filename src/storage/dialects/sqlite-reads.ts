@@ -55,6 +55,7 @@ function answer(all: Asked[], { file, run }: Connection): void {
       reject(error);
     }
   }
-  // After some failures (an I/O error) SQLite has ended it by itself.
-  if (isOurs && file.isTransaction) run('commit');
+  // Nothing was written. A commit could fail, and leave everyone who comes later in this state; going back cannot. After
+  // some failures (an I/O error) SQLite has done so by itself.
+  if (isOurs && file.isTransaction) run('rollback');
 }
