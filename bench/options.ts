@@ -40,7 +40,7 @@ const FULL = { rounds: 4, spell: 0.36, warmUp: 3.5, pacedSpell: 0.19 };
 export const HELP = `Measures Gatehouse beside its peers, each in a process of its own.
 
 npm run bench                           the quick form: about two minutes, prints tables
-npm run bench -- --full                 also growth, overhead and profiles: about fifteen minutes, writes docs/performance.md
+npm run bench -- --full                 also growth, overhead and profiles: about sixteen minutes, writes docs/performance.md
 npm run bench -- --only refresh,call    these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
 npm run bench -- --contenders a,b       these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
 npm run bench -- --publish              writes docs/performance.md after the quick form, too
