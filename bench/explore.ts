@@ -97,8 +97,9 @@ async function measureGrowth(
     const warmUp = Math.min(WARM_UP, options.warmUp);
     const measured = await measureAll(entries, { ...options, warmUp, pacedSpell: 0 }, progress);
     const ends = [entries[0], entries.at(-1)].filter((entry) => entry !== undefined);
-    const scenarios = [findSlowed(measured)?.scenario ?? ''];
-    const profiles = await profileAll(ends, measured, { options: { ...options, scenarios }, progress });
+    const worst = findSlowed(measured);
+    const slowed = { ...options, scenarios: worst ? [worst.scenario] : [] };
+    const profiles = await profileAll(ends, measured, { options: slowed, progress });
     return { engine: engine.name, measured, profiles };
   } finally {
     for (const { running } of entries) await running.stop();

@@ -1,4 +1,4 @@
-// A thread of its own: makes one database after the other and fills it, since each takes as long as everything else does.
+// A thread of its own: makes one database after the other and fills it, which takes minutes.
 import { parentPort, workerData } from 'node:worker_threads';
 import { fill } from './fill.ts';
 import type { Grown, Unfilled } from './filling.ts';

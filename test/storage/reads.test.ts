@@ -40,10 +40,10 @@ test('what is asked in one turn is read in one state, whatever another process c
 });
 
 test('what was written in the same turn and is not committed yet is seen', async () => {
-  const found = readInTurn(count);
+  const found = Promise.all([readInTurn(count), readInTurn(count)]);
   file.exec(`begin; insert into notes values ('ours')`);
 
-  assert.equal(await found, 1);
+  assert.deepEqual(await found, [1, 1]);
   assert.ok(file.isTransaction, 'and is left to whoever wrote it');
   file.exec('commit');
 });

@@ -44,7 +44,10 @@ export function newReads(connection: Connection, lock: Lock): ReadInTurn {
     });
 }
 
-/** In one state of the database: what has been written in this turn is seen, too, and none is answered before that is committed. */
+/**
+ * In one state of the database. What has been written in this turn is seen, too, and none is answered before that is
+ * committed.
+ */
 function answer(all: Asked[], { file, run }: Connection): void {
   const isOurs = all.length > 1 && !file.isTransaction;
   if (isOurs) run('begin');
