@@ -23,7 +23,7 @@ named by a cookie that nobody signed, and nothing survives a restart.`,
 factors, organizations, a client library for every front end, and adapters for many databases. The plug-in speaks OpenID Connect with
 signed ID tokens, dynamic client registration, client credentials, the device flow, DPoP, \`private_key_jwt\` and JWT access tokens for named resources.
 Gatehouse has none of these. It runs here on SQLite, as Gatehouse does, with the session cached in its cookie and the app
-in memory, and its commits do not wait for the disk; those of Gatehouse do wherever something was allowed, exchanged or revoked.`,
+in memory, and its answers do not wait for the disk; those of Gatehouse do wherever something was allowed, exchanged or revoked.`,
   },
   {
     title: 'The bare server',

@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { type Checkpoints, LOG_SETTINGS, newCheckpoints } from '../../src/storage/dialects/sqlite-checkpoints.ts';
+import { type Log, openLog } from '../../src/storage/dialects/sqlite-log.ts';
 import { type ReadRows, returnArrays } from '../../src/storage/dialects/sqlite-rows.ts';
 import { STATEMENTS } from './bare-statements.ts';
 
@@ -26,7 +27,7 @@ export interface BareDatabase {
 export function openBareDatabase(path: string): BareDatabase {
   const file = new DatabaseSync(path, { timeout: 5000 });
   file.exec(
-    'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384',
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY',
   );
   file.exec(LOG_SETTINGS);
   const prepared = Object.entries(STATEMENTS).map(([name, text]) => [name, file.prepare(text)]);
@@ -36,7 +37,8 @@ export function openBareDatabase(path: string): BareDatabase {
   ) as Record<Name, ReadRows>;
   const all = (name: Name, values: SQLInputValue[]) => readers[name]<Row>(statements[name].all(...values));
   const checkpoints = newCheckpoints(path, async () => commits.finishCheckpoint());
-  const commits = newCommits(file, statements, checkpoints);
+  const log = openLog(path);
+  const commits = newCommits(file, { statements, checkpoints, log });
   return {
     one: (name, ...values) => all(name, values)[0],
     all: (name, ...values) => all(name, values),
@@ -53,31 +55,42 @@ export function openBareDatabase(path: string): BareDatabase {
     },
     onceCommitted: commits.onceCommitted,
     async close() {
+      await log.syncing();
       await checkpoints.stop();
+      log.close();
       file.close();
     },
   };
 }
 
-/** As in Gatehouse, those who write in one turn of the event loop share a commit, and are answered after it. */
-function newCommits(file: DatabaseSync, statements: Record<Name, StatementSync>, checkpoints: Checkpoints) {
-  let current: Durability = 'FULL';
+interface Parts {
+  statements: Record<Name, StatementSync>;
+  checkpoints: Checkpoints;
+  log: Log;
+}
+
+/** As in Gatehouse, those who write in one turn of the event loop share a commit, and are answered once it is kept. */
+function newCommits(file: DatabaseSync, { statements, checkpoints, log }: Parts) {
   let waiting: (() => void)[] | undefined;
+  let isDurable = false;
 
   function commit(): void {
     const answered = waiting ?? [];
     if (waiting) statements.commit.run();
+    const answer = () => {
+      for (const next of answered) next();
+    };
+    if (isDurable) log.sync().then(answer);
+    else answer();
     waiting = undefined;
-    for (const next of answered) next();
+    isDurable = false;
     checkpoints.note();
   }
 
   return {
     join(durability: Durability): void {
-      if (waiting && current === 'NORMAL' && durability === 'FULL') commit();
+      if (durability === 'FULL') isDurable = true;
       if (waiting) return;
-      if (current !== durability) file.exec(`PRAGMA synchronous = ${durability}`);
-      current = durability;
       statements.begin.run();
       waiting = [];
       setImmediate(commit);

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -18,11 +18,10 @@ const REMEMBERED = 100;
  */
 export function newId(now: number): string {
   const sequence = nextIn(now);
-  const bytes = randomBytes(LENGTH);
-  bytes.writeUIntBE(now, 0, 6);
-  bytes.writeUInt16BE(0x7000 | (sequence >> 14), 6);
-  bytes.writeUInt16BE(0x8000 | (sequence & 0x3fff), 8);
-  return readId(bytes);
+  const time = now.toString(16).padStart(12, '0');
+  const [version, variant] = [0x7000 | (sequence >> 14), 0x8000 | (sequence & 0x3fff)];
+  const random = randomUUID().slice(-12);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${version.toString(16)}-${variant.toString(16)}-${random}`;
 }
 
 function nextIn(now: number): number {

@@ -2,77 +2,82 @@ import type { Connection } from './sqlite-connection.ts';
 import { translate } from './sqlite-errors.ts';
 import type { Begin } from './sqlite-turns.ts';
 
-/** FULL: a commit waits for the disk. NORMAL: it does not, and a power cut may undo it. */
-export type Synchronous = 'FULL' | 'NORMAL';
+/** What is durable is on disk before anyone is told; what is recoverable a power cut may undo (docs/decisions/0002). */
+export type Durability = 'durable' | 'recoverable';
 
 /** Writes that are committed together: either all of them are kept, or none. */
 interface Group {
-  synchronous: Synchronous;
-  committed: Promise<void>;
-  resolve(): void;
-  reject(reason: unknown): void;
+  committed: PromiseWithResolvers<void>;
+  /** If any of them is durable. */
+  onDisk: PromiseWithResolvers<void> | undefined;
 }
 
 export interface Commits {
-  /** Whatever is written next belongs to a group, whose promise is kept once that is committed. */
-  join(synchronous: Synchronous): Promise<void>;
+  /** Whatever is written next belongs to a group, whose promise is kept once that is as safe as it has to be. */
+  join(durability: Durability): Promise<void>;
   /** After a statement that failed: some failures undo all that had been written since the last commit. */
   looksAfter(error: unknown): void;
   /** Commits what there is to commit. Nobody may be in the middle of a transaction. */
   commit(): void;
-  /** What has been written and is not committed yet. */
+  /** What has been written and is not committed yet, or not on disk. */
   pending(): Promise<void> | undefined;
 }
 
 /**
- * A commit that waits for the disk takes longer than all the rest of a request, and while it waits nothing else is done.
- * So it is put off until the end of this turn of the event loop, for all who write in the same turn: `later` has to
- * call `commit` then. Nobody is answered before.
+ * To commit takes longer than to write. So it is put off until the end of this turn of the event loop, for all who write
+ * in the same turn: `later` has to call `commit` then. Nobody is answered before.
  */
 export function newCommits(connection: Connection, begin: Begin, later: () => void): Commits {
-  const { file, run } = connection;
-  let current: Synchronous | undefined;
+  const { file, log, run } = connection;
   let group: Group | undefined;
 
-  function end(finish: (group: Group) => void): void {
+  function commit(): void {
     const ended = group;
     group = undefined;
-    if (ended) finish(ended);
+    if (!ended) return;
+    try {
+      run('commit');
+    } catch (error) {
+      fail(ended, translate(error));
+      if (file.isTransaction) file.exec('rollback');
+      return;
+    }
+    // On its way before anyone goes on: who asks what is pending must not miss it.
+    if (ended.onDisk) log.sync().then(ended.onDisk.resolve);
+    ended.committed.resolve();
   }
 
-  function commit(): void {
-    end(({ resolve, reject }) => {
-      try {
-        run('commit');
-        resolve();
-      } catch (error) {
-        reject(translate(error));
-        if (file.isTransaction) file.exec('rollback');
-      }
-    });
-  }
-
-  function open(synchronous: Synchronous): Group {
-    if (current !== synchronous) file.exec(`PRAGMA synchronous = ${synchronous}`);
-    current = synchronous;
+  function open(): Group {
     begin(connection);
-    const { promise: committed, resolve, reject } = Promise.withResolvers<void>();
-    committed.catch(() => {});
-    group = { synchronous, committed, resolve, reject };
     later();
-    return group;
+    return { committed: newPromise(), onDisk: undefined };
   }
 
   return {
-    join(synchronous) {
-      // What must be on disk cannot join those who need not; the other way round it can.
-      if (group?.synchronous === 'NORMAL' && synchronous === 'FULL') commit();
-      return (group ?? open(synchronous)).committed;
+    join(durability) {
+      group ??= open();
+      if (durability === 'recoverable') return group.committed.promise;
+      group.onDisk ??= newPromise();
+      return group.onDisk.promise;
     },
     looksAfter(error) {
-      if (group && !file.isTransaction) end(({ reject }) => reject(error));
+      if (!group || file.isTransaction) return;
+      fail(group, error);
+      group = undefined;
     },
     commit,
-    pending: () => group?.committed,
+    pending: () => group?.committed.promise.then(log.syncing) ?? log.syncing(),
   };
+}
+
+function fail({ committed, onDisk }: Group, reason: unknown): void {
+  committed.reject(reason);
+  onDisk?.reject(reason);
+}
+
+/** Whoever wrote waits for it; if nobody does, its failure is nobody's concern. */
+function newPromise(): PromiseWithResolvers<void> {
+  const made = Promise.withResolvers<void>();
+  made.promise.catch(() => {});
+  return made;
 }

@@ -5,41 +5,54 @@ import { StorageRefused } from '../errors.ts';
 import { LOG_SETTINGS } from './sqlite-checkpoints.ts';
 import { refuseEmptied } from './sqlite-emptied.ts';
 import { type Kind, kindOf } from './sqlite-kinds.ts';
+import { type Log, openLog } from './sqlite-log.ts';
 import { type ReadRows, returnArrays } from './sqlite-rows.ts';
 import { BUSY_MS } from './sqlite-turns.ts';
 
 const MOST_STATEMENTS = 300;
 
-/** The open file, and whatever has been asked of it before, ready to be asked again. */
+/** The open file, its log, and whatever has been asked of it before, ready to be asked again. */
 export interface Connection {
   file: DatabaseSync;
+  log: Log;
   prepare(text: string): Prepared;
   /** For what takes no values and returns no rows; no pragma, since some of those act when they are prepared. */
   run(text: string): void;
 }
 
 export function openConnection(path: string): Connection {
-  const file = openFile(path);
-  const prepare = newPreparer(file);
-  return { file, prepare, run: (text) => void prepare(text).statement.run() };
-}
-
-function openFile(path: string): DatabaseSync {
   try {
-    if (path !== ':memory:') mkdirSync(dirname(resolve(path)), { recursive: true });
-    refuseEmptied(path);
-    const file = new DatabaseSync(path, { timeout: BUSY_MS });
-    file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON');
-    // 16 MB: room for the upper pages of every index over millions of grants.
-    file.exec('PRAGMA cache_size = -16384');
-    file.exec(LOG_SETTINGS);
-    // SQLite's own knows the letters of English only, and people search for names in any language.
-    file.function('lower', { deterministic: true }, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
-    return file;
+    const file = openFile(path);
+    const prepare = newPreparer(file);
+    return { file, log: openLog(path), prepare, run: (text) => void prepare(text).statement.run() };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StorageRefused(`DATABASE_URL points at ${path}, which cannot be opened as a database: ${reason}.`);
   }
+}
+
+function openFile(path: string): DatabaseSync {
+  if (path !== ':memory:') mkdirSync(dirname(resolve(path)), { recursive: true });
+  refuseEmptied(path);
+  const file = new DatabaseSync(path, { timeout: BUSY_MS });
+  keepLog(file);
+  file.exec('PRAGMA foreign_keys = ON');
+  // 16 MB: room for the upper pages of every index over millions of grants.
+  file.exec('PRAGMA cache_size = -16384');
+  // While it may have to undo something, it would otherwise write parts of the database to files elsewhere.
+  file.exec('PRAGMA temp_store = MEMORY');
+  file.exec(LOG_SETTINGS);
+  // SQLite's own knows the letters of English only, and people search for names in any language.
+  file.function('lower', { deterministic: true }, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
+  return file;
+}
+
+/** NORMAL: to commit is not to wait for the disk. Whoever has to, waits for the log. */
+function keepLog(file: DatabaseSync): void {
+  const mode = file.prepare('PRAGMA journal_mode = WAL').get()?.journal_mode;
+  if (mode !== 'wal' && mode !== 'memory') throw new Error(`no write-ahead log can be kept there (${mode})`);
+  // The file of the log is there once something has been read.
+  file.exec('PRAGMA synchronous = NORMAL; SELECT 1 FROM sqlite_schema');
 }
 
 interface Prepared {

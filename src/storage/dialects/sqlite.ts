@@ -17,7 +17,7 @@ import { statementLog } from '../statements.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 import { newCheckpoints } from './sqlite-checkpoints.ts';
-import { type Commits, newCommits, type Synchronous } from './sqlite-commits.ts';
+import { type Commits, type Durability, newCommits } from './sqlite-commits.ts';
 import { type Connection, openConnection } from './sqlite-connection.ts';
 import { translate } from './sqlite-errors.ts';
 import { type Lock, newLock } from './sqlite-lock.ts';
@@ -29,7 +29,7 @@ import { type Begin, begin } from './sqlite-turns.ts';
 /** How writers begin is up to who else writes. */
 export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
   const connection = openConnection(path);
-  const { file } = connection;
+  const { file, log } = connection;
   const lock = newLock();
   const commits = newCommits(connection, waitingOnce(beginWriting), () => setImmediate(commitInTurn, checkpoints.note));
   const commitInTurn = async (andThen: () => void) => {
@@ -44,10 +44,10 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
   const checkpoints = newCheckpoints(path, () => commitInTurn(() => finishCheckpoint(file)));
   const engine = { ...connection, lock, commits, readInTurn: newReads(connection, lock) };
   const common = { plugins: [withoutRowLocks], ...statementLog() };
-  const durable = new Kysely<Tables>({ dialect: dialect(engine, 'FULL'), ...common });
-  const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'NORMAL'), ...common });
-  addShortcut(durable, executeAlone(engine, 'FULL'));
-  addShortcut(recoverable, executeAlone(engine, 'NORMAL'));
+  const durable = new Kysely<Tables>({ dialect: dialect(engine, 'durable'), ...common });
+  const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'recoverable'), ...common });
+  addShortcut(durable, executeAlone(engine, 'durable'));
+  addShortcut(recoverable, executeAlone(engine, 'recoverable'));
   return {
     durable,
     recoverable,
@@ -79,8 +79,12 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
     async close() {
       await lock.take();
       commits.commit();
+      await log.syncing();
       await checkpoints.stop();
-      if (file.isOpen) file.close();
+      if (file.isOpen) {
+        log.close();
+        file.close();
+      }
       lock.release();
     },
   };
@@ -98,9 +102,9 @@ function finishCheckpoint(file: DatabaseSync): void {
  * One connection serves both durability classes: two that write in one thread would block each other, since a
  * transaction may span an `await`.
  */
-function dialect(engine: Engine, synchronous: Synchronous): Dialect {
+function dialect(engine: Engine, durability: Durability): Dialect {
   const { file, lock, commits, run } = engine;
-  const connection = connect(engine, synchronous);
+  const connection = connect(engine, durability);
   const driver: Driver = {
     async init() {},
     async acquireConnection() {
@@ -110,7 +114,7 @@ function dialect(engine: Engine, synchronous: Synchronous): Dialect {
     releaseConnection: async () => lock.giveBack(),
     async beginTransaction() {
       attempt(engine, () => {
-        lock.written = commits.join(synchronous);
+        lock.written = commits.join(durability);
         run('savepoint work');
       });
       lock.isInTransaction = true;
@@ -138,10 +142,10 @@ const adapter: SqliteAdapter = Object.create(new SqliteAdapter(), {
   supportsTransactionalDdl: { value: true },
 });
 
-function connect(engine: Engine, synchronous: Synchronous): DatabaseConnection {
+function connect(engine: Engine, durability: Durability): DatabaseConnection {
   return {
     executeQuery: async <Row>({ sql: text, parameters }: CompiledQuery) =>
-      execute<Row>(engine, synchronous, text, parameters),
+      execute<Row>(engine, durability, text, parameters),
     streamQuery() {
       throw new Error('Nothing here streams: every list is read page by page.');
     },
@@ -149,13 +153,13 @@ function connect(engine: Engine, synchronous: Synchronous): DatabaseConnection {
 }
 
 /** Only for whoever has the lock, or while nobody has it. */
-function execute<Row>(engine: Engine, synchronous: Synchronous, text: string, parameters: readonly unknown[]) {
+function execute<Row>(engine: Engine, durability: Durability, text: string, parameters: readonly unknown[]) {
   const { file, lock, commits, prepare } = engine;
   return attempt(engine, (): QueryResult<Row> => {
     const { statement, readRows, kind } = prepare(text);
     if (lock.isInTransaction && !file.isTransaction) throw new StorageUnavailable('The transaction was undone.');
     if (!lock.isInTransaction) {
-      if (kind === 'write') lock.written = commits.join(synchronous);
+      if (kind === 'write') lock.written = commits.join(durability);
       if (kind === 'other') commits.commit();
     }
     const values = parameters as readonly SQLInputValue[];
@@ -165,14 +169,14 @@ function execute<Row>(engine: Engine, synchronous: Synchronous, text: string, pa
 }
 
 /** One statement by itself, as Kysely would have it. What nobody can interrupt needs no lock if it is free. */
-function executeAlone(engine: Engine, synchronous: Synchronous) {
+function executeAlone(engine: Engine, durability: Durability) {
   const { lock, prepare, readInTurn } = engine;
   return async <Row>(text: string, values: unknown[]) => {
     const { kind } = attempt(engine, () => prepare(text));
-    if (kind === 'read') return readInTurn(() => execute<Row>(engine, synchronous, text, values));
+    if (kind === 'read') return readInTurn(() => execute<Row>(engine, durability, text, values));
     if (lock.isTaken()) await lock.take();
     try {
-      return execute<Row>(engine, synchronous, text, values);
+      return execute<Row>(engine, durability, text, values);
     } finally {
       const written = lock.giveBack();
       if (written) await written;
@@ -182,7 +186,7 @@ function executeAlone(engine: Engine, synchronous: Synchronous) {
 
 /** The same for a statement of a transaction, whose is the lock. */
 function executeWithin(engine: Engine) {
-  return async <Row>(text: string, values: unknown[]) => execute<Row>(engine, 'FULL', text, values);
+  return async <Row>(text: string, values: unknown[]) => execute<Row>(engine, 'durable', text, values);
 }
 
 function attempt<Result>({ commits }: Engine, work: () => Result): Result {
