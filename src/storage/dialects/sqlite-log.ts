@@ -18,7 +18,7 @@ type Flush = (file: number, done: (error: Error | null) => void) => void;
  */
 export function openLog(path: string, flush: Flush = fdatasync): Log {
   if (path === ':memory:') return NONE;
-  const file = openSync(`${path}-wal`, 'r+');
+  const file = openSync(`${path}-wal`, 'r');
   let running: PromiseWithResolvers<void> | undefined;
   let next: PromiseWithResolvers<void> | undefined;
 
