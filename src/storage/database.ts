@@ -1,5 +1,4 @@
 import { openSqlite } from './dialects/sqlite.ts';
-import { beginInTurn } from './dialects/sqlite-turns.ts';
 import { StorageRefused } from './errors.ts';
 import { newTableCounter } from './rate-limits.ts';
 import type { Haste, Storage } from './storage.ts';
@@ -16,6 +15,6 @@ export async function openStorage(url: string, haste: Haste = 'serving'): Promis
 /** For several processes of one machine: they write by turns, and what each would count by itself, they count together. */
 export async function openSharedStorage(url: string): Promise<Storage> {
   if (!url.startsWith(SQLITE)) return openStorage(url);
-  const storage = openSqlite(url.slice(SQLITE.length), beginInTurn);
+  const storage = openSqlite(url.slice(SQLITE.length));
   return { ...storage, newSharedCounter: (limit) => newTableCounter(storage.recoverable, limit) };
 }

@@ -8,7 +8,6 @@ import { setImmediate } from 'node:timers/promises';
 import { type Commits, newCommits } from '../../src/storage/dialects/sqlite-commits.ts';
 import { openConnection } from '../../src/storage/dialects/sqlite-connection.ts';
 import { openLog } from '../../src/storage/dialects/sqlite-log.ts';
-import { begin } from '../../src/storage/dialects/sqlite-turns.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const path = join(folder, 'gatehouse.db');
@@ -23,7 +22,7 @@ const finishOne = async () => {
   await setImmediate();
 };
 const log = openLog(path, (_, done) => busy.push(() => done(null)));
-const commits: Commits = newCommits({ ...connection, log }, begin, () => {});
+const commits: Commits = newCommits({ ...connection, log }, () => {});
 
 afterEach(() => {
   commits.commit();

@@ -154,19 +154,47 @@ test('transactions run one after the other, so that none sees half of another', 
   assert.deepEqual(seen, [2, 2, 2, 2, 2, 2, 2, 2]);
 });
 
-test('a write that another process keeps out fails as unavailable, and goes through once it can', async () => {
+test('a write that another process keeps out waits for it, and whoever reads does not', async () => {
   const other = await openStorage(url);
   await sql`begin immediate`.execute(other.durable);
-  await sql`PRAGMA busy_timeout = 0`.execute(storage.durable);
 
-  await assert.rejects(add(storage.durable, 'Refused'), StorageUnavailable);
+  const writing = add(storage.durable, 'Accepted');
+  await pause();
+  assert.ok(!(await names(storage.durable)).includes('Accepted'));
   await sql`rollback`.execute(other.durable);
-  await sql`PRAGMA busy_timeout = 5000`.execute(storage.durable);
-  await add(storage.durable, 'Accepted');
+  await writing;
 
   await other.close();
-  const found = await names(storage.durable);
-  assert.ok(found.includes('Accepted') && !found.includes('Refused'));
+  assert.ok((await names(storage.durable)).includes('Accepted'));
+});
+
+test('a write that another process keeps out for good fails as unavailable', async () => {
+  const other = await openStorage(url);
+  await sql`begin immediate`.execute(other.durable);
+
+  await assert.rejects(add(storage.durable, 'Refused'), StorageUnavailable);
+  await assert.rejects(
+    storage.atomically((db) => add(db, 'Refused')),
+    StorageUnavailable,
+  );
+
+  await sql`rollback`.execute(other.durable);
+  await other.close();
+  await add(storage.durable, 'Afterwards');
+  assert.ok(!(await names(storage.durable)).includes('Refused'));
+});
+
+test('two that have the file open in one process let each other write', async () => {
+  const other = await openStorage(url);
+  const before = (await names(storage.durable)).length;
+  const write = async (db: Database) => {
+    for (let i = 0; i < 20; i++) await add(db, 'By turns');
+  };
+
+  await Promise.all([storage, other].flatMap(({ durable, recoverable }) => [write(durable), write(recoverable)]));
+
+  await other.close();
+  assert.equal((await names(storage.durable)).length - before, 80);
 });
 
 test('those who write in the same turn are committed together, and each is answered only then', async () => {

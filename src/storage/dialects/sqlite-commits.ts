@@ -1,6 +1,6 @@
+import { BUSY_MS } from './sqlite-busy.ts';
 import type { Connection } from './sqlite-connection.ts';
 import { translate } from './sqlite-errors.ts';
-import type { Begin } from './sqlite-turns.ts';
 
 /** What is durable is on disk before anyone is told; what is recoverable a power cut may undo (docs/decisions/0002). */
 export type Durability = 'durable' | 'recoverable';
@@ -13,7 +13,10 @@ interface Group {
 }
 
 export interface Commits {
-  /** Whatever is written next belongs to a group, whose promise is kept once that is as safe as it has to be. */
+  /**
+   * Whatever is written next belongs to a group, whose promise is kept once that is as safe as it has to be. Fails if
+   * another process is writing.
+   */
   join(durability: Durability): Promise<void>;
   /** After a statement that failed: some failures undo all that had been written since the last commit. */
   looksAfter(error: unknown): void;
@@ -27,8 +30,7 @@ export interface Commits {
  * To commit takes longer than to write. So it is put off until the end of this turn of the event loop, for all who write
  * in the same turn: `later` has to call `commit` then. Nobody is answered before.
  */
-export function newCommits(connection: Connection, begin: Begin, later: () => void): Commits {
-  const { file, log, run } = connection;
+export function newCommits({ file, log, run }: Connection, later: () => void): Commits {
   let group: Group | undefined;
 
   function commit(): void {
@@ -48,7 +50,14 @@ export function newCommits(connection: Connection, begin: Begin, later: () => vo
   }
 
   function open(): Group {
-    begin(connection);
+    // To wait in here would keep everyone waiting.
+    file.exec('pragma busy_timeout = 0');
+    try {
+      // Whoever reads first and writes later could otherwise lose the race for the write lock.
+      run('begin immediate');
+    } finally {
+      file.exec(`pragma busy_timeout = ${BUSY_MS}`);
+    }
     later();
     return { committed: newPromise(), onDisk: undefined };
   }

@@ -19,19 +19,17 @@ import type { Tables } from '../tables.ts';
 import { newCheckpoints } from './sqlite-checkpoints.ts';
 import { type Commits, type Durability, newCommits } from './sqlite-commits.ts';
 import { type Connection, openConnection } from './sqlite-connection.ts';
+import { type Enter, newEntrance } from './sqlite-entrance.ts';
 import { translate } from './sqlite-errors.ts';
 import { type Lock, newLock } from './sqlite-lock.ts';
-import { waitingOnce } from './sqlite-locked.ts';
 import { newReads, type ReadInTurn } from './sqlite-reads.ts';
 import { withoutRowLocks } from './sqlite-row-locks.ts';
-import { type Begin, begin } from './sqlite-turns.ts';
 
-/** How writers begin is up to who else writes. */
-export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
+export function openSqlite(path: string): Storage {
   const connection = openConnection(path);
   const { file, log } = connection;
   const lock = newLock();
-  const commits = newCommits(connection, waitingOnce(beginWriting), () => setImmediate(commitInTurn, checkpoints.note));
+  const commits = newCommits(connection, () => setImmediate(commitInTurn, checkpoints.note));
   const commitInTurn = async (andThen: () => void) => {
     await lock.take();
     try {
@@ -42,7 +40,8 @@ export function openSqlite(path: string, beginWriting: Begin = begin): Storage {
     }
   };
   const checkpoints = newCheckpoints(path, () => commitInTurn(() => finishCheckpoint(file)));
-  const engine = { ...connection, lock, commits, readInTurn: newReads(connection, lock) };
+  const enter = newEntrance(lock, commits);
+  const engine = { ...connection, lock, commits, enter, readInTurn: newReads(connection, lock) };
   const common = { plugins: [withoutRowLocks], ...statementLog() };
   const durable = new Kysely<Tables>({ dialect: dialect(engine, 'durable'), ...common });
   const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'recoverable'), ...common });
@@ -103,7 +102,7 @@ function finishCheckpoint(file: DatabaseSync): void {
  * transaction may span an `await`.
  */
 function dialect(engine: Engine, durability: Durability): Dialect {
-  const { file, lock, commits, run } = engine;
+  const { file, lock, run } = engine;
   const connection = connect(engine, durability);
   const driver: Driver = {
     async init() {},
@@ -113,10 +112,8 @@ function dialect(engine: Engine, durability: Durability): Dialect {
     },
     releaseConnection: async () => lock.giveBack(),
     async beginTransaction() {
-      attempt(engine, () => {
-        lock.written = commits.join(durability);
-        run('savepoint work');
-      });
+      await enterFor(engine, durability);
+      attempt(engine, () => run('savepoint work'));
       lock.isInTransaction = true;
     },
     async commitTransaction() {
@@ -144,39 +141,40 @@ const adapter: SqliteAdapter = Object.create(new SqliteAdapter(), {
 
 function connect(engine: Engine, durability: Durability): DatabaseConnection {
   return {
-    executeQuery: async <Row>({ sql: text, parameters }: CompiledQuery) =>
-      execute<Row>(engine, durability, text, parameters),
+    async executeQuery<Row>({ sql: text, parameters }: CompiledQuery) {
+      const { kind } = attempt(engine, () => engine.prepare(text));
+      if (kind === 'write' && !engine.lock.isInTransaction) await enterFor(engine, durability);
+      return execute<Row>(engine, text, parameters);
+    },
     streamQuery() {
       throw new Error('Nothing here streams: every list is read page by page.');
     },
   };
 }
 
-/** Only for whoever has the lock, or while nobody has it. */
-function execute<Row>(engine: Engine, durability: Durability, text: string, parameters: readonly unknown[]) {
+/** For whoever has the lock, and has entered if it writes. What only reads may do without while nobody has the lock. */
+function execute<Row>(engine: Engine, text: string, parameters: readonly unknown[]) {
   const { file, lock, commits, prepare } = engine;
   return attempt(engine, (): QueryResult<Row> => {
     const { statement, readRows, kind } = prepare(text);
     if (lock.isInTransaction && !file.isTransaction) throw new StorageUnavailable('The transaction was undone.');
-    if (!lock.isInTransaction) {
-      if (kind === 'write') lock.written = commits.join(durability);
-      if (kind === 'other') commits.commit();
-    }
+    if (kind === 'other' && !lock.isInTransaction) commits.commit();
     const values = parameters as readonly SQLInputValue[];
     if (readRows) return { rows: readRows<Row>(statement.all(...values)) };
     return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };
   });
 }
 
-/** One statement by itself, as Kysely would have it. What nobody can interrupt needs no lock if it is free. */
+/** One statement by itself, as Kysely would have it. */
 function executeAlone(engine: Engine, durability: Durability) {
   const { lock, prepare, readInTurn } = engine;
   return async <Row>(text: string, values: unknown[]) => {
     const { kind } = attempt(engine, () => prepare(text));
-    if (kind === 'read') return readInTurn(() => execute<Row>(engine, durability, text, values));
-    if (lock.isTaken()) await lock.take();
+    if (kind === 'read') return readInTurn(() => execute<Row>(engine, text, values));
+    await lock.take();
     try {
-      return execute<Row>(engine, durability, text, values);
+      if (kind === 'write') await enterFor(engine, durability);
+      return execute<Row>(engine, text, values);
     } finally {
       const written = lock.giveBack();
       if (written) await written;
@@ -186,7 +184,15 @@ function executeAlone(engine: Engine, durability: Durability) {
 
 /** The same for a statement of a transaction, whose is the lock. */
 function executeWithin(engine: Engine) {
-  return async <Row>(text: string, values: unknown[]) => execute<Row>(engine, 'durable', text, values);
+  return async <Row>(text: string, values: unknown[]) => execute<Row>(engine, text, values);
+}
+
+async function enterFor({ enter }: Engine, durability: Durability): Promise<void> {
+  try {
+    await enter(durability);
+  } catch (error) {
+    throw translate(error);
+  }
 }
 
 function attempt<Result>({ commits }: Engine, work: () => Result): Result {
@@ -202,5 +208,6 @@ function attempt<Result>({ commits }: Engine, work: () => Result): Result {
 interface Engine extends Connection {
   lock: Lock;
   commits: Commits;
+  enter: Enter;
   readInTurn: ReadInTurn;
 }
