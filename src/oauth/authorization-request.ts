@@ -64,10 +64,11 @@ type Parameters = Map<string, Value[]>;
 /** Keeps the encoded form beside the decoded one, and every value of a name. An empty value counts as absent. */
 function parseQuery(query: string): Parameters {
   const parameters: Parameters = new Map();
-  for (const pair of query.split('&')) {
-    const [entry] = new URLSearchParams(pair);
-    if (!entry || entry[1] === '') continue;
-    const [name, text] = entry;
+  const pairs = query.split('&').filter((pair) => pair !== '');
+  // Behind an ampersand, since a question mark in front would be dropped.
+  for (const [place, [name, text]] of [...new URLSearchParams(`&${query}`)].entries()) {
+    if (text === '') continue;
+    const pair = pairs[place] ?? '';
     const raw = pair.slice(pair.indexOf('=') + 1);
     const values = parameters.get(name) ?? [];
     values.push({ text, raw });
