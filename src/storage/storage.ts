@@ -21,7 +21,7 @@ export interface Storage {
   check(): Promise<void>;
   /** Counts across all nodes and workers; undefined where there is only one. */
   newSharedCounter?(limit: { name: string; points: number; seconds: number }): SharedCounter;
-  /** Where statements can be seen before they are committed: kept once all of these are. */
+  /** Where what was written can be seen before it is as safe as it has to be: kept once all of it is. */
   settled?(): Promise<void> | undefined;
   /** How its pools of connections are used; undefined where there are none. */
   readPools?(): PoolUse[];

@@ -119,6 +119,8 @@ async function deliver(parts: WorkerParts, endpoint: Claimed, delivery: Delivery
   const event = await findEvent(storage.recoverable, delivery.eventId);
   // What is a month old is gone, and what the app may not know any more is kept from it.
   const isWithheld = !event || !(await mayHear(storage.recoverable, event, clock()));
+  // Nobody is told of anything that a crash could still undo.
+  await storage.settled?.();
   const outcome = isWithheld ? WITHHELD : await attempt(endpoint, toMessage(event), parts);
   if (!isWithheld) showAttempt(endpoint.url, outcome);
   const now = clock();
