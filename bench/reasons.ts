@@ -1,5 +1,6 @@
 import type { Profile } from './profile.ts';
 import { find, type Growth, type Results } from './results.ts';
+import type { Spread } from './statistics.ts';
 import { describeSteadiness } from './steadiness.ts';
 
 const NOTHING = { parts: {} };
@@ -30,7 +31,16 @@ export function whyLate({ measured }: Results, scenario: string): string {
   const latency = find(measured, 'bare', scenario)?.latency;
   if (!latency) return '';
   const limit = `The bare server, which has nothing else to do, comes to ${(latency.p99 / latency.median).toFixed(1)} × there`;
-  return `${limit}; as to the machine, ${describeSteadiness(measured.flatMap(({ sameWork }) => sameWork))}.`;
+  return `${limit}; ${asToTheMachine(measured)}.`;
+}
+
+export function whyNotReady({ measured }: Results, { least, most }: Spread): string {
+  const [quick, slow] = [least, most].map((milliseconds) => (milliseconds / 1000).toFixed(2));
+  return `The starts took between ${quick} and ${slow} s; ${asToTheMachine(measured)}.`;
+}
+
+function asToTheMachine(measured: Results['measured']): string {
+  return `as to the machine, ${describeSteadiness(measured.flatMap(({ sameWork }) => sameWork))}`;
 }
 
 export function whySlower({ profiles }: Growth, scenario: string): string {

@@ -1,5 +1,5 @@
 import type { Measured } from './measure.ts';
-import { whyLate, whyNoFaster, whySlower } from './reasons.ts';
+import { whyLate, whyNoFaster, whyNotReady, whySlower } from './reasons.ts';
 import { find, type Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 
@@ -106,13 +106,15 @@ function judgeLongLife({ chains, bytes }: Results): Verdict[] {
   ];
 }
 
-function judgeOverhead({ starts, memory }: Results): Verdict[] {
+function judgeOverhead(results: Results): Verdict[] {
+  const { starts, memory } = results;
   return [
     ...starts.map(({ engine, ready }) => ({
       what: `Ready after start, ${titleOfEngine(engine)}`,
       wanted: 'at most 1 s',
       found: `${(ready.median / 1000).toFixed(2)} s`,
       isMet: ready.median <= 1000,
+      why: whyNotReady(results, ready),
     })),
     ...memory.map(({ engine, requests, bytesAfter }) => ({
       what: `Resident memory after ${requests.toLocaleString('en-GB')} requests, ${titleOfEngine(engine)}`,
