@@ -1,12 +1,12 @@
 /** Who has the one connection. */
 export interface Lock {
   isInTransaction: boolean;
-  /** Kept once what its holder wrote is committed. */
+  /** Kept once what its holder wrote is as safe as it has to be. */
   written: Promise<void> | undefined;
   isTaken(): boolean;
   take(): Promise<void>;
   release(): void;
-  /** The next one may go on, but whoever wrote waits until that is committed. */
+  /** The next one may go on, but whoever wrote waits until that is as safe as it has to be. */
   giveBack(): Promise<void> | undefined;
 }
 
