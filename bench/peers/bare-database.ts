@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { type Checkpoints, LOG_SETTINGS, newCheckpoints } from '../../src/storage/dialects/sqlite-checkpoints.ts';
+import type { Durability } from '../../src/storage/dialects/sqlite-commits.ts';
 import { type Log, openLog } from '../../src/storage/dialects/sqlite-log.ts';
 import { type ReadRows, returnArrays } from '../../src/storage/dialects/sqlite-rows.ts';
 import { STATEMENTS } from './bare-statements.ts';
@@ -9,9 +10,6 @@ type Name = keyof typeof STATEMENTS;
 /** A row as it comes. */
 // biome-ignore lint/suspicious/noExplicitAny: whoever asks knows what they asked for.
 export type Row = any;
-
-/** How much a power cut may take: nothing, or the last moments (docs/decisions/0002). */
-type Durability = 'FULL' | 'NORMAL';
 
 export interface BareDatabase {
   one(name: Name, ...values: SQLInputValue[]): Row;
@@ -47,7 +45,7 @@ export function openBareDatabase(path: string): BareDatabase {
       statements[name].run(...values);
     },
     atomically(work) {
-      commits.join('FULL');
+      commits.join('durable');
       statements.savepoint.run();
       const result = work();
       statements.release.run();
@@ -89,7 +87,7 @@ function newCommits(file: DatabaseSync, { statements, checkpoints, log }: Parts)
 
   return {
     join(durability: Durability): void {
-      if (durability === 'FULL') isDurable = true;
+      if (durability === 'durable') isDurable = true;
       if (waiting) return;
       statements.begin.run();
       waiting = [];

@@ -30,7 +30,7 @@ export function exchange(bare: Bare, fields: Fields, now: number) {
   const { row } = identify(bare, ['code', fields.code], fields, now);
   if (!answersChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
   const expires = now + REFRESH_LIFETIME;
-  bare.db.write('FULL', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
+  bare.db.write('durable', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
   return issueTokens(bare.keys, { id: row.id, salt: row.salt, rotation: 0, rotatedAt: now }, row.scopes, now);
 }
 
@@ -39,7 +39,7 @@ export function refresh(bare: Bare, fields: Fields, now: number) {
   const rotation = token.rotation + 1;
   // Left out: the one refresh a day that also moves the day on which the row may go.
   const values = [rotation, row.exchanged_at, now, now + REFRESH_LIFETIME, row.id, row.rotation];
-  bare.db.write('NORMAL', 'rotate', ...values);
+  bare.db.write('recoverable', 'rotate', ...values);
   return issueTokens(bare.keys, { id: row.id, salt: row.salt, rotation, rotatedAt: now }, row.scopes, now);
 }
 
@@ -82,7 +82,7 @@ export function revoke(bare: Bare, fields: Fields, address: string, now: number)
     const user = db.one('user', row.user_id);
     const actor = ['app', app.id, app.name, null, address];
     const about = [row.business_id, 'app', app.id, app.name, JSON.stringify({ user: user.name })];
-    db.write('FULL', 'addAct', newId(now), now, 'grant.revoked', ...actor, ...about);
+    db.write('durable', 'addAct', newId(now), now, 'grant.revoked', ...actor, ...about);
     return {};
   });
 }
@@ -95,7 +95,7 @@ interface Happening {
 }
 
 function addEvent(db: BareDatabase, { type, appId, businessId, data }: Happening, now: number): void {
-  db.write('FULL', 'addEvent', newId(now), type, appId, businessId, data, now, appId, now);
+  db.write('durable', 'addEvent', newId(now), type, appId, businessId, data, now, appId, now);
 }
 
 /** Where the authorize endpoint sends the browser. */
@@ -116,13 +116,13 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
   db.atomically(() => {
     const { scopes } = db.one('consent', user.id, app.id, businessId);
     const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
-    db.write('FULL', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
+    db.write('durable', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: formatScopes(scopes).split(' ') });
     addEvent(db, { type: 'grant.created', appId: app.id, businessId, data }, now);
     const actor = ['user', user.id, user.name, user.email, from.address];
     const detail = JSON.stringify({ scope: formatScopes(scopes), how: 'without asking' });
     const about = [businessId, 'app', app.id, app.name, detail];
-    db.write('FULL', 'addAct', newId(now), now, 'grant.allowed', ...actor, ...about);
+    db.write('durable', 'addAct', newId(now), now, 'grant.allowed', ...actor, ...about);
   });
   const code = sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopes: 0 });
   const answer = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });
@@ -137,7 +137,7 @@ interface From {
 /** The session and its user in one row. */
 function resumeSession(db: BareDatabase, id: string, now: number): Row {
   const found = db.one('session', hashSecret(id), now);
-  if (now - found.last_seen_at >= MINUTE) db.write('FULL', 'seeSession', now, now + IDLE_LIFETIME, found.id_hash);
+  if (now - found.last_seen_at >= MINUTE) db.write('durable', 'seeSession', now, now + IDLE_LIFETIME, found.id_hash);
   return found;
 }
 
@@ -148,7 +148,7 @@ function identify({ db, keys }: Bare, [kind, text]: [TokenKind, string | undefin
   const rows = db.all('callerAndGrant', token.rotation, fields.client_id ?? '', token.grantId);
   const used = rows.find(({ secret_hash }) => sameText(secret_hash, hash));
   if (!used) throw new Refused();
-  if (now - (used.secret_used_at ?? 0) >= MINUTE) db.write('FULL', 'useSecret', now, used.secret_id);
+  if (now - (used.secret_used_at ?? 0) >= MINUTE) db.write('durable', 'useSecret', now, used.secret_id);
   return { token, row: vouchedFor(token, rows[0]) };
 }
 

@@ -12,8 +12,8 @@ export interface Log {
 type Flush = (file: number, done: (error: Error | null) => void) => void;
 
 /**
- * A disk may take milliseconds, in which others can be answered: so SQLite is told not to wait for it, and another thread
- * does. What is committed meanwhile goes to the disk next, all of it at once. The file is there for as long as the
+ * A disk may take milliseconds, in which the work for others can go on: so SQLite is told not to wait for it, and another
+ * thread does. What is committed meanwhile goes to the disk next, all of it at once. The file is there for as long as the
  * database is open; SQLite has no locks on it that closing it could give up.
  */
 export function openLog(path: string, flush: Flush = fdatasync): Log {
