@@ -60,8 +60,10 @@ export async function setInvoiceStatus(
     .where('status', '!=', status)
     .returningAll()
     .executeTakeFirst();
-  if (row) await tellReaders(db, status === 'PAID' ? 'invoice.paid' : 'invoice.updated', row, now);
-  return row && fromRow(row);
+  if (!row) return undefined;
+  await tellReaders(db, 'invoice.updated', row, now);
+  if (status === 'PAID') await tellReaders(db, 'invoice.paid', row, now);
+  return fromRow(row);
 }
 
 /** Every app that may read the invoices of this business hears of it. */

@@ -14,8 +14,8 @@ const MEANINGS: Record<Exclude<EventType, 'endpoint.test'>, string> = {
   'grant.revoked': 'What a user allowed has ended, or is stopped for now.',
   'grant.expiring': 'What a user allowed is about to end, since the app has not used it.',
   'invoice.created': 'There is a new invoice.',
-  'invoice.updated': 'The status of an invoice has changed.',
-  'invoice.paid': 'An invoice is paid.',
+  'invoice.updated': 'The status of an invoice has changed, to PAID or any other.',
+  'invoice.paid': 'An invoice has been paid. Sent after its invoice.updated.',
   'app.secret_added': 'The app has a second secret.',
   'app.secret_removed': 'A secret of the app no longer works.',
 };
