@@ -19,6 +19,7 @@ export const demoCommand: Command = {
     if (settings.baseUrl.startsWith('https:')) {
       throw new SettingRefused('BASE_URL is public, and the demo is for a machine of your own. Use: gatehouse serve');
     }
+    const stopped = untilStopped();
     const { startServer } = await import('../server.ts');
     const server = await startServer(settings);
     const apps: { close(): Promise<void> }[] = [];
@@ -26,7 +27,7 @@ export const demoCommand: Command = {
       const { thirdParty, firstParty } = await prepareApps(server.storage, settings);
       for (const app of [thirdParty, firstParty]) apps.push(await startApp(app));
       console.log(welcome(settings, thirdParty.port, firstParty.port));
-      await untilStopped();
+      await stopped;
     } finally {
       await Promise.all(apps.map((app) => app.close()));
       await server.close();

@@ -29,9 +29,9 @@ export const listenCommand: Command = {
       const url = URL.parse(options.text('forward-to'))?.href;
       if (!url) throw new FormError('forward-to', 'This is not a complete URL.');
       const secret = newSigningSecret();
-      console.error(`What happens to ${app.name} goes to ${url}, signed with ${secret} until you press Ctrl+C.`);
       const stopped = new AbortController();
       const stopping = untilStopped().then(() => stopped.abort());
+      console.error(`What happens to ${app.name} goes to ${url}, signed with ${secret} until you press Ctrl+C.`);
       const nextEvents = await watchEvents(db, app.id, systemClock);
       while (!stopped.signal.aborted) {
         for (const event of await nextEvents()) {

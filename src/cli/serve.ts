@@ -41,6 +41,8 @@ function readWorkers(text: string): number {
 }
 
 async function serveAlone(settings: Settings): Promise<void> {
+  // Before the first listener is open: a signal that comes right after it must not end the process by default.
+  const stopped = untilStopped();
   // Only those who serve wait for what it takes to load.
   const { startServer } = await import('../server.ts');
   const server = await startServer(settings);
@@ -49,7 +51,7 @@ async function serveAlone(settings: Settings): Promise<void> {
     console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
     // Now, and not at its end: a node may be killed.
     flushCompileCache();
-    await untilStopped();
+    await stopped;
   } finally {
     await server.close(PATIENCE);
   }

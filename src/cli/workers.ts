@@ -17,16 +17,18 @@ export async function serveTogether(settings: Settings, env: NodeJS.ProcessEnv):
   if (cluster.isWorker) return serveAsWorker(settings);
   const { baseUrl, consentUrl, workers } = settings;
   await withStorage(env, (storage) => refuseDemoData(storage, settings));
+  // Before the first listener is open. From here on no signal ends this process by default, however many come.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
+  const stopped = untilStopped();
   cluster.setupPrimary({ args: ['serve', '--workers', String(workers)] });
   const crew = newCrew();
   const members = Array.from({ length: workers }, () => crew.start());
   try {
-    await Promise.all(members.map(({ ready }) => ready));
+    const allReady = Promise.all(members.map(({ ready }) => ready)).then(() => true);
+    if (!(await Promise.race([allReady, stopped.then(() => false)]))) return;
     for (const member of members) crew.keepUp(member);
     console.error(`Gatehouse serves ${baseUrl} (API) and ${consentUrl} (web) with ${workers} workers.`);
-    // From here on no signal ends this process by itself, however many come.
-    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
-    await untilStopped();
+    await stopped;
   } finally {
     await crew.end();
   }

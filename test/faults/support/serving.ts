@@ -128,6 +128,11 @@ export function newServing(
       const [code] = await once(launched, 'close');
       return { code, said };
     },
+    /** For a start that ends without help: its exit code and its standard error. */
+    async untilEnd(): Promise<{ code: number | null; said: string }> {
+      const [code] = await once(launch(), 'close');
+      return { code, said };
+    },
     /** Starts it, and waits for nothing. */
     launch: () => void launch(),
     async kill(): Promise<void> {

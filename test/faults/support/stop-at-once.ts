@@ -1,0 +1,15 @@
+// Loaded into a server before anything else: the process that was started gets SIGTERM as soon as its first listener is open.
+import cluster from 'node:cluster';
+import { Server } from 'node:net';
+
+const { listen } = Server.prototype;
+let isSent = cluster.isWorker;
+
+Server.prototype.listen = function (this: Server, ...args: unknown[]) {
+  this.once('listening', () => {
+    if (isSent) return;
+    isSent = true;
+    process.kill(process.pid, 'SIGTERM');
+  });
+  return Reflect.apply(listen, this, args);
+} as typeof listen;
