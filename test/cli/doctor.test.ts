@@ -8,9 +8,16 @@ import { migrate } from '../../src/storage/migrate.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { type Ended, newCommandLine } from '../support/command-line.ts';
 import { settle } from '../support/people.ts';
+import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 const KEYS = ['Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf', 'Qa2zWsX3edC4rfV5tgB6yhN7ujM8ikLo'] as const;
+
+/** Not the default ports: somebody may be using the product there. */
+const UNUSED = {
+  BASE_URL: `http://localhost:${await freePort()}`,
+  CONSENT_URL: `http://localhost:${await freePort()}`,
+};
 
 interface Finding {
   level: string;
@@ -22,7 +29,7 @@ interface Finding {
 type CommandLine = ReturnType<typeof newCommandLine>;
 
 const examine = async (cli: CommandLine, env: Record<string, string> = {}) =>
-  read(await cli.run(['doctor', '--json'], { env }));
+  read(await cli.run(['doctor', '--json'], { env: { ...UNUSED, ...env } }));
 
 function read({ status, stdout, stderr }: Ended) {
   assert.equal(stderr, '');
@@ -99,7 +106,7 @@ const WRONG: [what: string, env: Record<string, string>, level: string, says: Re
     'problem',
     /no address for gatehouse\.invalid/,
   ],
-  ['hosts that are one', { CONSENT_URL: 'http://localhost:4000' }, 'warning', /the same origin/],
+  ['hosts that are one', { CONSENT_URL: UNUSED.BASE_URL }, 'warning', /the same origin/],
   ['metrics for everyone', { METRICS_LISTEN: '0.0.0.0:9464' }, 'warning', /^METRICS_LISTEN binds 0\.0\.0\.0/],
   ['a database that is nowhere', { DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' }, 'problem', /cannot be used/],
 ];
@@ -108,7 +115,7 @@ test('each thing that is wrong is named, with what to do', async () => {
   const cli = newCommandLine();
   for (const [what, env, level, says] of WRONG) {
     const usual = { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0] };
-    const { findings, stdout } = read(await cli.runHere(['doctor', '--json'], { ...usual, ...env }));
+    const { findings, stdout } = read(await cli.runHere(['doctor', '--json'], { ...UNUSED, ...usual, ...env }));
 
     assertFound(findings, level, says);
     assert.equal(stdout.includes('hunter2'), false, what);
