@@ -109,6 +109,23 @@ test('only an app that proves itself may ask, and the token is no proof [I1]', a
   }
 });
 
+test('no introspection response may be cached, whatever it says of the token [I1]', async () => {
+  const { access_token, refresh_token } = await world.connect();
+
+  for (const [about, answer, status] of [
+    ['an access token', await world.introspect(access_token), 200],
+    ['a refresh token', await world.introspect(refresh_token), 200],
+    ['an unknown token', await world.introspect('nonsense'), 200],
+    ['a token of another app', await world.introspect(access_token, asOther), 200],
+    ['no token', await world.introspect(undefined), 400],
+    ['a wrong secret', await world.introspect(access_token, { client_secret: 'gcs_wrong' }), 401],
+  ] as const) {
+    assert.equal(answer.status, status, about);
+    assert.equal(answer.headers.get('cache-control'), 'no-store', about);
+    assert.equal(answer.headers.get('pragma'), 'no-cache', about);
+  }
+});
+
 test('looking at a token changes nothing about it', async () => {
   const { refresh_token } = await world.connect();
   const first = await world.introspect(refresh_token);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { fetchWatched } from '../support/watching.ts';
 import { askRaw } from '../support/wire.ts';
@@ -79,6 +80,29 @@ test('JSON and a form get the same answer where it is a good one [T27]', async (
     assert.deepEqual(Object.keys(second.body), Object.keys(first.body));
     assert.equal(looked.body.active, true);
     assert.deepEqual(revoked.body, {});
+  }
+});
+
+test('every field of a token request has the same effect in JSON and in a form [T27]', async () => {
+  const verifier = 'a-code-verifier-of-at-least-43-characters-0123';
+  const code_challenge = createHash('sha256').update(verifier).digest('base64url');
+  const redirect_uri = 'https://ledger.example/callback';
+  const scope = 'read:invoices read:contacts';
+
+  for (const ask of [asJson, asForm]) {
+    const exchange = async (changes: Record<string, string>) => {
+      const code = await world.allow({ scope, code_challenge, code_challenge_method: 'S256' }, browser);
+      const fields = { code, redirect_uri, code_verifier: verifier, client_id, client_secret, ...changes };
+      return ask('token', { grant_type: 'authorization_code', ...fields });
+    };
+    const { status, body } = await exchange({});
+    const narrowed = { refresh_token: body.refresh_token, scope: 'read:contacts', client_id, client_secret };
+
+    assert.deepEqual([status, body.scope], [200, scope]);
+    assert.equal((await ask('token', { grant_type: 'refresh_token', ...narrowed })).body.scope, 'read:contacts');
+    assert.equal((await exchange({ code_verifier: 'b'.repeat(43) })).body.reason, 'code_verifier_wrong');
+    assert.equal((await exchange({ code_verifier: '' })).body.reason, 'code_verifier_missing');
+    assert.equal((await exchange({ redirect_uri: `${redirect_uri}/` })).body.reason, 'redirect_uri_different');
   }
 });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { grantIdIn, readGrant } from '../support/rows.ts';
 import { newWorld } from '../support/world.ts';
@@ -170,6 +171,35 @@ test('a revocation racing refreshes: no token of the family works once all have 
     assert.equal((await world.refresh(pair.refresh_token)).body.error, 'invalid_grant');
   }
 });
+
+test('a revocation that arrives at any moment of a refresh ends the family, round after round [R6]', async () => {
+  const racer = await world.addApp({ name: 'Racer' });
+  const credentials = { client_id: racer.id, client_secret: racer.secret };
+  const browser = await world.signedIn();
+
+  for (let round = 0; round < 80; round += 1) {
+    const code = await world.allow({ client_id: racer.id }, browser);
+    const first = (await world.exchange(code, credentials)).body;
+    const refresh = () => world.refresh(first.refresh_token, credentials);
+    const revoke = () => world.revoke(first.refresh_token, round % 3 === 0 ? credentials : {});
+    const [before, after] = round % 2 === 0 ? [revoke, refresh] : [refresh, revoke];
+    const started = before();
+    await turns(Math.floor(round / 4) % 10);
+    const answers = await Promise.all([started, after(), refresh()]);
+
+    const pairs = answers.map(({ body }) => body).filter(({ refresh_token }) => refresh_token);
+    for (const pair of [first, ...pairs]) {
+      assert.equal(await works(pair.access_token), false, `round ${round}`);
+      const again = await world.refresh(pair.refresh_token, credentials);
+      assert.equal(again.body.error, 'invalid_grant', `round ${round}`);
+    }
+  }
+});
+
+/** Lets the event loop turn so many times, so that the next request arrives at another point of the one before. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await setImmediate();
+}
 
 test('a grant that its app revoked is recorded as an event with that reason, once', async () => {
   const { refresh_token } = await world.connect();
