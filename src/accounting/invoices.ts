@@ -1,4 +1,5 @@
-import { type EventType, recordEvent } from '../events/events.ts';
+import { EVENT_GUARDS, type EventType } from '../events/event-types.ts';
+import { recordEvent } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
@@ -66,11 +67,13 @@ export async function setInvoiceStatus(
   return fromRow(row);
 }
 
-/** Every app that may read the invoices of this business hears of it. */
-async function tellReaders(db: Database, type: EventType, row: Row<'invoices'>, now: number): Promise<void> {
+type InvoiceEventType = Extract<EventType, `invoice.${string}`>;
+
+/** Records the event for every app that may read the invoices of this business. */
+async function tellReaders(db: Database, type: InvoiceEventType, row: Row<'invoices'>, now: number): Promise<void> {
   const { id: invoiceId, number, status, total, currency } = fromRow(row);
   const data = { invoiceId, number, status, total, currency };
-  const readers = { businessId: row.business_id, scope: 'read:invoices' };
+  const readers = { businessId: row.business_id, scope: EVENT_GUARDS[type].scope };
   for (const appId of await listAppsAllowed(db, readers, now)) {
     await recordEvent(db, { type, appId, businessId: row.business_id, data }, now);
   }

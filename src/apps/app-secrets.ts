@@ -1,4 +1,5 @@
-import { type EventType, recordEvent } from '../events/events.ts';
+import type { EventType } from '../events/event-types.ts';
+import { recordEvent } from '../events/events.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';

@@ -4,20 +4,7 @@ import { newId } from '../lib/ids.ts';
 import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row, Tables } from '../storage/tables.ts';
-
-export const EVENT_TYPES = [
-  'grant.created',
-  'grant.revoked',
-  'grant.expiring',
-  'invoice.created',
-  'invoice.updated',
-  'invoice.paid',
-  'app.secret_added',
-  'app.secret_removed',
-  'endpoint.test',
-] as const;
-
-export type EventType = (typeof EVENT_TYPES)[number];
+import { type EventType, guardOf } from './event-types.ts';
 
 /**
  * The outbox. What happened is recorded in the same transaction as the change itself, so that neither exists without
@@ -80,6 +67,7 @@ export async function recordEvents(db: Database, events: NewEvent[], now: number
 type EventRow = ReturnType<typeof toRow>;
 
 function toRow({ type, appId, businessId, data }: NewEvent, now: number) {
+  if (!guardOf(type)) throw new Error(`The event type ${type} is not declared in event-types.ts.`);
   return {
     id: newId(now),
     type,

@@ -1,6 +1,8 @@
 import { findApp } from '../apps/apps.ts';
+import { EVENT_GUARDS, type EventGuard, guardOf } from '../events/event-types.ts';
 import type { Event } from '../events/events.ts';
 import { listBusinessesAllowing } from '../oauth/grant-standing.ts';
+import { readScopes } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -12,27 +14,42 @@ export function onlyInterested(endpoints: Endpoint[], { type, data, createdAt }:
   );
 }
 
-/**
- * What an event tells of a business, its app may know only for as long as it could also go and look. What concerns the
- * grant or the app itself it may always hear, until it is deleted.
- */
+/** Whether the event's app may receive it now. A deleted app receives nothing. */
 export async function mayHear(db: Database, event: Event, now: number): Promise<boolean> {
   if (!(await findApp(db, event.appId))) return false;
   return (await onlyAudible(db, event.appId, [event], now)).length > 0;
 }
 
-/** Of events of one app, those that it may hear of now. However many there are, this is one question. */
+/** Of one app's events, those that it may read now. Each guard costs at most one query, however many events there are. */
 export async function onlyAudible(db: Database, appId: string, events: Event[], now: number): Promise<Event[]> {
-  const businessIds = [...new Set(events.flatMap((event) => businessToldOf(event) ?? []))];
-  if (businessIds.length === 0) return events;
-  const asked = { appId, businessIds, scope: 'read:invoices' };
-  const open = new Set(await listBusinessesAllowing(db, asked, now));
-  return events.filter((event) => {
-    const businessId = businessToldOf(event);
-    return businessId === null || open.has(businessId);
-  });
+  const visible = new Set<Event>();
+  for (const [guard, guarded] of Map.groupBy(events, ({ type }) => guardOf(type))) {
+    for (const event of await passing(db, { appId, guard, events: guarded }, now)) visible.add(event);
+  }
+  return events.filter((event) => visible.has(event));
 }
 
-function businessToldOf({ type, businessId }: Event): string | null {
-  return type.startsWith('invoice.') ? businessId : null;
+async function passing(
+  db: Database,
+  { appId, guard, events }: { appId: string; guard: EventGuard | undefined; events: Event[] },
+  now: number,
+): Promise<Event[]> {
+  if (guard === undefined) return [];
+  if (guard === 'app') return events;
+  const businessIds = [...new Set(events.flatMap(({ businessId }) => businessId ?? []))];
+  if (businessIds.length === 0) return [];
+  const allowing = new Set(await listBusinessesAllowing(db, { appId, businessIds, scope: guard.scope }, now));
+  return events.filter(({ businessId }) => businessId !== null && allowing.has(businessId));
 }
+
+/** The folder `events` cannot import the scopes, so their names are checked here, before the server starts. */
+export function checkGuards(guards: Record<string, EventGuard | undefined>): void {
+  for (const [type, guard] of Object.entries(guards)) {
+    if (guard === undefined) throw new Error(`The event type ${type} declares no guard.`);
+    if (guard !== 'app' && readScopes([guard.scope]).unknown.length > 0) {
+      throw new Error(`The event type ${type} is guarded by the unknown scope ${guard.scope}.`);
+    }
+  }
+}
+
+checkGuards(EVENT_GUARDS);

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, type EventType } from '../events/events.ts';
+import { EVENT_TYPES, type EventType } from '../events/event-types.ts';
 import { FormError } from '../lib/errors.ts';
 import { isLoopbackHost } from '../lib/loopback.ts';
 

@@ -1,4 +1,4 @@
-import type { EventType } from '../events/events.ts';
+import type { EventType } from '../events/event-types.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { markOf } from './endpoint-secrets.ts';

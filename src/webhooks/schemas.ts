@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '../events/events.ts';
+import { EVENT_TYPES } from '../events/event-types.ts';
 import { type Static, Type } from '../lib/schema.ts';
 import { LIMIT } from '../oauth/paging.ts';
 import { oneOf } from '../oauth/schemas.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
-import { EVENT_TYPES } from '../../src/events/events.ts';
+import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { newCommandLine } from '../support/command-line.ts';
 import { REDIRECT_URI } from '../support/people.ts';
 import { newReceiver, type Received } from '../support/receiver.ts';

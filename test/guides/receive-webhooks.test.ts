@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { EVENT_TYPES } from '../../src/events/events.ts';
+import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { listDeliveries, resend } from '../../src/webhooks/deliveries.ts';
 import { newSigningSecret, signMessage } from '../../src/webhooks/signatures.ts';
 import { NO_PYTHON } from '../sdk/python/interpreter.ts';

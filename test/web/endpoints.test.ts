@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EVENT_TYPES } from '../../src/events/events.ts';
+import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { DAY, HOUR } from '../../src/lib/clock.ts';
 import { openKeyring, reveal } from '../../src/lib/keyring.ts';
 import { addEndpoint, disableEndpoint, noteFailure } from '../../src/webhooks/endpoints.ts';

@@ -1,4 +1,4 @@
-import type { EventType } from '../../../events/events.ts';
+import type { EventType } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { CHOICES } from '../../../webhooks/endpoint-fields.ts';
 import { described, type Form, input, list, type Problem, problemText, text } from '../../fields.ts';
