@@ -1,7 +1,7 @@
 import { Type } from '../lib/schema.ts';
 import { REASONS } from '../oauth/reasons.ts';
 import { ANYWHERE, describeRefusals, UNCACHED } from '../oauth/refusal-schemas.ts';
-import { BUSINESS, BUSINESS_HEADER, INVOICE, INVOICE_QUERY } from './schemas.ts';
+import { BUSINESS, BUSINESS_HEADER, INVOICE, INVOICE_QUERY, ME } from './schemas.ts';
 
 const TAGS = ['Business API'];
 const CHALLENGE = { 'www-authenticate': Type.String({ description: 'RFC 6750 §3.', examples: ['Bearer'] }) };
@@ -10,6 +10,37 @@ const NOT_AUTHENTICATED = describeRefusals(
   { unauthorized: REASONS.unauthorized, invalid_token: REASONS.invalid_token },
   CHALLENGE,
 );
+
+export const meOperation = {
+  operationId: 'me',
+  tags: TAGS,
+  summary: 'Read the user’s profile',
+  description:
+    'The user, business and app that the access token belongs to, for clients that expect a profile or userinfo ' +
+    'endpoint. It needs no scope and no `x-business-id`.',
+  security: [{ oauth2: [] }],
+  response: {
+    200: {
+      description: 'Whom the token acts for.',
+      headers: UNCACHED,
+      content: {
+        'application/json': {
+          schema: Type.Unsafe({ $ref: 'Me#' }),
+          example: {
+            user: { id: '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60', name: 'Ada Lovelace', email: 'ada@example.com' },
+            business: { id: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f', name: 'Harbour Coffee' },
+            app: { id: '0190b9a0-1111-7aaa-8bbb-2c3d4e5f6a7b', name: 'Ledgerly' },
+            scopes: ['read:invoices'],
+            grantedAt: '2026-07-15T09:30:00.000Z',
+          },
+        },
+      },
+    },
+    400: describeRefusals({ invalid_request: ['token_in_address'] }, CHALLENGE),
+    401: NOT_AUTHENTICATED,
+    ...ANYWHERE,
+  },
+};
 
 export const businessesOperation = {
   operationId: 'listBusinesses',
@@ -81,4 +112,4 @@ export const invoicesOperation = {
   },
 };
 
-export const NAMED_SCHEMAS = [INVOICE, BUSINESS];
+export const NAMED_SCHEMAS = [INVOICE, BUSINESS, ME];

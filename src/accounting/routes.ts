@@ -5,9 +5,11 @@ import { requireBusiness, requireScope } from '../oauth/bearer.ts';
 import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../oauth/paging.ts';
 import { accessOf, type BearerParts, describedBy, openToBrowsers, shareWithAnyOrigin } from '../oauth/routes.ts';
 import { listInvoices, STATUSES } from './invoices.ts';
-import { businessesOperation, invoicesOperation, NAMED_SCHEMAS } from './operations.ts';
+import { describeAccess } from './me.ts';
+import { businessesOperation, invoicesOperation, meOperation, NAMED_SCHEMAS } from './operations.ts';
 import type { InvoiceQuery } from './schemas.ts';
 
+const ME = '/api/v1/me';
 const BUSINESSES = '/api/v1/businesses';
 const INVOICES = '/api/v1/accounting/invoices';
 
@@ -15,6 +17,10 @@ const INVOICES = '/api/v1/accounting/invoices';
 export function mountAccounting(host: FastifyInstance, parts: BearerParts & { issuer: string }): void {
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
   const described = (schema: object) => ({ ...describedBy(schema), onRequest: shareWithPages });
+
+  host.get(ME, described(meOperation), async (request, reply) =>
+    describeAccess(parts.storage.durable, await accessOf(parts, request, reply)),
+  );
 
   // How an app learns the id that every other call has to name.
   host.get(BUSINESSES, described(businessesOperation), async (request, reply) => {
@@ -40,7 +46,7 @@ export function mountAccounting(host: FastifyInstance, parts: BearerParts & { is
     return shown;
   });
 
-  for (const path of [BUSINESSES, INVOICES]) openToBrowsers(host, path);
+  for (const path of [ME, BUSINESSES, INVOICES]) openToBrowsers(host, path);
 }
 
 /** Only browsers send `Origin`, and read these headers. What is said here no cache keeps, so it need not vary by it. */

@@ -29,6 +29,33 @@ export const BUSINESS = Type.Object(
   { $id: 'Business', description: 'A business that a token acts in.' },
 );
 
+const idOf = (description: string) => Type.String({ format: 'uuid', description });
+const nameOf = (description: string, example: string) => Type.String({ description, examples: [example] });
+
+export const ME = Type.Object(
+  {
+    user: Type.Object(
+      {
+        id: idOf('Never changes. Equal to `sub` at introspection.'),
+        name: nameOf('The name that the user chose.', 'Ada Lovelace'),
+        email: nameOf('The address that the user signs in with. It can change.', 'ada@example.com'),
+      },
+      { description: 'The user who allowed the app.' },
+    ),
+    business: Type.Object(
+      { id: idOf('Goes into `x-business-id`.'), name: nameOf('The name of the business.', 'Harbour Coffee') },
+      { description: 'The one business that the token acts in.' },
+    ),
+    app: Type.Object(
+      { id: idOf('The `client_id`.'), name: nameOf('The name that users see.', 'Ledgerly') },
+      { description: 'The app that the token was issued to.' },
+    ),
+    scopes: Type.Array(Type.String(), { description: 'The scopes of this access token.' }),
+    grantedAt: Type.String({ format: 'date-time', description: 'When the user allowed the app.' }),
+  },
+  { $id: 'Me', description: 'Whom an access token acts for.' },
+);
+
 export const INVOICE_QUERY = Type.Object({
   status: Type.Optional(oneOf(STATUSES, 'Only invoices that have come this far.')),
   limit: LIMIT,

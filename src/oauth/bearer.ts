@@ -9,9 +9,13 @@ import { readScopes, type ScopeMask } from './scopes.ts';
 import { describeUnproven, proveOpened } from './token-proof.ts';
 import { openToken } from './tokens.ts';
 
-/** What a bearer of an access token may do: some scopes, in one business. */
+/** What an access token permits: some scopes, for one user, app and business. */
 export interface Access {
   grantId: string;
+  /** When the user allowed the app. */
+  grantedAt: number;
+  userId: string;
+  appId: string;
   businessId: string;
   scopes: ScopeMask;
 }
@@ -27,18 +31,22 @@ export async function readAccess(
   const proven = token && (await proveOpened(db, token));
   if (!proven) {
     const { reason, description } = describeUnproven('access', text);
-    throw refuse(reason, description);
+    throw invalidToken(reason, description);
   }
   const { grant } = proven;
   involved.appId = grant.appId;
   involved.userId = grant.userId;
   involved.businessId = grant.businessId;
-  if (grant.deadBecause) throw refuse(grant.deadBecause, explain(grant.deadBecause));
+  if (grant.deadBecause) throw invalidToken(grant.deadBecause, explain(grant.deadBecause));
   if (now >= token.expiresAt) {
-    throw refuse('access_token_expired', 'This access token has expired: it lasts one hour. Use the refresh token.');
+    throw invalidToken(
+      'access_token_expired',
+      'This access token has expired: it lasts one hour. Use the refresh token.',
+    );
   }
-  if (grant.accessTokenRevoked) throw refuse('revoked_by_app', explain('revoked_by_app'));
-  return { grantId: grant.id, businessId: grant.businessId, scopes: token.scopes & grant.scopes };
+  if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
+  const { id: grantId, createdAt: grantedAt, userId, appId, businessId } = grant;
+  return { grantId, grantedAt, userId, appId, businessId, scopes: token.scopes & grant.scopes };
 }
 
 function readBearer({ authorization = '', inQuery }: { authorization: string | undefined; inQuery: boolean }): string {
@@ -46,7 +54,8 @@ function readBearer({ authorization = '', inQuery }: { authorization: string | u
   // RFC 6750 §3.1: whoever tries another way to authenticate is told how, and nothing more.
   if (text === undefined && !/^Bearer( |$)/i.test(authorization)) throw nothingPresented();
   if (inQuery) throw presentedTwice();
-  if (text === undefined) throw refuse('token_malformed', 'The header reads: Authorization: Bearer <access token>.');
+  if (text === undefined)
+    throw invalidToken('token_malformed', 'The header reads: Authorization: Bearer <access token>.');
   return text;
 }
 
@@ -62,7 +71,8 @@ function presentedTwice(): ApiError {
   return new ApiError({ status: 400, code, reason: 'token_in_address', description, challenge });
 }
 
-function refuse(reason: ReasonOf<'invalid_token'>, description: string): ApiError {
+/** RFC 6750 §3.1: the token does not work. */
+export function invalidToken(reason: ReasonOf<'invalid_token'>, description: string): ApiError {
   const code = 'invalid_token';
   const challenge = { error: code, error_description: description };
   return new ApiError({ status: 401, code, reason, description, challenge });

@@ -18,6 +18,7 @@ export interface Grant {
   scopes: ScopeMask;
   redirectUri: string | null;
   codeChallenge: string | null;
+  createdAt: number;
   codeExpiresAt: number;
   exchangedAt: number | null;
   /** How many times the refresh token has been replaced. */
@@ -158,6 +159,7 @@ export function grantFrom(row: Standing): Grant {
     scopes: row.scopes & (row.allowed_scopes ?? 0),
     redirectUri: row.redirect_uri,
     codeChallenge: row.code_challenge,
+    createdAt: row.created_at,
     codeExpiresAt: row.code_expires_at,
     exchangedAt: row.exchanged_at,
     rotation: row.rotation,

@@ -52,7 +52,7 @@ ${circumstances(shown)}
 <button class="primary" name="answer" value="allow">Allow</button>
 </div>`,
 })}
-<p class="small muted">${name} never sees your password. What you allow is for ${businessName} only, and lasts until you disconnect ${name}: at any time, under <a href="/settings/connected-apps">Connected apps</a>.</p>
+<p class="small muted">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only, and lasts until you disconnect ${name}: at any time, under <a href="/settings/connected-apps">Connected apps</a>.</p>
 </div>`,
   };
 }

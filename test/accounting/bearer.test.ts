@@ -6,7 +6,7 @@ import { newWorld } from '../support/world.ts';
 const world = await newWorld();
 const browser = await world.signedIn();
 const tokens = await world.connect({}, browser);
-const PATHS = ['/api/v1/accounting/invoices', '/api/v1/businesses'];
+const PATHS = ['/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me'];
 
 const call = (path: string, headers: Record<string, string>) =>
   world.get(path, { 'x-business-id': world.acme.id, ...headers });

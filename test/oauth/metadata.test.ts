@@ -94,7 +94,7 @@ test('what takes a client secret, or a browser on its way, is shared with no oth
 });
 
 test('a page of any origin may call the business API with a token, and never with credentials of the browser [P12]', async () => {
-  for (const path of [PATH, '/api/v1/accounting/invoices', '/api/v1/businesses', '/openapi.json']) {
+  for (const path of [PATH, '/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me', '/openapi.json']) {
     const preflight = await fetch(world.api + path, { method: 'OPTIONS', headers: CROSS_ORIGIN });
     const answer = await fetch(world.api + path, { headers: CROSS_ORIGIN });
 
@@ -117,7 +117,7 @@ test('what a cache may keep is shared whoever asks for it; an answer that nobody
   const isShared = async (path: string) => corsOf((await fetch(world.api + path)).headers).length > 0;
 
   for (const path of [PATH, '/openapi.json']) assert.equal(await isShared(path), true, path);
-  for (const path of ['/api/v1/accounting/invoices', '/api/v1/businesses']) {
+  for (const path of ['/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me']) {
     assert.equal(await isShared(path), false, path);
     assert.equal((await fetch(world.api + path)).headers.get('cache-control'), 'no-store');
   }

@@ -48,6 +48,7 @@ function answersWithoutRefusal(): Provocation[] {
     ...of('listBusinesses', 200, async () =>
       world.get('/api/v1/businesses', { authorization: `Bearer ${await access()}` }),
     ),
+    ...of('me', 200, async () => world.get('/api/v1/me', { authorization: `Bearer ${await access()}` })),
     ...of('metadata', 200, get('/.well-known/oauth-authorization-server')),
     ...of('openapi', 200, get('/openapi.json')),
     ...of('healthz', 200, get('/healthz')),

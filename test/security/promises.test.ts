@@ -71,7 +71,13 @@ test('the API answers what comes without https, and redirects none of it to http
   const port = await freePort();
   await newWorld({ BASE_URL: 'https://auth.gatehouse.example', LISTEN: `127.0.0.1:${port}` });
 
-  for (const path of ['/api/v1/accounting/invoices', '/api/v1/businesses', '/healthz', '/api/v1/events']) {
+  for (const path of [
+    '/api/v1/accounting/invoices',
+    '/api/v1/businesses',
+    '/api/v1/me',
+    '/healthz',
+    '/api/v1/events',
+  ]) {
     const { status, headers } = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: 'manual' });
     assert.ok([200, 401].includes(status), `${path} ${status}`);
     assert.equal(headers.get('location'), null);

@@ -64,14 +64,20 @@ function reasonList(reasons: Record<string, string[]>): Html {
   return html`<ul class="reasons">${items}</ul>`;
 }
 
-function schemaFields({ properties = {}, required = [] }: Schema): Html {
-  return fieldList(
-    Object.entries(properties).map(([name, schema]) => ({
-      name,
+function schemaFields(schema: Schema): Html {
+  return fieldList(listFields(schema));
+}
+
+/** The fields of a nested object follow it, named `object.field`. */
+function listFields({ properties = {}, required = [] }: Schema, prefix = ''): Field[] {
+  return Object.entries(properties).flatMap(([name, schema]) => [
+    {
+      name: prefix + name,
       note: [typeOf(schema), required.includes(name) && 'required'].filter(Boolean).join(', '),
       meaning: schema.description ?? '',
-    })),
-  );
+    },
+    ...listFields(schema, `${prefix}${name}.`),
+  ]);
 }
 
 interface Field {

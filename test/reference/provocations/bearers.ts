@@ -3,6 +3,7 @@ import type { Connected, Connections } from './dead-grants.ts';
 import { once, type Provocation, provocationsOf } from './provocation.ts';
 
 const CALLS = [
+  { name: 'me', path: '/api/v1/me' },
   { name: 'listBusinesses', path: '/api/v1/businesses' },
   { name: 'listInvoices', path: '/api/v1/accounting/invoices' },
 ];

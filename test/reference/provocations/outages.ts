@@ -25,6 +25,7 @@ function rightRequests(world: World) {
     token: async () => world.refresh((await tokens()).refresh_token),
     revoke: async () => world.revoke((await tokens()).access_token),
     introspect: async () => world.introspect((await tokens()).access_token),
+    me: async () => world.get('/api/v1/me', { authorization: `Bearer ${(await tokens()).access_token}` }),
     listBusinesses: async () =>
       world.get('/api/v1/businesses', { authorization: `Bearer ${(await tokens()).access_token}` }),
     listInvoices: async () => world.listInvoices((await tokens()).access_token),

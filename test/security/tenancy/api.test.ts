@@ -13,6 +13,7 @@ const [WORD, OWN_WORD] = ['Zanzibar', 'Acapulco'];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const INVOICES = '/api/v1/accounting/invoices';
 const BUSINESSES = '/api/v1/businesses';
+const ME = '/api/v1/me';
 
 /** What each address takes, and whom it asks for: nobody, the bearer of a token, or an app with its secret. */
 const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: string[]; path?: string; status?: number }> =
@@ -32,6 +33,7 @@ const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: strin
     '/api/v1/oauth/revoke': { asks: 'secret', takes: ['POST'] },
     '/api/v1/oauth/introspect': { asks: 'secret', takes: ['POST'] },
     '/api/v1/events': { asks: 'secret', takes: ['GET'] },
+    [ME]: { asks: 'token', takes: ['GET', 'OPTIONS'] },
     [BUSINESSES]: { asks: 'token', takes: ['GET', 'OPTIONS'] },
     [INVOICES]: { asks: 'token', takes: ['GET', 'OPTIONS'] },
   };
@@ -115,7 +117,7 @@ async function ask({ path, method, headers = {}, body }: Request): Promise<{ sta
 
 function expectedFor(path: string, { token, scopes, business }: Caller, selected: string | undefined): number {
   if (token === undefined || business === undefined) return 401;
-  if (path === BUSINESSES) return 200;
+  if (path === BUSINESSES || path === ME) return 200;
   if (!scopes.includes('read:invoices')) return 403;
   if (selected === undefined || selected === 'nonsense') return 400;
   return selected === business ? 200 : 403;
@@ -147,7 +149,7 @@ for (const [who, caller] of Object.entries(CALLERS)) {
   test(`with ${who} the API shows the business it acts in, and no other, and nothing is written [P3] [P6] [P7] [P8] [P11]`, async () => {
     const before = await dump(world);
     const notTheirs = new RegExp(caller.business === other.id ? OWN_WORD : WORD, 'i');
-    for (const path of [INVOICES, BUSINESSES]) {
+    for (const path of [INVOICES, BUSINESSES, ME]) {
       for (const [whose, selected] of Object.entries(SELECTED)) {
         for (const method of METHODS) {
           const headers = {
