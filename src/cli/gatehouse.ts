@@ -1,3 +1,4 @@
+import { VERSION } from '../lib/version.ts';
 import { type Command, readOptions } from './command.ts';
 import { explain } from './explain.ts';
 import { helpFor, overview } from './help.ts';
@@ -29,6 +30,12 @@ export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Prom
   const words = firstOption === -1 ? args : args.slice(0, firstOption);
   if (args.length === 0 || (words.length === 0 && args.includes('--help'))) {
     console.log(overview(await loadAll()));
+    return 0;
+  }
+  if (words.length === 0 && args.includes('--version')) {
+    const { node } = process.versions;
+    const isJson = args.includes('--json');
+    console.log(isJson ? JSON.stringify({ gatehouse: VERSION, node }) : `gatehouse ${VERSION} (Node v${node})`);
     return 0;
   }
   const related = await load(words[0] ?? '');

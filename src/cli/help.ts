@@ -6,7 +6,7 @@ export function overview(commands: Command[]): string {
   return ['Usage: npm run --silent gatehouse -- COMMAND [OPTIONS]', '', ...lines, '', footer].join('\n');
 }
 
-const footer = `Every command takes --help, and --json to print one JSON object.
+const footer = `Every command takes --help, and --json to print one JSON object. --version prints the version.
 DATABASE_URL says which database; docs/reference/settings.md lists every setting.`;
 
 export function helpFor({ name, summary, options }: Command): string {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { newCommandLine } from '../support/command-line.ts';
 
@@ -63,6 +64,18 @@ test('called with nothing, or with --help, it lists every command with its summa
     assert.equal(status, 0);
     assert.deepEqual(listed, Object.keys(COMMANDS));
   }
+});
+
+test('gatehouse --version prints the version of Gatehouse and of the Node that runs it', async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+
+  assert.deepEqual(await cli.run(['--version']), {
+    status: 0,
+    stdout: `gatehouse ${version} (Node ${process.version})\n`,
+    stderr: '',
+  });
+  const { stdout } = await cli.run(['--version', '--json']);
+  assert.deepEqual(JSON.parse(stdout), { gatehouse: version, node: process.version.slice(1) });
 });
 
 for (const [name, options] of Object.entries(COMMANDS)) {

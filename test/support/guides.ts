@@ -80,8 +80,16 @@ export function newDesk() {
     },
     run: (command: string[], { cwd = own, env = {} }: Setting = {}) => startProgram(command, { cwd, env }),
     bash: (script: string, { cwd = own, env = {} }: Setting = {}) =>
-      startProgram(['bash', '-euo', 'pipefail', '-c', script], { cwd, env }),
+      startProgram(['bash', '-euo', 'pipefail', '-c', `${defineGatehouse()}${script}`], { cwd, env }),
   };
+}
+
+/** The shell function that the guides call, as the reference of the command line defines it. */
+function defineGatehouse(): string {
+  const blocks = readBlocks(readFileSync(join(ROOT, 'docs/reference/command-line.md'), 'utf8'));
+  const block = blocks.find(({ section }) => section === 'How to call it');
+  assert.ok(block, 'command-line.md says how to call gatehouse');
+  return block.text;
 }
 
 interface Setting {
