@@ -2,8 +2,9 @@ import { FormError, TooBusy, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { ApiError, OAuthError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
+import { postForm } from './fields.ts';
 import type { Page, Place } from './layout.ts';
-import { notFound, PageRefused } from './refusals.ts';
+import { notFound, OtherBusiness, PageRefused } from './refusals.ts';
 
 interface ErrorPage {
   status: number;
@@ -40,7 +41,7 @@ export function errorPage(error: unknown, { platformName, requestId, wayOn }: Ci
       width: 'narrow',
       ...(wayOn?.at && { at: wayOn.at }),
       runsScript: false,
-      body: html`<div class="card"><h1>${title}</h1>${body}${wayOn && linkOn(wayOn)}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
+      body: html`<div class="card"><h1>${title}</h1>${body}${error instanceof OtherBusiness && wayOn?.at && switches(wayOn.at, error)}${wayOn && linkOn(wayOn)}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
     },
   };
 }
@@ -49,6 +50,18 @@ function linkOn({ at }: WayOn): Html {
   return at
     ? html`<p><a href="/settings/connected-apps">Back to Connected apps</a></p>`
     : html`<p><a href="/sign-in">Sign in</a></p>`;
+}
+
+function switches({ csrf }: Place, { businesses, returnTo }: OtherBusiness): Html {
+  return html`${businesses.map(({ businessId, businessName }) =>
+    postForm({
+      action: '/settings/current-business',
+      csrf,
+      body: html`<input type="hidden" name="business" value="${businessId}">
+<input type="hidden" name="return_to" value="${returnTo}">
+<p><button class="primary">Switch to ${businessName}</button></p>`,
+    }),
+  )}`;
 }
 
 interface Description {

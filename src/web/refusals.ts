@@ -1,3 +1,4 @@
+import type { Membership } from '../accounts/memberships.ts';
 import type { Done } from './done.ts';
 
 /** A refusal to a person who asked for a page. */
@@ -15,6 +16,19 @@ export class PageRefused extends Error {
 /** What does not exist and what is not yours look alike. */
 export function notFound(): PageRefused {
   return new PageRefused(404, 'Page not found', 'There is nothing at this address, or it is not yours to see.');
+}
+
+/** The page belongs to other businesses of this user. The error page offers to switch to one of them. */
+export class OtherBusiness extends PageRefused {
+  readonly businesses: Membership[];
+  /** The page to open after the switch. */
+  readonly returnTo: string;
+
+  constructor(businesses: Membership[], returnTo: string, sentence: string) {
+    super(409, 'This page belongs to another business', sentence);
+    this.businesses = businesses;
+    this.returnTo = returnTo;
+  }
 }
 
 export function forbidden(sentence: string): PageRefused {

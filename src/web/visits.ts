@@ -1,5 +1,6 @@
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Membership } from '../accounts/memberships.ts';
 import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sessions.ts';
 import { userActor } from '../accounts/user-acts.ts';
 import type { UserActor } from '../audit/acts.ts';
@@ -7,7 +8,7 @@ import { SECOND } from '../lib/clock.ts';
 import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { WebParts } from './parts.ts';
-import { forbidden, SignInNeeded, sessionOver } from './refusals.ts';
+import { forbidden, notFound, OtherBusiness, SignInNeeded, sessionOver } from './refusals.ts';
 import { readReturnTo } from './return-to.ts';
 
 /** `__Host-`: the browser itself refuses the cookie from any other host, or over plain http from anywhere but here. */
@@ -71,6 +72,14 @@ export function isReading({ method }: FastifyRequest): boolean {
 export function requireSession(request: FastifyRequest): Session {
   if (request.visit.session) return request.visit.session;
   throw isReading(request) ? new SignInNeeded(request.url) : sessionOver(request.visit.formPage);
+}
+
+/** Not found, unless the user may open the page after switching to one of these businesses. */
+export function notFoundUnlessIn(businesses: Membership[], request: FastifyRequest): Error {
+  if (businesses.length === 0) return notFound();
+  if (isReading(request)) return new OtherBusiness(businesses, request.url, 'Switch to the business to open it.');
+  const sentence = 'You now act for another business. Nothing was changed.';
+  return new OtherBusiness(businesses, request.visit.formPage, sentence);
 }
 
 export function keepSession(reply: FastifyReply, session: Session): void {

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Membership } from '../../accounts/memberships.ts';
 import { listSecrets } from '../../apps/app-secrets.ts';
 import { type App, type AppSettings, findApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -7,6 +8,7 @@ import type { Problem } from '../fields.ts';
 import { sendPage } from '../layout.ts';
 import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
+import { notFoundUnlessIn } from '../visits.ts';
 import { appBody } from './app-pages.ts';
 import type { AppSection, Entry } from './section.ts';
 
@@ -34,15 +36,18 @@ export function openDesk(parts: WebParts, section: AppSection) {
     return entry;
   }
 
-  /** Another owner's app does not exist here. */
-  async function findOwn(entry: Entry, id: string): Promise<App> {
+  /** An app of another owner is not found, or is one switch away. */
+  async function findOwn(entry: Entry, id: string, { request, changes }: Purpose): Promise<App> {
     const app = await findApp(db, id);
-    if (!app || app.ownerBusinessId !== entry.ownerBusinessId) throw notFound();
+    const isOwn = app?.ownerBusinessId === entry.ownerBusinessId;
+    if (!app || !isOwn) throw notFoundUnlessIn(app ? businessesOf(app, entry, changes) : [], request);
+    if (changes && !entry.canChange) throw notFound();
     return app;
   }
 
-  async function withApp(entry: Entry, request: AppRequest): Promise<{ entry: Entry; app: App; path: string }> {
-    const app = await findOwn(entry, request.params.id);
+  async function withApp(request: AppRequest, { changes }: { changes: boolean }): Promise<EnteredApp> {
+    const entry = await section.enter(request);
+    const app = await findOwn(entry, request.params.id, { request, changes });
     return { entry, app, path: `${section.path}/${app.id}` };
   }
 
@@ -54,8 +59,8 @@ export function openDesk(parts: WebParts, section: AppSection) {
     enterToChange,
     findOwn,
 
-    enterApp: async (request: AppRequest) => withApp(await enterToChange(request), request),
-    lookAtApp: async (request: AppRequest) => withApp(await section.enter(request), request),
+    enterApp: (request: AppRequest) => withApp(request, { changes: true }),
+    lookAtApp: (request: AppRequest) => withApp(request, { changes: false }),
 
     async showApp(reply: FastifyReply, entry: Entry, { app, settings = app, problem }: Shown): Promise<FastifyReply> {
       const { issuer, platformName, clock } = parts;
@@ -65,6 +70,25 @@ export function openDesk(parts: WebParts, section: AppSection) {
       return show(reply, entry, body, problem ? 400 : 200);
     },
   };
+}
+
+interface Purpose {
+  request: FastifyRequest;
+  /** Whether the page is for those who may change the app. */
+  changes: boolean;
+}
+
+interface EnteredApp {
+  entry: Entry;
+  app: App;
+  path: string;
+}
+
+/** The user's membership in the business that owns the app, if it lets them open the page. The platform is no business. */
+function businessesOf({ ownerBusinessId }: App, entry: Entry, changes: boolean): Membership[] {
+  if (entry.ownerBusinessId === null) return [];
+  const owners = entry.at.memberships.filter(({ businessId }) => businessId === ownerBusinessId);
+  return owners.filter(({ role }) => !changes || role !== 'member');
 }
 
 interface Shown {

@@ -98,14 +98,14 @@ function mountPaste(host: FastifyInstance, { section, show, open, enterTrial, sh
 
 /** One address for all apps: the state says which of them was tried, and by whom. */
 function mountReturn(host: FastifyInstance, desk: TryDesk): void {
-  const { section, issuer, returnAddress, show, open, keep, enterToChange, findOwn } = desk;
+  const { section, issuer, returnAddress, show, open, keep, findOwn } = desk;
   host.get<{ Querystring: Form }>(`${section.path}/try`, async (request, reply) => {
     const walk = open(request, text(request.query, 'state'));
     const callback = readCallback(request.query);
     if (!walk || !callback || (callback.iss !== '' && callback.iss !== issuer)) throw notAnAnswer();
     if (await isElsewhere(desk, request, reply, walk)) return reply;
-    const entry = await enterToChange(request);
-    const app = await findOwn(entry, walk.appId);
+    const entry = await section.enter(request);
+    const app = await findOwn(entry, walk.appId, { request, changes: true });
     const trial = { section, entry, app, path: `${section.path}/${app.id}`, issuer, returnAddress };
     const learned = { ...walk, code: callback.code };
     return show(reply, entry, callbackBody({ trial, walk: learned, kept: keep(request, learned) }, callback));

@@ -7,7 +7,7 @@ import { depart, listAppsAllowedBy } from '../../../oauth/departures.ts';
 import { redirectDone } from '../../done.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../../fields.ts';
 import { notFound } from '../../refusals.ts';
-import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
+import { businessField, type Entry, type MemberDesk, type MemberRequest, PATH, refuseOtherBusiness } from './desk.ts';
 import { roleBadge, roleField } from './fields.ts';
 
 type ForMember = { Params: { user: string }; Body: Form };
@@ -18,16 +18,14 @@ export function mountMemberChanges(host: FastifyInstance, desk: MemberDesk): voi
   mountRemoval(host, desk);
 }
 
-function mountRole(host: FastifyInstance, { storage, clock, show, enterAsOwner, findOne }: MemberDesk): void {
+function mountRole(host: FastifyInstance, { storage, clock, show, enterForMember }: MemberDesk): void {
   host.get<ForMember>(`${PATH}/:user`, async (request, reply) => {
-    const entry = await enterAsOwner(request);
-    const member = await findOne(entry, request.params.user);
+    const { entry, member } = await enterForMember(request);
     return show(reply, entry, { title: member.name, body: memberBody(entry, member, { role: member.role }) });
   });
 
   host.post<ForMember>(`${PATH}/:user/role`, async (request, reply) => {
-    const entry = await enterAsOwner(request);
-    const member = await findOne(entry, request.params.user);
+    const { entry, member } = await enterForMember(request);
     refuseOtherBusiness(entry, request.body);
     const role = text(request.body, 'role');
     const change = { userId: member.id, businessId: entry.business.businessId, role, by: entry.by };
@@ -42,13 +40,9 @@ function mountRole(host: FastifyInstance, { storage, clock, show, enterAsOwner, 
 }
 
 function mountRemoval(host: FastifyInstance, desk: MemberDesk): void {
-  const { storage, clock, db, show, enter, findOne } = desk;
-
-  async function enterFor(request: Parameters<typeof enter>[0], userId: string) {
-    const entry = await enter(request);
-    if (!entry.isOwner && userId !== entry.at.user.id) throw notFound();
-    return { entry, member: await findOne(entry, userId) };
-  }
+  const { storage, clock, db, show, enterForMember } = desk;
+  const enterToRemove = (request: MemberRequest) =>
+    enterForMember(request, ({ isOwner, at }) => isOwner || request.params.user === at.user.id);
 
   async function ask(reply: FastifyReply, entry: Entry, member: Member, problem?: Problem): Promise<FastifyReply> {
     const parties = { userId: member.id, businessId: entry.business.businessId };
@@ -61,12 +55,12 @@ function mountRemoval(host: FastifyInstance, desk: MemberDesk): void {
   }
 
   host.get<ForMember>(`${PATH}/:user/remove`, async (request, reply) => {
-    const { entry, member } = await enterFor(request, request.params.user);
+    const { entry, member } = await enterToRemove(request);
     return ask(reply, entry, member);
   });
 
   host.post<ForMember>(`${PATH}/:user/remove`, async (request, reply) => {
-    const { entry, member } = await enterFor(request, request.params.user);
+    const { entry, member } = await enterToRemove(request);
     refuseOtherBusiness(entry, request.body);
     const parties = { userId: member.id, businessId: entry.business.businessId, by: entry.by };
     const remove = async () => {

@@ -7,7 +7,7 @@ import { type Place, sendPage } from '../../layout.ts';
 import type { WebParts } from '../../parts.ts';
 import { findPlace } from '../../place.ts';
 import { notFound, PageRefused } from '../../refusals.ts';
-import { actorOf } from '../../visits.ts';
+import { actorOf, notFoundUnlessIn } from '../../visits.ts';
 
 export const PATH = '/settings/members';
 
@@ -17,6 +17,13 @@ export interface Entry {
   business: Membership;
   isOwner: boolean;
   by: UserActor;
+}
+
+export type MemberRequest = FastifyRequest<{ Params: { user: string } }>;
+
+interface OneMember {
+  entry: Entry;
+  member: Member;
 }
 
 /** What every page about members does: let in whoever may, find the member, and show a page. */
@@ -39,6 +46,26 @@ export function openMemberDesk(parts: WebParts) {
     return { at, business: at.current, isOwner: at.current.role === 'owner', by };
   }
 
+  /** A member of the current business, if `mayManage` allows it. One of another business that the user owns is a switch away. */
+  async function enterForMember(
+    request: MemberRequest,
+    mayManage = ({ isOwner }: Entry) => isOwner,
+  ): Promise<OneMember> {
+    const entry = await enter(request);
+    const { user: userId } = request.params;
+    const member = mayManage(entry) ? await findMember(db, entry.business.businessId, userId) : undefined;
+    if (!member) throw notFoundUnlessIn(await listOthersOwned(entry, userId), request);
+    return { entry, member };
+  }
+
+  async function listOthersOwned({ at, business }: Entry, userId: string): Promise<Membership[]> {
+    const owned = at.memberships.filter(
+      ({ businessId, role }) => businessId !== business.businessId && role === 'owner',
+    );
+    const found = await Promise.all(owned.map(({ businessId }) => findMember(db, businessId, userId)));
+    return owned.filter((_, place) => found[place]);
+  }
+
   return {
     ...parts,
     db,
@@ -52,11 +79,7 @@ export function openMemberDesk(parts: WebParts) {
       return entry;
     },
 
-    async findOne({ business }: Entry, userId: string): Promise<Member> {
-      const member = await findMember(db, business.businessId, userId);
-      if (!member) throw notFound();
-      return member;
-    },
+    enterForMember,
   };
 }
 
