@@ -127,7 +127,8 @@ test('what a user may change goes by their role in the current business, not in 
   const found = await browser.open(`${DEVELOPER}/${foreign.id}`);
 
   assert.doesNotMatch(inAcme.text, /New app/);
-  assert.equal(hidden.status, 404);
+  assert.equal(hidden.status, 409);
+  assert.doesNotMatch(hidden.text, /Foreign/);
   assert.match(inBolt.text, /New app/);
   assert.equal(found.status, 200);
 });
