@@ -1,11 +1,16 @@
-/** What a spreadsheet takes for the beginning of a formula, and would run. */
-const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
+/**
+ * Where a spreadsheet would see a formula: at the start of the cell, and after a semicolon, a tab or a line break inside it.
+ * Many locales separate cells by semicolons, and then our quotes, which follow a comma, no longer protect a cell.
+ */
+const FORMULA = /(^|[;\t\r\n])([\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+const CONTROL_AT_START = /^[\t\r\n]/;
 
-/** RFC 4180, with every cell in quotes. What looks like a formula gets a mark in front that makes it plain text. */
+/** RFC 4180, with every cell in quotes. An apostrophe before a formula makes it text. */
 export function csvLine(cells: string[]): string {
-  return `${cells.map((cell) => `"${disarmed(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
+  return `${cells.map((cell) => `"${withoutFormulas(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
 }
 
-function disarmed(cell: string): string {
-  return FORMULA.test(cell) ? `'${cell}` : cell;
+function withoutFormulas(cell: string): string {
+  const inert = cell.replace(FORMULA, "$1$2'");
+  return CONTROL_AT_START.test(inert) ? `'${inert}` : inert;
 }

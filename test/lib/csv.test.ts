@@ -15,3 +15,13 @@ for (const start of ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', 
 test('what only contains such a character is left as it is', () => {
   assert.equal(csvLine(['a=b', '2030-01-01', 'ada@example.com']), '"a=b","2030-01-01","ada@example.com"\r\n');
 });
+
+for (const separator of [';', '\t', '\r\n', '\n', '; ', ';"', '"; "']) {
+  test(`a formula after ${JSON.stringify(separator)} inside a cell is no formula to a spreadsheet that splits there`, () => {
+    for (const sign of ['=', '+', '-', '@', '＝']) {
+      const cell = `Ledger${separator}${sign}cmd|'/c calc'!A1`;
+      const quoted = separator.replaceAll('"', '""');
+      assert.equal(csvLine([cell]), `"Ledger${quoted}'${sign}cmd|'/c calc'!A1"\r\n`);
+    }
+  });
+}
