@@ -56,6 +56,7 @@ export const REASONS = {
   access_denied: ['denied_by_user', 'not_a_member'],
   login_required: ['login_required'],
   consent_required: ['consent_required'],
+  unauthorized_client: ['app_paused'],
   unauthorized: ['token_missing'],
   invalid_token: ['token_malformed', 'token_unknown', 'token_of_another_kind', 'access_token_expired', ...DEAD_GRANT],
   insufficient_scope: ['insufficient_scope'],

@@ -21,6 +21,7 @@ export const RETRY_AFTER = Type.Integer({ description: 'How many seconds to wait
 
 /** What is said, in the examples of the reference, for some of the reasons. */
 const SENTENCES: Record<string, string> = {
+  app_paused: 'The platform has paused the app. It can read its events again once it is resumed.',
   access_token_expired: 'This access token has expired: it lasts one hour. Use the refresh token.',
   body_too_large: 'The body is over 64 KiB.',
   business_id_malformed: 'Send the header x-business-id once, with the UUID of the business.',

@@ -33,6 +33,7 @@ export function mountAssets(host: FastifyInstance): void {
       const asset = assets.get(params['*']);
       if (!asset) return reply.callNotFound();
       const { type, body, etag } = asset;
+      reply.header('cross-origin-resource-policy', 'same-origin');
       reply.headers({ 'cache-control': 'public, max-age=31536000, immutable', etag });
       return isKnown(etag, headers['if-none-match']) ? reply.code(304).send() : reply.type(type).send(body);
     },

@@ -62,6 +62,7 @@ function sendCsv(reply: FastifyReply, lines: AsyncIterable<string>, now: number)
     .header('content-disposition', `attachment; filename="audit-log-${day}.csv"`)
     .header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
     .header('referrer-policy', 'same-origin')
+    .header('cross-origin-resource-policy', 'same-origin')
     .header('cache-control', 'no-store')
     .type('text/csv; charset=utf-8')
     .send(Readable.from(lines));

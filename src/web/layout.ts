@@ -27,6 +27,27 @@ export interface Place {
   done?: string | undefined;
 }
 
+const UNUSED_FEATURES = [
+  'accelerometer',
+  'camera',
+  'display-capture',
+  'geolocation',
+  'gyroscope',
+  'hid',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'serial',
+  'usb',
+  'xr-spatial-tracking',
+];
+const USED_FEATURES = ['publickey-credentials-create', 'publickey-credentials-get', 'clipboard-write'];
+const PERMISSIONS = [
+  ...UNUSED_FEATURES.map((feature) => `${feature}=()`),
+  ...USED_FEATURES.map((feature) => `${feature}=(self)`),
+].join(', ');
+
 /** `formTargets`: a browser holds `form-action` against every redirect that follows a form, not only its own address. */
 export function sendPage(
   reply: FastifyReply,
@@ -49,6 +70,8 @@ export function sendPage(
     .header('x-frame-options', 'DENY')
     .header('referrer-policy', 'same-origin')
     .header('cross-origin-opener-policy', 'same-origin')
+    .header('cross-origin-resource-policy', 'same-origin')
+    .header('permissions-policy', PERMISSIONS)
     .header('cache-control', 'no-store')
     .type('text/html; charset=utf-8')
     .send(toText(renderPage(page)));

@@ -44,6 +44,7 @@ export const eventsOperation = {
       { invalid_client: REASONS.invalid_client },
       { 'www-authenticate': Type.String({ description: 'Sent where HTTP Basic was used.' }) },
     ),
+    403: describeRefusals({ unauthorized_client: REASONS.unauthorized_client }),
     ...ANYWHERE,
   },
 };

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
+import { findApp } from '../apps/apps.ts';
 import { listEvents } from '../events/events.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { identifyApp } from '../oauth/app-authentication.ts';
+import { ApiError } from '../oauth/errors.ts';
 import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../oauth/paging.ts';
 import { describedBy } from '../oauth/routes.ts';
 import type { TokenParts } from '../oauth/token-endpoint.ts';
@@ -22,6 +24,7 @@ export function mountEvents(host: FastifyInstance, parts: TokenParts & { clock: 
     const { authorization } = headers;
     const credentials = { authorization, clientId: undefined, clientSecret: undefined, address, involved };
     const app = await identifyApp(parts, credentials, parts.clock());
+    await rejectPaused(parts, app.id);
     const { limit, after } = readPage(request.query);
 
     const asked = { appId: app.id, after, limit: limit + 1 };
@@ -34,6 +37,14 @@ export function mountEvents(host: FastifyInstance, parts: TokenParts & { clock: 
     const audible = await onlyAudible(parts.storage.durable, app.id, page, parts.clock());
     return audible.map((event) => ({ id: event.id, ...toPayload(event) }));
   });
+}
+
+/** The platform paused the app because it does not trust it, so its past events are withheld, too. */
+async function rejectPaused({ storage }: TokenParts, appId: string): Promise<void> {
+  const app = await findApp(storage.durable, appId);
+  if (app?.pausedAt === null) return;
+  const description = 'The platform has paused the app. It can read its events again once it is resumed.';
+  throw new ApiError({ status: 403, code: 'unauthorized_client', reason: 'app_paused', description });
 }
 
 function readPage(query: Sent<EventQuery>): { limit: number; after: string | undefined } {

@@ -36,6 +36,20 @@ test('a paused app is refused at its very next call, and told why wherever it as
   assert.deepEqual((await world.introspect(access, credentials)).body, { active: false });
 });
 
+test('a paused app cannot read its events again until it is resumed', async () => {
+  const { app } = await connect();
+  const authorization = `Basic ${Buffer.from(`${app.id}:${app.secret}`).toString('base64')}`;
+  const read = () => world.get('/api/v1/events', { authorization });
+  assert.equal((await read()).status, 200);
+
+  await pause(app);
+  const paused = await read();
+  await resumeApp(db(), app.id);
+
+  assert.deepEqual([paused.status, paused.body.error, paused.body.reason], [403, 'unauthorized_client', 'app_paused']);
+  assert.equal((await read()).status, 200);
+});
+
 test('resuming an app brings everything back with the same tokens', async () => {
   const { app, credentials, unused, access, refresh } = await connect();
   await pause(app);

@@ -257,6 +257,7 @@ test('an export is a file of plain text, with times in UTC, and runs nothing in 
   assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="audit-log-2030-01-01.csv"');
   assert.equal(answer.headers.get('cache-control'), 'no-store');
   assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(answer.headers.get('cross-origin-resource-policy'), 'same-origin');
   assert.equal(act?.subject, `'=cmd|"/c calc"!A1`);
   assert.equal(act?.time, '2030-01-01T00:00:00.000Z');
   assert.deepEqual(

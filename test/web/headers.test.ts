@@ -33,11 +33,25 @@ function assertGuarded(headers: Headers): void {
   assert.equal(headers.get('x-content-type-options'), 'nosniff');
   assert.equal(headers.get('referrer-policy'), 'same-origin');
   assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin');
+  assert.equal(headers.get('cross-origin-resource-policy'), 'same-origin');
+  assertNoFeatures(headers);
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
   assert.equal(headers.get('access-control-allow-origin'), null);
   assert.equal(headers.get('server'), null);
   assert.equal(headers.get('x-powered-by'), null);
+}
+
+/** Passkeys are the one feature that a page may use, and only itself. */
+function assertNoFeatures(headers: Headers): void {
+  const policy = headers.get('permissions-policy') ?? '';
+  const features = Object.fromEntries(policy.split(', ').map((feature) => feature.split('=')));
+  const { 'publickey-credentials-get': get, 'publickey-credentials-create': create, ...others } = features;
+  assert.deepEqual([get, create], ['(self)', '(self)']);
+  for (const feature of ['camera', 'microphone', 'geolocation', 'payment', 'usb', 'display-capture']) {
+    assert.equal(others[feature], '()', feature);
+  }
+  for (const [feature, allowed] of Object.entries(others)) assert.match(allowed as string, /^\((?:self)?\)$/, feature);
 }
 
 const PAGES: [what: string, status: number, path: string][] = [
@@ -152,6 +166,7 @@ test('stylesheet and icon are ours, typed, and kept by the browser', async () =>
     assert.equal(answer.status, 200);
     assert.match(answer.headers.get('content-type') ?? '', new RegExp(`^${RegExp.escape(type)}`));
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+    assert.equal(answer.headers.get('cross-origin-resource-policy'), 'same-origin');
     assert.match(answer.headers.get('cache-control') ?? '', /max-age=31536000, immutable/);
 
     const etag = answer.headers.get('etag') ?? '';

@@ -131,6 +131,10 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     meaning: 'The user has yet to allow something, and `prompt=none` forbids asking.',
     reasons: { consent_required: 'Send the user to authorize without `prompt=none`.' },
   },
+  unauthorized_client: {
+    meaning: 'The credentials are right, and the app may not make this call.',
+    reasons: { app_paused: DEAD_GRANT.app_paused },
+  },
   unauthorized: {
     meaning: 'The request carries no access token.',
     reasons: { token_missing: 'Send the header `Authorization: Bearer <access token>`.' },

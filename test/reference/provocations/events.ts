@@ -1,3 +1,4 @@
+import { pauseApp, resumeApp } from '../../../src/apps/apps.ts';
 import type { Answer } from '../../support/client.ts';
 import type { World } from '../../support/world.ts';
 import { type Provocation, provocationsOf } from './provocation.ts';
@@ -6,6 +7,14 @@ import { type Provocation, provocationsOf } from './provocation.ts';
 export function askEvents(world: World, { query = '', secret = world.ledger.secret } = {}): Promise<Answer> {
   const authorization = `Basic ${Buffer.from(`${world.ledger.id}:${secret}`).toString('base64')}`;
   return world.get(`/api/v1/events${query}`, { authorization });
+}
+
+async function askPaused(world: World): Promise<Answer> {
+  const db = world.storage().durable;
+  await pauseApp(db, world.ledger.id, world.clock());
+  const answer = await askEvents(world);
+  await resumeApp(db, world.ledger.id);
+  return answer;
 }
 
 export function eventProvocations(world: World): Provocation[] {
@@ -17,5 +26,6 @@ export function eventProvocations(world: World): Provocation[] {
     [401, 'credentials_missing', 'nobody', () => world.get('/api/v1/events')],
     [401, 'credentials_malformed', 'a token', () => world.get('/api/v1/events', { authorization: 'Bearer x' })],
     [401, 'credentials_wrong', 'a wrong secret', () => askEvents(world, { secret: 'x' })],
+    [403, 'app_paused', 'a paused app', () => askPaused(world)],
   ]);
 }
