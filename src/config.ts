@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { SECOND } from './lib/clock.ts';
-import { readKeyFile, SHORTEST_KEY, splitKeys, writeKeyFile } from './lib/key-file.ts';
+import { isGuessable, readKeyFile, SHORTEST_KEY, splitKeys, writeKeyFile } from './lib/key-file.ts';
 import { isLoopbackHost } from './lib/loopback.ts';
 import { PATIENCE, type Patience } from './lib/patience.ts';
 import { newSecret } from './lib/secrets.ts';
@@ -63,7 +63,7 @@ const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'
 export function readSettings(env: Environment): Settings {
   const baseUrl = readOrigin(env, 'BASE_URL', 'http://localhost:4000');
   const consentUrl = readConsentUrl(env);
-  return {
+  const settings: Settings = {
     baseUrl,
     consentUrl,
     listen: readAddress(env, 'LISTEN', baseUrl, 4000),
@@ -81,6 +81,27 @@ export function readSettings(env: Environment): Settings {
     limits: readLimits(env),
     patience: PATIENCE,
   };
+  if ([baseUrl, consentUrl].some(isPublic)) rejectUnsafeInPublic(settings, env);
+  return settings;
+}
+
+/** What is convenient on a developer's machine, and dangerous where strangers can connect. */
+function rejectUnsafeInPublic({ secretKeys, webhooksToLoopback }: Settings, env: Environment): void {
+  if (secretKeys.some(isGuessable)) {
+    const name = env.SECRET_KEYS_FILE ? 'SECRET_KEYS_FILE' : 'SECRET_KEYS';
+    throw new SettingRefused(
+      `${name} holds a key that can be guessed, and BASE_URL or CONSENT_URL is public. Make one with: openssl rand -base64 32`,
+    );
+  }
+  if (webhooksToLoopback) {
+    throw new SettingRefused(
+      'WEBHOOKS_TO_LOOPBACK must be no when BASE_URL or CONSENT_URL is public: webhooks could reach services that only this machine should.',
+    );
+  }
+}
+
+function isPublic(url: string): boolean {
+  return !isLoopbackHost(new URL(url).hostname);
 }
 
 export function readConsentUrl(env: Environment): string {
@@ -184,7 +205,7 @@ function readKeysFrom(file: string): string[] {
 
 /** For a machine of one's own: made once, readable by its owner alone. */
 function keepLocalKey(baseUrl: string): string {
-  if (!isLoopbackHost(new URL(baseUrl).hostname)) {
+  if (isPublic(baseUrl)) {
     throw new SettingRefused('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
   }
   const file = 'data/secret-key';

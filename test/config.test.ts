@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -170,6 +171,44 @@ test('a public BASE_URL needs SECRET_KEYS', () => {
 
   assert.throws(() => readSettings(env), /^Error: SECRET_KEYS must be set when BASE_URL is public/);
   assert.throws(() => readSettings({ ...env, SECRET_KEYS: ' , ' }), /SECRET_KEYS/);
+});
+
+const PUBLIC = { BASE_URL: 'https://auth.example.com', CONSENT_URL: 'https://login.example.com' };
+
+for (const key of ['a'.repeat(32), 'ab'.repeat(40), 'changeme'.repeat(5), '1234567890'.repeat(4), '0110'.repeat(16)]) {
+  test(`the key ${key} is rejected on a public host in one sentence that does not repeat it, and accepted on loopback`, () => {
+    for (const SECRET_KEYS of [key, `${KEY},${key}`]) {
+      for (const env of [PUBLIC, { CONSENT_URL: PUBLIC.CONSENT_URL }]) {
+        assert.throws(
+          () => readSettings({ ...env, SECRET_KEYS }),
+          (error) =>
+            error instanceof SettingRefused && /^SECRET_KEYS /.test(error.message) && !error.message.includes(key),
+        );
+      }
+      assert.ok(readSettings({ SECRET_KEYS }));
+    }
+    writeFileSync('weak', key);
+    assert.throws(
+      () => readSettings({ ...PUBLIC, SECRET_KEYS_FILE: 'weak' }),
+      /^Error: SECRET_KEYS_FILE .*openssl rand/,
+    );
+  });
+}
+
+test('random keys of 128 bits and more are accepted on a public host, in base64 and in hexadecimal digits', () => {
+  for (let round = 0; round < 200; round++) {
+    const keys = [randomBytes(32).toString('base64'), randomBytes(24).toString('base64url')];
+    const SECRET_KEYS = [...keys, randomBytes(16).toString('hex')].join();
+    assert.equal(readSettings({ ...PUBLIC, SECRET_KEYS }).secretKeys.length, 3);
+  }
+});
+
+test('webhooks to loopback are rejected on a public host', () => {
+  const env = { WEBHOOKS_TO_LOOPBACK: 'yes' };
+
+  assert.equal(read(env).webhooksToLoopback, true);
+  assert.throws(() => read({ ...PUBLIC, ...env }), /^Error: WEBHOOKS_TO_LOOPBACK must be no/);
+  assert.throws(() => read({ CONSENT_URL: PUBLIC.CONSENT_URL, ...env }), /^Error: WEBHOOKS_TO_LOOPBACK must be no/);
 });
 
 test('on a machine of one’s own a key is made once, kept, and readable by its owner alone', () => {

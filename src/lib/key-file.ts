@@ -1,7 +1,16 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 
 export const SHORTEST_KEY = 32;
+
+/** A random key of 32 hexadecimal digits compresses to 29 bytes or more, a repeated character or word to fewer than 24. */
+const LEAST_COMPRESSED = 24;
+
+/** Whether a key has so little entropy that it could be guessed. */
+export function isGuessable(key: string): boolean {
+  return deflateRawSync(key, { level: 9 }).length < LEAST_COMPRESSED;
+}
 
 /** Keys stand between commas or line ends. */
 export function splitKeys(text: string): string[] {

@@ -49,7 +49,15 @@ test('the list of errors leads to the page of each', async () => {
 });
 
 test('an error that there is not has a page that says so, whatever its name means to JavaScript', async () => {
-  for (const code of ['invalid_client_metadata', 'INVALID_GRANT', '__proto__', 'constructor', 'toString', '%00', '<b>']) {
+  for (const code of [
+    'invalid_client_metadata',
+    'INVALID_GRANT',
+    '__proto__',
+    'constructor',
+    'toString',
+    '%00',
+    '<b>',
+  ]) {
     const page = await open(`${world.api}/docs/errors/${encodeURI(code)}`);
 
     assert.equal(page.status, 404, code);

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { KeySource } from '../../config.ts';
+import { isGuessable } from '../../lib/key-file.ts';
 import type { Database } from '../../storage/storage.ts';
 import { countSecretsByKey } from '../../webhooks/resealing.ts';
 import { idOf } from '../keys.ts';
@@ -7,14 +8,12 @@ import { about, type Finding } from './finding.ts';
 
 const { ok, warning, problem } = about('keys');
 
-/** A random key in base64 has about 30 different characters; a word that was typed again and again has few. */
-const FEWEST_CHARACTERS = 12;
 const MOST_KEYS = 3;
 
 export function checkKeys({ keys, file }: KeySource): Finding[] {
   const findings: Finding[] = [];
   if (keys.length === 0) return [warning('There is no key yet.', 'The first start makes one in data/secret-key.')];
-  if (keys.some((key) => new Set(key).size < FEWEST_CHARACTERS)) {
+  if (keys.some(isGuessable)) {
     findings.push(
       warning('A key looks as if someone had made it up.', 'Replace it with a random one: gatehouse keys rotate'),
     );

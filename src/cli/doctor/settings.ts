@@ -38,7 +38,7 @@ export function readForDoctor(env: NodeJS.ProcessEnv): { settings: Settings; fin
 }
 
 export function checkSettings(settings: Settings, refused: Finding[]): Finding[] {
-  const { baseUrl, consentUrl, trustProxy, webhooksToLoopback, logLevel } = settings;
+  const { baseUrl, consentUrl, trustProxy, logLevel } = settings;
   const isPublic = baseUrl.startsWith('https:');
   const findings = [...refused, ...checkListeners(settings), ...checkProxies(trustProxy)];
   if (baseUrl === consentUrl) {
@@ -48,10 +48,6 @@ export function checkSettings(settings: Settings, refused: Finding[]): Finding[]
   if (isPublic && trustProxy === false) {
     const mend = 'Set it to the address of the proxy, or everyone shares one limit on wrong passwords.';
     findings.push(warning('TRUST_PROXY is off, while BASE_URL is public.', mend));
-  }
-  if (isPublic && webhooksToLoopback) {
-    const mend = 'Unset it: developers of apps could reach what only this machine should.';
-    findings.push(problem('WEBHOOKS_TO_LOOPBACK is on, while BASE_URL is public.', mend));
   }
   if (logLevel === 'silent')
     findings.push(warning('LOG_LEVEL is silent.', 'Set it to info, or nobody will know what failed.'));
