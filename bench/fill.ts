@@ -102,6 +102,7 @@ function userRow(n: number, now: number): Row {
   return {
     id: idAt('user', n),
     email: `user-${n}@example.com`,
+    email_skeleton: `user-${n}@example.com`,
     name: `User ${n}`,
     password_hash: digest('password', n).toString('base64url').repeat(2),
     platform_admin: 0,

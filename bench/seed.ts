@@ -2,9 +2,8 @@ import { addInvoice } from '../src/accounting/invoices.ts';
 import { addBusiness } from '../src/accounts/businesses.ts';
 import { addMember } from '../src/accounts/memberships.ts';
 import { startSession } from '../src/accounts/sessions.ts';
-import { insertUser } from '../src/accounts/users.ts';
+import { insertUser, newUserRow } from '../src/accounts/users.ts';
 import { registerApp } from '../src/apps/apps.ts';
-import { newId } from '../src/lib/ids.ts';
 import { rememberConsent } from '../src/oauth/consents.ts';
 import { readScopes } from '../src/oauth/scopes.ts';
 import { openStorage } from '../src/storage/database.ts';
@@ -67,17 +66,8 @@ async function addPerson(storage: Storage, appId: string, place: number, now: nu
   const { scopes } = readScopes([SCOPE]);
   return storage.atomically(async (db) => {
     const business = await addBusiness(db, { name: `Business ${place}` }, now);
-    const user = await insertUser(db, {
-      id: newId(now),
-      email: `person-${place}@example.com`,
-      name: `Person ${place}`,
-      password_hash: '-',
-      platform_admin: 0,
-      current_business_id: null,
-      last_signed_in_at: null,
-      created_at: now,
-      disabled_at: null,
-    });
+    const person = { email: `person-${place}@example.com`, name: `Person ${place}` };
+    const user = await insertUser(db, newUserRow({ ...person, passwordHash: '-', isPlatformAdmin: false }, now));
     if (!user) throw new Error('The user is there already.');
     const parties = { userId: user.id, businessId: business.id };
     await addMember(db, { ...parties, role: 'owner' }, now);

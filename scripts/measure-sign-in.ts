@@ -4,8 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { authenticateUser, insertUser } from '../src/accounts/users.ts';
-import { newId } from '../src/lib/ids.ts';
+import { authenticateUser, insertUser, newUserRow } from '../src/accounts/users.ts';
 import { hashPassword } from '../src/lib/passwords.ts';
 import { openStorage } from '../src/storage/database.ts';
 import { prepare } from '../src/storage/migrate.ts';
@@ -15,17 +14,9 @@ const TRIES = 200;
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-measure-'));
 const storage = await openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
 await prepare(storage);
-await insertUser(storage.durable, {
-  id: newId(0),
-  email: 'known@example.com',
-  name: 'Known',
-  password_hash: await hashPassword('correct horse battery'),
-  platform_admin: 0,
-  current_business_id: null,
-  last_signed_in_at: null,
-  created_at: 0,
-  disabled_at: null,
-});
+const passwordHash = await hashPassword('correct horse battery');
+const user = { email: 'known@example.com', name: 'Known', passwordHash, isPlatformAdmin: false };
+await insertUser(storage.durable, newUserRow(user, 0));
 
 const times: Record<string, number[]> = { 'known@example.com': [], 'unknown@example.com': [] };
 for (let round = 0; round < TRIES; round++) {

@@ -1,3 +1,4 @@
+import { emailSkeleton, normalEmail, readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
@@ -28,7 +29,7 @@ export interface NewUser {
 export async function addUser(db: Database, user: NewUser, now: number): Promise<User> {
   const added = await insertUser(db, await prepareUser(user, now));
   if (!added) {
-    throw new FormError('email', `There is a user with the email ${normalEmail(user.email)} already.`);
+    throw new FormError('email', 'There is a user with this email address, or with one that looks like it, already.');
   }
   return added;
 }
@@ -38,12 +39,21 @@ export async function prepareUser(user: NewUser, now: number): Promise<Row<'user
   const email = readEmail(user.email);
   const name = readName('name', user.name);
   await refuseWeakPassword(user.password, email);
+  const passwordHash = await hashPassword(user.password);
+  return newUserRow({ email, name, passwordHash, isPlatformAdmin: user.isPlatformAdmin }, now);
+}
+
+export function newUserRow(
+  { email, name, passwordHash, isPlatformAdmin }: Omit<NewUser, 'password'> & { passwordHash: string },
+  now: number,
+): Row<'users'> {
   return {
     id: newId(now),
     email,
+    email_skeleton: emailSkeleton(email),
     name,
-    password_hash: await hashPassword(user.password),
-    platform_admin: user.isPlatformAdmin ? 1 : 0,
+    password_hash: passwordHash,
+    platform_admin: isPlatformAdmin ? 1 : 0,
     current_business_id: null,
     last_signed_in_at: null,
     created_at: now,
@@ -51,12 +61,12 @@ export async function prepareUser(user: NewUser, now: number): Promise<Row<'user
   };
 }
 
-/** Undefined if someone has this email already. */
+/** Undefined if a user has this email address already, or one that looks like it. */
 export async function insertUser(db: Database, row: Row<'users'>): Promise<User | undefined> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('users')
     .values(row)
-    .onConflict((conflict) => conflict.column('email').doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow();
   return numInsertedOrUpdatedRows ? userFrom(row) : undefined;
 }
@@ -189,19 +199,6 @@ async function findRowByEmail(db: Database, email: string) {
   // No stored text holds a NUL, and not every database would even look for one.
   if (email.includes('\0')) return undefined;
   return db.selectFrom('users').selectAll().where('email', '=', normalEmail(email)).executeTakeFirst();
-}
-
-function readEmail(text: string): string {
-  const email = normalEmail(text);
-  if (!/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(email) || email.length > 254) {
-    throw new FormError('email', 'Enter an email address, like ada@example.com.');
-  }
-  return email;
-}
-
-/** One person may write the same address in several ways; this is the one that counts. */
-export function normalEmail(email: string): string {
-  return email.trim().normalize('NFC').toLowerCase();
 }
 
 async function refuseWeakPassword(password: string, email: string): Promise<void> {

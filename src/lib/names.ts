@@ -34,7 +34,11 @@ function readLine(field: string, text: string, longest: number): string {
   const seen = line.replace(JOINERS, '');
   if (seen.trim() === '') throw new FormError(field, 'Enter something that can be read.');
   if ([...line].length > longest) throw new FormError(field, `Use at most ${longest} characters.`);
-  if (UNSEEN.test(seen) || IDLE_JOINER.test(line) || PILED_MARKS.test(line.replace(JOINERS, '')))
-    throw new FormError(field, 'Use visible characters only.');
+  if (hasHiddenCharacters(seen) || IDLE_JOINER.test(line)) throw new FormError(field, 'Use visible characters only.');
   return line;
+}
+
+/** Invisible or bidirectional characters, or more marks on a letter than any script needs. */
+export function hasHiddenCharacters(text: string): boolean {
+  return UNSEEN.test(text) || PILED_MARKS.test(text);
 }

@@ -5,6 +5,7 @@ import { foundation } from './migrations/001-foundation.ts';
 import { webhooks } from './migrations/002-webhooks.ts';
 import { people } from './migrations/003-people.ts';
 import { standing } from './migrations/004-standing.ts';
+import { recovery } from './migrations/005-recovery.ts';
 import type { Change } from './migrations/change.ts';
 import type { Database, Storage } from './storage.ts';
 
@@ -14,6 +15,7 @@ const CHANGES: Record<string, Change> = {
   '002-webhooks': webhooks,
   '003-people': people,
   '004-standing': standing,
+  '005-recovery': recovery,
 };
 const TABLE = 'migrations';
 

@@ -23,6 +23,8 @@ export interface Tables extends PeopleTables {
 interface UsersTable {
   id: string;
   email: string;
+  /** Unique: addresses that look alike have the same one. */
+  email_skeleton: string;
   name: string;
   password_hash: string;
   platform_admin: number;

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { normalEmail } from '../accounts/users.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
+import { LONGEST_EMAIL, normalEmail } from '../lib/email-addresses.ts';
 import { type Keyring, seal, unseal } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import { COOKIE } from './visits.ts';
@@ -19,7 +19,7 @@ const KNOWN_FOR = 365 * DAY;
 
 /** Under which name an attempt to sign in is counted. */
 export function counterOf(keys: Keyring, request: FastifyRequest, email: string): string {
-  const account = normalEmail(email).slice(0, 254);
+  const account = normalEmail(email).slice(0, LONGEST_EMAIL);
   const known = unseal<KnownBrowser>(keys, 'known browser', request.cookies[NAME] ?? '');
   return known?.account === account ? `${account} ${known.id}` : account;
 }

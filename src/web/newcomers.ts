@@ -28,7 +28,11 @@ export async function joinAsNewcomer(
   const row = await prepareUser({ name, email, password, isPlatformAdmin: false }, now);
   const session = await storage.atomically(async (db) => {
     const user = await insertUser(db, row);
-    if (!user) throw new FormError('email', 'There is an account with this email already. Sign in with it instead.');
+    if (!user)
+      throw new FormError(
+        'email',
+        'There is an account with this email address, or with one that looks like it, already. Sign in with it instead.',
+      );
     const by = userActor(user, request.ip);
     await recordAct(db, { action: 'user.added', actor: by, businessId: null, subject: userSubject(user) }, now);
     if (!(await join(db, { invitation, by }, now))) throw closedInvitation(await findInvitation(db, token), now);

@@ -37,6 +37,8 @@ const COLUMNS = {
   paused_at: '1',
   deleted_at: '1',
   email: 'chosen@example.com',
+  email_skeleton: 'chosen@example.com',
+  email_verified_at: '1',
   platform_admin: '1',
   isPlatformAdmin: 'true',
   password_hash: 'chosen',

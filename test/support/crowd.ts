@@ -74,6 +74,7 @@ export async function addMembers(
     userIds.map((id, place) => ({
       id,
       email: `person-${place}@example.com`,
+      email_skeleton: `person-${place}@example.com`,
       name: `Person ${place}`,
       password_hash: '',
       platform_admin: 0,

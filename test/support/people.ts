@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { addInvoice } from '../../src/accounting/invoices.ts';
 import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
 import { addMember, type Role } from '../../src/accounts/memberships.ts';
-import { insertUser, type User } from '../../src/accounts/users.ts';
+import { insertUser, newUserRow, type User } from '../../src/accounts/users.ts';
 import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
-import { newId } from '../../src/lib/ids.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
 import { readScopes } from '../../src/oauth/scopes.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -31,17 +30,9 @@ export async function settle(storage: () => Storage, clock: () => number) {
     addBusiness: (name: string) => addBusiness(storage().durable, { name }, clock()),
 
     async addUser(name: string, memberships: [Business, Role][] = [], isPlatformAdmin = false): Promise<User> {
-      const added = await insertUser(storage().durable, {
-        id: newId(clock()),
-        email: `${name.toLowerCase()}@example.com`,
-        name,
-        password_hash: await hash(),
-        platform_admin: isPlatformAdmin ? 1 : 0,
-        current_business_id: null,
-        last_signed_in_at: null,
-        created_at: clock(),
-        disabled_at: null,
-      });
+      const email = `${name.toLowerCase()}@example.com`;
+      const row = newUserRow({ email, name, passwordHash: await hash(), isPlatformAdmin }, clock());
+      const added = await insertUser(storage().durable, row);
       assert.ok(added);
       for (const [business, role] of memberships) await inhabitants.addMember(added, business, role);
       return added;

@@ -30,6 +30,7 @@ const nasty = await insertUser(world.storage().durable, {
     .executeTakeFirstOrThrow()),
   id: newId(world.clock()),
   email: `${NASTY}@example.com`,
+  email_skeleton: `${NASTY}@example.com`,
   name: NASTY,
 });
 assert.ok(nasty);

@@ -346,7 +346,11 @@ test('a newcomer is told beside each field what is wrong, and nothing is used up
     ['name', { name: '' }, /Enter a name\./],
     ['email', { email: 'olga' }, /Enter an email address/],
     ['email', { email: 'o\0@example.com' }, /Enter an email address/],
-    ['email', { email: user.email.toUpperCase() }, /There is an account with this email already\. Sign in with it/],
+    [
+      'email',
+      { email: user.email.toUpperCase() },
+      /There is an account with this email address, or with one that looks like it, already\. Sign in/,
+    ],
     ['password', { password: 'short' }, /Use at least 8 characters/],
     ['password', { password: [PASSWORD, PASSWORD] }, /Use at least 8 characters/],
     ['password', { password: 'password1' }, /attackers try first/],

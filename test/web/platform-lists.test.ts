@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { newUserRow } from '../../src/accounts/users.ts';
 import { newId } from '../../src/lib/ids.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { nextOf } from '../support/browser.ts';
@@ -15,17 +16,10 @@ await world.storage().atomically(fill);
 /** As many of everything, and as many connections of one app. */
 async function fill(db: Database): Promise<void> {
   const businesses = names('Firm', (id, name) => ({ id, name, created_at: 1 }));
-  const users = names('Person', (id, name) => ({
-    id,
-    name,
-    email: `${name.replace(' ', '').toLowerCase()}@example.com`,
-    password_hash: '',
-    platform_admin: 0,
-    current_business_id: null,
-    last_signed_in_at: null,
-    created_at: 1,
-    disabled_at: null,
-  }));
+  const users = names('Person', (id, name) => {
+    const email = `${name.replace(' ', '').toLowerCase()}@example.com`;
+    return { ...newUserRow({ email, name, passwordHash: '', isPlatformAdmin: false }, 1), id };
+  });
   const ledger = await db.selectFrom('apps').selectAll().where('id', '=', world.ledger.id).executeTakeFirstOrThrow();
   const apps = names('Tool', (id, name, i) => ({ ...ledger, id, name, owner_business_id: businesses[i]?.id ?? null }));
   await db.updateTable('apps').set({ open_to_any_business: 1 }).where('id', '=', ledger.id).execute();
