@@ -187,6 +187,6 @@ function openServerKeys(env: NodeJS.ProcessEnv): Keyring {
   return openKeyring(readSettings(env).secretKeys);
 }
 
-function describe({ attemptsMade, endpointId: _, ...delivery }: LoggedDelivery) {
-  return { ...delivery, attempts: attemptsMade };
+function describe({ attemptsMade, endpointId: _, event, ...delivery }: LoggedDelivery) {
+  return { ...delivery, type: event?.type ?? '', attempts: attemptsMade };
 }

@@ -112,6 +112,12 @@ export async function findEvent(db: Database, id: string): Promise<Event | undef
   return row && fromRow(row);
 }
 
+export async function listEventsById(db: Database, ids: string[]): Promise<Event[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.selectFrom('events').selectAll().where('id', 'in', ids).execute();
+  return rows.map(fromRow);
+}
+
 /** What an app has been told since then, oldest first. One that began earlier may still come in between. */
 export async function listRecentEvents(db: Database, appId: string, since: number): Promise<Event[]> {
   const recent = db.selectFrom('events').selectAll().where('app_id', '=', appId).where('created_at', '>=', since);

@@ -1,4 +1,4 @@
-import { EVENTS_KEPT_FOR, type Event, recordEvent, takeEvents } from '../events/events.ts';
+import { EVENTS_KEPT_FOR, type Event, listEventsById, recordEvent, takeEvents } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { withoutControls } from '../lib/plain-text.ts';
@@ -140,7 +140,8 @@ export async function resend(db: Database, endpointId: string, id: string, now: 
 
 /** What became of it, for the log that an app's developer reads: newest first. */
 export interface LoggedDelivery extends Delivery {
-  type: string;
+  /** Undefined once it is no longer kept. */
+  event: Event | undefined;
   attemptsMade: LoggedAttempt[];
 }
 
@@ -155,9 +156,7 @@ export async function listDeliveries(
 ): Promise<LoggedDelivery[]> {
   let query = db
     .selectFrom('deliveries')
-    .leftJoin('events', 'events.id', 'deliveries.event_id')
-    .selectAll('deliveries')
-    .select('events.type')
+    .selectAll()
     .where('endpoint_id', '=', endpointId)
     .orderBy('event_id', 'desc')
     .limit(limit);
@@ -167,9 +166,11 @@ export async function listDeliveries(
     db,
     rows.map(({ id }) => id),
   );
+  const ids = rows.map(({ event_id }) => event_id);
+  const events = new Map((await listEventsById(db, ids)).map((event) => [event.id, event]));
   return rows.map((row) => ({
     ...fromRow(row),
-    type: row.type ?? '',
+    event: events.get(row.event_id),
     attemptsMade: attempts.filter(({ delivery_id }) => delivery_id === row.id).map(toLogged),
   }));
 }

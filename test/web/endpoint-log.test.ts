@@ -3,9 +3,10 @@ import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { recordEvent } from '../../src/events/events.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
+import { disconnect } from '../../src/oauth/connections.ts';
 import { addEndpoint, disableEndpoint } from '../../src/webhooks/endpoints.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
-import type { Visited } from '../support/browser.ts';
+import { unescaped, type Visited } from '../support/browser.ts';
 import { newReceiver, withStatus } from '../support/receiver.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -31,6 +32,8 @@ async function shows(path: string, expected: RegExp): Promise<Visited> {
   }
 }
 
+const DELIVERED = /<span class="badge good">Delivered<\/span> <time/;
+const FAILED = /<span class="badge warn">Failed<\/span> Next attempt from <time/;
 const resendPaths = ({ text }: Visited) => [...text.matchAll(/action="([^"]*\/resend)"/g)].map(([, path = '']) => path);
 
 test('an endpoint to which nothing was sent says so', async () => {
@@ -46,7 +49,7 @@ test('a test event arrives, signed with the secret that was shown, at the endpoi
 
   const said = await sendTest();
   const [received] = await receiver.has(1);
-  const page = await shows(path, /Delivered <time/);
+  const page = await shows(path, DELIVERED);
 
   assert.ok(received);
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = received.headers;
@@ -84,13 +87,69 @@ test('the log shows how an attempt failed, with the head of the answer as text a
 
   await sendTest();
   // Not the line of the attempt: a page that was read while the attempt was being stored may show that alone.
-  const { text } = await shows(path, /Failed; next attempt from <time/);
+  const { text } = await shows(path, FAILED);
 
-  const [, head = ''] = /<details>.*?<pre class="sample">(.*?)<\/pre><\/details>/s.exec(text) ?? [];
+  const [, head = ''] = /refused, with status.*?<pre class="sample">(.*?)<\/pre><\/details>/s.exec(text) ?? [];
   assert.match(head, /^500 Internal Server Error\n/);
   assert.ok(head.includes('x-note: &lt;b&gt;&quot;late&quot;&lt;/b&gt;'));
   assert.doesNotMatch(text, /the body of the answer|<b>/);
   assert.match(text, /refused, with status 500/);
+});
+
+test('the log shows the payload that was sent, byte for byte, and times to the second', async () => {
+  const receiver = await newReceiver();
+  const { path, sendTest } = await newEndpoint(receiver.url);
+
+  await sendTest();
+  const { text } = await shows(path, DELIVERED);
+
+  const [received] = await receiver.has(1);
+  const [, payload = ''] = /<summary[^>]*>Payload<\/summary>.*?<pre class="sample">(.*?)<\/pre>/s.exec(text) ?? [];
+  assert.equal(unescaped(payload), received?.body);
+  assert.ok(text.includes(`<code>${received?.headers['webhook-id']}</code>`));
+  const [, log = ''] = /id="log">(.*?)<\/section>/s.exec(text) ?? [];
+  const times = [...log.matchAll(/<time[^>]*>([^<]*)<\/time>/g)].map(([, shown]) => shown);
+  assert.equal(times.length, 3);
+  for (const shown of times) assert.match(shown ?? '', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
+});
+
+test('a delivered and a failed row differ in text and in colour', async () => {
+  const receiver = await newReceiver((_, response) => response.writeHead(statuses.shift() ?? 500).end());
+  const statuses = [200, 500];
+  const { path, sendTest } = await newEndpoint(receiver.url);
+
+  await sendTest();
+  await shows(path, DELIVERED);
+  await sendTest();
+  const { text } = await shows(path, FAILED);
+
+  assert.deepEqual(
+    [...text.matchAll(/<li class="(\w+)">/g)].map(([, look]) => look),
+    ['failed', 'delivered'],
+  );
+});
+
+test('a payload that the app may not read any more is not shown, nor is one that was never sent', async () => {
+  const receiver = await newReceiver();
+  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const endpoint = { appId: app.id, url: receiver.url, eventTypes: ['invoice.created'] };
+  const { endpoint: added } = await addEndpoint(db(), keys, endpoint, world.clock());
+  const path = `${DEVELOPER}/${app.id}/endpoints/${added.id}`;
+  const code = await world.allow({ client_id: app.id });
+  await world.exchange(code, { client_id: app.id, client_secret: app.secret });
+  await world.addInvoice(world.acme, { number: 'SEEN-1' });
+  assert.match((await shows(path, DELIVERED)).text, /SEEN-1/);
+
+  await disableEndpoint(db(), added.id, 'by_owner', world.clock());
+  await world.addInvoice(world.acme, { number: 'UNSENT-1' });
+  const waiting = await shows(path, /Waiting/);
+  const parties = { userId: world.ada.id, appId: app.id, businessId: world.acme.id };
+  await disconnect(db(), parties, 'disconnected_by_user', world.clock());
+  const { text } = await browser.open(path);
+
+  assert.doesNotMatch(waiting.text, /UNSENT-1/);
+  assert.doesNotMatch(text, /SEEN-1|UNSENT-1/);
+  assert.match(text, /The payload is hidden: the app may not read it any more\./);
 });
 
 test('an address that nobody listens at, and one that is not public, are told apart in the log', async () => {
@@ -107,7 +166,7 @@ test('what was delivered can be sent again, under the same id, and the log has b
   const receiver = await newReceiver(withStatus(204));
   const { path, sendTest } = await newEndpoint(receiver.url);
   await sendTest();
-  const page = await shows(path, /Delivered <time/);
+  const page = await shows(path, DELIVERED);
   const [resending = ''] = resendPaths(page);
 
   const said = await browser.submit(page, resending);
@@ -122,7 +181,7 @@ test('a delivery to another endpoint, or to none, is not sent again under this o
   const receiver = await newReceiver();
   const [mine, other] = [await newEndpoint('https://hooks.example/'), await newEndpoint(receiver.url)];
   await other.sendTest();
-  const [resending = ''] = resendPaths(await shows(other.path, /Delivered <time/));
+  const [resending = ''] = resendPaths(await shows(other.path, DELIVERED));
   const csrf = await browser.csrf();
 
   for (const path of [
@@ -150,7 +209,7 @@ test('the log is shown 25 at a time, newest first, and what waits for an endpoin
   const [, next = ''] = older.exec(newest.text) ?? [];
   const last = await browser.open(next);
 
-  assert.match(newest.text, /Waits until the endpoint is switched on/);
+  assert.match(newest.text, /Waiting<\/span> Until the endpoint is switched on/);
   assert.equal(resendPaths(newest).length, 25);
   assert.doesNotMatch(last.text, />Older</);
   assert.match(last.text, />Newest</);

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../../apps/apps.ts';
 import { isId } from '../../../lib/ids.ts';
+import { onlyAudible } from '../../../webhooks/audience.ts';
 import { listDeliveries } from '../../../webhooks/deliveries.ts';
 import { type Endpoint, findEndpoint, findSecretMark } from '../../../webhooks/endpoint.ts';
 import type { Problem } from '../../fields.ts';
@@ -58,8 +59,18 @@ export function openEndpointDesk(desk: Desk) {
       const found = await listDeliveries(db, { endpointId: one.endpoint.id, before, limit: PAGE + 1 });
       const deliveries = found.slice(0, PAGE);
       const older = found.length > PAGE ? deliveries.at(-1)?.eventId : undefined;
+      const events = deliveries.flatMap(({ event }) => event ?? []);
+      const readable = new Set(await onlyAudible(db, one.app.id, events, clock()));
       const secretMark = await findSecretMark(db, one.endpoint);
-      const view = { ...one, settings, problem, notice, log: { deliveries, older, before }, secretMark, now: clock() };
+      const view = {
+        ...one,
+        settings,
+        problem,
+        notice,
+        log: { deliveries, readable, older, before },
+        secretMark,
+        now: clock(),
+      };
       return show(reply, one.entry, endpointBody(view), problem ? 400 : 200);
     },
   };

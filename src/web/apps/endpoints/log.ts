@@ -1,34 +1,41 @@
+import type { Event } from '../../../events/events.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import type { LoggedAttempt, LoggedDelivery } from '../../../webhooks/deliveries.ts';
-import { postForm, time } from '../../fields.ts';
+import { toMessage } from '../../../webhooks/messages.ts';
+import { postForm, preciseTime } from '../../fields.ts';
 import type { OneEndpoint } from './desk.ts';
 
 /** One page of what was sent to an endpoint, newest first. */
 export interface Log {
   deliveries: LoggedDelivery[];
+  /** The events of these deliveries that the app may read now. */
+  readable: ReadonlySet<Event>;
   /** The last event of this page, if there are more before it. */
   older: string | undefined;
   /** Where this page begins; undefined for the newest. */
   before: string | undefined;
 }
 
-export function logSection(one: OneEndpoint, { deliveries, older, before }: Log): Html {
+export function logSection(one: OneEndpoint, log: Log): Html {
+  const { deliveries, older, before } = log;
   const { endpoint, entry, path } = one;
   const isOn = endpoint.disabledAt === null;
   return html`<section class="card" id="log"><div class="head"><h2>Deliveries</h2>
 ${isOn && postForm({ action: `${path}/test`, csrf: entry.at.csrf, body: html`<button class="secondary">Send a test event</button>` })}</div>
 ${deliveries.length === 0 && html`<p class="empty">${before ? 'Nothing older is kept.' : 'Nothing has been sent here yet.'}</p>`}
-<ul class="rows">${deliveries.map((delivery) => row(one, delivery))}</ul>
+<ul class="rows">${deliveries.map((delivery) => row(one, log, delivery))}</ul>
 ${(before || older) && html`<p>${before && html`<a href="${path}#log">Newest</a> `}${older && html`<a href="${path}?before=${older}#log">Older</a>`}</p>`}
 </section>`;
 }
 
-function row({ endpoint, entry, path }: OneEndpoint, delivery: LoggedDelivery): Html {
-  const { id, type, createdAt, attemptsMade } = delivery;
-  const name = type || 'An event that is no longer kept';
-  return html`<li><div><code>${name}</code> ${time(createdAt)}
-<p class="muted small">${outcome(delivery, endpoint.disabledAt === null)}</p>
-${attemptsMade.map(attemptMade)}</div>
+function row({ endpoint, entry, path }: OneEndpoint, { readable }: Log, delivery: LoggedDelivery): Html {
+  const { id, event, createdAt, attemptsMade } = delivery;
+  const name = event?.type ?? 'An event that is no longer kept';
+  const { look, badge, detail } = stateOf(delivery, endpoint.disabledAt === null);
+  return html`<li class="${look}"><div><code>${name}</code> ${preciseTime(createdAt)}
+<p class="small"><span class="badge ${BADGES[look]}">${badge}</span> ${detail}</p>
+${attemptsMade.map(attemptMade)}
+${event && attemptsMade.some(wasSent) && payload(event, readable)}</div>
 ${postForm({
   action: `${path}/deliveries/${id}/resend`,
   csrf: entry.at.csrf,
@@ -36,17 +43,45 @@ ${postForm({
 })}</li>`;
 }
 
-/** One that is to be sent again has perhaps arrived before: what comes next is said first. */
-function outcome({ dueAt, deliveredAt, givenUpAt, attempts, attemptsMade }: LoggedDelivery, isOn: boolean): Html {
-  if (dueAt !== null && !isOn) return html`Waits until the endpoint is switched on`;
-  if (dueAt !== null) return attempts === 0 ? html`On its way` : html`Failed; next attempt from ${time(dueAt)}`;
-  if (attemptsMade.at(-1)?.outcome === 'withheld') return html`Not sent`;
-  if (deliveredAt !== null && givenUpAt === null) return html`Delivered ${time(deliveredAt)}`;
-  return givenUpAt === null ? html`Nothing more to do` : html`Given up ${time(givenUpAt)}`;
+const BADGES = { delivered: 'good', failed: 'warn', waiting: '' } as const;
+
+interface State {
+  look: keyof typeof BADGES;
+  badge: string;
+  detail: Html | null;
+}
+
+/** A delivery that is due again may have arrived before, so the next attempt is named first. */
+function stateOf({ dueAt, deliveredAt, givenUpAt, attempts, attemptsMade }: LoggedDelivery, isOn: boolean): State {
+  const waiting = (badge: string, detail: Html | null): State => ({ look: 'waiting', badge, detail });
+  const failed = (detail: Html): State => ({ look: 'failed', badge: 'Failed', detail });
+  if (dueAt !== null && !isOn) return waiting('Waiting', html`Until the endpoint is switched on`);
+  if (dueAt !== null && attempts === 0) return waiting('On its way', null);
+  if (dueAt !== null) return failed(html`Next attempt from ${preciseTime(dueAt)}`);
+  if (attemptsMade.at(-1)?.outcome === 'withheld') return waiting('Not sent', null);
+  if (givenUpAt !== null) return failed(html`Given up ${preciseTime(givenUpAt)}`);
+  if (deliveredAt !== null) return { look: 'delivered', badge: 'Delivered', detail: preciseTime(deliveredAt) };
+  return waiting('Nothing more to do', null);
+}
+
+/** The receiver may have it. The other outcomes are decided before anything is sent. */
+function wasSent({ outcome }: LoggedAttempt): boolean {
+  return ['delivered', 'refused', 'timeout', 'unreachable'].includes(outcome);
+}
+
+/** What we sent, never what the receiver responded. */
+function payload(event: Event, readable: ReadonlySet<Event>): Html {
+  if (!readable.has(event)) {
+    return html`<p class="muted small">The payload is hidden: the app may not read it any more.</p>`;
+  }
+  const { id, body } = toMessage(event);
+  return html`<details><summary class="small">Payload</summary>
+<p class="small">webhook-id: <code>${id}</code></p>
+<pre class="sample">${body}</pre></details>`;
 }
 
 function attemptMade({ at, took, status, head, outcome }: LoggedAttempt): Html {
-  const sentence = html`${time(at)}: ${inWords(outcome, status)}, after ${took} ms`;
+  const sentence = html`${preciseTime(at)}: ${inWords(outcome, status)}, after ${took} ms`;
   if (head === '') return html`<p class="small">${sentence}</p>`;
   return html`<details><summary class="small">${sentence}</summary><pre class="sample">${head}</pre></details>`;
 }
