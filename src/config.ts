@@ -42,7 +42,7 @@ export interface Limits {
   signInPerAddress: number;
   /** Token, revoke and introspect requests of one app in a minute. */
   perApp: number;
-  /** Wrong client secrets for one app from one address in a minute. */
+  /** Wrong client secrets from one network in a minute. */
   wrongSecrets: number;
   /** Business API requests under one grant in a minute. */
   perGrant: number;

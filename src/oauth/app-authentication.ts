@@ -39,10 +39,10 @@ export async function identifyApp(
   now: number,
 ): Promise<CallingApp> {
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
-  const guesser = `${clientId.slice(0, 64)} ${networkOf(presented.address)}`;
-  await limits.wrongSecrets.check(guesser);
+  const network = networkOf(presented.address);
+  await limits.wrongSecrets.check(keyOf(clientId, network));
   const found = await proveApp({ db: storage.durable, read }, { clientId, secret: clientSecret }, now);
-  if (!found?.isProven) await limits.wrongSecrets.count(guesser);
+  if (!found?.isProven) await countWrongSecret(limits.wrongSecrets, found?.app.id, network);
   // Its developer should see a wrong secret, too, whoever sent it.
   if (found) presented.involved.appId = found.app.id;
   if (found?.isProven) {
@@ -54,6 +54,19 @@ export async function identifyApp(
     "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",
     { usedBasic },
   );
+}
+
+/**
+ * Counted by network, and by app and network. All client ids without an app share one counter: a caller can invent any
+ * number of them, and each counter is a row where several nodes count together.
+ */
+async function countWrongSecret(limit: RateLimit, appId: string | undefined, network: string): Promise<void> {
+  await limit.count(network);
+  await limit.count(keyOf(appId ?? 'unknown', network));
+}
+
+function keyOf(clientId: string, network: string): string {
+  return `${clientId.toLowerCase()} ${network}`;
 }
 
 export function presentsCredentials({ authorization, clientId, clientSecret }: PresentedCredentials): boolean {

@@ -11,7 +11,7 @@ const postgres = await startPostgres();
 after(() => postgres.remove());
 await makeTemplate(postgres.url);
 const env = { LIMIT_PER_APP: String(PER_APP), LIMIT_WRONG_SECRETS: '5' };
-const { clients, addApp } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE), env);
+const { clients, addApp, storage } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE), env);
 const at = (turn: number) => clients[turn % clients.length] as Client;
 
 test('wrong secrets are counted together, whichever node they are sent to [T6]', async () => {
@@ -23,6 +23,18 @@ test('wrong secrets are counted together, whichever node they are sent to [T6]',
   }
 
   assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429, 429, 429]);
+});
+
+test('made-up client ids do not add a row each to what the nodes count together', async () => {
+  const countRows = async () => (await storage.durable.selectFrom('rate_limits').select('key').execute()).length;
+  const before = await countRows();
+
+  for (let turn = 0; turn < 20; turn++) {
+    const { status } = await at(turn).introspect('x', { client_id: `made up ${turn}`, client_secret: 'wrong' });
+    assert.ok([401, 429].includes(status), String(status));
+  }
+
+  assert.ok((await countRows()) - before <= 2);
 });
 
 test('a large limit holds across nodes to within one hundredth for each of them', async () => {

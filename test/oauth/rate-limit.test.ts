@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readSettings, SettingRefused } from '../../src/config.ts';
+import { newId } from '../../src/lib/ids.ts';
 import type { Answer } from '../support/client.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -49,13 +50,27 @@ test('wrong secrets are limited per app and address, and right ones cost nothing
 });
 
 test('guesses at an app that does not exist are limited alike, so that nothing tells it apart [T6]', async () => {
-  const world = await newWorld(limited);
-  const guess = (client_id: string) => world.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' });
+  const world = await newWorld({ LIMIT_WRONG_SECRETS: '3', TRUST_PROXY: '127.0.0.1' });
+  const guess = (client_id: string, address: string) =>
+    world.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' }, { 'x-forwarded-for': address });
+  const ids = [world.ledger.id, '0190a6c6-0000-7000-8000-000000000000'];
 
-  for (const id of [world.ledger.id, '0190a6c6-0000-7000-8000-000000000000']) {
-    for (let i = 0; i < 3; i += 1) assert.equal((await guess(id)).status, 401);
-    assertTooMany(await guess(id));
+  for (const [place, id] of ids.entries()) {
+    for (let i = 0; i < 3; i += 1) assert.equal((await guess(id, `192.0.2.${place}`)).status, 401);
+    for (const either of ids) assertTooMany(await guess(either, `192.0.2.${place}`));
   }
+});
+
+test('made-up client ids share one limit per network, and an app there with its right secret is not affected [T6]', async () => {
+  const world = await newWorld({ LIMIT_WRONG_SECRETS: '3' });
+  const guess = (client_id: string) => world.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' });
+  const madeUp = [newId(world.clock()), 'ledger', newId(world.clock())];
+
+  for (const id of madeUp) assert.equal((await guess(id)).status, 401);
+
+  assertTooMany(await guess(newId(world.clock())));
+  assertTooMany(await guess('yet another'));
+  assert.equal((await world.introspect('x')).status, 200);
 });
 
 test('X-Forwarded-For from anyone but a trusted proxy changes nothing about whom a guess counts against [S12]', async () => {
