@@ -24,7 +24,9 @@ const PLAIN_SUITE = findTests([
   'test/lib',
   'test/apps',
   'test/reference',
-  ...['checklist', 'log-lines', 'promises', 'search', 'sign-in-work'].map((name) => `test/security/${name}.test.ts`),
+  ...['checklist', 'log-lines', 'mutations', 'promises', 'search', 'sign-in-work'].map(
+    (name) => `test/security/${name}.test.ts`,
+  ),
   'test/config.test.ts',
   'test/architecture.test.ts',
 ]);

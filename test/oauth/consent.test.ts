@@ -120,6 +120,16 @@ test('scopes not yet allowed are asked about, the screen says which are new, and
   ]);
 });
 
+test('prompt=none with a new scope is consent_required, whatever was allowed before [C7]', async () => {
+  const browser = await arrive();
+  await world.allow({ scope: 'read:invoices' }, browser);
+
+  for (const scope of [WIDE, 'read:invoices read:contacts', 'read:contacts']) {
+    const answer = told((await browser.open(world.authorizeUrl({ scope, prompt: 'none' }))).leftTo?.href);
+    assert.deepEqual([answer.error, answer.code], ['consent_required', undefined], scope);
+  }
+});
+
 test('on a first authorisation nothing is marked as new', async () => {
   const page = await (await arrive()).open(world.authorizeUrl({ scope: WIDE }));
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { readGrant } from '../support/rows.ts';
 import { newWorld } from '../support/world.ts';
@@ -27,13 +28,22 @@ test('a refresh gives a new pair in the same five fields, and nobody may keep it
 });
 
 test('50 parallel refreshes of one token all get the same pair, from exactly one rotation [T15]', async () => {
-  const { refresh_token } = await world.connect();
-  const answers = await Promise.all(Array.from({ length: 50 }, () => world.refresh(refresh_token)));
+  for (let round = 0; round < 4; round += 1) {
+    const { refresh_token } = await world.connect();
+    const requests: ReturnType<typeof world.refresh>[] = [];
+    // The clock moves on between them, so that a second rotation would make another pair.
+    while (requests.length < 50) {
+      requests.push(world.refresh(refresh_token));
+      world.wind(SECOND / 10);
+      await setImmediate();
+    }
+    const answers = await Promise.all(requests);
 
-  assert.ok(answers.every(({ status }) => status === 200));
-  assert.equal(new Set(answers.map(({ body }) => JSON.stringify(body))).size, 1);
-  const { rotation, revoked_at } = await readGrant(world, refresh_token);
-  assert.deepEqual([rotation, revoked_at], [1, null]);
+    assert.ok(answers.every(({ status }) => status === 200));
+    assert.equal(new Set(answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
+    const { rotation, revoked_at } = await readGrant(world, refresh_token);
+    assert.deepEqual([rotation, revoked_at], [1, null]);
+  }
 });
 
 test('every refresh gives a grant another 30 days, and its row the day of removal that goes with them', async () => {

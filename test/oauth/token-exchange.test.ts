@@ -66,13 +66,16 @@ test('a code used twice revokes its grant even when the second use comes after i
 });
 
 test('50 parallel exchanges of one code: exactly one 200, 49 invalid_grant, and no 5xx [T12]', async () => {
-  const code = await allow();
-  const answers = await Promise.all(Array.from({ length: 50 }, () => world.exchange(code)));
+  // The first round also opens the connections; from the second on, requests arrive in the same turn of the event loop.
+  for (let round = 0; round < 4; round += 1) {
+    const code = await allow();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => world.exchange(code)));
 
-  assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-  const refused = answers.filter(({ status }) => status !== 200);
-  for (const { status, body } of refused) assert.deepEqual([status, body.error], [400, 'invalid_grant']);
-  assert.equal((await readGrant(world, code)).revoked_reason, 'code_reused');
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    const refused = answers.filter(({ status }) => status !== 200);
+    for (const { status, body } of refused) assert.deepEqual([status, body.error], [400, 'invalid_grant']);
+    assert.equal((await readGrant(world, code)).revoked_reason, 'code_reused');
+  }
 });
 
 test('a code of one app is nothing to another, and stays good for its own [T7]', async () => {

@@ -1,0 +1,132 @@
+import type { Mutation } from './mutation.ts';
+
+const REVOKE = 'test/oauth/revoke.test.ts';
+const INTROSPECT = 'test/oauth/introspect.test.ts';
+const FAILURES = 'test/oauth/storage-failure.test.ts';
+
+/** Revocation and introspection. */
+export const REVOKE_MUTATIONS: Mutation[] = [
+  {
+    promise: 'R1',
+    breaks: 'credentials beside the token are not checked',
+    file: 'src/oauth/revocation.ts',
+    find: 'presentsCredentials(credentials)\n',
+    replace: 'false\n',
+    tests: [REVOKE],
+  },
+  {
+    promise: 'R1',
+    breaks: 'another method is a 404',
+    file: 'src/refusing.ts',
+    find: 'status: 405',
+    replace: 'status: 404',
+    tests: ['test/oauth/request-bodies.test.ts'],
+  },
+  {
+    promise: 'R2',
+    breaks: 'an unknown token is an error',
+    file: 'src/oauth/revocation.ts',
+    find: 'if (!proven || !isRevocable(',
+    replace: "if (!proven) throw new Error('unknown');\n  if (!isRevocable(",
+    tests: [REVOKE],
+  },
+  {
+    promise: 'R3',
+    breaks: 'an app can revoke the token of another',
+    file: 'src/oauth/revocation.ts',
+    find: '(app === undefined || app.id === grant.appId)',
+    replace: 'true',
+    tests: [REVOKE],
+  },
+  {
+    promise: 'R4',
+    breaks: 'revoking a refresh token leaves the grant active',
+    file: 'src/oauth/revocation.ts',
+    find: "if (token.kind === 'refresh') await endByApp",
+    replace: 'if (false) await endByApp',
+    tests: [REVOKE],
+  },
+  {
+    promise: 'R5',
+    breaks: 'a revocation that could not be stored is a 200',
+    file: 'src/oauth/revocation.ts',
+    find: 'await revokeAccessToken(storage.durable, token);',
+    replace: 'await revokeAccessToken(storage.durable, token).catch(() => {});',
+    tests: [FAILURES],
+  },
+  {
+    promise: 'R6',
+    breaks: 'a refresh that was on its way clears the revocation',
+    file: 'src/oauth/grants.ts',
+    find: `rotated_at, refresh_expires_at })
+    .where('id', '=', id)
+    .where('rotation', '=', from)
+    .where('revoked_at', 'is', null);`,
+    replace: `rotated_at, refresh_expires_at, revoked_at: null, revoked_reason: null })
+    .where('id', '=', id)
+    .where('rotation', '=', from);`,
+    tests: [REVOKE],
+  },
+  {
+    promise: 'R6',
+    breaks: 'a refresh that was on its way clears the revocation, on PostgreSQL',
+    file: 'src/oauth/grants.ts',
+    find: `rotated_at, refresh_expires_at })
+    .where('id', '=', id)
+    .where('rotation', '=', from)
+    .where('revoked_at', 'is', null);`,
+    replace: `rotated_at, refresh_expires_at, revoked_at: null, revoked_reason: null })
+    .where('id', '=', id)
+    .where('rotation', '=', from);`,
+    tests: [REVOKE],
+    database: 'postgres',
+  },
+  {
+    promise: 'I1',
+    breaks: 'introspection responses may be cached',
+    file: 'src/oauth/routes.ts',
+    find: "reply.header('cache-control', 'no-store').header('pragma', 'no-cache');",
+    replace: "if (path !== 'introspect') reply.header('cache-control', 'no-store').header('pragma', 'no-cache');",
+    tests: [INTROSPECT],
+  },
+  {
+    promise: 'I1',
+    breaks: 'the requests of an app are not counted',
+    file: 'src/oauth/app-authentication.ts',
+    find: 'await limits.perApp.count(found.app.id);',
+    replace: '',
+    tests: ['test/oauth/rate-limit.test.ts'],
+  },
+  {
+    promise: 'I2',
+    breaks: 'a spent refresh token is active',
+    file: 'src/oauth/introspection.ts',
+    find: 'return token.rotation >= grant.rotation;',
+    replace: 'return true;',
+    tests: [INTROSPECT],
+  },
+  {
+    promise: 'I3',
+    breaks: 'an app can introspect the token of another',
+    file: 'src/oauth/introspection.ts',
+    find: 'proven.grant.appId === app.id && ',
+    replace: '',
+    tests: [INTROSPECT],
+  },
+  {
+    promise: 'I4',
+    breaks: 'a token of a disabled user is active',
+    file: 'src/oauth/introspection.ts',
+    find: 'grant.deadBecause || now',
+    replace: 'now',
+    tests: [INTROSPECT],
+  },
+  {
+    promise: 'I4',
+    breaks: 'a revoked access token is active',
+    file: 'src/oauth/introspection.ts',
+    find: 'return !grant.accessTokenRevoked;',
+    replace: 'return true;',
+    tests: [INTROSPECT],
+  },
+];
