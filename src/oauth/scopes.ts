@@ -22,7 +22,24 @@ export const SCOPES: readonly Scope[] = [
   { name: 'read:orders', kind: 'read', meaning: 'View ecommerce orders and fulfilment' },
 ];
 
-const BITS = new Map(SCOPES.map(({ name }, place) => [name, 1 << place]));
+/** A bit operation has 32 bits with a sign, and tokens and rows hold no negative mask. */
+const MOST_SCOPES = 31;
+
+const BITS = assignBits(SCOPES);
+
+/** Throws when the module is loaded, so that the server does not start with scopes that share a bit. */
+export function assignBits(scopes: readonly Scope[]): Map<string, ScopeMask> {
+  if (scopes.length > MOST_SCOPES) {
+    const remedy = 'Remove some from SCOPES in src/oauth/scopes.ts.';
+    throw new Error(`There are ${scopes.length} scopes, and a token has room for ${MOST_SCOPES}. ${remedy}`);
+  }
+  const bits = new Map<string, ScopeMask>();
+  for (const [place, { name }] of scopes.entries()) {
+    if (bits.has(name)) throw new Error(`The scope ${name} is listed twice in src/oauth/scopes.ts.`);
+    bits.set(name, 1 << place);
+  }
+  return bits;
+}
 
 export function readScopes(names: readonly string[]): { scopes: ScopeMask; unknown: string[] } {
   const unknown = names.filter((name) => !BITS.has(name));
