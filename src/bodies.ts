@@ -1,21 +1,27 @@
 import forms from '@fastify/formbody';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from './oauth/errors.ts';
 
 export const BODY_LIMIT = 64 * 1024;
 
-/** JSON as the API reference has it, and forms as RFC 6749 has them; nothing else, and no name twice. */
+/**
+ * JSON as in the API reference, and forms as in RFC 6749; no other content type. A field of the route's schema must not
+ * come twice (RFC 6749 §3.2). Unknown fields are ignored, however often they come: RFC 8707 repeats `resource`.
+ */
 export function readJsonAndForms(host: FastifyInstance): void {
   const parseJson = host.getDefaultJsonParser('error', 'error');
   const asText = { parseAs: 'string', bodyLimit: BODY_LIMIT } as const;
   host.removeAllContentTypeParsers();
   host.addContentTypeParser<string>('application/json', asText, (request, text, done) => {
-    parseJson(request, text, (error, body) => done(error ?? (repeatsName(text, body) ? sentTwice() : null), body));
+    parseJson(request, text, (error, body) => {
+      const names = error || isShortest(text, body) ? [] : listNames(text);
+      done(error ?? findRepeated(request, names), body);
+    });
   });
-  host.addContentTypeParser<string>('application/x-www-form-urlencoded', asText, (_, text, done) => {
+  host.addContentTypeParser<string>('application/x-www-form-urlencoded', asText, (request, text, done) => {
     const fields = [...new URLSearchParams(text)];
-    const body = Object.fromEntries(fields);
-    done(Object.keys(body).length < fields.length ? sentTwice() : null, body);
+    const names = fields.map(([name]) => name);
+    done(findRepeated(request, names), Object.fromEntries(fields));
   });
 }
 
@@ -25,20 +31,43 @@ export function readForms(host: FastifyInstance): void {
   host.register(forms, { bodyLimit: BODY_LIMIT });
 }
 
-/** JSON lets the last of two equal names win. In an object of texts, every name and every value is one quoted text. */
-function repeatsName(text: string, body: unknown): boolean {
-  if (typeof body !== 'object' || body === null) return false;
-  const entries = Object.entries(body);
-  if (!entries.every(([, value]) => typeof value === 'string')) return false;
-  // Most send it as short as it can be: nothing was left out then.
-  const around = '"":"",'.length;
-  const shortest = entries.reduce((length, [name, value]) => length + name.length + value.length + around, '{}'.length);
-  if (text.length === shortest - ','.length) return false;
-  const quoted = text.match(/"(?:[^"\\]|\\.)*"/g)?.length ?? 0;
-  return quoted > 2 * entries.length;
+function findRepeated({ routeOptions }: FastifyRequest, names: string[]): ApiError | null {
+  const { properties = {} } = (routeOptions.schema?.body ?? {}) as { properties?: object };
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name) && Object.hasOwn(properties, name)) return sentTwice(name);
+    seen.add(name);
+  }
+  return null;
 }
 
-function sentTwice(): ApiError {
-  const description = 'A field was sent twice.';
+/** Whether JSON text without spaces and escapes says exactly this. Then no name was repeated, and most clients send it so. */
+function isShortest(text: string, body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return true;
+  const entries = Object.entries(body);
+  if (!entries.every(([, value]) => typeof value === 'string')) return false;
+  const around = '"":"",'.length;
+  const length = entries.reduce((sum, [name, value]) => sum + name.length + value.length + around, '{}'.length);
+  return text.length === length - ','.length;
+}
+
+const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
+
+/** The names of the outermost object, repeated ones too: `JSON.parse` keeps only the last value of a name. */
+function listNames(text: string): string[] {
+  const names: string[] = [];
+  let depth = 0;
+  let previous = '';
+  for (const [token] of text.matchAll(JSON_TOKENS)) {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (token === ':' && depth === 1) names.push(JSON.parse(previous));
+    previous = token;
+  }
+  return names;
+}
+
+function sentTwice(name: string): ApiError {
+  const description = `${name} was sent more than once.`;
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });
 }

@@ -150,16 +150,67 @@ test('a body that is no JSON object is refused [T25]', async () => {
   }
 });
 
-test('a name that comes twice is refused, in JSON and in a form [T26]', async () => {
-  for (const name of ['grant_type', 'client_id', 'token', 'other']) {
-    const fields = `"grant_type":"refresh_token","client_id":"${client_id}","token":"x","other":"y"`;
-    for (const value of ['"x"', '1', 'null', '{}', '[]']) {
-      await assertInvalidRequest(send('token', `{"${name}":${value},${fields}}`), 400, `${name} ${value}`);
+/** What each endpoint reads. */
+const KNOWN: Record<string, string[]> = {
+  token: [
+    ...['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope'],
+    ...['client_id', 'client_secret'],
+  ],
+  revoke: ['token', 'token_type_hint', 'client_id', 'client_secret'],
+  introspect: ['token', 'token_type_hint', 'client_id', 'client_secret'],
+};
+
+test('a known field that comes twice is refused by its name, in JSON and in a form [T26][T27]', async () => {
+  for (const [endpoint, names] of Object.entries(KNOWN)) {
+    for (const name of names) {
+      const escaped = name.replace('t', '\\u0074');
+      const bodies = ['"x"', '""', '1', 'null', '{}', '[]', '["a","b"]', '{"a":":","b":{}}', '"\\":\\""'].flatMap(
+        (value) => [
+          `{"${name}":${value},"${name}":"x"}`,
+          ` {\n"${escaped}" : ${value} , "other":"y", "${name}":\t"x" } `,
+        ],
+      );
+      for (const body of bodies) {
+        const answer = send(endpoint, body);
+        await assertInvalidRequest(answer, 400, `${endpoint} ${body}`);
+        assert.deepEqual(
+          [(await answer).body.reason, (await answer).body.error_description],
+          ['field_repeated', `${name} was sent more than once.`],
+          body,
+        );
+      }
+      for (const form of [`${name}=x&${name}=x`, `${name}=x&other=y&${encodeURIComponent(name)}=`]) {
+        const answer = send(endpoint, form, FORM_TYPE);
+        await assertInvalidRequest(answer, 400, `${endpoint} ${form}`);
+        assert.equal((await answer).body.error_description, `${name} was sent more than once.`);
+      }
     }
-    await assertInvalidRequest(send('token', `{${fields},"${name.replace('t', '\\u0074')}":"x"}`), 400, name);
-    const form = `grant_type=refresh_token&client_id=${client_id}&token=x&other=y&${name}=x`;
-    await assertInvalidRequest(send('token', form, FORM_TYPE), 400, form);
   }
+});
+
+test('an unknown field that comes twice is ignored, such as resource of RFC 8707, in JSON and in a form [T27]', async () => {
+  const { access_token, refresh_token } = await world.connect({}, browser);
+  const credentials = { client_id, client_secret };
+  const requests: [endpoint: string, fields: Record<string, string>][] = [
+    ['introspect', { token: access_token, ...credentials }],
+    ['revoke', { token: access_token }],
+    ['token', { grant_type: 'refresh_token', refresh_token, ...credentials }],
+  ];
+  for (const [endpoint, fields] of requests) {
+    const twice = '&resource=https://a.example&resource=https://b.example';
+    const form = await send(endpoint, `${new URLSearchParams(fields)}${twice}`, FORM_TYPE);
+    const json = await send(endpoint, `{"resource":"a","resource":"b",${JSON.stringify(fields).slice(1)}`);
+
+    assert.equal(form.status, 200, JSON.stringify(form.body));
+    assert.deepEqual([json.status, json.body], [200, form.body]);
+  }
+});
+
+test('a name inside a value is no field of the request [T26]', async () => {
+  const token = '","token":"';
+  const answer = await send('revoke', JSON.stringify({ token, note: '{"token":"x"}' }));
+
+  assert.deepEqual([answer.status, answer.body], [200, {}]);
 });
 
 test('names that mean something to JavaScript are refused or mean nothing [T26]', async () => {

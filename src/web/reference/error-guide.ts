@@ -40,7 +40,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     meaning: 'The request is incomplete or malformed, so it was not looked at any further.',
     reasons: {
       field_missing: 'A required field or parameter is absent or empty. The description names it.',
-      field_repeated: 'A field or parameter was sent more than once. Send each exactly once.',
+      field_repeated: 'A field or parameter was sent more than once. The description names it: send it exactly once.',
       field_not_text: 'A field is a number, a list, an object or null. Send every field as text.',
       value_not_allowed: 'A parameter has a value that it cannot have. The description lists the ones it can.',
       body_malformed:
