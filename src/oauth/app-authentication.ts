@@ -69,8 +69,9 @@ function keyOf(clientId: string, network: string): string {
   return `${clientId.toLowerCase()} ${network}`;
 }
 
-export function presentsCredentials({ authorization, clientId, clientSecret }: PresentedCredentials): boolean {
-  return [authorization, clientId, clientSecret].some((part) => part !== undefined);
+/** False for a `client_id` alone: that names an app and authenticates none. */
+export function presentsSecret({ authorization, clientSecret }: PresentedCredentials): boolean {
+  return authorization !== undefined || clientSecret !== undefined;
 }
 
 function readCredentials({ authorization, clientId, clientSecret }: PresentedCredentials): Credentials {

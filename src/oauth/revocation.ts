@@ -1,9 +1,8 @@
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
-import type { CallingApp } from '../apps/proving.ts';
 import { recordAct } from '../audit/acts.ts';
 import type { Storage } from '../storage/storage.ts';
-import { type PresentedCredentials, presentsCredentials } from './app-authentication.ts';
+import { type PresentedCredentials, presentsSecret } from './app-authentication.ts';
 import { identifyWithToken } from './callers.ts';
 import { requireField } from './fields.ts';
 import { endGrant, type Grant } from './grants.ts';
@@ -20,30 +19,37 @@ export async function answerRevocation(
   now: number,
 ): Promise<Record<string, never>> {
   const token = openEitherToken(parts.keys, requireField(fields, 'token'));
-  const { app, proven } = presentsCredentials(credentials)
+  const isAuthenticated = presentsSecret(credentials);
+  const { app, proven } = isAuthenticated
     ? await identifyWithToken(parts, credentials, token, now)
     : { app: undefined, proven: token && (await proveOpened(parts.storage.durable, token)) };
-  const grant = await revokeToken(parts, { app, proven, address: credentials.address }, now);
+  const clientId = app?.id ?? credentials.clientId;
+  const presented = { clientId, isAuthenticated, proven, address: credentials.address };
+  const grant = await revokeToken(parts, presented, now);
   if (grant) Object.assign(credentials.involved, { appId: grant.appId, businessId: grant.businessId });
   return {};
 }
 
 /**
- * RFC 7009. Holding the token is proof enough; an app that names itself as well can end only its own. A token that is
- * unknown, expired or foreign is left alone without a word: there is nothing in it to tell.
+ * RFC 7009 §2.1. Possession of the token is enough. A request that also names an app can revoke only the tokens of that
+ * app. An unknown or expired token, or one of another app, changes nothing, and the response does not tell.
  */
-async function revokeToken({ storage, limits }: TokenParts, { app, proven, address }: Presented, now: number) {
-  if (!proven || !isRevocable(proven, app, now)) return undefined;
+async function revokeToken({ storage, limits }: TokenParts, presented: Presented, now: number) {
+  const { clientId, isAuthenticated, proven, address } = presented;
+  if (!proven || !isRevocable(proven, clientId, now)) return undefined;
   const { token, grant } = proven;
-  if (!app) await limits.perApp.count(grant.appId);
+  // An authenticated request has been counted already.
+  if (!isAuthenticated) await limits.perApp.count(grant.appId);
   if (token.kind === 'refresh') await endByApp(storage, grant, address, now);
   else await revokeAccessToken(storage.durable, token);
   return grant;
 }
 
 interface Presented {
-  /** Undefined if it did not name itself. */
-  app: CallingApp | undefined;
+  /** Undefined if the request names no app. */
+  clientId: string | undefined;
+  /** Whether the app presented its secret. */
+  isAuthenticated: boolean;
   proven: ProvenToken | undefined;
   address: string;
 }
@@ -61,6 +67,6 @@ async function endByApp(storage: Storage, grant: Grant, address: string, now: nu
   });
 }
 
-function isRevocable({ token, grant }: ProvenToken, app: CallingApp | undefined, now: number): boolean {
-  return now < token.expiresAt && (app === undefined || app.id === grant.appId);
+function isRevocable({ token, grant }: ProvenToken, clientId: string | undefined, now: number): boolean {
+  return now < token.expiresAt && (clientId === undefined || clientId === grant.appId);
 }

@@ -117,6 +117,33 @@ test('an app that names itself cannot end the token of another, and is not told 
   assert.equal((await world.refresh(refresh_token)).status, 200);
 });
 
+test('a client_id without a secret is enough to revoke a token of that app, as the metadata says [R1]', async () => {
+  const [one, two] = [await world.connect(), await world.connect()];
+  const { revocation_endpoint_auth_methods_supported } = (await world.get('/.well-known/oauth-authorization-server'))
+    .body;
+
+  assert.ok(revocation_endpoint_auth_methods_supported.includes('none'));
+  assertDone(await world.revoke(one.access_token, { client_id: world.ledger.id }));
+  assertDone(await world.revoke(two.refresh_token, { client_id: world.ledger.id }));
+
+  assert.equal(await works(one.access_token), false);
+  assert.equal(await works(two.access_token), false);
+  assert.equal((await world.refresh(two.refresh_token)).body.reason, 'revoked_by_app');
+});
+
+test('a client_id without a secret revokes no token of another app, and the response is the same [R3]', async () => {
+  const { access_token, refresh_token } = await world.connect();
+
+  for (const client_id of [other.id, 'unknown', world.ledger.id.toUpperCase()]) {
+    for (const token of [access_token, refresh_token, 'nonsense']) {
+      assertDone(await world.revoke(token, { client_id }));
+    }
+  }
+
+  assert.equal(await works(access_token), true);
+  assert.equal((await world.refresh(refresh_token)).status, 200);
+});
+
 test('credentials that are sent must be right: otherwise 401, and the token lives on [R1]', async () => {
   const { access_token, refresh_token } = await world.connect();
 

@@ -44,7 +44,7 @@ function unauthenticated(world: World, { name, rest }: Endpoint): Provocation[] 
     world.post(name, { ...rest, ...credentials }, authorization === undefined ? {} : { authorization });
   return provocationsOf(name, [
     [400, 'credentials_sent_twice', 'credentials in body and header', () => ask({ client_secret }, basic)],
-    [401, 'credentials_missing', 'a client_id without its secret', () => ask({ client_id })],
+    [401, 'credentials_missing', 'a secret without its client_id', () => ask({ client_secret })],
     [401, 'credentials_malformed', 'a header that is not Basic', () => ask({}, 'Bearer x')],
     [401, 'credentials_wrong', 'a wrong secret', () => ask({ client_id, client_secret: 'gcs_wrong' })],
     [401, 'credentials_wrong', 'a wrong secret in the header', () => ask({}, `Basic ${btoa(`${client_id}:wrong`)}`)],
