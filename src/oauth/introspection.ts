@@ -8,6 +8,7 @@ import { formatScopes } from './scopes.ts';
 import type { TokenParts } from './token-endpoint.ts';
 import { openEitherToken, type ProvenToken } from './token-proof.ts';
 import { ACCESS_LIFETIME } from './token-response.ts';
+import type { OpenedToken } from './tokens.ts';
 
 /** RFC 7662 §2.2. */
 type Introspection =
@@ -40,18 +41,27 @@ export async function answerIntrospection(
 }
 
 function describe({ token, grant }: ProvenToken, issuer: string, now: number): Introspection {
-  const lifetime = token.kind === 'access' ? ACCESS_LIFETIME : REFRESH_LIFETIME;
   return {
     active: true,
     scope: formatScopes(token.kind === 'access' ? token.scopes & grant.scopes : grant.scopes),
     client_id: grant.appId,
     token_type: token.kind === 'access' ? 'bearer' : 'refresh_token',
-    exp: token.expiresAt / SECOND,
-    iat: Math.floor(Math.min(token.expiresAt - lifetime, now) / SECOND),
+    ...describeLifetime(token, now),
     sub: grant.userId,
     iss: issuer,
     business_id: grant.businessId,
   };
+}
+
+/**
+ * A token's text rounds its expiry up to a whole second, so its time of issue can seem to be within the next second. No
+ * client should read an `iat` in the future, and `exp - iat` is the lifetime: both are then one second less.
+ */
+function describeLifetime({ kind, expiresAt }: OpenedToken, now: number) {
+  const lifetime = kind === 'access' ? ACCESS_LIFETIME : REFRESH_LIFETIME;
+  const issuedAt = expiresAt - lifetime;
+  const iat = (issuedAt > now ? issuedAt - SECOND : issuedAt) / SECOND;
+  return { exp: iat + lifetime / SECOND, iat };
 }
 
 function isActive({ token, grant }: ProvenToken, now: number): boolean {

@@ -39,6 +39,22 @@ test('an app learns all about its own refresh token', async () => {
   assert.deepEqual([body.iat, body.exp], [iat, iat + 30 * 24 * 3600]);
 });
 
+test('exp - iat is the lifetime that expires_in states, also for a token issued within a second', async () => {
+  const seconds = () => Math.floor(world.clock() / SECOND);
+  world.wind(SECOND - (world.clock() % SECOND) + 400);
+  const { access_token, refresh_token, expires_in } = await world.connect();
+
+  for (const wait of [0, 599, 1, SECOND, 30 * SECOND]) {
+    world.wind(wait);
+    const access = (await world.introspect(access_token)).body;
+    const refresh = (await world.introspect(refresh_token)).body;
+
+    assert.equal(access.exp - access.iat, expires_in, `after ${wait} ms more`);
+    assert.equal(refresh.exp - refresh.iat, (30 * DAY) / SECOND, `after ${wait} ms more`);
+    assert.ok(access.iat <= seconds(), 'no token was issued in the future');
+  }
+});
+
 test('a narrowed access token shows only the scopes that it has', async () => {
   const { refresh_token } = await world.connect({ scope: 'read:contacts read:invoices' });
   const { body } = await world.refresh(refresh_token, { scope: 'read:contacts' });
