@@ -41,8 +41,9 @@ function readQuestion(app: App, parameters: Parameters): Omit<AuthorizationReque
   const read = (name: keyof AuthorizeQuery) => readOnce(parameters, name);
   if (!read('state')) throw missing('Send a state: it is how your app knows its own request.');
   readResponseType(read('response_type'));
-  const named = readRequestedScopes(app, read('scope') ?? '');
-  if (named === 0) throw missing('Send scope: the names of what the app needs, with spaces.');
+  checkResponseMode(read('response_mode'));
+  // RFC 6749 §3.3: without scope the server uses a default, here all that the app is allowed.
+  const named = readRequestedScopes(app, read('scope') ?? '') || app.allowedScopes;
   const optionalScopes = readRequestedScopes(app, read('optional_scope') ?? '');
   const prompt = readPrompt(read('prompt'));
   const codeChallenge = readChallenge(app, read('code_challenge'), read('code_challenge_method'));
@@ -136,6 +137,12 @@ function readResponseType(type: string | undefined): void {
     'unsupported_response_type',
     'Only response_type=code is supported: the authorization code flow.',
   );
+}
+
+/** OAuth 2.0 Multiple Response Type Encoding Practices §2.1: `query` is the default of the code flow. */
+function checkResponseMode(mode: string | undefined): void {
+  if (mode === undefined || mode === 'query') return;
+  throw new OAuthError('invalid_request', 'value_not_allowed', 'response_mode is query, or left out.');
 }
 
 function readRequestedScopes(app: App, text: string): ScopeMask {

@@ -45,8 +45,8 @@ export const authorizeOperation = {
   description:
     'Redirect the user’s browser here, rather than fetch it. A sound request goes on to the sign-in and ' +
     'consent pages, whose host may move at any time, and ends at the `redirect_uri` with `code`, `state` and `iss`, or with ' +
-    '`error`, `error_description`, `error_uri`, `reason`, `state` and `iss`. A parameter that is sent twice is an error, an empty ' +
-    'one counts as absent, an unknown one is ignored.',
+    '`error`, `error_description`, `error_uri`, `reason`, `state` and `iss`. One of these parameters sent twice is an ' +
+    'error, an empty one counts as absent, an unknown one is ignored, repeated or not.',
   security: [],
   querystring: AUTHORIZE_QUERY,
   response: {
@@ -105,8 +105,8 @@ export const revokeOperation = {
   tags: TAGS,
   summary: 'End a token',
   description:
-    'The token alone is enough (RFC 7009). Credentials may be added: they must then be right, and another app’s token is ' +
-    'left as it is. The answer is the same for a token that was already ended, has expired or never was.',
+    'The token alone is enough (RFC 7009). A `client_id` may be added, or all credentials, which must then be right; another ' +
+    'app’s token is then left as it is. The answer is the same for a token that was already ended, has expired or never was.',
   security: BY_THE_APP,
   consumes: BODIES,
   body: REVOCATION_REQUEST,

@@ -145,8 +145,8 @@ export const AUTHORIZE_QUERY = Type.Object({
       examples: ['https://app.example/callback'],
     }),
   ),
-  scope: text(
-    `Names separated by spaces, all of them allowed for the app: ${SCOPES.map(({ name }) => `\`${name}\``).join(', ')}.`,
+  scope: optional(
+    `Names separated by spaces, all of them allowed for the app. Without it, all that the app is allowed. The names: ${SCOPES.map(({ name }) => `\`${name}\``).join(', ')}.`,
     'read:invoices',
   ),
   optional_scope: optional(
@@ -161,6 +161,7 @@ export const AUTHORIZE_QUERY = Type.Object({
   prompt: Type.Optional(
     oneOf(['none', 'login'], '`none` never shows a page; `login` asks for the password even if there is a session.'),
   ),
+  response_mode: Type.Optional(Type.Literal('query', { description: 'The only mode: the response is in the query.' })),
   code_challenge: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_-]{43}$',

@@ -3,6 +3,7 @@ import { HOUR } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { type Keyring, seal, unseal } from '../lib/keyring.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import type { ScopeMask } from '../oauth/scopes.ts';
 import { type Form, text } from './fields.ts';
 import { forbidden } from './refusals.ts';
 
@@ -12,16 +13,18 @@ export interface Question {
   session: string;
   grantId: string;
   businessId: string;
+  /** The scopes on the screen. A request without `scope` depends on what the app is allowed, and that can change. */
+  scopes: ScopeMask;
   shownAt: number;
 }
 
 const ANSWER_WITHIN = HOUR;
 
 export function newQuestion(
-  { query, businessId, session }: { query: string; businessId: string; session: Session },
+  { session, ...question }: Pick<Question, 'query' | 'businessId' | 'scopes'> & { session: Session },
   now: number,
 ): Question {
-  return { query, session: hashSecret(session.id), grantId: newId(now), businessId, shownAt: now };
+  return { ...question, session: hashSecret(session.id), grantId: newId(now), shownAt: now };
 }
 
 export function sealQuestion(keys: Keyring, question: Question): string {

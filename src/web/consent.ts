@@ -48,7 +48,7 @@ async function askConsent(parts: WebParts, request: FastifyRequest, reply: Fasti
     const description = 'The user has yet to allow this; ask without prompt=none.';
     throw new CallbackError(asked.callback, new OAuthError('consent_required', 'consent_required', description));
   }
-  const question = newQuestion({ query, businessId, session }, clock());
+  const question = newQuestion({ query, businessId, scopes: asked.scopes, session }, clock());
   const ticked = scopesBeyond(asked.optionalScopes, consent.declined);
   return showConsent(parts, reply, { request, asked, session, question, consent, ticked, path: request.url });
 }
@@ -79,7 +79,8 @@ async function answerConsent(
     throw new CallbackError(asked.callback, refusal);
   }
   const mayStill = await mayActIn(storage.durable, asked.app, session.user, businessId);
-  if (isStale(question, clock()) || !mayStill) return startOver(parts, reply, query);
+  const isSame = asked.scopes === question.scopes;
+  if (isStale(question, clock()) || !mayStill || !isSame) return startOver(parts, reply, query);
 
   const choice = chooseScopes(asked, readScopes(list(request.body, 'optional_scope')).scopes);
   if (choice.allowed === 0) return askForSomething(parts, reply, { request, asked, session, question });
@@ -111,7 +112,7 @@ async function askAbout(parts: WebParts, reply: FastifyReply, asking: Answering)
   if (isStale(question, parts.clock()) || needsNoScreen(asked, consent)) return startOver(parts, reply, query);
   const ticked = asked.optionalScopes & readScopes(list(request.body, 'optional_scope')).scopes;
   const path = readReturnTo(request.body.return_to, parts.consentUrl);
-  const again = newQuestion({ query, businessId, session }, parts.clock());
+  const again = newQuestion({ query, businessId, scopes: asked.scopes, session }, parts.clock());
   return showConsent(parts, reply, { ...asking, question: again, consent, ticked, path, isChosen: true });
 }
 

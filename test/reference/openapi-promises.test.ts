@@ -55,7 +55,7 @@ const AUTHORIZE: Fields = [
   ['response_type', 'string', true],
   ['client_id', 'string', true],
   ['redirect_uri', 'string', false],
-  ['scope', 'string', true],
+  ['scope', 'string', false],
   ['state', 'string', true],
   ['prompt', 'string', false],
 ];

@@ -13,7 +13,12 @@ export function callbackProvocations(world: World): CallbackProvocation[] {
   const { code_challenge } = PKCE;
   return [
     ['invalid_request', 'field_missing', 'a request without state', () => leave({ state: undefined })],
-    ['invalid_request', 'field_missing', 'a request without scope', () => leave({ scope: ' ' })],
+    [
+      'invalid_request',
+      'value_not_allowed',
+      'a response_mode other than query',
+      () => leave({ response_mode: 'fragment' }),
+    ],
     ['invalid_request', 'field_repeated', 'a scope that comes twice', () => leave({}, '&scope=read:contacts')],
     ['invalid_request', 'value_not_allowed', 'a prompt that there is not', () => leave({ prompt: 'create' })],
     ['invalid_request', 'pkce_malformed', 'a challenge without its method', () => leave({ code_challenge })],
