@@ -74,13 +74,15 @@ function inOrder({ requests, oldest }: Ring): NewRequest[] {
 /** Nothing here waits for anything: a request must not take longer because it is noted. */
 export function noteRequest(batch: Batch, appId: string, answered: AnsweredRequest, involved: Involved, now: number) {
   const { method, route, status, reason, requestId, took } = answered;
-  const { businessId = null, userId, scope, grantType = null } = involved;
+  const { businessId = null, userId, scope, grantType = null, usedPkce = false } = involved;
   const errors = isError(answered) ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
+  const exchanges = grantType === 'authorization_code' && !errors ? 1 : 0;
+  const pkceExchanges = usedPkce ? exchanges : 0;
   keepRequest(batch, { appId, at: now, method, route, grantType, status, reason, requestId, businessId, took });
   // What anyone can send would drown what the app itself does.
   if (isFromStranger(answered)) return;
-  keepCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes });
+  keepCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes, exchanges, pkceExchanges });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
   keepUse(batch, { businessId, appId, userId, scope, uses: 1, lastAt: now });
 }
@@ -115,6 +117,8 @@ export function keepCounts(batch: Batch, more: HourOfCounts): void {
     counts.requests += more.requests;
     counts.errors += more.errors;
     counts.refreshes += more.refreshes;
+    counts.exchanges = (counts.exchanges ?? 0) + (more.exchanges ?? 0);
+    counts.pkceExchanges = (counts.pkceExchanges ?? 0) + (more.pkceExchanges ?? 0);
   } else if (batch.counts.size < MOST_KEYS) batch.counts.set(key, { ...more });
   else batch.dropped += more.requests;
 }

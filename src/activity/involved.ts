@@ -7,4 +7,6 @@ export interface Involved {
   scope?: string;
   /** At the token endpoint. */
   grantType?: string;
+  /** At a code exchange: whether the app sent a code_verifier. */
+  usedPkce?: boolean;
 }

@@ -14,6 +14,9 @@ export interface HourOfCounts extends Counts {
   appId: string;
   /** Hours since 1970. */
   hour: number;
+  /** Codes that the app has exchanged. */
+  exchanges?: number;
+  pkceExchanges?: number;
 }
 
 const KEPT_FOR = 31 * DAY;
@@ -24,16 +27,37 @@ export async function addCounts(db: Database, counts: HourOfCounts[]): Promise<v
   for (const chunk of inChunks(sorted)) {
     await db
       .insertInto('request_counts')
-      .values(chunk.map(({ appId, ...counted }) => ({ app_id: appId, ...counted })))
+      .values(chunk.map(toRow))
       .onConflict((conflict) =>
         conflict.columns(['app_id', 'hour']).doUpdateSet(({ eb, ref }) => ({
           requests: eb('request_counts.requests', '+', ref('excluded.requests')),
           errors: eb('request_counts.errors', '+', ref('excluded.errors')),
           refreshes: eb('request_counts.refreshes', '+', ref('excluded.refreshes')),
+          exchanges: eb('request_counts.exchanges', '+', ref('excluded.exchanges')),
+          pkce_exchanges: eb('request_counts.pkce_exchanges', '+', ref('excluded.pkce_exchanges')),
         })),
       )
       .execute();
   }
+}
+
+function toRow({ appId, exchanges = 0, pkceExchanges = 0, ...counted }: HourOfCounts) {
+  return { app_id: appId, ...counted, exchanges, pkce_exchanges: pkceExchanges };
+}
+
+/** How many codes an app has exchanged since then, and how many of them with PKCE. */
+export async function countExchanges(
+  db: Database,
+  appId: string,
+  since: number,
+): Promise<{ exchanges: number; pkceExchanges: number }> {
+  const row = await db
+    .selectFrom('request_counts')
+    .select(({ fn }) => [fn.sum('exchanges').as('exchanges'), fn.sum('pkce_exchanges').as('pkce')])
+    .where('app_id', '=', appId)
+    .where('hour', '>=', hourOf(since))
+    .executeTakeFirst();
+  return { exchanges: Number(row?.exchanges ?? 0), pkceExchanges: Number(row?.pkce ?? 0) };
 }
 
 /** Oldest first; hours in which nothing was asked are left out. */

@@ -33,6 +33,7 @@ export async function exchangeCode(
     throw new OAuthError('invalid_grant', 'token_of_another_app', 'This code was issued to another app.');
   }
   exchange.involved.businessId = grant.businessId;
+  exchange.involved.usedPkce = exchange.codeVerifier !== undefined;
   if (grant.exchangedAt !== null) await refuseReuse(storage, grant, now);
   if (grant.deadBecause) throw new OAuthError('invalid_grant', grant.deadBecause, explain(grant.deadBecause));
   refuseExpired(grant, now);

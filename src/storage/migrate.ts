@@ -6,6 +6,7 @@ import { webhooks } from './migrations/002-webhooks.ts';
 import { people } from './migrations/003-people.ts';
 import { standing } from './migrations/004-standing.ts';
 import { recovery } from './migrations/005-recovery.ts';
+import { pkceUse } from './migrations/009-pkce-use.ts';
 import type { Change } from './migrations/change.ts';
 import type { Database, Storage } from './storage.ts';
 
@@ -16,6 +17,7 @@ const CHANGES: Record<string, Change> = {
   '003-people': people,
   '004-standing': standing,
   '005-recovery': recovery,
+  '009-pkce-use': pkceUse,
 };
 const TABLE = 'migrations';
 

@@ -56,6 +56,8 @@ interface RequestCountsTable {
   requests: number;
   errors: number;
   refreshes: number;
+  exchanges: number;
+  pkce_exchanges: number;
 }
 
 /** How often an app has used what one user allowed it in one business, by scope and day. */

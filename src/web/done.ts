@@ -7,6 +7,7 @@ const SENTENCES = {
   saved: 'Saved.',
   app_disabled: 'The app is disabled. None of its tokens work.',
   app_enabled: 'The app is enabled.',
+  pkce_required: 'The app now requires PKCE. A request without a code_challenge is rejected.',
   app_deleted: 'The app is deleted.',
   app_paused: 'The app is paused everywhere.',
   app_resumed: 'The app is resumed.',

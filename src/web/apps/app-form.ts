@@ -52,6 +52,6 @@ ${
 }
 <fieldset class="field">
 <legend>Security</legend>
-<label class="choice"><input type="checkbox" name="requires_pkce" value="yes" ${app.requiresPkce && html`checked`}><span>Require PKCE on every request. Recommended: a code that someone copies on its way is then of no use to them.</span></label>
+<label class="choice"><input type="checkbox" name="requires_pkce" value="yes" ${app.requiresPkce && html`checked`}><span>Require PKCE (RFC 7636) on every request. Off by default, because many clients send no code_challenge. If yours does, switch it on: an intercepted code is then useless.</span></label>
 </fieldset>`;
 }

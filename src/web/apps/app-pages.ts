@@ -65,6 +65,7 @@ ${problem?.field === 'secret' && html`<p class="problem">${problem.message}</p>`
 ${secretRows({ entry, path: `${section.path}/${app.id}/secrets`, secrets, now: view.now })}
 ${entry.canChange && secrets.length < 2 && action(entry, `${section.path}/${app.id}/secrets`, html`<button class="secondary">Add a second secret</button>`)}
 </section>
+${view.offer}
 ${entry.canChange ? changes(section, entry, view) : summary(app)}`;
 }
 
@@ -75,6 +76,8 @@ interface AppView {
   settings: AppSettings;
   problem?: Problem;
   endpoints: Endpoint[];
+  /** To require PKCE. */
+  offer: Html | null;
   issuer: string;
   platformName: string;
   now: number;

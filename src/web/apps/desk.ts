@@ -10,6 +10,7 @@ import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
 import { notFoundUnlessIn } from '../visits.ts';
 import { appBody } from './app-pages.ts';
+import { pkceOffer } from './pkce-offer.ts';
 import type { AppSection, Entry } from './section.ts';
 
 export type AppRequest = FastifyRequest<{ Params: { id: string } }>;
@@ -65,7 +66,8 @@ export function openDesk(parts: WebParts, section: AppSection) {
     async showApp(reply: FastifyReply, entry: Entry, { app, settings = app, problem }: Shown): Promise<FastifyReply> {
       const { issuer, platformName, clock } = parts;
       const [secrets, endpoints] = [await listSecrets(db, app.id), await listEndpoints(db, app.id)];
-      const view = { app, settings, secrets, endpoints, issuer, platformName, now: clock() };
+      const offer = await pkceOffer(parts, { app, entry, path: `${section.path}/${app.id}` });
+      const view = { app, settings, secrets, endpoints, offer, issuer, platformName, now: clock() };
       const body = appBody(section, entry, problem ? { ...view, problem } : view);
       return show(reply, entry, body, problem ? 400 : 200);
     },

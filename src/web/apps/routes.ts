@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { changedSettings, recordAppAct } from '../../apps/app-acts.ts';
-import { changeApp, findApp, holdApp, registerApp } from '../../apps/apps.ts';
+import { type App, type AppSettings, changeApp, findApp, holdApp, registerApp } from '../../apps/apps.ts';
 import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import { readListing } from '../listing.ts';
@@ -12,7 +12,7 @@ import { mountActivity } from './activity-routes.ts';
 import { emptyApp, readAppForm } from './app-form.ts';
 import { appListBody, readAppList } from './app-list.ts';
 import { newAppBody, newSecretBody } from './app-pages.ts';
-import { type Desk, openDesk } from './desk.ts';
+import { type AppRequest, type Desk, openDesk } from './desk.ts';
 import { mountEndpoints } from './endpoints/routes.ts';
 import { mountSecrets } from './secret-routes.ts';
 import type { AppSection } from './section.ts';
@@ -81,23 +81,40 @@ function mountRegistration(host: FastifyInstance, desk: Desk): void {
   });
 }
 
-function mountSettings(host: FastifyInstance, { section, storage, clock, enterApp, showApp }: Desk): void {
+function mountSettings(host: FastifyInstance, desk: Desk): void {
+  const { section, enterApp, showApp } = desk;
   host.post<ForApp>(`${section.path}/:id`, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
     const settings = readAppForm(request.body, section);
     const change = async () => {
-      await storage.atomically(async (tx) => {
-        await holdApp(tx, app.id);
-        const before = await findApp(tx, app.id);
-        if (!before) throw notFound();
-        await changeApp(tx, app.id, settings);
-        const changed = changedSettings(before, (await findApp(tx, app.id)) ?? before);
-        if (changed === '') return;
-        const act = { action: 'app.changed', actor: actorOf(request), app: before, detail: { changed } } as const;
-        await recordAppAct(tx, act, clock());
-      });
+      await storeSettings(desk, request, () => settings);
       return redirectDone(reply, path, 'saved');
     };
     return tryForm(change, (problem) => showApp(reply, entry, { app, settings, problem }));
+  });
+
+  host.post<ForApp>(`${section.path}/:id/require-pkce`, async (request, reply) => {
+    const { path } = await enterApp(request);
+    await storeSettings(desk, request, (before) => ({ ...before, requiresPkce: true }));
+    return redirectDone(reply, path, 'pkce_required');
+  });
+}
+
+/** The app is locked first, so that the audit log names what this change alone has changed. */
+async function storeSettings(
+  { storage, clock }: Desk,
+  request: AppRequest,
+  settingsFrom: (before: App) => AppSettings,
+): Promise<void> {
+  const { id } = request.params;
+  await storage.atomically(async (tx) => {
+    await holdApp(tx, id);
+    const before = await findApp(tx, id);
+    if (!before) throw notFound();
+    await changeApp(tx, id, settingsFrom(before));
+    const changed = changedSettings(before, (await findApp(tx, id)) ?? before);
+    if (changed === '') return;
+    const act = { action: 'app.changed', actor: actorOf(request), app: before, detail: { changed } } as const;
+    await recordAppAct(tx, act, clock());
   });
 }

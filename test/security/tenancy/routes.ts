@@ -66,6 +66,7 @@ function appRules(section: string, { looks, changes }: { looks: Rule['who']; cha
     [app]: { who: looks, changes, GET: 200, POST: 303, fields: () => ({ ...TYPED, name: 'Renamed' }) },
     [`${app}/secrets`]: { who: changes, POST: 200, after: `${app}/secrets/:secret/remove` },
     [`${app}/secrets/:secret/remove`]: { who: changes, GET: 200, POST: 303, fields: () => ({ sure: 'yes' }) },
+    [`${app}/require-pkce`]: { who: changes, POST: 303 },
     [`${app}/disable`]: { who: changes, GET: 200, POST: 303 },
     [`${app}/enable`]: { who: changes, POST: 303, after: `${app}/disable` },
     [`${app}/delete`]: { who: changes, GET: 200, POST: 303 },
