@@ -10,8 +10,8 @@ export const REVOKE_MUTATIONS: Mutation[] = [
     promise: 'R1',
     breaks: 'credentials beside the token are not checked',
     file: 'src/oauth/revocation.ts',
-    find: 'presentsCredentials(credentials)\n',
-    replace: 'false\n',
+    find: 'presentsSecret(credentials);',
+    replace: 'false;',
     tests: [REVOKE],
   },
   {
@@ -34,8 +34,16 @@ export const REVOKE_MUTATIONS: Mutation[] = [
     promise: 'R3',
     breaks: 'an app can revoke the token of another',
     file: 'src/oauth/revocation.ts',
-    find: '(app === undefined || app.id === grant.appId)',
+    find: '(clientId === undefined || clientId === grant.appId)',
     replace: 'true',
+    tests: [REVOKE],
+  },
+  {
+    promise: 'R3',
+    breaks: 'a client_id without a secret is ignored',
+    file: 'src/oauth/revocation.ts',
+    find: 'const clientId = app?.id ?? credentials.clientId;',
+    replace: 'const clientId = app?.id;',
     tests: [REVOKE],
   },
   {
