@@ -6,6 +6,7 @@ import { type Address, SettingRefused, type Settings } from './config.ts';
 import { boundConnections, newDoor, serverOptions } from './crowds.ts';
 import { SECOND } from './lib/clock.ts';
 import { newRandomId } from './lib/ids.ts';
+import type { LogOutput } from './lib/log-output.ts';
 import { readTraceparent, type TraceContext } from './lib/trace-context.ts';
 import type { CountAnswer } from './metrics/requests.ts';
 import type { Tracing } from './metrics/tracing.ts';
@@ -38,7 +39,11 @@ declare module 'fastify' {
 }
 
 /** One listener: what holds for every request on it, whatever it is for. */
-export function newHost(settings: Settings, publicUrl: string, { countAnswer, tracing }: Watching): FastifyInstance {
+export function newHost(
+  settings: Settings,
+  publicUrl: string,
+  { countAnswer, tracing, log }: Watching,
+): FastifyInstance {
   const noteAnswer = (request: FastifyRequest, reply: FastifyReply) => {
     const answered = answeredBy(request, reply);
     logAnswer(request, answered);
@@ -46,7 +51,7 @@ export function newHost(settings: Settings, publicUrl: string, { countAnswer, tr
     for (const watch of host.watchers) watch(request, answered);
     if (request.trace) tracing?.end(request.trace, request.headers.traceparent, answered);
   };
-  const host = openHost(settings, publicUrl, { countAnswer, noteAnswer });
+  const host = openHost(settings, publicUrl, { countAnswer, noteAnswer, log });
   host.decorate('routes', listRoutes(host));
   host.decorate('watchers', []);
   host.decorateReply('reason', undefined);
@@ -89,6 +94,7 @@ export function newHost(settings: Settings, publicUrl: string, { countAnswer, tr
 interface Watching {
   countAnswer: CountAnswer;
   tracing: Tracing | undefined;
+  log: LogOutput;
 }
 
 /** Twice, since reading a body begins anew where nothing is known of it. */
@@ -102,17 +108,18 @@ function followRequests(host: FastifyInstance, tracing: Tracing): void {
 
 interface Noting {
   countAnswer: CountAnswer;
+  log: LogOutput;
   noteAnswer(request: FastifyRequest, reply: FastifyReply): void;
 }
 
-function openHost(settings: Settings, publicUrl: string, { countAnswer, noteAnswer }: Noting): FastifyInstance {
+function openHost(settings: Settings, publicUrl: string, { countAnswer, noteAnswer, log }: Noting): FastifyInstance {
   const { http, ...timeouts } = serverOptions(settings.patience);
   try {
     return fastify({
       bodyLimit: BODY_LIMIT,
       ...timeouts,
       trustProxy: settings.trustProxy,
-      logger: { level: settings.logLevel },
+      logger: { level: settings.logLevel, stream: log },
       logController: new LogController({ disableRequestLogging: true }),
       genReqId: newRandomId,
       clientErrorHandler(this: FastifyInstance, error, socket) {

@@ -6,7 +6,7 @@ import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
 import { DEMO_PASSWORD, DEMO_USERS, type DemoCredentials, ensureDemoApps, ensureDemoData } from './demo-data.ts';
 import { ensureDemoEndpoint } from './demo-endpoint.ts';
-import { untilStopped } from './serve.ts';
+import { exitSoon, untilStopped } from './serve.ts';
 
 const CREDENTIALS = 'data/demo-apps.json';
 
@@ -31,6 +31,7 @@ export const demoCommand: Command = {
     } finally {
       await Promise.all(apps.map((app) => app.close()));
       await server.close();
+      exitSoon();
     }
     return undefined;
   },

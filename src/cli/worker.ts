@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import type { Settings } from '../config.ts';
 import { SECOND } from '../lib/clock.ts';
 import { explainServing } from './explain.ts';
-import { PATIENCE } from './serve.ts';
+import { exitSoon, PATIENCE } from './serve.ts';
 
 /** How long a worker that was told to stop may take: longer than anything that it waits for. */
 export const ENDS_WITHIN = 30 * SECOND;
@@ -26,6 +26,7 @@ export async function serveAsWorker(settings: Settings): Promise<void> {
     const sentence = explainServing(error);
     await tell({ refusal: typeof sentence === 'string' ? sentence : inspect(error) });
   }
+  exitSoon();
   if (process.connected) process.disconnect?.();
 }
 

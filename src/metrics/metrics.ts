@@ -1,6 +1,7 @@
 import type { Activity } from '../activity/activity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
+import { openStandardOutput } from '../lib/log-output.ts';
 import type { Metric } from '../lib/metrics.ts';
 import type { Storage } from '../storage/storage.ts';
 import { listenForScrapes } from './listener.ts';
@@ -48,6 +49,12 @@ function describeServer({ activity, keys, version, storage }: MetricsParts): Met
       help: 'Requests of apps that there was no room to remember.',
       type: 'counter',
       read: () => [{ value: activity.dropped() }],
+    },
+    {
+      name: 'gatehouse_log_dropped_lines_total',
+      help: 'Log lines that were dropped because standard output could not be written.',
+      type: 'counter',
+      read: () => [{ value: openStandardOutput().dropped() }],
     },
     {
       name: 'gatehouse_keys',

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +28,8 @@ export interface Wanted {
   /** What stands before `node`, and what `node` is told first. */
   before?: string[];
   preload?: string;
+  /** Where its log goes, if the test is about that. */
+  stdout?: number | 'pipe';
 }
 
 export type Serving = ReturnType<typeof newServing>;
@@ -62,7 +65,7 @@ async function timeUntilReady(api: string, serves: Promise<void>): Promise<numbe
 export function newServing(
   { api, web }: Addresses,
   databaseUrl: string,
-  { args = [], env = {}, before = [], preload }: Wanted = {},
+  { args = [], env = {}, before = [], preload, stdout }: Wanted = {},
 ) {
   let child: ChildProcess | undefined;
   let said = '';
@@ -83,7 +86,7 @@ export function newServing(
     said = '';
     const launched = spawn(program, rest, {
       detached: true,
-      stdio: ['ignore', isWatched ? logOfChild() : 'ignore', 'pipe'],
+      stdio: ['ignore', stdout ?? (isWatched ? logOfChild() : 'ignore'), 'pipe'],
       env: {
         PATH: process.env.PATH,
         BASE_URL: api,
@@ -111,6 +114,8 @@ export function newServing(
     /** What it last said on standard error. */
     said: () => said,
     pid: () => child?.pid ?? 0,
+    /** Its log, if it goes to a pipe. */
+    stdout: () => child?.stdout as Readable,
     /** Waits until all of it serves. Gives how long it took until it was ready, in milliseconds. */
     async start(): Promise<number> {
       const launched = launch();
@@ -143,7 +148,8 @@ export function newServing(
     },
     async stop(): Promise<number | null> {
       if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-      const ended = once(child, 'close');
+      // A pipe that the test does not read is never closed.
+      const ended = once(child, stdout === 'pipe' ? 'exit' : 'close');
       child.kill('SIGTERM');
       await ended;
       return child.exitCode;

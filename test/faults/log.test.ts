@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { openSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { freePort } from '../support/ports.ts';
+import { newStorehouse } from './support/storehouse.ts';
+
+const TIMEOUT = { timeout: 120_000 };
+const DROPPED = /^gatehouse_log_dropped_lines_total (\d+)$/m;
+
+/** A server that logs every request, and where its metrics are. */
+async function startLogging(stdout: number | 'pipe') {
+  const house = await newStorehouse();
+  const metrics = `127.0.0.1:${await freePort()}`;
+  const serving = house.serve({ stdout, env: { LOG_LEVEL: 'info', METRICS_LISTEN: metrics } });
+  await serving.start();
+  const health = async () => (await fetch(`${serving.api}/healthz`)).status;
+  return {
+    serving,
+    health,
+    async dropped(): Promise<number> {
+      const text = await (await fetch(`http://${metrics}/metrics`)).text();
+      assert.match(text, DROPPED);
+      return Number(DROPPED.exec(text)?.[1]);
+    },
+    async askMany(): Promise<void> {
+      const statuses = await Promise.all(Array.from({ length: 50 }, health));
+      assert.deepEqual(new Set(statuses), new Set([200]));
+    },
+  };
+}
+
+type Logging = Awaited<ReturnType<typeof startLogging>>;
+
+/** More than the buffer of the log holds, and until it is counted. */
+async function askUntilDropped({ askMany, dropped }: Logging): Promise<void> {
+  while ((await dropped()) === 0) await askMany();
+}
+
+test(
+  'a server whose log is on a full disk answers, counts the lines that it drops, and stops in order [X8]',
+  TIMEOUT,
+  async () => {
+    const logging = await startLogging(openSync('/dev/full', 'w'));
+
+    await askUntilDropped(logging);
+
+    assert.equal(await logging.health(), 200);
+    assert.equal(await logging.serving.stop(), 0);
+  },
+);
+
+test(
+  'while nobody reads its log, a server answers; then it says how many lines it dropped, and cuts none [X8]',
+  TIMEOUT,
+  async () => {
+    const logging = await startLogging('pipe');
+    const lines: string[] = [];
+
+    await askUntilDropped(logging);
+    createInterface(logging.serving.stdout()).on('line', (line) => lines.push(line));
+    while (!lines.some((line) => line.includes('were dropped'))) await setTimeout(20);
+    await logging.askMany();
+    const [dropped, code] = [await logging.dropped(), await logging.serving.stop()];
+
+    const said = lines.map((line) => JSON.parse(line).msg as string | undefined);
+    const reported = said.flatMap((msg) => /^(\d+) log lines were dropped/.exec(msg ?? '')?.[1] ?? []);
+    assert.equal(
+      reported.map(Number).reduce((sum, count) => sum + count),
+      dropped,
+    );
+    assert.equal(code, 0);
+  },
+);
+
+test('a server whose log nobody reads any more stops in order when it is told to [X8]', TIMEOUT, async () => {
+  const logging = await startLogging('pipe');
+
+  await askUntilDropped(logging);
+
+  assert.equal(await logging.serving.stop(), 0);
+});
+
+test('a server goes on when the reader of its log has ended [X8]', TIMEOUT, async () => {
+  const logging = await startLogging('pipe');
+
+  logging.serving.stdout().destroy();
+  await askUntilDropped(logging);
+
+  assert.equal(await logging.health(), 200);
+  assert.equal(await logging.serving.stop(), 0);
+});
