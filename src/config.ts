@@ -74,7 +74,7 @@ export function readSettings(env: Environment): Settings {
     secretKeys: readSecretKeys(env).keys,
     retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { least: 0, most: 300 }) * SECOND,
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
-    platformName: env.PLATFORM_NAME || 'Gatehouse',
+    platformName: readPlatformName(env),
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     workers: 1,
@@ -110,6 +110,10 @@ export function readConsentUrl(env: Environment): string {
 
 export function readDatabaseUrl(env: Environment): string {
   return env.DATABASE_URL || 'sqlite:data/gatehouse.db';
+}
+
+export function readPlatformName(env: Environment): string {
+  return env.PLATFORM_NAME || 'Gatehouse';
 }
 
 /** By the names that OpenTelemetry gives them. */

@@ -1,10 +1,10 @@
 import { csvLine } from '../lib/csv.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Act, type ActFilter, actionName, describeDetail, listActs } from './act-log.ts';
+import { type Act, type ActFilter, actionName, describeDetail } from './act-log.ts';
+import { stepThrough } from './act-search.ts';
 
 /** One file holds no more; `before` goes on from its last act. */
 export const MOST_EXPORTED = 100_000;
-const BATCH = 500;
 
 const COLUMNS: [name: string, value: (act: Act) => string | null | undefined][] = [
   ['id', ({ id }) => id],
@@ -24,15 +24,15 @@ const COLUMNS: [name: string, value: (act: Act) => string | null | undefined][] 
   ['detail', ({ detail }) => describeDetail(detail)],
 ];
 
-/** The acts as CSV, a batch at a time, so that a long log is never held whole. */
-export async function* exportActs(db: Database, filter: ActFilter & { before?: string | undefined }) {
-  let before = filter.before;
+/** The acts as CSV, a step at a time, so that a long log is never in memory as a whole. */
+export async function* exportActs(db: Database, { before, ...filter }: ActFilter & { before?: string | undefined }) {
   let head = csvLine(COLUMNS.map(([name]) => name));
-  for (let exported = 0; exported < MOST_EXPORTED; exported += BATCH) {
-    const acts = await listActs(db, { ...filter, before, limit: BATCH });
-    yield head + acts.map(toLine).join('');
-    if (acts.length < BATCH) return;
-    before = acts.at(-1)?.id;
+  let exported = 0;
+  for await (const { acts } of stepThrough(db, filter, before)) {
+    const fitting = acts.slice(0, MOST_EXPORTED - exported);
+    yield head + fitting.map(toLine).join('');
+    exported += fitting.length;
+    if (exported === MOST_EXPORTED) return;
     head = '';
   }
 }

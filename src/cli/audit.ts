@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { findBusiness } from '../accounts/businesses.ts';
 import { exportActs, MOST_EXPORTED } from '../audit/act-export.ts';
 import { listActs } from '../audit/act-log.ts';
+import { readPlatformName } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
@@ -18,7 +19,7 @@ export const auditCommands: Command[] = [
     },
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
-        const filter = await readFilter(durable, options);
+        const filter = await readFilter(durable, options, readPlatformName(env));
         if (options.flag('json')) return { acts: await listActs(durable, { ...filter, limit: MOST_EXPORTED }) };
         await print(exportActs(durable, filter));
         return undefined;
@@ -35,9 +36,9 @@ async function print(lines: AsyncIterable<string>): Promise<void> {
   }
 }
 
-async function readFilter(db: Database, options: Options) {
+async function readFilter(db: Database, options: Options, platformName: string) {
   const [businessId, before] = [options.text('business') || undefined, options.text('before') || undefined];
   if (businessId !== undefined) required(await findBusiness(db, businessId), 'business', 'business');
   if (before !== undefined && !isId(before)) throw new FormError('before', 'This is the id of an act, as in the file.');
-  return { businessId, before };
+  return { tenant: businessId === undefined ? undefined : { businessId, platformName }, before };
 }

@@ -24,6 +24,12 @@ export function newId(now: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-${version.toString(16)}-${variant.toString(16)}-${random}`;
 }
 
+/** No id of this time or later is smaller. */
+export function firstIdAt(time: number): string {
+  const digits = Math.max(0, time).toString(16).padStart(12, '0');
+  return `${digits.slice(0, 8)}-${digits.slice(8)}-0000-0000-000000000000`;
+}
+
 function nextIn(now: number): number {
   const before = made.get(now) ?? 0;
   // The one that was used last is forgotten last.

@@ -8,9 +8,9 @@ export interface Sought {
 }
 
 /** True where one of the columns holds the text, in small letters or capitals. A wildcard in the text is only a letter. */
-export function contains(columns: string[], text: string): Expression<SqlBool> {
+export function contains(columns: (string | Expression<unknown>)[], text: string): Expression<SqlBool> {
   const pattern = `%${text.normalize('NFC').replace(/[!%_]/g, '!$&')}%`;
   // Looked through as one text: on SQLite, putting a row into small letters is the larger part of the work.
-  const texts = columns.map((column) => sql`coalesce(${sql.ref(column)}, '')`);
+  const texts = columns.map((column) => sql`coalesce(${typeof column === 'string' ? sql.ref(column) : column}, '')`);
   return sql<SqlBool>`lower(${sql.join(texts, sql` || '\n' || `)}) like lower(${pattern}) escape '!'`;
 }

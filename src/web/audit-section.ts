@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { exportActs } from '../audit/act-export.ts';
-import { listActs } from '../audit/act-log.ts';
+import type { Tenant } from '../audit/act-log.ts';
+import { searchActs } from '../audit/act-search.ts';
 import type { Group } from '../audit/acts.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
+import { readPeriod, startOf } from './audit-period.ts';
 import { auditBody } from './audit-table.ts';
 import { type Form, text } from './fields.ts';
 import { type Place, sendPage } from './layout.ts';
@@ -22,8 +24,8 @@ interface AuditSection {
 
 interface AuditEntry {
   at: Place;
-  /** Undefined for all of them. */
-  businessId: string | undefined;
+  /** The business whose log it is; undefined for the log of everything. */
+  tenant: Tenant | undefined;
   head: Html;
 }
 
@@ -31,28 +33,32 @@ export function mountAuditSection(host: FastifyInstance, parts: WebParts, sectio
   const db = parts.storage.durable;
 
   host.get(section.path, async (request, reply) => {
-    const { at, businessId, head } = await section.enter(request);
+    const { at, tenant, head } = await section.enter(request);
     const asked = readAsked(request.query as Form, section);
-    const { after: before } = asked;
-    const { shown, next } = cutPage(await listActs(db, { ...asked, businessId, before, limit: PAGE_SIZE + 1 }));
-    const view = { ...asked, path: section.path, groups: section.groups, namesBusiness: businessId === undefined };
-    const body = html`${head}${auditBody(view, shown, next)}`;
+    const since = startOf(asked.period, parts.clock());
+    const wanted = { ...asked, tenant, since, before: asked.after, limit: PAGE_SIZE + 1 };
+    const { acts, searchedTo } = await searchActs(db, wanted);
+    const { shown, next } = cutPage(acts);
+    const view = { ...asked, path: section.path, groups: section.groups, namesBusiness: tenant === undefined };
+    const body = html`${head}${auditBody(view, { acts: shown, next, searchedTo })}`;
     return sendPage(reply, { title: 'Audit log', platformName: parts.platformName, width: 'wide', at, body });
   });
 
   host.get(`${section.path}.csv`, async (request, reply) => {
-    const { businessId } = await section.enter(request);
-    const { after: before, ...asked } = readAsked(request.query as Form, section);
-    return sendCsv(reply, exportActs(db, { ...asked, businessId, before }), parts.clock());
+    const { tenant } = await section.enter(request);
+    const { after: before, period, ...asked } = readAsked(request.query as Form, section);
+    const now = parts.clock();
+    return sendCsv(reply, exportActs(db, { ...asked, tenant, since: startOf(period, now), before }), now);
   });
 }
 
 function readAsked(query: Form, { groups }: AuditSection) {
-  const [kind, by] = [text(query, 'kind'), text(query, 'by')];
+  const [kind, by, period] = [text(query, 'kind'), text(query, 'by'), text(query, 'period')];
   return {
     ...readListing(query),
     group: groups.find((group) => group === kind),
     actorId: isId(by) ? by : undefined,
+    period: readPeriod(period),
   };
 }
 

@@ -15,7 +15,7 @@ export function mountPlatformAuditLog(host: FastifyInstance, parts: WebParts): v
       const at = await findPlace(parts, request);
       const head = html`${platformTabs(at)}<h1>Audit log</h1>
 <p class="muted">Who did what, in every business and on the platform, the newest first. Nothing in it can be changed or removed.</p>`;
-      return { at, businessId: undefined, head };
+      return { at, tenant: undefined, head };
     },
   });
 }

@@ -15,7 +15,8 @@ export function mountAuditLog(host: FastifyInstance, parts: WebParts): void {
       if (at.current?.role !== 'owner') throw notFound();
       const head = html`<h1>Audit log</h1>
 <p class="muted">Who did what in ${at.current.businessName}, the newest first. Nothing in it can be changed or removed.</p>`;
-      return { at, businessId: at.current.businessId, head };
+      const tenant = { businessId: at.current.businessId, platformName: parts.platformName };
+      return { at, tenant, head };
     },
   });
 }
