@@ -6,11 +6,13 @@ import {
   type InvoicePage,
   type InvoicePageOptions,
   type InvoicesOptions,
-  readPage,
-  walkPages,
+  isInvoice,
 } from './invoices.ts';
+import { type Me, readMe } from './me.ts';
+import { readPage, walkPages } from './paging.ts';
 import { type Answer, type Connection, fieldsOf, type Request, unreadable } from './requests.ts';
 import { FREELY, send } from './retries.ts';
+import { type CallOptions, optionalSignal } from './signals.ts';
 
 /** A business that a token acts in. */
 export interface Business {
@@ -20,8 +22,10 @@ export interface Business {
 
 /** The business API, as one grant sees it. */
 export interface Api {
+  /** Whom the token acts for: user, business, app and scopes. */
+  me(options?: CallOptions): Promise<Me>;
   /** The businesses that the token acts in: exactly one, today. Its id is what the other calls ask for. */
-  businesses(): Promise<Business[]>;
+  businesses(options?: CallOptions): Promise<Business[]>;
   /** One page of a business's invoices, the newest first. */
   invoicePage(businessId: string, options?: InvoicePageOptions): Promise<InvoicePage>;
   /** Every invoice of a business, the newest first; pages are read as they are needed. */
@@ -45,28 +49,40 @@ export function createApi(options: ApiOptions): Api {
 }
 
 /** Calls with a token that is good at that moment. */
-export type WithToken = (call: (accessToken: string) => Promise<Answer>) => Promise<Answer>;
+export type WithToken = (
+  call: (accessToken: string) => Promise<Answer>,
+  signal: AbortSignal | undefined,
+) => Promise<Answer>;
 
 export function newApi(connection: Connection, withToken: WithToken): Api {
   const ask = (request: Request) =>
     withToken((accessToken) => {
       const headers = { ...request.headers, authorization: `Bearer ${accessToken}` };
       return send(connection, { ...request, headers }, FREELY);
-    });
+    }, request.signal);
 
-  const invoicePage = async (businessId: string, options: InvoicePageOptions = {}) =>
-    readPage(await ask(askForPage(businessId, options)));
+  const get = async (path: string, options: CallOptions, name: string) => {
+    const { signal } = requireObject(options, `The argument of ${name}`);
+    return ask({ path, signal: optionalSignal(signal) });
+  };
+  const readInvoices = async (businessId: string, options: InvoicePageOptions) =>
+    readPage(await ask(askForPage(businessId, options)), isInvoice);
 
   return {
-    businesses: async () => readBusinesses(await ask({ path: '/api/v1/businesses' })),
-    invoicePage,
+    me: async (options = {}) => readMe(await get('/api/v1/me', options, 'me')),
+    businesses: async (options = {}) => readBusinesses(await get('/api/v1/businesses', options, 'businesses')),
+    async invoicePage(businessId, options = {}) {
+      const { items, nextCursor } = await readInvoices(businessId, options);
+      return { invoices: items, nextCursor };
+    },
     invoices(businessId, options = {}) {
       // Here and not in the generator, which would not look at them before the first invoice is asked for.
       requireUuid(businessId, 'businessId');
-      const { status, pageSize } = requireObject(options, 'The second argument of invoices');
-      optionalText(status, 'status');
-      optionalCount(pageSize, 'pageSize');
-      return walkPages({ status, pageSize }, (page) => invoicePage(businessId, page));
+      const given = requireObject(options, 'The second argument of invoices');
+      const status = optionalText(given.status, 'status');
+      const limit = optionalCount(given.pageSize, 'pageSize');
+      const signal = optionalSignal(given.signal);
+      return walkPages(undefined, (cursor) => readInvoices(businessId, { status, limit, cursor, signal }));
     },
   };
 }

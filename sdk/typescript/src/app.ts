@@ -18,8 +18,12 @@ import {
 import { type ConnectionOptions, readConnection } from './connection.ts';
 import type { Credentials } from './credentials.ts';
 import { GatehouseError } from './errors.ts';
+import type { GatehouseEvent } from './event-types.ts';
+import { type EventPage, type EventPageOptions, type EventsOptions, readEventPage, walkEvents } from './events.ts';
 import { type Introspection, introspectToken } from './introspection.ts';
+import type { Scope } from './names.ts';
 import { FREELY, send } from './retries.ts';
+import { abortable, type CallOptions, optionalSignal } from './signals.ts';
 import { type KeptTokens, keepTokens, type TokenKeeper } from './token-keeper.ts';
 import { refreshTokens, type Tokens } from './tokens.ts';
 
@@ -33,18 +37,28 @@ export interface AppOptions extends ConnectionOptions {
   redirectUri: string;
 }
 
+/** How to refresh. */
+export interface RefreshOptions extends CallOptions {
+  /** Fewer scopes for the new access token. */
+  scopes?: readonly Scope[] | undefined;
+}
+
 /** An app with its credentials, on the app's own server. */
 export interface App {
   /** Begins to connect a visitor: keep `state` and `codeVerifier` with their browser, and send them to `url`. */
   beginAuthorization(options: AuthorizationOptions): Promise<Authorization>;
   /** Checks what the visitor came back with (the whole address, or its query), and exchanges the code in it for tokens. */
-  finishAuthorization(callbackUrl: string | URL, pending: PendingAuthorization): Promise<Tokens>;
+  finishAuthorization(callbackUrl: string | URL, pending: PendingAuthorization, options?: CallOptions): Promise<Tokens>;
   /** Trades a refresh token for a new pair, of fewer scopes if you name them. `api` does this by itself. */
-  refresh(refreshToken: string, options?: { scopes?: readonly string[] | undefined }): Promise<Tokens>;
+  refresh(refreshToken: string, options?: RefreshOptions): Promise<Tokens>;
   /** Ends a token of either kind. A refresh token ends all that the user allowed with it. */
-  revoke(token: string): Promise<void>;
+  revoke(token: string, options?: CallOptions): Promise<void>;
   /** Says what one of the app's own tokens is worth now. */
-  introspect(token: string): Promise<Introspection>;
+  introspect(token: string, options?: CallOptions): Promise<Introspection>;
+  /** One page of the events of the last 30 days, the oldest first. */
+  eventPage(options?: EventPageOptions): Promise<EventPage>;
+  /** The events of the last 30 days, the oldest first, for a receiver that was down; pages are read as they are needed. */
+  events(options?: EventsOptions): AsyncGenerator<GatehouseEvent, void, undefined>;
   /** The business API, with tokens that are refreshed by themselves and stored before they are used. */
   api(kept: KeptTokens): Api;
 }
@@ -54,22 +68,31 @@ export function createApp(options: AppOptions): App {
   const app = readApp(options);
   return {
     beginAuthorization: async (wanted) => beginAuthorization(app, wanted),
-    finishAuthorization: async (callbackUrl, pending) => finishAuthorization(app, callbackUrl, pending),
+    finishAuthorization: async (callbackUrl, pending, options) =>
+      finishAuthorization(app, callbackUrl, pending, signalIn(options, 'The third argument of finishAuthorization')),
     async refresh(refreshToken, wanted = {}) {
       const { scopes } = requireObject(wanted, 'The second argument of refresh');
       const narrowed = scopes === undefined ? undefined : requireScopes(scopes, 'scopes');
-      return refreshTokens(app, requireToken(refreshToken, 'refreshToken'), narrowed);
+      return refreshTokens(app, requireToken(refreshToken, 'refreshToken'), narrowed, optionalSignal(wanted.signal));
     },
-    async revoke(token) {
+    async revoke(token, options) {
       const body = { token: requireToken(token, 'token'), ...app.fields };
-      await send(app.connection, { path: '/api/v1/oauth/revoke', body }, FREELY);
+      const signal = signalIn(options, 'The second argument of revoke');
+      await send(app.connection, { path: '/api/v1/oauth/revoke', body, signal }, FREELY);
     },
-    introspect: async (token) => introspectToken(app, requireToken(token, 'token')),
+    introspect: async (token, options) =>
+      introspectToken(app, requireToken(token, 'token'), signalIn(options, 'The second argument of introspect')),
+    eventPage: async (options = {}) => readEventPage(app, options),
+    events: (options = {}) => walkEvents(app, options),
     api(kept) {
       const keeper = keepTokens(readKept(kept), (refreshToken) => refreshTokens(app, refreshToken));
       return newApi(app.connection, renewing(keeper));
     },
   };
+}
+
+function signalIn(options: CallOptions = {}, name: string): AbortSignal | undefined {
+  return optionalSignal(requireObject(options, name).signal);
 }
 
 function readApp(options: AppOptions): Credentials {
@@ -94,14 +117,19 @@ function readKept(kept: KeptTokens): KeptTokens {
 
 /** A token may also end before its time. It is then refreshed, and the call repeated, once. */
 function renewing(keeper: TokenKeeper): WithToken {
-  return async (call) => {
-    const accessToken = await keeper.accessToken();
+  // A refresh is shared: giving up one call does not end it for the others.
+  const tokenFor = (signal: AbortSignal | undefined, refused?: string) => {
+    signal?.throwIfAborted();
+    return abortable(keeper.accessToken(refused), signal);
+  };
+  return async (call, signal) => {
+    const accessToken = await tokenFor(signal);
     try {
       return await call(accessToken);
     } catch (error) {
       const isRefused = error instanceof GatehouseError && error.status === 401 && error.code === 'invalid_token';
       if (!isRefused) throw error;
-      return call(await keeper.accessToken(accessToken));
+      return call(await tokenFor(signal, accessToken));
     }
   };
 }

@@ -1,14 +1,15 @@
 import { refuse, requireObject, requirePrompt, requireScopes, requireText } from './arguments.ts';
 import type { Credentials } from './credentials.ts';
 import { GatehouseError, toLine } from './errors.ts';
+import type { Scope } from './names.ts';
 import { exchangeCode, type Tokens } from './tokens.ts';
 
 /** What an app asks a user for. */
 export interface AuthorizationOptions {
   /** What the app wants to do, such as `read:invoices`. */
-  scopes: readonly string[];
+  scopes: readonly Scope[];
   /** What it can do without: the user may leave it unticked. The `scopes` of the tokens are what was granted. */
-  optionalScopes?: readonly string[] | undefined;
+  optionalScopes?: readonly Scope[] | undefined;
   /** `none` never shows a page; `login` asks for the password even if the user is signed in. */
   prompt?: 'none' | 'login' | undefined;
 }
@@ -51,12 +52,13 @@ export async function finishAuthorization(
   app: Credentials,
   callbackUrl: string | URL,
   pending: PendingAuthorization,
+  signal: AbortSignal | undefined,
 ): Promise<Tokens> {
   const query = queryOf(callbackUrl);
   const given = requireObject(pending, 'The second argument of finishAuthorization');
   const state = requireText(given.state, 'state');
   const codeVerifier = requireText(given.codeVerifier, 'codeVerifier');
-  return exchangeCode(app, readCode(query, state, app.connection.baseUrl), codeVerifier);
+  return exchangeCode(app, readCode(query, state, app.connection.baseUrl), codeVerifier, signal);
 }
 
 /** In this order: whatever another browser, or another server, has to say is not even looked at. */

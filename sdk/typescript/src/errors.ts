@@ -1,9 +1,11 @@
+import type { ErrorCode } from './names.ts';
+
 const LONGEST_TEXT = 500;
 const LONGEST_URI = 2000;
 
 /** What a `GatehouseError` is made of. */
 export interface Failure {
-  code: string;
+  code: ErrorCode;
   description: string;
   status?: number | undefined;
   reason?: string | undefined;
@@ -28,7 +30,7 @@ export class GatehouseError extends Error {
    * The `error` of the answer, such as `invalid_grant`; or `timeout`, `network_error`, `unreadable_answer`,
    * `answer_too_large`, `state_mismatch`, `issuer_mismatch`, `webhook_rejected`.
    */
-  readonly code: string;
+  readonly code: ErrorCode;
   /** A finer name than `code` where Gatehouse gave one, such as `disconnected_by_user`; otherwise the code. */
   readonly reason: string;
   /** A sentence that says what to do about it. */

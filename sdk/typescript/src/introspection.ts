@@ -20,9 +20,13 @@ export type Introspection =
       expiresAt: number;
     };
 
-export async function introspectToken(app: Credentials, token: string): Promise<Introspection> {
+export async function introspectToken(
+  app: Credentials,
+  token: string,
+  signal: AbortSignal | undefined,
+): Promise<Introspection> {
   const body = { token, ...app.fields };
-  return readIntrospection(await send(app.connection, { path: '/api/v1/oauth/introspect', body }, FREELY));
+  return readIntrospection(await send(app.connection, { path: '/api/v1/oauth/introspect', body, signal }, FREELY));
 }
 
 function readIntrospection(answer: Answer): Introspection {

@@ -1,10 +1,10 @@
 import { optionalCount, optionalText, requireObject, requireUuid } from './arguments.ts';
-import { GatehouseError } from './errors.ts';
-import { LONGEST_LINK, nextTarget } from './links.ts';
-import { type Answer, fieldsOf, type Request, unreadable } from './requests.ts';
+import type { OtherName } from './names.ts';
+import { fieldsOf, type Request } from './requests.ts';
+import { type CallOptions, optionalSignal } from './signals.ts';
 
 /** The statuses that are known; more may be added. */
-export type InvoiceStatus = 'DRAFT' | 'SENT' | 'PAID' | 'OVERDUE' | 'VOID' | (string & Record<never, never>);
+export type InvoiceStatus = 'DRAFT' | 'SENT' | 'PAID' | 'OVERDUE' | 'VOID' | OtherName;
 
 /** An invoice as Gatehouse gives it. Fields that are added one day are kept. */
 export interface Invoice {
@@ -27,7 +27,7 @@ export interface InvoicePage {
 }
 
 /** Which page of invoices. */
-export interface InvoicePageOptions {
+export interface InvoicePageOptions extends CallOptions {
   status?: InvoiceStatus | undefined;
   /** 1 to 200; 50 if left out. */
   limit?: number | undefined;
@@ -36,7 +36,7 @@ export interface InvoicePageOptions {
 }
 
 /** Which invoices to walk through. */
-export interface InvoicesOptions {
+export interface InvoicesOptions extends CallOptions {
   status?: InvoiceStatus | undefined;
   /** How many are read at a time: 1 to 200; 50 if left out. */
   pageSize?: number | undefined;
@@ -54,46 +54,10 @@ export function askForPage(businessId: string, options: InvoicePageOptions): Req
     cursor: optionalText(given.cursor, 'cursor'),
   };
   for (const [name, value] of Object.entries(wanted)) if (value !== undefined) query.set(name, String(value));
-  return { path: `${PATH}?${query}`, headers };
+  return { path: `${PATH}?${query}`, headers, signal: optionalSignal(given.signal) };
 }
 
-export function readPage(answer: Answer): InvoicePage {
-  const { json, headers } = answer;
-  const link = headers.get('link') ?? '';
-  // Without its link, a page would look like the last one.
-  if (!Array.isArray(json) || !json.every(isInvoice) || link.length > LONGEST_LINK) throw unreadable(answer);
-  return { invoices: json, nextCursor: cursorIn(nextTarget(link)) };
-}
-
-type ReadPage = (options: InvoicePageOptions) => Promise<InvoicePage>;
-
-/** One page at a time, and only as far as someone reads on. */
-export async function* walkPages(
-  { status, pageSize }: InvoicesOptions,
-  readPage: ReadPage,
-): AsyncGenerator<Invoice, void, undefined> {
-  const seen = new Set<string | undefined>();
-  let cursor: string | undefined;
-  do {
-    const page: InvoicePage = await readPage({ status, limit: pageSize, cursor });
-    yield* page.invoices;
-    seen.add(cursor);
-    cursor = page.nextCursor;
-    if (cursor !== undefined && seen.has(cursor)) throw goesInCircles();
-  } while (cursor !== undefined);
-}
-
-function goesInCircles(): GatehouseError {
-  const description = 'A page of invoices named one as the next that had been read already.';
-  return new GatehouseError({ code: 'unreadable_answer', description });
-}
-
-/** The address itself is never followed: it could lead the token elsewhere. */
-function cursorIn(target: string): string | undefined {
-  return new URLSearchParams(target.replace(/^[^?]*\??/, '')).get('cursor') ?? undefined;
-}
-
-function isInvoice(value: unknown): value is Invoice {
+export function isInvoice(value: unknown): value is Invoice {
   const { id, number, status, total, currency, customerId } = fieldsOf(value);
   return [id, number, status, total, currency, customerId].every((field) => typeof field === 'string');
 }

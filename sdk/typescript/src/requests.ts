@@ -1,4 +1,6 @@
 import { GatehouseError, toLine } from './errors.ts';
+import { firstOf } from './signals.ts';
+import { VERSION } from './version.ts';
 
 /** Where Gatehouse is, and how it is asked. */
 export interface Connection {
@@ -14,6 +16,7 @@ export interface Request {
   headers?: Record<string, string>;
   /** Sent as JSON by POST; a request without a body is a GET. */
   body?: Record<string, string | undefined>;
+  signal?: AbortSignal | undefined;
 }
 
 /** A good answer. What is in it is yet to be looked at. */
@@ -25,27 +28,35 @@ export interface Answer {
 
 const LARGEST_ANSWER = 4 * 1024 * 1024;
 const DEEPEST_CAUSE = 10;
+/** Browsers name themselves: there, the header would need the server's permission (CORS). */
+const IS_BROWSER = 'Window' in globalThis || 'importScripts' in globalThis;
+const USER_AGENT = IS_BROWSER ? undefined : { 'user-agent': `gatehouse-client-js/${VERSION}` };
 /** How Gatehouse names its errors. Other servers have an `error` too, such as `Not Found`. */
 const ERROR_CODE = /^[a-z_]+$/;
 
 /** One attempt. Whatever is not a good answer is thrown. */
 export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request: Request): Promise<Answer> {
-  const signal = AbortSignal.timeout(Math.ceil(timeout));
+  const { signal: given } = request;
+  given?.throwIfAborted();
+  const { signal, release } = firstOf(AbortSignal.timeout(Math.ceil(timeout)), given);
   try {
     const response = await fetch(`${baseUrl}${request.path}`, { ...toInit(request), signal });
     return toAnswer(response, await readText(response, signal));
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
+    if (given?.aborted) throw given.reason;
     const cause = innermostOf(error);
     if (signal.aborted) throw tookTooLong(timeout, cause);
     const why = cause.code || cause.message || 'for no known reason';
     const description = `There was no answer from ${baseUrl} (${why}).`;
     throw new GatehouseError({ code: 'network_error', description, cause });
+  } finally {
+    release();
   }
 }
 
 function toInit({ headers = {}, body }: Request): RequestInit {
-  const common = { accept: 'application/json', ...headers };
+  const common = { accept: 'application/json', ...USER_AGENT, ...headers };
   // Secrets go to baseUrl and nowhere else. Not 'error', which Cloudflare Workers refuse, and which hides the status.
   if (!body) return { method: 'GET', redirect: 'manual', headers: common };
   return {

@@ -1,5 +1,6 @@
 import { GatehouseError } from './errors.ts';
 import { type Answer, type Connection, type Request, sendOnce } from './requests.ts';
+import { pause } from './signals.ts';
 
 /** When a request may be sent again. */
 interface Repeating {
@@ -37,10 +38,10 @@ export async function send(connection: Connection, request: Request, repeating: 
     } catch (error) {
       const mayRepeat = error instanceof GatehouseError && repeating.isSafeAfter(error) && attempt < MOST_ATTEMPTS;
       if (!mayRepeat) throw error;
-      const pause = pauseAfter(error, attempt);
-      const latest = begun + repeating.within - pause;
-      if (pause > LONGEST_PAUSE || Date.now() > latest) throw error;
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      const wait = pauseAfter(error, attempt);
+      const latest = begun + repeating.within - wait;
+      if (wait > LONGEST_PAUSE || Date.now() > latest) throw error;
+      await pause(wait, request.signal);
       // A machine that was asleep meanwhile wakes up much later than it meant to.
       if (Date.now() > begun + repeating.within) throw error;
     }

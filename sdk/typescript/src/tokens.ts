@@ -14,7 +14,12 @@ export interface Tokens {
 
 const PATH = '/api/v1/oauth/token';
 
-export async function exchangeCode(app: Credentials, code: string, codeVerifier: string): Promise<Tokens> {
+export async function exchangeCode(
+  app: Credentials,
+  code: string,
+  codeVerifier: string,
+  signal: AbortSignal | undefined,
+): Promise<Tokens> {
   const body = {
     grant_type: 'authorization_code',
     code,
@@ -23,10 +28,15 @@ export async function exchangeCode(app: Credentials, code: string, codeVerifier:
     ...app.fields,
   };
   const sentAt = Date.now();
-  return readTokens(await send(app.connection, { path: PATH, body }, IF_UNSEEN), sentAt);
+  return readTokens(await send(app.connection, { path: PATH, body, signal }, IF_UNSEEN), sentAt);
 }
 
-export async function refreshTokens(app: Credentials, refreshToken: string, scopes?: string[]): Promise<Tokens> {
+export async function refreshTokens(
+  app: Credentials,
+  refreshToken: string,
+  scopes?: string[],
+  signal?: AbortSignal,
+): Promise<Tokens> {
   const body = {
     grant_type: 'refresh_token',
     refresh_token: refreshToken,
@@ -34,7 +44,7 @@ export async function refreshTokens(app: Credentials, refreshToken: string, scop
     ...app.fields,
   };
   const sentAt = Date.now();
-  return readTokens(await send(app.connection, { path: PATH, body }, SOON), sentAt);
+  return readTokens(await send(app.connection, { path: PATH, body, signal }, SOON), sentAt);
 }
 
 /** Counted from when it was asked for: rather a little early than a little late. */

@@ -1,16 +1,10 @@
 import { refuse, requireObject } from './arguments.ts';
 import { GatehouseError } from './errors.ts';
+import type { GatehouseEvent } from './event-types.ts';
+import { readPayload } from './events.ts';
 
 /** Something that happened, as Gatehouse told it. */
-export interface WebhookEvent {
-  /** The same each time that the event is sent: remember it, and do nothing twice. */
-  id: string;
-  /** Such as `grant.revoked`. */
-  type: string;
-  /** When it happened, in milliseconds since 1970. */
-  timestamp: number;
-  data: Record<string, unknown>;
-}
+export type WebhookEvent = GatehouseEvent;
 
 /** A `Headers`, or a plain object as Node has it. */
 export type WebhookHeaders =
@@ -40,7 +34,6 @@ const SHORTEST_KEY = 24;
 const LONGEST_KEY = 64;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 const SECONDS = /^\d{1,12}$/;
-const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
 
 /** The event in a message of Gatehouse, signed as the Standard Webhooks specification says. Whatever else came is refused. */
 export async function verifyWebhook(options: WebhookOptions): Promise<WebhookEvent> {
@@ -62,7 +55,7 @@ export async function verifyWebhook(options: WebhookOptions): Promise<WebhookEve
   }
   // Only now, so that these two are said of messages that Gatehouse did send.
   checkAge(Math.floor(Date.now() / 1000) - Number(sentAt), tolerance);
-  return { id, ...readBody(body) };
+  return { id, ...readBody(body) } as WebhookEvent;
 }
 
 async function isSigned(keys: Uint8Array<ArrayBuffer>[], content: Uint8Array<ArrayBuffer>, signatures: string) {
@@ -95,13 +88,11 @@ function checkAge(age: number, tolerance: number): void {
 }
 
 function readBody(bytes: Uint8Array): Omit<WebhookEvent, 'id'> {
-  const { type, timestamp, data } = (parse(bytes) ?? {}) as Record<string, unknown>;
-  const happenedAt = typeof timestamp === 'string' && UTC.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
-  const isSound = typeof type === 'string' && type !== '' && !Number.isNaN(happenedAt);
-  if (!isSound || typeof data !== 'object' || data === null || Array.isArray(data)) {
+  const read = readPayload(parse(bytes));
+  if (!read) {
     reject('body_malformed', 'It is signed, but it is not an event: a JSON object with type, timestamp and data.');
   }
-  return { type, timestamp: happenedAt, data: data as Record<string, unknown> };
+  return read;
 }
 
 function parse(bytes: Uint8Array): unknown {

@@ -31,9 +31,9 @@ export function newFolder(): string {
   return folder;
 }
 
-/** The library as it is published, in a folder of its own. */
+/** The ES modules of the library as it is published, in a folder of their own. */
 export async function buildLibrary(): Promise<string> {
   const folder = newFolder();
-  await run(TSC, ['--outDir', folder], LIBRARY);
-  return folder;
+  await run(process.execPath, ['build.mjs', folder], LIBRARY);
+  return join(folder, 'esm');
 }

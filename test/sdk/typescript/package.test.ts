@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
+import { VERSION } from '../../../sdk/typescript/src/version.ts';
 import { newWorld } from '../../support/world.ts';
 import { LIBRARY, newFolder, ROOT, run, TSC } from './build.ts';
 import { connect, expired } from './connected.ts';
@@ -38,15 +39,59 @@ async function findNodes(): Promise<Map<string, string>> {
 test('the package holds the built library, its types, README and licence, and nothing else', () => {
   const folder = join(consumer, 'node_modules/@gatehouse/client');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
-  const built = readdirSync(join(LIBRARY, 'src')).flatMap((name) =>
-    ['.d.ts', '.js'].map((ending) => join('dist', name.replace(/\.ts$/, ending))),
-  );
+  const built = ['esm', 'cjs'].flatMap((kind) => [
+    `dist/${kind}`,
+    ...readdirSync(join(LIBRARY, 'src')).flatMap((name) =>
+      ['.d.ts', '.js'].map((ending) => `dist/${kind}/${name.replace(/\.ts$/, ending)}`),
+    ),
+  ]);
 
-  assert.deepEqual(files, ['LICENSE', 'README.md', 'dist', 'package.json', ...built].sort());
-  const { dependencies, devDependencies, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  assert.deepEqual([dependencies, devDependencies, license], [undefined, undefined, 'MIT']);
+  const rest = ['LICENSE', 'README.md', 'dist', 'dist/cjs/package.json', 'package.json'];
+  assert.deepEqual(files, [...rest, ...built].sort());
   assert.equal(readFileSync(join(folder, 'LICENSE'), 'utf8'), readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
 });
+
+test('the package has what the registry shows, and installs nothing else', () => {
+  const manifest = readManifest(LIBRARY);
+
+  assert.deepEqual([manifest.dependencies, manifest.license, manifest.version], [undefined, 'MIT', VERSION]);
+  assert.equal(manifest.publishConfig.access, 'public');
+  assert.equal(manifest.repository.directory, 'sdk/typescript');
+  assert.ok(manifest.keywords.includes('oauth2'));
+  for (const address of [manifest.repository.url, manifest.homepage, manifest.bugs]) {
+    assert.match(address, /^(?:git\+)?https:\/\/github\.com\/gatehouse\/gatehouse/);
+  }
+});
+
+test('the declarations name the built files, and never a TypeScript source', () => {
+  const folder = join(consumer, 'node_modules/@gatehouse/client/dist');
+  const declarations = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.d\.ts$/.test(name),
+  );
+
+  assert.ok(declarations.length > 20);
+  for (const name of declarations) assert.doesNotMatch(readFileSync(join(folder, name), 'utf8'), /\.ts['"]/, name);
+});
+
+test('the folder builds by itself, with the compiler of its own lock file', async () => {
+  const folder = newFolder();
+  cpSync(LIBRARY, folder, { recursive: true, filter: (path) => !/\/(?:dist|node_modules)$/.test(path) });
+  const { devDependencies } = readManifest(folder);
+  const locked = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages;
+  assert.deepEqual(devDependencies, { typescript: locked['node_modules/typescript'].version });
+  assert.deepEqual(devDependencies.typescript, readManifest(ROOT).devDependencies.typescript);
+
+  // What `npm ci` would install there, without the network.
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  await run('npm', ['run', 'build'], folder);
+
+  assert.ok(statSync(join(folder, 'dist/esm/index.d.ts')).isFile());
+  assert.ok(statSync(join(folder, 'dist/cjs/index.js')).isFile());
+});
+
+function readManifest(folder: string) {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+}
 
 const PROGRAM = `
 import { createApi, createApp, GatehouseError } from '@gatehouse/client';
@@ -65,6 +110,17 @@ console.log(JSON.stringify({ business, totals, count: invoices.length, saved: sa
 `;
 
 for (const [version, node] of nodes) {
+  test(`CommonJS can require the installed package on Node ${version}, without a warning`, async () => {
+    const program = `
+      const { createApi, GatehouseError, SCOPES } = require('@gatehouse/client');
+      const api = createApi({ baseUrl: 'https://api.example.com', accessToken: 'gat_1' });
+      console.log(typeof api.invoices, new GatehouseError({ code: 'timeout', description: '' }).code, SCOPES[0]);
+    `;
+    writeFileSync(join(consumer, 'main.cjs'), program);
+
+    assert.equal(await run(node, ['main.cjs'], consumer), 'function timeout read:invoices\n');
+  });
+
   test(`the installed package works on Node ${version}, and prints nothing of its own`, async () => {
     const { id: clientId, secret: clientSecret } = world.ledger;
     const redirectUri = 'https://ledger.example/callback';
@@ -102,6 +158,7 @@ export const expiry = ({ expiresAt }: Tokens) => new Date(expiresAt);
 
 const CONSUMERS: [name: string, options: Record<string, unknown>][] = [
   ['module nodenext', { module: 'nodenext', types: [] }],
+  ['module node16', { module: 'node16', types: [] }],
   ['moduleResolution bundler', { module: 'esnext', moduleResolution: 'bundler', types: [] }],
   [
     'the types of Node, and none of the browser',
@@ -118,9 +175,11 @@ for (const [name, options] of CONSUMERS) {
       target: 'es2022',
       ...options,
     };
-    writeFileSync(join(consumer, 'typed.ts'), TYPED);
-    writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['typed.ts'] }));
-
-    await run(TSC, [], consumer);
+    // One as an ES module, one as CommonJS.
+    for (const file of ['typed.ts', 'typed.cts']) {
+      writeFileSync(join(consumer, file), TYPED);
+      writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
+      await run(TSC, [], consumer);
+    }
   });
 }

@@ -69,6 +69,7 @@ test('a delivery of the server is verified by this library and by the public one
   const event = await verifyWebhook({ secret, headers, body });
   const seen = new Webhook(secret).verify(body, headers as Record<string, string>);
 
+  assert.ok(event.type === 'grant.created');
   const { grantId, ...rest } = event.data;
   assert.deepEqual(
     { ...event, data: rest },

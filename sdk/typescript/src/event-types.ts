@@ -1,0 +1,69 @@
+import type { InvoiceStatus } from './invoices.ts';
+import type { Scope } from './names.ts';
+
+interface EventOf<Type extends string, Data> {
+  /** The same each time that the event is sent: remember it, and do nothing twice. */
+  id: string;
+  type: Type;
+  /** When it happened, in milliseconds since 1970. */
+  timestamp: number;
+  data: Data;
+}
+
+interface GrantData {
+  businessId: string;
+  grantId: string;
+  userId: string;
+}
+
+interface InvoiceData {
+  businessId: string;
+  invoiceId: string;
+  number: string;
+  status: InvoiceStatus;
+  /** An exact decimal, such as `1234.50`. */
+  total: string;
+  currency: string;
+}
+
+interface SecretData {
+  /** Left out for a first-party app. */
+  businessId?: string;
+  secretId: string;
+}
+
+/** The event types that this version of the library knows. */
+export const EVENT_TYPES = [
+  'grant.created',
+  'grant.revoked',
+  'grant.expiring',
+  'invoice.created',
+  'invoice.updated',
+  'invoice.paid',
+  'app.secret_added',
+  'app.secret_removed',
+  'endpoint.test',
+] as const;
+
+/** One of the known event types. */
+export type EventType = (typeof EVENT_TYPES)[number];
+
+interface EventData extends Record<EventType, object> {
+  'grant.created': GrantData & { scopes: Scope[] };
+  /** `reason` as in the errors, such as `disconnected_by_user`. */
+  'grant.revoked': GrantData & { reason: string };
+  /** `expiresAt` is an ISO 8601 time. */
+  'grant.expiring': GrantData & { expiresAt: string };
+  'invoice.created': InvoiceData;
+  'invoice.updated': InvoiceData;
+  'invoice.paid': InvoiceData;
+  'app.secret_added': SecretData;
+  'app.secret_removed': SecretData;
+  'endpoint.test': { endpointId: string };
+}
+
+/**
+ * Something that happened. Compare `type`, and TypeScript knows what is in `data`. A newer Gatehouse may send types that are
+ * not in this list: ignore them in the `default` of a `switch`.
+ */
+export type GatehouseEvent = { [Type in EventType]: EventOf<Type, EventData[Type]> }[EventType];

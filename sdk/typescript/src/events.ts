@@ -1,0 +1,88 @@
+import { optionalCount, optionalText, requireObject } from './arguments.ts';
+import type { Credentials } from './credentials.ts';
+import type { GatehouseEvent } from './event-types.ts';
+import { type Page, readPage, walkPages } from './paging.ts';
+import { fieldsOf, type Request } from './requests.ts';
+import { FREELY, send } from './retries.ts';
+import { type CallOptions, optionalSignal } from './signals.ts';
+
+/** Which events to walk through. */
+export interface EventsOptions extends CallOptions {
+  /** The id of the last event that the app has; left out, all events of the last 30 days. */
+  after?: string | undefined;
+  /** How many are read at a time: 1 to 200; 50 if left out. */
+  pageSize?: number | undefined;
+}
+
+/** Which page of events. */
+export interface EventPageOptions extends CallOptions {
+  /** 1 to 200; 50 if left out. */
+  limit?: number | undefined;
+  /** The `nextCursor` of the page before, or the id of an event. */
+  cursor?: string | undefined;
+}
+
+/** Some events, and where the next ones begin. */
+export interface EventPage {
+  /** The oldest first. */
+  events: GatehouseEvent[];
+  /** To be given as `cursor` for the next page; undefined on the last one. */
+  nextCursor: string | undefined;
+}
+
+const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
+
+export async function readEventPage(app: Credentials, options: EventPageOptions): Promise<EventPage> {
+  const { limit, cursor, signal } = requireObject(options, 'The argument of eventPage');
+  const wanted = { limit: optionalCount(limit, 'limit'), cursor: optionalText(cursor, 'cursor') };
+  const { items, nextCursor } = await askForEvents(app, { ...wanted, signal: optionalSignal(signal) });
+  return { events: items, nextCursor };
+}
+
+export function walkEvents(app: Credentials, options: EventsOptions): AsyncGenerator<GatehouseEvent, void, undefined> {
+  // Here and not in the generator, which would not look at them before the first event is asked for.
+  const given = requireObject(options, 'The argument of events');
+  const limit = optionalCount(given.pageSize, 'pageSize');
+  const signal = optionalSignal(given.signal);
+  return walkPages(optionalText(given.after, 'after'), (cursor) => askForEvents(app, { limit, cursor, signal }));
+}
+
+async function askForEvents(app: Credentials, options: EventPageOptions): Promise<Page<GatehouseEvent>> {
+  const answer = await send(app.connection, toRequest(app, options), FREELY);
+  const { items, nextCursor } = readPage(answer, isSentEvent);
+  return { items: items.map(toEvent), nextCursor };
+}
+
+function toRequest({ fields }: Credentials, { limit, cursor, signal }: EventPageOptions): Request {
+  const query = new URLSearchParams();
+  if (limit !== undefined) query.set('limit', String(limit));
+  if (cursor !== undefined) query.set('cursor', cursor);
+  // RFC 6749 §2.3.1: encoded as in a form, which also makes ASCII of it.
+  const [id, secret] = [fields.client_id, fields.client_secret].map(encodeURIComponent);
+  return { path: `/api/v1/events?${query}`, headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` }, signal };
+}
+
+interface SentEvent {
+  id: string;
+  type: string;
+  timestamp: string;
+  data: Record<string, unknown>;
+}
+
+function isSentEvent(value: unknown): value is SentEvent {
+  const { id } = fieldsOf(value);
+  return typeof id === 'string' && id !== '' && readPayload(value) !== undefined;
+}
+
+function toEvent(sent: SentEvent): GatehouseEvent {
+  return { ...sent, timestamp: Date.parse(sent.timestamp) } as GatehouseEvent;
+}
+
+/** What an event and a webhook have in common; undefined if the value is neither. */
+export function readPayload(value: unknown): Omit<GatehouseEvent, 'id'> | undefined {
+  const { type, timestamp, data } = fieldsOf(value);
+  const happenedAt = typeof timestamp === 'string' && UTC.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
+  const isSound = typeof type === 'string' && type !== '' && !Number.isNaN(happenedAt);
+  if (!isSound || typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
+  return { type, timestamp: happenedAt, data } as Omit<GatehouseEvent, 'id'>;
+}

@@ -1,0 +1,25 @@
+import { type Answer, fieldsOf, unreadable } from './requests.ts';
+
+/** Whom an access token acts for. */
+export interface Me {
+  user: { id: string; name: string; email: string };
+  business: { id: string; name: string };
+  app: { id: string; name: string };
+  scopes: string[];
+  /** When the user allowed the app, in milliseconds since 1970. */
+  grantedAt: number;
+}
+
+export function readMe(answer: Answer): Me {
+  const { user, business, app, scopes, grantedAt } = fieldsOf(answer.json);
+  const since = Date.parse(String(grantedAt));
+  const isSound =
+    hasTexts(user, ['id', 'name', 'email']) && [business, app].every((of) => hasTexts(of, ['id', 'name']));
+  const areScopes = Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string');
+  if (!isSound || !areScopes || Number.isNaN(since)) throw unreadable(answer);
+  return { ...(answer.json as Me), grantedAt: since };
+}
+
+function hasTexts(value: unknown, names: string[]): boolean {
+  return names.every((name) => typeof fieldsOf(value)[name] === 'string');
+}

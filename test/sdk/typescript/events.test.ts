@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createApp, ERROR_CODES, EVENT_TYPES, type GatehouseEvent, SCOPES } from '../../../sdk/typescript/src/index.ts';
+import { EVENT_TYPES as SERVER_EVENT_TYPES } from '../../../src/events/event-types.ts';
+import { SETTLED_AFTER } from '../../../src/events/events.ts';
+import { REASONS } from '../../../src/oauth/reasons.ts';
+import { SCOPES as SERVER_SCOPES } from '../../../src/oauth/scopes.ts';
+import { REDIRECT_URI } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+import { untouched, watchFetch } from './connected.ts';
+import { newStandIn, send } from './stand-in.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const registered = await world.addApp({ ownerBusinessId: world.acme.id, scopes: ['read:invoices'] });
+for (let i = 0; i < 5; i += 1) {
+  world.wind(1);
+  const code = await world.allow({ client_id: registered.id, scope: 'read:invoices', state: `${i}` }, browser);
+  await world.exchange(code, { client_id: registered.id, client_secret: registered.secret });
+}
+await world.addInvoice(world.acme, { number: 'INV-1', total: '12.50', currency: 'GBP', status: 'SENT' });
+world.wind(SETTLED_AFTER);
+
+function newApp() {
+  const { asked, fetch } = watchFetch(untouched);
+  const { id: clientId, secret: clientSecret } = registered;
+  return { asked, app: createApp({ baseUrl: world.api, clientId, clientSecret, redirectUri: REDIRECT_URI, fetch }) };
+}
+
+test('events() reads every event of the app once, oldest first, across pages of any size', async () => {
+  const { app: usual } = newApp();
+  const whole = await Array.fromAsync(usual.events());
+  assert.deepEqual(
+    whole.map(({ type }) => type),
+    ['app.secret_added', ...Array(5).fill('grant.created'), 'invoice.created'],
+  );
+
+  const { app, asked } = newApp();
+  assert.deepEqual(await Array.fromAsync(app.events({ pageSize: 3 })), whole);
+  assert.equal(asked.length, 3);
+});
+
+test('events({ after }) continues behind the last event that the app has', async () => {
+  const { app } = newApp();
+  const whole = await Array.fromAsync(app.events());
+
+  const rest = await Array.fromAsync(app.events({ after: whole[3]?.id, pageSize: 2 }));
+  const none = await Array.fromAsync(app.events({ after: whole.at(-1)?.id }));
+
+  assert.deepEqual(rest, whole.slice(4));
+  assert.deepEqual(none, []);
+});
+
+test('eventPage gives one page, and the cursor of the next one', async () => {
+  const { app } = newApp();
+  const whole = await Array.fromAsync(app.events());
+
+  const first = await app.eventPage({ limit: 4 });
+  const second = await app.eventPage({ limit: 4, cursor: first.nextCursor });
+
+  assert.deepEqual([...first.events, ...second.events], whole);
+  assert.equal(second.nextCursor, undefined);
+});
+
+test('the type of an event tells TypeScript what its data holds', async () => {
+  const { app } = newApp();
+  const described: string[] = [];
+  for await (const event of app.events()) described.push(describe(event));
+
+  assert.ok(described.includes('INV-1 is SENT, 12.50 GBP'), described.join());
+  assert.ok(described.includes(`${world.ada.id} allowed read:invoices`), described.join());
+});
+
+/** Compiles only if each branch knows its data. */
+function describe(event: GatehouseEvent): string {
+  switch (event.type) {
+    case 'invoice.created':
+    case 'invoice.updated':
+    case 'invoice.paid': {
+      const { number, status, total, currency } = event.data;
+      return `${number} is ${status}, ${total} ${currency}`;
+    }
+    case 'grant.created':
+      return `${event.data.userId} allowed ${event.data.scopes.join(' ')}`;
+    case 'grant.revoked':
+      return event.data.reason.toUpperCase();
+    case 'grant.expiring':
+      return event.data.expiresAt.slice(0, 10);
+    case 'app.secret_added':
+    case 'app.secret_removed':
+      return event.data.secretId;
+    case 'endpoint.test':
+      return event.data.endpointId;
+    default:
+      return event satisfies never;
+  }
+}
+
+test('an event of a type that the library does not know yet is given all the same', async () => {
+  const event = { id: 'e1', type: 'order.shipped', timestamp: '2030-01-01T00:00:00.000Z', data: { orderId: 'o1' } };
+  const standIn = await newStandIn(send(200, [event]));
+
+  const [read] = await Array.fromAsync(standIn.app().events());
+
+  assert.deepEqual(read, { ...event, timestamp: Date.parse(event.timestamp) });
+});
+
+test('what is not a page of events is unreadable_answer, and so are pages that form a circle', async () => {
+  const sound = { id: 'e1', type: 'endpoint.test', timestamp: '2030-01-01T00:00:00.000Z', data: {} };
+  for (const body of [{}, [{ ...sound, id: 1 }], [{ ...sound, timestamp: 'yesterday' }], [{ ...sound, data: [] }]]) {
+    const standIn = await newStandIn(send(200, body));
+    await assert.rejects(Array.fromAsync(standIn.app().events()), { code: 'unreadable_answer' });
+  }
+
+  const link = '</api/v1/events?cursor=e1>; rel="next"';
+  const circle = await newStandIn(send(200, [sound], { link }));
+  await assert.rejects(Array.fromAsync(circle.app().events()), { code: 'unreadable_answer' });
+  assert.equal(circle.requests.length, 2);
+});
+
+test('the credentials go into the header, encoded as RFC 6749 section 2.3.1 says', async () => {
+  const standIn = await newStandIn(send(200, []));
+
+  await Array.fromAsync(standIn.app({ clientId: 'a:b', clientSecret: 'ü%' }).events());
+
+  const [request] = standIn.requests;
+  assert.equal(request?.headers.authorization, `Basic ${btoa('a%3Ab:%C3%BC%25')}`);
+});
+
+test('the names of scopes, errors and events are those of the server', () => {
+  assert.deepEqual(
+    SCOPES,
+    SERVER_SCOPES.map(({ name }) => name),
+  );
+  assert.deepEqual(EVENT_TYPES, SERVER_EVENT_TYPES);
+  for (const code of Object.keys(REASONS))
+    assert.ok(
+      ERROR_CODES.some((known) => known === code),
+      code,
+    );
+});
