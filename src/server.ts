@@ -17,6 +17,7 @@ import { serveMetrics } from './metrics/metrics.ts';
 import { startTracing, type Tracing } from './metrics/tracing.ts';
 import { BROKEN } from './oauth/refusal-schemas.ts';
 import { mountOAuth } from './oauth/routes.ts';
+import { refuse } from './refusing.ts';
 import { openSharedStorage, openStorage } from './storage/database.ts';
 import { StorageUnavailable } from './storage/errors.ts';
 import { prepare } from './storage/migrate.ts';
@@ -55,8 +56,8 @@ export async function startServer(
   const report = (error: unknown) => api.log.error(error);
   const activity = remember(storage, clock, report);
   const parts = { ...assemble(settings, storage, clock, meters), activity, meters };
-  api.register(async (scope) => serveApi(scope, parts));
-  web.register(async (scope) => serveWeb(scope, parts));
+  api.register(async (scope) => serveApi(scope, settings, parts));
+  web.register(async (scope) => serveWeb(scope, settings, parts));
   web.findWayOn = (request) => findWayOn(parts, request);
 
   const stopCleaning = keepClean(storage, clock, { report, cleaning: meters.cleaning });
@@ -139,20 +140,30 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
 
 const ALIVE = '/healthz';
 
-/** Nobody is told of anything that a crash could still undo. Being alive depends on no database. */
-function answerWhatIsKept(host: FastifyInstance, { settled }: Storage): void {
+/**
+ * A response may report commits that a power cut could still undo: it is sent once they are on disk, and replaced by a
+ * 503 if the disk takes too long. A 503 reports no commit, and the liveness check depends on no database.
+ */
+function delayUntilFlushed(host: FastifyInstance, settings: Settings, { settled }: Storage): void {
   if (!settled) return;
-  host.addHook('onSend', (request, _, payload, done) => {
+  host.addHook('onSend', (request, reply, payload, done) => {
     const send = () => done(null, payload);
-    const pending = settled();
-    if (pending && request.routeOptions.url !== ALIVE) pending.then(send, send);
-    else send();
+    const isExempt = reply.statusCode === 503 || request.routeOptions.url === ALIVE;
+    const flushed = isExempt ? undefined : settled();
+    if (!flushed) return send();
+    flushed.then(send, (error) => {
+      for (const name of Object.keys(reply.getHeaders())) if (!ON_EVERY_RESPONSE.test(name)) reply.removeHeader(name);
+      refuse(settings, error, request, reply);
+    });
   });
 }
 
+/** The other headers belong to the response that is not sent. */
+const ON_EVERY_RESPONSE = /^(?:x-|access-control-|strict-transport-security$)/;
+
 /** It never reads a cookie. */
-async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
-  answerWhatIsKept(host, parts.storage);
+async function serveApi(host: FastifyInstance, settings: Settings, parts: Parts): Promise<void> {
+  delayUntilFlushed(host, settings, parts.storage);
   readJsonAndForms(host);
   recordRequests(host, parts.activity);
   describeRoutes(host, parts);
@@ -173,8 +184,8 @@ async function serveApi(host: FastifyInstance, parts: Parts): Promise<void> {
 }
 
 /** It never reads a bearer token. */
-async function serveWeb(host: FastifyInstance, parts: Parts): Promise<void> {
-  answerWhatIsKept(host, parts.storage);
+async function serveWeb(host: FastifyInstance, settings: Settings, parts: Parts): Promise<void> {
+  delayUntilFlushed(host, settings, parts.storage);
   readForms(host);
   await host.register(cookies);
   mountWeb(host, parts);

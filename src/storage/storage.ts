@@ -21,7 +21,10 @@ export interface Storage {
   check(): Promise<void>;
   /** Counts across all nodes and workers; undefined where there is only one. */
   newSharedCounter?(limit: { name: string; points: number; seconds: number }): SharedCounter;
-  /** Where what was written can be seen before it is as safe as it has to be: kept once all of it is. */
+  /**
+   * Where reads can see commits that are not on disk yet: resolves once they are, and rejects if that takes too long.
+   * Undefined if there are none.
+   */
   settled?(): Promise<void> | undefined;
   /** How its pools of connections are used; undefined where there are none. */
   readPools?(): PoolUse[];

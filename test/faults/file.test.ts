@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, copyFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import type { Tokens } from '../support/client.ts';
 import { ask, type Heard } from './support/asking.ts';
 import { mayRun, newStorehouse, type Storehouse } from './support/storehouse.ts';
@@ -125,8 +126,7 @@ suite('the database file', { concurrency: 3 }, () => {
     TIMEOUT,
     async () => {
       const house = await newStorehouse();
-      // A file may not grow further; the signal that would end the process is ignored, so that writing merely fails.
-      const serving = house.serve({ before: ['sh', '-c', 'trap "" XFSZ; ulimit -f 2000; exec "$@"', 'sh'] });
+      const serving = house.serve({ before: WITH_SMALL_FILES });
       await serving.start();
 
       const told = await fillUp(house);
@@ -136,6 +136,34 @@ suite('the database file', { concurrency: 3 }, () => {
       await assertKept(house, told);
     },
   );
+
+  test('once the disk is full, no response reports a revocation that could not be stored [R5]', TIMEOUT, async () => {
+    const house = await newStorehouse();
+    const roomy = house.serve();
+    await roomy.start();
+    const [spare, ...pairs] = (await house.connect(9)) as [Tokens, ...Tokens[]];
+    await roomy.stop();
+    const serving = house.serve({ before: WITH_SMALL_FILES });
+    await serving.start();
+    await refreshUntilFull(house, spare);
+    const [revoked, introspected]: [(Heard | undefined)[], (Heard | undefined)[]] = [[], []];
+
+    for (let round = 0; round < 10; round++) {
+      // Requests that arrive while the process is stopped are handled in one turn of its event loop.
+      process.kill(serving.pid(), 'SIGSTOP');
+      const revoking = pairs.map(({ refresh_token }) => house.asker.revoke(refresh_token));
+      const asking = pairs.flatMap(({ access_token }) =>
+        Array.from({ length: 40 }, () => house.asker.introspect(house.firm.app, access_token)),
+      );
+      await setTimeout(100);
+      process.kill(serving.pid(), 'SIGCONT');
+      revoked.push(...(await Promise.all(revoking)));
+      introspected.push(...(await Promise.all(asking)));
+    }
+
+    assert.deepEqual(new Set(statuses(revoked)), new Set([503]));
+    assert.deepEqual(new Set(introspected.map((heard) => heard?.body.active)), new Set([true]));
+  });
 
   const mayMount = mayRun('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt');
   test('once a small disk is full, the same; and when there is room again, it goes on by itself', {
@@ -153,6 +181,9 @@ suite('the database file', { concurrency: 3 }, () => {
     await assertKept(house, told);
   });
 });
+
+/** A file may not grow further; the signal that would end the process is ignored, so that writing merely fails. */
+const WITH_SMALL_FILES = ['sh', '-c', 'trap "" XFSZ; ulimit -f 2000; exec "$@"', 'sh'];
 
 /** A disk of 3 MB in the place of the folder, with what was in it, and something to remove later. */
 const ON_SMALL_DISK = `set -e; cp -a "$0" "$0.copy"; mount -t tmpfs -o size=3m none "$0"; cp -a "$0.copy/." "$0"
@@ -193,9 +224,19 @@ interface Told {
 }
 
 /** Refreshes until nothing more can be written, and then tries what else there is. */
-async function fillUp({ asker, firm, connect, addresses }: Storehouse): Promise<Told> {
+async function fillUp(house: Storehouse): Promise<Told> {
+  const { asker, connect, addresses } = house;
   const [first, revoked, unrevoked] = (await connect(3)) as [Tokens, Tokens, Tokens];
   await asker.revoke(revoked.refresh_token);
+  const { live, last } = await refreshUntilFull(house, first);
+  const read = await asker.use(live.access_token);
+  const refused = await asker.revoke(unrevoked.refresh_token);
+  const alive = await ask(`${addresses.api}/healthz`);
+  assert.deepEqual(statuses([last, read, refused, alive]), [503, 200, 503, 200]);
+  return { live, revoked, unrevoked };
+}
+
+async function refreshUntilFull({ asker, firm }: Storehouse, first: Tokens) {
   let live = first;
   let last: Heard | undefined;
   // What shares a commit with something larger may fail where it would have fitted by itself.
@@ -204,11 +245,7 @@ async function fillUp({ asker, firm, connect, addresses }: Storehouse): Promise<
     if (last?.status === 200) live = last.body;
     refused = last?.status === 503 ? refused + 1 : 0;
   }
-  const read = await asker.use(live.access_token);
-  const refused = await asker.revoke(unrevoked.refresh_token);
-  const alive = await ask(`${addresses.api}/healthz`);
-  assert.deepEqual(statuses([last, read, refused, alive]), [503, 200, 503, 200]);
-  return { live, revoked, unrevoked };
+  return { live, last };
 }
 
 async function assertKept({ asker, firm }: Storehouse, { live, revoked, unrevoked }: Told): Promise<void> {

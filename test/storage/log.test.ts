@@ -8,6 +8,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Commits, newCommits } from '../../src/storage/dialects/sqlite-commits.ts';
 import { openConnection } from '../../src/storage/dialects/sqlite-connection.ts';
 import { openLog } from '../../src/storage/dialects/sqlite-log.ts';
+import { StorageUnavailable } from '../../src/storage/errors.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const path = join(folder, 'gatehouse.db');
@@ -85,22 +86,45 @@ test('what is committed while the disk is busy goes there next, all of it at onc
   assert.equal(busy.length, 0);
 });
 
-test('something is pending until it is on disk, for those who only read it, too', async () => {
-  assert.equal(commits.pending(), undefined);
+test('a flush is under way until the commit is on disk, for those who only read it, too', async () => {
   write('durable');
-  let isSettled = false;
-  const settle = commits.pending()?.then(() => {
-    isSettled = true;
-  });
   commits.commit();
+  let isFlushed = false;
+  const flushed = log.syncing()?.then(() => {
+    isFlushed = true;
+  });
   await setImmediate();
-  assert.equal(isSettled, false);
-  assert.ok(commits.pending());
+  assert.equal(isFlushed, false);
 
   await finishOne();
-  await settle;
-  assert.equal(isSettled, true);
-  assert.equal(commits.pending(), undefined);
+  await flushed;
+  assert.equal(isFlushed, true);
+  assert.equal(log.syncing(), undefined);
+});
+
+test('a flush that takes too long is given up, nothing is written meanwhile, and the next one counts again', async () => {
+  const file = openLog(path, (_, done) => busy.push(() => done(null)), 10);
+  const stalling = newCommits({ ...connection, log: file }, () => {});
+  const first = stalling.join('durable');
+  stalling.commit();
+  const second = stalling.join('durable');
+  stalling.commit();
+
+  await assert.rejects(first, StorageUnavailable);
+  await assert.rejects(second, StorageUnavailable);
+  await assert.rejects(file.sync(), StorageUnavailable);
+  await assert.rejects(file.syncing() ?? Promise.resolve(), StorageUnavailable);
+  assert.throws(() => stalling.join('recoverable'), StorageUnavailable);
+
+  // What was committed meanwhile is flushed after all.
+  await finishOne();
+  const flushed = file.syncing();
+  assert.equal(busy.length, 1);
+  await finishOne();
+  await flushed;
+  stalling.join('recoverable');
+  stalling.commit();
+  file.close();
 });
 
 test('a commit that fails is told to everyone in it, and brings nothing to the disk', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, beforeEach, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { newCommits } from '../../src/storage/dialects/sqlite-commits.ts';
 import { openConnection } from '../../src/storage/dialects/sqlite-connection.ts';
 import { newLock } from '../../src/storage/dialects/sqlite-lock.ts';
 import { newReads } from '../../src/storage/dialects/sqlite-reads.ts';
@@ -23,7 +24,8 @@ after(() => {
 beforeEach(() => file.exec('delete from notes'));
 
 const lock = newLock();
-const readInTurn = newReads(connection, lock);
+const commits = newCommits(connection, () => {});
+const readInTurn = newReads(connection, lock, commits);
 const count = () => file.prepare('select count(*) as notes from notes').get()?.notes;
 const addElsewhere = () => another.exec(`insert into notes values ('from another process')`);
 
@@ -39,13 +41,26 @@ test('what is asked in one turn is read in one state, whatever another process c
   assert.equal(await readInTurn(count), 1);
 });
 
-test('what was written in the same turn and is not committed yet is seen', async () => {
+test('what was written in the same turn is committed first, and then seen', async () => {
   const found = Promise.all([readInTurn(count), readInTurn(count)]);
-  file.exec(`begin; insert into notes values ('ours')`);
+  const committed = commits.join('recoverable');
+  file.exec(`insert into notes values ('ours')`);
 
   assert.deepEqual(await found, [1, 1]);
-  assert.ok(file.isTransaction, 'and is left to whoever wrote it');
-  file.exec('commit');
+  assert.equal(file.isTransaction, false);
+  await committed;
+});
+
+test('what a failed commit takes back is never seen', async () => {
+  file.exec('create table parents (id integer primary key)');
+  file.exec('create table children (parent references parents deferrable initially deferred)');
+  const found = Promise.all([readInTurn(count), readInTurn(count)]);
+  const committed = commits.join('recoverable');
+  file.exec(`insert into notes values ('ours'); insert into children values (17)`);
+
+  await assert.rejects(committed);
+  assert.deepEqual(await found, [0, 0]);
+  assert.equal(file.isTransaction, false);
 });
 
 test('one that cannot be read fails alone', async () => {
@@ -96,5 +111,5 @@ test('once the file is closed, all who had asked are refused, and none waits', a
   const asked = [readInTurn(count), readInTurn(count)];
   file.close();
 
-  for (const answer of asked) await assert.rejects(answer, /not open/);
+  for (const answer of asked) await assert.rejects(answer, /not open|finalized/);
 });

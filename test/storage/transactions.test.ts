@@ -248,6 +248,24 @@ test('when a commit fails, everyone who is in it hears of it, and nothing of it 
   assert.ok(!found.includes('Small') && found.includes('There is room again'));
 });
 
+test('a read never sees what a failed commit takes back', async () => {
+  await sql`create table parents (id integer primary key)`.execute(storage.durable);
+  await sql`create table children (parent references parents deferrable initially deferred)`.execute(storage.durable);
+
+  const writing = Promise.allSettled([
+    add(storage.durable, 'Taken back'),
+    storage.atomically((db) => add(db, 'Taken back')),
+    sql`insert into children values (17)`.execute(storage.durable),
+  ]);
+  const found = await names(storage.durable);
+
+  assert.deepEqual(
+    (await writing).map(({ status }) => status),
+    ['rejected', 'rejected', 'rejected'],
+  );
+  assert.ok(!found.includes('Taken back'));
+});
+
 test('what was written is kept when the storage is closed in the same turn', async () => {
   const brief = await openStorage(url);
   let closing: Promise<void> | undefined;

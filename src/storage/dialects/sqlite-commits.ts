@@ -15,15 +15,13 @@ interface Group {
 export interface Commits {
   /**
    * Whatever is written next belongs to a group, whose promise is kept once that is as safe as it has to be. Fails if
-   * another process is writing.
+   * another process is writing, or if the disk does not confirm what was written before.
    */
   join(durability: Durability): Promise<void>;
   /** After a statement that failed: some failures undo all that had been written since the last commit. */
   looksAfter(error: unknown): void;
   /** Commits what there is to commit. Nobody may be in the middle of a transaction. */
   commit(): void;
-  /** What has been written and is not committed yet, or not on disk. */
-  pending(): Promise<void> | undefined;
 }
 
 /**
@@ -44,8 +42,8 @@ export function newCommits({ file, log, run }: Connection, later: () => void): C
       if (file.isTransaction) file.exec('rollback');
       return;
     }
-    // On its way before anyone goes on: who asks what is pending must not miss it.
-    if (ended.onDisk) log.sync().then(ended.onDisk.resolve);
+    // Before anything else runs: `log.syncing()` must include this commit.
+    if (ended.onDisk) log.sync().then(ended.onDisk.resolve, ended.onDisk.reject);
     ended.committed.resolve();
   }
 
@@ -64,6 +62,8 @@ export function newCommits({ file, log, run }: Connection, later: () => void): C
 
   return {
     join(durability) {
+      // Nothing is committed that could not be confirmed: an app would lose the token that a refresh replaced.
+      log.assertNotStalled();
       group ??= open();
       if (durability === 'recoverable') return group.committed.promise;
       group.onDisk ??= newPromise();
@@ -75,7 +75,6 @@ export function newCommits({ file, log, run }: Connection, later: () => void): C
       group = undefined;
     },
     commit,
-    pending: () => group?.committed.promise.then(log.syncing) ?? log.syncing(),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Commits } from './sqlite-commits.ts';
 import type { Connection } from './sqlite-connection.ts';
 import { translate } from './sqlite-errors.ts';
 import type { Lock } from './sqlite-lock.ts';
@@ -19,14 +20,17 @@ interface Asked {
  * by itself, and find in the processor's caches all else that a request takes instead of what it needs. One that cannot
  * be read is nobody else's concern.
  */
-export function newReads(connection: Connection, lock: Lock): ReadInTurn {
+export function newReads(connection: Connection, lock: Lock, commits: Commits): ReadInTurn {
   let asked: Asked[] = [];
 
   async function readAll(): Promise<void> {
     const all = asked;
     asked = [];
+    if (all.length === 0) return;
     if (lock.isTaken()) await lock.take();
     try {
+      // Reads see committed rows only: a commit that fails takes back what was written before it.
+      commits.commit();
       answer(all, connection);
     } catch (error) {
       const reason = translate(error);
@@ -44,12 +48,9 @@ export function newReads(connection: Connection, lock: Lock): ReadInTurn {
     });
 }
 
-/**
- * In one state of the database. What has been written in this turn is seen, too, and none is answered before that is
- * committed.
- */
+/** All reads see the same state of the database. */
 function answer(all: Asked[], { file, run }: Connection): void {
-  const isOurs = all.length > 1 && !file.isTransaction;
+  const isOurs = all.length > 1;
   if (isOurs) run('begin');
   for (const { read, resolve, reject } of all) {
     try {

@@ -41,7 +41,7 @@ export function openSqlite(path: string): Storage {
   };
   const checkpoints = newCheckpoints(path, () => commitInTurn(() => finishCheckpoint(file)));
   const enter = newEntrance(lock, commits);
-  const engine = { ...connection, lock, commits, enter, readInTurn: newReads(connection, lock) };
+  const engine = { ...connection, lock, commits, enter, readInTurn: newReads(connection, lock, commits) };
   const common = { plugins: [withoutRowLocks], ...statementLog() };
   const durable = new Kysely<Tables>({ dialect: dialect(engine, 'durable'), ...common });
   const recoverable = new Kysely<Tables>({ dialect: dialect(engine, 'recoverable'), ...common });
@@ -74,11 +74,12 @@ export function openSqlite(path: string): Storage {
       // It has to look into the file: a bare `select 1` would not notice that it is locked or gone.
       await sql`select 1 from sqlite_schema limit 1`.execute(durable);
     },
-    settled: () => commits.pending(),
+    settled: log.syncing,
     async close() {
       await lock.take();
       commits.commit();
-      await log.syncing();
+      // Nobody was told that a write succeeded which the disk has not confirmed.
+      await log.syncing()?.catch(() => {});
       await checkpoints.stop();
       if (file.isOpen) {
         log.close();
@@ -158,7 +159,8 @@ function execute<Row>(engine: Engine, text: string, parameters: readonly unknown
   return attempt(engine, (): QueryResult<Row> => {
     const { statement, readRows, kind } = prepare(text);
     if (lock.isInTransaction && !file.isTransaction) throw new StorageUnavailable('The transaction was undone.');
-    if (kind === 'other' && !lock.isInTransaction) commits.commit();
+    // Reads see committed rows only, and what is neither a read nor a write belongs in no transaction.
+    if (kind !== 'write' && !lock.isInTransaction) commits.commit();
     const values = parameters as readonly SQLInputValue[];
     if (readRows) return { rows: readRows<Row>(statement.all(...values)) };
     return { rows: [], numAffectedRows: BigInt(statement.run(...values).changes) };

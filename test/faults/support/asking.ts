@@ -8,6 +8,7 @@ export interface Heard {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
   body: any;
+  retryAfter?: string | null;
   began: number;
   ended: number;
 }
@@ -26,7 +27,8 @@ export async function ask(url: string, init: RequestInit = {}): Promise<Heard | 
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');
-    return { status: response.status, body: isJson ? JSON.parse(text) : text, began, ended: Date.now() };
+    const [body, retryAfter] = [isJson ? JSON.parse(text) : text, response.headers.get('retry-after')];
+    return { status: response.status, body, retryAfter, began, ended: Date.now() };
   } catch {
     return undefined;
   }

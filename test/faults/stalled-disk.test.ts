@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Tokens } from '../support/client.ts';
+import { ask, type Heard } from './support/asking.ts';
+import { newStorehouse, type Storehouse } from './support/storehouse.ts';
+
+const PRELOAD = fileURLToPath(new URL('./support/stalled-disk.ts', import.meta.url));
+
+async function serveOnStallingDisk({ serve, folder, addresses }: Storehouse) {
+  const file = join(folder, 'stalled');
+  await serve({ preload: PRELOAD, env: { STALL_FILE: file } }).start();
+  return {
+    stall: () => writeFileSync(file, ''),
+    async resume(): Promise<void> {
+      rmSync(file);
+      while ((await ask(`${addresses.api}/readyz`))?.status !== 200) await setTimeout(20);
+    },
+  };
+}
+
+const statuses = (answers: (Heard | undefined)[]) => answers.map((answer) => answer?.status);
+
+function assertUnavailable(answers: (Heard | undefined)[]): void {
+  for (const answer of answers) {
+    assert.equal(answer?.status, 503, JSON.stringify(answer));
+    assert.ok(Number(answer.retryAfter) > 0);
+  }
+}
+
+test('while the disk confirms no flush, every response that waits for it is a 503, and nothing unconfirmed is reported [T29][R5]', {
+  timeout: 120_000,
+}, async () => {
+  const house = await newStorehouse();
+  const { asker, firm, addresses } = house;
+  const disk = await serveOnStallingDisk(house);
+  const [revoked, used, refreshed] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
+  const readPage = () => ask(`${addresses.web}/sign-in`);
+  const readyz = () => ask(`${addresses.api}/readyz`);
+
+  disk.stall();
+  const revoking = asker.revoke(revoked.refresh_token);
+  // From here on a flush is under way, which the responses of others wait for.
+  const alive = [await ask(`${addresses.api}/healthz`)];
+  const first = await Promise.all([
+    revoking,
+    asker.use(revoked.access_token),
+    asker.use(used.access_token),
+    asker.use('unknown'),
+    asker.refresh(firm.app, refreshed.refresh_token),
+    readPage(),
+    readyz(),
+  ]);
+  const later = [
+    await asker.revoke(used.refresh_token),
+    await asker.use(used.access_token),
+    await asker.refresh(firm.app, refreshed.refresh_token),
+    await readPage(),
+    await readyz(),
+  ];
+  alive.push(await ask(`${addresses.api}/healthz`));
+  await disk.resume();
+
+  assertUnavailable([...first, ...later]);
+  assert.deepEqual(statuses(alive), [200, 200]);
+  const afterwards = [
+    await asker.revoke(revoked.refresh_token),
+    await asker.use(revoked.access_token),
+    await asker.use(used.access_token),
+    await asker.refresh(firm.app, refreshed.refresh_token),
+    await readPage(),
+  ];
+  assert.deepEqual(statuses(afterwards), [200, 401, 200, 200, 200]);
+});
+
+test('a disk that stalls again and again is served from again after each time', { timeout: 120_000 }, async () => {
+  const house = await newStorehouse();
+  const disk = await serveOnStallingDisk(house);
+  const pairs = await house.connect(2);
+
+  for (const { access_token, refresh_token } of pairs) {
+    disk.stall();
+    assertUnavailable([await house.asker.revoke(access_token)]);
+    await disk.resume();
+    assert.equal((await house.asker.revoke(refresh_token))?.status, 200);
+    assert.equal((await house.asker.use(access_token))?.status, 401);
+  }
+});
