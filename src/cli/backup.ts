@@ -19,7 +19,6 @@ export const backupCommand: Command = {
   async run(options, env) {
     const began = systemClock();
     const [from, to] = [readDatabaseFile(env), options.text('to')];
-    if (!existsSync(from)) throw new StorageRefused(`DATABASE_URL points at ${from}, and there is no such file.`);
     if (existsSync(to)) {
       if (realpathSync(to) === realpathSync(from)) throw new FormError('to', 'This is the database itself.');
       if (!options.flag('force')) throw new FormError('to', `There is a file ${to} already. Replace it with --force.`);

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readDatabaseUrl } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { openStorage } from '../storage/database.ts';
+import { StorageRefused } from '../storage/errors.ts';
+import { fileOf, isSqlite } from '../storage/examine.ts';
 import { prepare } from '../storage/migrate.ts';
 import type { Storage } from '../storage/storage.ts';
 
@@ -59,6 +62,15 @@ function parse(command: Command, args: string[]) {
   } catch (error) {
     throw new UsageError(`${String(error instanceof Error ? error.message : error).split(/\. |\.?\n|\.$/)[0]}.`);
   }
+}
+
+/** SQLite would create a missing file, and a typo in the address would look like a database without any data. */
+export function requireDatabase(env: NodeJS.ProcessEnv): void {
+  const url = readDatabaseUrl(env);
+  if (!isSqlite(url) || existsSync(fileOf(url))) return;
+  throw new StorageRefused(
+    `DATABASE_URL points at ${fileOf(url)}, and there is no such file. To create it, run: npm run --silent gatehouse -- migrate`,
+  );
 }
 
 /** An administrative act: on the same database as the server, whether or not it runs. */

@@ -1,5 +1,5 @@
 import { VERSION } from '../lib/version.ts';
-import { type Command, readOptions } from './command.ts';
+import { type Command, readOptions, requireDatabase } from './command.ts';
 import { explain } from './explain.ts';
 import { helpFor, overview } from './help.ts';
 import { formatResult } from './output.ts';
@@ -22,6 +22,9 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
   restore: async () => [(await import('./restore.ts')).restoreCommand],
   listen: async () => [(await import('./listen.ts')).listenCommand],
 };
+
+/** These create a database, use none, or report themselves that there is none. */
+const WITHOUT_DATABASE = ['serve', 'demo', 'migrate', 'restore', 'listen', 'doctor'];
 
 /** Gives the exit code. */
 export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -64,7 +67,9 @@ async function loadAll(): Promise<Command[]> {
 
 async function run(command: Command, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   try {
-    const result = await command.run(readOptions(command, args), env);
+    const options = readOptions(command, args);
+    if (!WITHOUT_DATABASE.includes(command.name)) requireDatabase(env);
+    const result = await command.run(options, env);
     const format = command.format ?? formatResult;
     if (result) console.log(args.includes('--json') ? JSON.stringify(result) : format(result));
     return result && command.isBadNews?.(result) ? 1 : 0;

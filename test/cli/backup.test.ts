@@ -9,7 +9,7 @@ import { openStorage } from '../../src/storage/database.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
-import { newCommandLine } from '../support/command-line.ts';
+import { newCommandLineWithDatabase } from '../support/command-line.ts';
 import { settle } from '../support/people.ts';
 
 const KEYS = { SECRET_KEYS: 'the-key-that-these-servers-sign-with' };
@@ -39,8 +39,7 @@ function keepWriting(storage: Storage) {
 }
 
 test('a backup under load is whole, of one moment, and in nobody’s way', async () => {
-  const cli = newCommandLine();
-  await cli.json(['business', 'list']);
+  const cli = await newCommandLineWithDatabase();
   const storage = await openHere(cli.databaseUrl);
   const { written, work } = keepWriting(storage);
   while (written.pairs < 500 && written.goesOn) await new Promise((resolve) => setImmediate(resolve));
@@ -69,7 +68,7 @@ test('a backup under load is whole, of one moment, and in nobody’s way', async
 });
 
 test('a backup replaces nothing unless told to, and is refused where it makes no sense', async () => {
-  const cli = newCommandLine();
+  const cli = await newCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const file = join(cli.folder, 'copy.db');
   await cli.json(['backup', '--to', file]);
@@ -97,7 +96,7 @@ test('a backup replaces nothing unless told to, and is refused where it makes no
 });
 
 test('a file that is damaged, foreign, empty, newer or nothing at all is refused, and the database stays', async () => {
-  const cli = newCommandLine();
+  const cli = await newCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const at = (name: string) => join(cli.folder, name);
   await cli.json(['backup', '--to', at('good.db')]);
@@ -131,8 +130,7 @@ test('a file that is damaged, foreign, empty, newer or nothing at all is refused
 
 /** A server with one connected app, whose backup is older than what was revoked. */
 async function newRestorable() {
-  const cli = newCommandLine();
-  await cli.json(['business', 'list']);
+  const cli = await newCommandLineWithDatabase();
   const storage = await openStorage(cli.databaseUrl);
   const people = await settle(() => storage, Date.now);
   await storage.close();
@@ -206,7 +204,7 @@ test('a restore can keep what was alive then, and what it replaced can be brough
 });
 
 test('a restore makes the database where there is none, and leaves the backup as it was', async () => {
-  const cli = newCommandLine();
+  const cli = await newCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const backup = join(cli.folder, 'backup.db');
   await cli.json(['backup', '--to', backup]);

@@ -6,7 +6,7 @@ import { openKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
-import { type Ended, newCommandLine } from '../support/command-line.ts';
+import { type Ended, newCommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
 import { settle } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres-server.ts';
@@ -123,8 +123,7 @@ test('each thing that is wrong is named, with what to do', async () => {
 });
 
 test('webhook secrets whose key is gone are counted, and so are those under an old one', async () => {
-  const cli = newCommandLine();
-  await cli.json(['business', 'list']);
+  const cli = await newCommandLineWithDatabase();
   const storage = await openStorage(cli.databaseUrl);
   const { ledger } = await settle(() => storage, Date.now);
   const endpoint = { appId: ledger.id, url: 'https://example.com/', eventTypes: ['invoice.paid'] };
@@ -139,8 +138,7 @@ test('webhook secrets whose key is gone are counted, and so are those under an o
 });
 
 test('a file of keys or a database that others can read is named', async () => {
-  const cli = newCommandLine();
-  await cli.json(['business', 'list']);
+  const cli = await newCommandLineWithDatabase();
   const keys = join(cli.folder, 'keys');
   writeFileSync(keys, KEYS[0]);
   for (const file of [keys, join(cli.folder, 'gatehouse.db')]) chmodSync(file, 0o644);
@@ -152,7 +150,7 @@ test('a file of keys or a database that others can read is named', async () => {
 });
 
 test('a damaged database is a problem, and is left as it is', async () => {
-  const cli = newCommandLine();
+  const cli = await newCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const file = join(cli.folder, 'gatehouse.db');
   const { size } = statSync(file);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
-import { newCommandLine } from '../support/command-line.ts';
+import { type CommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
 import { REDIRECT_URI } from '../support/people.ts';
 import { newReceiver, type Received } from '../support/receiver.ts';
 
@@ -10,7 +10,8 @@ const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const URL_ = 'https://hooks.example/';
 
 /** A database of its own with an app in it, and ways to speak of the app's endpoints. */
-async function newDesk(cli = newCommandLine()) {
+async function newDesk(known?: CommandLine) {
+  const cli = known ?? (await newCommandLineWithDatabase());
   const typed = ['--platform', '--name', 'X', '--redirect-uri', REDIRECT_URI, '--scope', 'read:deals'];
   const { client_id: app } = await cli.json(['app', 'add', ...typed]);
   return {

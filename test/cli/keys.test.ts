@@ -7,7 +7,7 @@ import { openStorage } from '../../src/storage/database.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
-import { newCommandLine } from '../support/command-line.ts';
+import { newCommandLineWithDatabase } from '../support/command-line.ts';
 import { settle } from '../support/people.ts';
 import { newReceiver } from '../support/receiver.ts';
 
@@ -15,7 +15,7 @@ const DAYS = 24 * 60 * 60;
 
 /** A command line whose server signs with the keys of a file, and an app that is connected and listens. */
 async function newPlace() {
-  const cli = newCommandLine();
+  const cli = await newCommandLineWithDatabase();
   const file = join(cli.folder, 'keys');
   writeFileSync(file, 'the-first-key-that-there-ever-was-here\n', { mode: 0o600 });
   const env = { SECRET_KEYS_FILE: file, WEBHOOKS_TO_LOOPBACK: 'yes' };
@@ -24,7 +24,6 @@ async function newPlace() {
 }
 
 async function settleIn({ cli, readKeys }: Awaited<ReturnType<typeof newPlace>>) {
-  await cli.json(['business', 'list']);
   const storage = await openStorage(cli.databaseUrl);
   const people = await settle(() => storage, Date.now);
   const receiver = await newReceiver();
@@ -110,7 +109,7 @@ test('for several nodes a key is first added behind the others, and put in front
 });
 
 test('keys in the variable are written to a new file, and to no other', async () => {
-  const cli = newCommandLine();
+  const cli = await newCommandLineWithDatabase();
   const env = { SECRET_KEYS: 'a-key-that-stands-in-the-environment' };
   const file = join(cli.folder, 'fresh');
 
@@ -128,7 +127,7 @@ test('keys in the variable are written to a new file, and to no other', async ()
 });
 
 test('the file that is made on a machine of one’s own can be rotated, too, and nothing is left beside it', async () => {
-  const cli = newCommandLine();
+  const cli = await newCommandLineWithDatabase();
   await cli.json(['keys', 'list']);
   const file = join(cli.folder, 'data', 'secret-key');
   const before = readFileSync(file, 'utf8').trim();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newCommandLine } from '../support/command-line.ts';
+import { newCommandLineWithDatabase } from '../support/command-line.ts';
 import { PASSWORD } from '../support/people.ts';
 
-const cli = newCommandLine();
+const cli = await newCommandLineWithDatabase();
 const acme = await cli.json(['business', 'add', '--name', 'Acme']);
 const bolt = await cli.json(['business', 'add', '--name', 'Bolt']);
 const typed = ['--email', 'ada@example.com', '--name', 'Ada', '--password', PASSWORD];

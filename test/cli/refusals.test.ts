@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { type Ended, newCommandLine } from '../support/command-line.ts';
+import { type Ended, newCommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
 import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
 
-const cli = newCommandLine();
+const cli = await newCommandLineWithDatabase();
 const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const { id: acme } = await cli.json(['business', 'add', '--name', 'Acme']);
 const { id: ada } = await cli.json(['user', 'add', '--email', 'a@b.c', '--name', 'Ada', '--password', PASSWORD]);
@@ -102,6 +102,27 @@ for (const [what, args, sentence] of REFUSALS) {
     assertRefused(await cli.runHere(args), sentence);
   });
 }
+
+test('a missing database file is refused by every command that does not create one, and nothing is created', async () => {
+  const env = { DATABASE_URL: 'sqlite:deep/typo.db' };
+  const fresh = newCommandLine();
+  const commands = [
+    ['business', 'list'],
+    [...USER, '--password', PASSWORD],
+    [...APP, '--scope', 'read:invoices', '--business', NOBODY],
+    ['endpoint', 'add', '--app', NOBODY, '--url', 'https://hooks.example/', '--event', 'grant.created'],
+    ['member', 'list', '--business', NOBODY],
+    ['audit', 'export'],
+    ['keys', 'list'],
+    ['backup', '--to', 'copy.db'],
+  ];
+
+  for (const args of commands) {
+    assertRefused(await fresh.run(args, { env }), /^DATABASE_URL points at deep\/typo\.db, .* gatehouse -- migrate$/m);
+  }
+
+  assert.deepEqual(readdirSync(fresh.folder), []);
+});
 
 test('a refusal ends the process with exit 1, and its sentence is on standard error', async () => {
   assertRefused(await cli.run(['business', 'add']), /^--name is missing\. .*\n$/);

@@ -19,6 +19,13 @@ export interface Ended {
 
 export type CommandLine = ReturnType<typeof newCommandLine>;
 
+/** The same with a database that has its tables and nothing else. */
+export async function newCommandLineWithDatabase(): Promise<CommandLine> {
+  const cli = newCommandLine();
+  await cli.json(['migrate']);
+  return cli;
+}
+
 /** The real command line, as a process of its own, in a folder of its own with a database that does not exist yet. */
 export function newCommandLine() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
