@@ -1,9 +1,20 @@
 import { mkdirSync } from 'node:fs';
 import { SECOND } from './lib/clock.ts';
 import { isGuessable, readKeyFile, SHORTEST_KEY, splitKeys, writeKeyFile } from './lib/key-file.ts';
-import { isLoopbackHost } from './lib/loopback.ts';
 import { PATIENCE, type Patience } from './lib/patience.ts';
 import { newSecret } from './lib/secrets.ts';
+import {
+  type Address,
+  type Environment,
+  isPublic,
+  readAddress,
+  readNumber,
+  readOneOf,
+  readOrigin,
+  SettingRefused,
+} from './lib/setting-values.ts';
+
+export { type Address, SettingRefused } from './lib/setting-values.ts';
 
 /** Everything that can be set from outside. This file is the only one that reads the environment. */
 export interface Settings {
@@ -48,16 +59,6 @@ export interface Limits {
   perGrant: number;
 }
 
-export interface Address {
-  host: string;
-  port: number;
-}
-
-/** Its sentence names the setting to change. */
-export class SettingRefused extends Error {}
-
-type Environment = Record<string, string | undefined>;
-
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
 
 export function readSettings(env: Environment): Settings {
@@ -100,10 +101,6 @@ function rejectUnsafeInPublic({ secretKeys, webhooksToLoopback }: Settings, env:
   }
 }
 
-function isPublic(url: string): boolean {
-  return !isLoopbackHost(new URL(url).hostname);
-}
-
 export function readConsentUrl(env: Environment): string {
   return readOrigin(env, 'CONSENT_URL', 'http://localhost:4001');
 }
@@ -142,33 +139,6 @@ function readLimits(env: Environment): Limits {
     wrongSecrets: read('LIMIT_WRONG_SECRETS', 300),
     perGrant: read('LIMIT_PER_GRANT', 100_000),
   };
-}
-
-function readOrigin(env: Environment, name: string, usual: string): string {
-  const text = env[name] || usual;
-  const url = URL.parse(text);
-  if (!url || !['http:', 'https:'].includes(url.protocol) || (url.origin !== text && `${url.origin}/` !== text)) {
-    throw new SettingRefused(`${name} must be an origin like https://auth.example.com, with no path; it is ${text}.`);
-  }
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
-    throw new SettingRefused(`${name} must start with https:// unless its host is localhost; it is ${text}.`);
-  }
-  return url.origin;
-}
-
-/** Where the address is public, a proxy stands in front: then this listens on loopback, on a port of its own. */
-function readAddress(env: Environment, name: string, publicUrl: string, usualPort: number): Address {
-  const text = env[name];
-  const { hostname, port, protocol } = new URL(publicUrl);
-  if (!text) {
-    const local = isLoopbackHost(hostname) && protocol === 'http:';
-    return { host: local ? bare(hostname) : '127.0.0.1', port: local ? Number(port || 80) : usualPort };
-  }
-  const [, host = '', digits = ''] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
-  if (digits === '' || Number(digits) > 65535) {
-    throw new SettingRefused(`${name} must be host:port, like 127.0.0.1:4000; it is ${text}.`);
-  }
-  return { host: bare(host) || '127.0.0.1', port: Number(digits) };
 }
 
 /** The keys, and the file in which they are kept; undefined if they came in a variable. */
@@ -222,24 +192,4 @@ function keepLocalKey(baseUrl: string): string {
     }
   }
   return file;
-}
-
-function readNumber(env: Environment, name: string, usual: number, { least, most }: { least: number; most: number }) {
-  const text = env[name];
-  if (!text) return usual;
-  const number = Number(text);
-  if (!/^\d+$/.test(text) || number < least || number > most) {
-    throw new SettingRefused(`${name} must be a whole number from ${least} to ${most}; it is ${text}.`);
-  }
-  return number;
-}
-
-function readOneOf(env: Environment, name: string, usual: string, values: readonly string[]): string {
-  const text = env[name] || usual;
-  if (!values.includes(text)) throw new SettingRefused(`${name} must be one of ${values.join(', ')}; it is ${text}.`);
-  return text;
-}
-
-function bare(host: string): string {
-  return host.replace(/^\[|\]$/g, '');
 }

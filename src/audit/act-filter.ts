@@ -1,7 +1,8 @@
-import { sql } from 'kysely';
+import { expressionBuilder } from 'kysely';
 import { firstIdAt, isId } from '../lib/ids.ts';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
+import type { Tables } from '../storage/tables.ts';
 import { ACTIONS, type Actor, type Group } from './acts.ts';
 
 /** One entry of the audit log. */
@@ -75,19 +76,24 @@ function byActor(query: ActQuery, actorId: string, tenant: Tenant | undefined): 
   return tenant ? theirs.where('acts.actor_kind', '!=', 'platform') : theirs;
 }
 
-const SEARCHED = ['actor_name', 'actor_email', 'subject_name', 'address', 'detail'].map((name) =>
-  sql.ref(`acts.${name}`),
-);
+const SEARCHED = ['acts.actor_name', 'acts.actor_email', 'acts.address', 'acts.subject_name', 'acts.detail'];
 
 function searchedBy({ platformName }: Tenant) {
-  const unlessPlatform = (column: string, instead: string) =>
-    sql`case when acts.actor_kind = 'platform' then ${instead} else ${sql.ref(column)} end`;
+  const eb = expressionBuilder<Tables, 'acts'>();
+  const unlessPlatform = (column: 'actor_name' | 'actor_email' | 'address', instead: string) =>
+    eb
+      .case()
+      .when('acts.actor_kind', '=', 'platform')
+      // PostgreSQL has to be told that the parameter is text.
+      .then(eb.cast<string>(eb.val(instead), 'text'))
+      .else(eb.ref(`acts.${column}`))
+      .end();
   return [
-    unlessPlatform('acts.actor_name', platformName),
-    unlessPlatform('acts.actor_email', ''),
-    unlessPlatform('acts.address', ''),
-    sql.ref('acts.subject_name'),
-    sql.ref('acts.detail'),
+    unlessPlatform('actor_name', platformName),
+    unlessPlatform('actor_email', ''),
+    unlessPlatform('address', ''),
+    'acts.subject_name',
+    'acts.detail',
   ];
 }
 
