@@ -86,6 +86,30 @@ test('a rotation that waits for its row for too long is refused, and those behin
   assert.ok(rotated[0]?.status === 'rejected' && rotated[0].reason instanceof StorageUnavailable);
 });
 
+test('a rotation that waits for its row delays no rotation of another grant, however many wait for that row', async () => {
+  const locked = (await find(await newGrant())) as Grant;
+  const free = await Promise.all(Array.from({ length: 50 }, async () => (await find(await newGrant())) as Grant));
+  await other.query('begin');
+  await other.query('update grants set scopes = scopes where id = $1', [locked.id]);
+  let isFirstSettled = false;
+
+  const first = rotate(storage.recoverable, { grant: locked, spent: 0 }, NOW).finally(() => {
+    isFirstSettled = true;
+  });
+  const more = Promise.allSettled(
+    Array.from({ length: 50 }, () => rotate(storage.recoverable, { grant: locked, spent: 0 }, NOW)),
+  );
+  const rotated = await Promise.all(free.map((grant) => rotate(storage.recoverable, { grant, spent: 0 }, NOW)));
+  const wasWaiting = !isFirstSettled;
+  await other.query('commit');
+
+  assert.ok(rotated.every(Boolean));
+  assert.equal(wasWaiting, true);
+  const wins = [await first, ...(await more).map((one) => one.status === 'fulfilled' && one.value)];
+  assert.equal(wins.filter(Boolean).length, 1);
+  for (const one of await more) assert.ok(one.status === 'fulfilled' || one.reason instanceof StorageUnavailable);
+});
+
 test('once a shared connection breaks, whoever asks after it has been noticed is answered on another', async () => {
   const id = await newGrant();
   await find(id);

@@ -11,6 +11,12 @@ export function translate(error: unknown): unknown {
   return new StorageUnavailable('PostgreSQL is not available.', { cause: error });
 }
 
+/** Another transaction holds the lock for longer than `lock_timeout`. The statement changed nothing. */
+export function isLockTimeout(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof pg.DatabaseError && cause.code === '55P03';
+}
+
 /** The plan is older than a column that an upgrade has added: asked without its name, it is made anew. */
 export function isOutdatedPlan(error: unknown): boolean {
   const { cause } = error as { cause?: unknown };

@@ -13,11 +13,8 @@ export interface Pools {
 /** Short enough that a database in trouble is noticed at once, and nobody queues behind it. */
 const CONNECT_WITHIN = 2 * SECOND;
 const ANSWER_WITHIN = 4 * SECOND;
-const SERVER_LIMITS = [
-  `statement_timeout=${3 * SECOND}`,
-  `lock_timeout=${2 * SECOND}`,
-  `idle_in_transaction_session_timeout=${10 * SECOND}`,
-];
+const LOCK_TIMEOUT = 2 * SECOND;
+const SERVER_LIMITS = [`statement_timeout=${3 * SECOND}`, `idle_in_transaction_session_timeout=${10 * SECOND}`];
 
 /**
  * Nearly all that is asked here is asked by a key, of pages that are in memory or on a disk without a head to move. As it
@@ -29,11 +26,15 @@ interface Use {
   commit: 'on' | 'off';
   /** Whether a statement is sent before the one before it is answered. */
   pipeline?: boolean;
+  /** How long a statement waits for a lock, in milliseconds. */
+  lockTimeout?: number;
 }
 
-export function openPools(target: PostgresTarget, haste: Haste, { commit, pipeline = false }: Use): Pools {
+export function openPools(target: PostgresTarget, haste: Haste, use: Use): Pools {
   const { hosts, user, password, database, poolSize, ssl } = target;
-  const settings = [`synchronous_commit=${commit}`, DISK_WITHOUT_HEAD, ...(haste === 'serving' ? SERVER_LIMITS : [])];
+  const { commit, pipeline = false, lockTimeout = LOCK_TIMEOUT } = use;
+  const limits = haste === 'serving' ? [...SERVER_LIMITS, `lock_timeout=${lockTimeout}`] : [];
+  const settings = [`synchronous_commit=${commit}`, DISK_WITHOUT_HEAD, ...limits];
   const all = hosts.map(({ host, port }) => {
     const pool = new pg.Pool({
       host,

@@ -20,7 +20,7 @@ import type { Haste, Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 import { isOutdatedPlan, translate } from './postgres-errors.ts';
 import { connect, openPools, type Pools, usageOf } from './postgres-pools.ts';
-import { newShared, SHARED_CONNECTIONS, type Shared } from './postgres-shared.ts';
+import { newShared, retryLocked, SHARED_LOCK_TIMEOUT, type Shared } from './postgres-shared.ts';
 import { readPostgresUrl } from './postgres-target.ts';
 
 /**
@@ -31,8 +31,10 @@ export function openPostgres(url: string, haste: Haste): Storage {
   const target = readPostgresUrl(url);
   const durablePools = openPools(target, haste, { commit: 'on' });
   const recoverablePools = openPools(target, haste, { commit: 'off' });
-  const sharedPools = openPools({ ...target, poolSize: SHARED_CONNECTIONS }, haste, { commit: 'off', pipeline: true });
-  const [reads, writes] = [newShared(sharedPools), newShared(sharedPools)];
+  const shared = { commit: 'off', pipeline: true } as const;
+  const readPools = openPools({ ...target, poolSize: 1 }, haste, shared);
+  const writePools = openPools({ ...target, poolSize: 1 }, haste, { ...shared, lockTimeout: SHARED_LOCK_TIMEOUT });
+  const [reads, writes] = [newShared(readPools), retryLocked(newShared(writePools))];
   const durable = new Kysely<Tables>({ dialect: dialect(durablePools), ...statementLog() });
   const recoverable = new Kysely<Tables>({ dialect: dialect(recoverablePools), ...statementLog() });
   const write: Execute = (text, values) => holding(durablePools, (held) => held.execute(text, values));
@@ -79,7 +81,7 @@ export function openPostgres(url: string, haste: Haste): Storage {
     ],
     async close() {
       await Promise.all([reads.close(), writes.close()]);
-      const pools = [durablePools, recoverablePools, sharedPools].flatMap(({ all }) => all);
+      const pools = [durablePools, recoverablePools, readPools, writePools].flatMap(({ all }) => all);
       await Promise.all(pools.map((pool) => pool.end()));
     },
   };
