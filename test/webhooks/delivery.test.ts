@@ -123,6 +123,26 @@ test('an endpoint that answers 410 is switched off, and a redirect is not follow
   assert.equal(elsewhere.received.length, 0);
 });
 
+test('a redirect is a failed attempt, which is made again later [W6]', async () => {
+  const [app, elsewhere] = [await newApp(), await newReceiver()];
+  const receiver = await newReceiver((_, response) => response.writeHead(302, { location: elsewhere.url }).end());
+  const { endpoint } = await listen(receiver.url, app.id);
+
+  await world.allow({ client_id: app.id }, browser);
+  await receiver.has(1);
+  const { attemptsMade, deliveredAt, dueAt } = await until(async () => {
+    const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
+    return delivery?.attemptsMade.length ? delivery : undefined;
+  });
+
+  assert.deepEqual(
+    attemptsMade.map(({ outcome, status }) => [outcome, status]),
+    [['refused', 302]],
+  );
+  assert.equal(deliveredAt, null);
+  assert.ok(dueAt !== null && dueAt > world.clock());
+});
+
 test('while a secret is being replaced both sign, and then only the new one [W2]', async () => {
   const [app, receiver] = [await newApp(), await newReceiver()];
   const { endpoint, secret } = await listen(receiver.url, app.id);

@@ -156,7 +156,7 @@ function assertGenuine({ path, headers, body, event }: Received, { recorded, und
 
 /** As if a minute had passed: what the dead node had claimed is free again. Nothing becomes due that never would. */
 async function windPastLeases({ durable }: Storage): Promise<void> {
-  await durable.updateTable('endpoints').set({ claimed_until: 0, due_at: 0 }).where('claimed_until', '>', 0).execute();
+  await durable.updateTable('endpoints').set({ claimed_until: 1, due_at: 1 }).where('claimed_until', '>', 1).execute();
 }
 
 /** As if the delays before the next attempts had passed. An endpoint that nobody has woken stays asleep. */

@@ -1,0 +1,15 @@
+import { test } from 'node:test';
+import { assertShowsInvoices, openRecipe, untilListening } from './recipe.ts';
+
+const { take, desk, env, home, world } = await openRecipe({ section: 'Go', callback: '/callback' });
+
+test('the Go recipe signs a user in and lists invoices', async () => {
+  desk.save('main.go', take('go'));
+  await desk.bash(`${take('sh')}\ngo build -o app .`, { env }).ends();
+
+  const program = desk.run(['./app'], { env });
+  await untilListening(program, home);
+
+  await assertShowsInvoices(world, home);
+  program.stop();
+});

@@ -1,0 +1,15 @@
+import { test } from 'node:test';
+import { assertShowsInvoices, openRecipe, untilListening } from './recipe.ts';
+
+const { take, desk, env, home, world } = await openRecipe({ section: 'league/oauth2-client', callback: '/callback' });
+
+test('the recipe for league/oauth2-client signs a user in and lists invoices', async () => {
+  desk.save('app.php', take('php'));
+  await desk.bash(take('sh'), { env }).ends();
+
+  const program = desk.run(['php', '-S', new URL(home).host, 'app.php'], { env });
+  await untilListening(program, home);
+
+  await assertShowsInvoices(world, home);
+  program.stop();
+});
