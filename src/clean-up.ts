@@ -5,6 +5,8 @@ import { removeExpiredSessions } from './accounts/sessions.ts';
 import { removeOldRequests } from './activity/logged-requests.ts';
 import { removeOldCounts } from './activity/request-counts.ts';
 import { removeOldScopeUses } from './activity/scope-uses.ts';
+import { removeOldRepeats } from './audit/act-repeats.ts';
+import { removeOldActs } from './audit/acts.ts';
 import { removeOldEvents } from './events/events.ts';
 import { type Clock, MINUTE, SECOND } from './lib/clock.ts';
 import type { CleanedTable, CleaningMeter } from './metrics/cleaning.ts';
@@ -18,8 +20,11 @@ const EVERY = 5 * SECOND;
 const WARN_EVERY = 10 * MINUTE;
 const BATCH = 500;
 
+type Removal = (db: Database, limit: number, now: number) => Promise<number>;
+
 /** Each removes at most so many rows that no longer matter, found by an index, and says how many it removed. */
-const REMOVALS: Record<CleanedTable, (db: Database, limit: number, now: number) => Promise<number>> = {
+const REMOVALS: Record<Exclude<CleanedTable, 'acts'>, Removal> = {
+  act_repeats: removeOldRepeats,
   grants: removeDeadGrants,
   revoked_access_tokens: removeExpiredRevocations,
   sessions: removeExpiredSessions,
@@ -37,13 +42,19 @@ const REMOVALS: Record<CleanedTable, (db: Database, limit: number, now: number) 
 interface Watch {
   goesOn(): boolean;
   removed(table: CleanedTable, rows: number): void;
+  /** How long entries of the audit log are kept, in milliseconds; undefined for ever. */
+  auditRetention: number | undefined;
 }
 
-const ALONE: Watch = { goesOn: () => true, removed() {} };
+const ALONE: Watch = { goesOn: () => true, removed() {}, auditRetention: undefined };
 
 /** Batch after batch until nothing is left; between two of them everyone else has their turn at the database. */
-export async function cleanUp(db: Database, now: number, { goesOn, removed }: Watch = ALONE): Promise<void> {
-  for (const [table, remove] of Object.entries(REMOVALS) as [CleanedTable, typeof removeDeadGrants][]) {
+export async function cleanUp(
+  db: Database,
+  now: number,
+  { goesOn, removed, auditRetention }: Watch = ALONE,
+): Promise<void> {
+  for (const [table, remove] of Object.entries(removalsFor(auditRetention)) as [CleanedTable, Removal][]) {
     for (let rows = BATCH; rows === BATCH && goesOn(); await setImmediate()) {
       rows = await remove(db, BATCH, now);
       removed(table, rows);
@@ -51,23 +62,35 @@ export async function cleanUp(db: Database, now: number, { goesOn, removed }: Wa
   }
 }
 
+function removalsFor(auditRetention: number | undefined): Partial<Record<CleanedTable, Removal>> {
+  if (auditRetention === undefined) return REMOVALS;
+  return { ...REMOVALS, acts: (db, limit, now) => removeOldActs(db, limit, now - auditRetention) };
+}
+
 /** Before a grant that nobody uses is cleaned up, its app hears of it. */
 async function warnOfAllExpiring(storage: Storage, now: number, goesOn: () => boolean): Promise<void> {
   while (goesOn() && (await storage.atomically((db) => warnOfExpiring(db, BATCH, now))) === BATCH) await setImmediate();
+}
+
+interface CleaningOptions {
+  report(error: unknown): void;
+  cleaning: CleaningMeter;
+  auditRetention: number | undefined;
 }
 
 /** A little at a time, for as long as the server runs. Returns how to stop. */
 export function keepClean(
   storage: Storage,
   clock: Clock,
-  { report, cleaning }: { report(error: unknown): void; cleaning: CleaningMeter },
+  { report, cleaning, auditRetention }: CleaningOptions,
 ): () => Promise<void> {
   let warnedAt = Number.NEGATIVE_INFINITY;
   let work: Promise<void> | undefined;
   let isStopped = false;
   const timer = setInterval(() => {
     work ??= (async () => {
-      await cleanUp(storage.durable, clock(), { goesOn: () => !isStopped, removed: cleaning.removed });
+      const watch = { goesOn: () => !isStopped, removed: cleaning.removed, auditRetention };
+      await cleanUp(storage.durable, clock(), watch);
       cleaning.finished(clock());
       if (clock() - warnedAt < WARN_EVERY) return;
       warnedAt = clock();

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { SECOND } from './lib/clock.ts';
+import { DAY, SECOND } from './lib/clock.ts';
 import { isGuessable, readKeyFile, SHORTEST_KEY, splitKeys, writeKeyFile } from './lib/key-file.ts';
 import { PATIENCE, type Patience } from './lib/patience.ts';
 import { newSecret } from './lib/secrets.ts';
@@ -37,6 +37,8 @@ export interface Settings {
   /** What the pages call the platform. */
   platformName: string;
   logLevel: string;
+  /** How long entries of the audit log are kept, in milliseconds; undefined for ever. */
+  auditRetention: number | undefined;
   /** For development: whether webhooks may be sent to this very machine. */
   webhooksToLoopback: boolean;
   /** So many processes serve together; the command line says so. */
@@ -78,6 +80,7 @@ export function readSettings(env: Environment): Settings {
     platformName: readPlatformName(env),
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
+    auditRetention: readAuditRetention(env),
     workers: 1,
     limits: readLimits(env),
     patience: PATIENCE,
@@ -107,6 +110,11 @@ export function readConsentUrl(env: Environment): string {
 
 export function readDatabaseUrl(env: Environment): string {
   return env.DATABASE_URL || 'sqlite:data/gatehouse.db';
+}
+
+function readAuditRetention(env: Environment): number | undefined {
+  const days = readNumber(env, 'AUDIT_RETENTION_DAYS', 0, { least: 1, most: 36_500 });
+  return days === 0 ? undefined : days * DAY;
 }
 
 export function readPlatformName(env: Environment): string {

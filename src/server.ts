@@ -60,7 +60,11 @@ export async function startServer(
   web.register(async (scope) => serveWeb(scope, settings, parts));
   web.findWayOn = (request) => findWayOn(parts, request);
 
-  const stopCleaning = keepClean(storage, clock, { report, cleaning: meters.cleaning });
+  const stopCleaning = keepClean(storage, clock, {
+    report,
+    cleaning: meters.cleaning,
+    auditRetention: settings.auditRetention,
+  });
   const stopWebhooks = startWebhooks(parts, report);
   let stopMetrics = async () => {};
   const close = async (patience = 0) => {
@@ -126,6 +130,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
     consentUrl,
     platformName,
     retryWindow,
+    auditRetention: settings.auditRetention,
     allowsLoopback: settings.webhooksToLoopback,
     timeLimit: settings.patience.receiver,
     limits: {

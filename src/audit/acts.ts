@@ -1,4 +1,4 @@
-import { newId } from '../lib/ids.ts';
+import { firstIdAt, newId } from '../lib/ids.ts';
 import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -132,3 +132,23 @@ const insertAct = prepare((db, act: Row<'acts'>) =>
     detail: act.detail,
   }),
 );
+
+/**
+ * Removes the oldest entries from before a time, at most so many. The triggers of the table reject every other removal: they
+ * allow this one inside its transaction only.
+ */
+export async function removeOldActs(db: Database, limit: number, before: number): Promise<number> {
+  if ((await findOldActs(db, 1, before)).length === 0) return 0;
+  return db.transaction().execute(async (tx) => {
+    await tx.updateTable('acts_retention').set({ removable_before: before }).execute();
+    const old = await findOldActs(tx, limit, before);
+    if (old.length > 0) await tx.deleteFrom('acts').where('id', 'in', old).execute();
+    await tx.updateTable('acts_retention').set({ removable_before: 0 }).execute();
+    return old.length;
+  });
+}
+
+async function findOldActs(db: Database, limit: number, before: number): Promise<string[]> {
+  const old = db.selectFrom('acts').select('id').where('id', '<', firstIdAt(before)).where('at', '<', before);
+  return (await old.orderBy('id').limit(limit).execute()).map(({ id }) => id);
+}

@@ -2,6 +2,8 @@ import { SECOND } from '../lib/clock.ts';
 import { type Metric, newCounter } from '../lib/metrics.ts';
 
 const TABLES = [
+  'acts',
+  'act_repeats',
   'grants',
   'revoked_access_tokens',
   'sessions',

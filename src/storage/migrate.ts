@@ -6,6 +6,7 @@ import { webhooks } from './migrations/002-webhooks.ts';
 import { people } from './migrations/003-people.ts';
 import { standing } from './migrations/004-standing.ts';
 import { recovery } from './migrations/005-recovery.ts';
+import { audit } from './migrations/006-audit.ts';
 import { pkceUse } from './migrations/009-pkce-use.ts';
 import type { Change } from './migrations/change.ts';
 import type { Database, Storage } from './storage.ts';
@@ -17,6 +18,7 @@ const CHANGES: Record<string, Change> = {
   '003-people': people,
   '004-standing': standing,
   '005-recovery': recovery,
+  '006-audit': audit,
   '009-pkce-use': pkceUse,
 };
 const TABLE = 'migrations';
@@ -42,9 +44,9 @@ export async function listPending(db: Database): Promise<string[]> {
 
 /**
  * Brings the database up to date and returns the names of what it changed. Several may try at once. Where nothing is to
- * be done it only reads, and so waits for nobody who writes.
+ * be done it only reads, and so waits for nobody who writes. `upTo` names the last change to apply.
  */
-export async function migrate(storage: Storage): Promise<string[]> {
+export async function migrate(storage: Storage, upTo?: string): Promise<string[]> {
   if ((await listPending(storage.durable)).length === 0) return [];
   const migrator = new Migrator({
     db: storage.durable,
@@ -60,7 +62,7 @@ export async function migrate(storage: Storage): Promise<string[]> {
         ),
     },
   });
-  const { error, results } = await migrator.migrateToLatest();
+  const { error, results } = await (upTo === undefined ? migrator.migrateToLatest() : migrator.migrateTo(upTo));
   if (error instanceof StorageUnavailable) throw error;
   if (error) throw foreign(error);
   return results?.map(({ migrationName }) => migrationName) ?? [];

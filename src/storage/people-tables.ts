@@ -3,6 +3,8 @@ import type { Role } from './tables.ts';
 /** What people see and control: who did what, what apps did, who is invited, and how one signs in without a password. */
 export interface PeopleTables {
   acts: ActsTable;
+  acts_retention: ActsRetentionTable;
+  act_repeats: ActRepeatsTable;
   logged_requests: LoggedRequestsTable;
   request_counts: RequestCountsTable;
   scope_uses: ScopeUsesTable;
@@ -11,7 +13,7 @@ export interface PeopleTables {
   spent_challenges: SpentChallengesTable;
 }
 
-/** What was done, by whom, to what. Only ever added to. */
+/** What was done, by whom, to what. Rows are added, and removed by the retention job alone. */
 interface ActsTable {
   id: string;
   at: number;
@@ -30,6 +32,19 @@ interface ActsTable {
   subject_name: string;
   /** A JSON object of texts. */
   detail: string;
+}
+
+/** One row: the triggers of `acts` let rows from before this time be removed. 0, except inside the retention job. */
+interface ActsRetentionTable {
+  removable_before: number;
+}
+
+/** What was repeated within a window, so that not every repeat is an entry of the log. */
+interface ActRepeatsTable {
+  key: string;
+  /** When the window began. */
+  since: number;
+  times: number;
 }
 
 /** The last requests of each app, for its developers to look at. */

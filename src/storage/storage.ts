@@ -54,4 +54,6 @@ export interface ColumnTypes {
   updatedInPlace: RawBuilder<unknown>;
   /** What makes a table refuse to have a row changed or removed. */
   appendOnly(table: string): string[];
+  /** What lets the retention job, and nothing else, remove rows of such a table: by a table `…_retention` beside it. */
+  removableByRetention(table: string): string[];
 }

@@ -4,6 +4,7 @@ import { exportActs } from '../audit/act-export.ts';
 import type { Tenant } from '../audit/act-log.ts';
 import { searchActs } from '../audit/act-search.ts';
 import type { Group } from '../audit/acts.ts';
+import { DAY } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
 import { readPeriod, startOf } from './audit-period.ts';
@@ -50,6 +51,12 @@ export function mountAuditSection(host: FastifyInstance, parts: WebParts, sectio
     const now = parts.clock();
     return sendCsv(reply, exportActs(db, { ...asked, tenant, since: startOf(period, now), before }), now);
   });
+}
+
+/** What a reader can rely on. */
+export function describeKeeping({ auditRetention }: WebParts): string {
+  if (auditRetention === undefined) return 'Nothing in it can be changed or removed.';
+  return `Nothing in it can be changed, and entries are removed only after ${auditRetention / DAY} days.`;
 }
 
 function readAsked(query: Form, { groups }: AuditSection) {

@@ -16,6 +16,8 @@ export interface WebParts {
   /** The origin of these pages. */
   consentUrl: string;
   platformName: string;
+  /** How long entries of the audit log are kept, in milliseconds; undefined for ever. */
+  auditRetention: number | undefined;
   /** For development: whether webhooks may be sent to this very machine. */
   allowsLoopback: boolean;
   limits: { signInPerAccount: RateLimit; signInPerAddress: RateLimit };

@@ -7,9 +7,10 @@ import { after, test } from 'node:test';
 import { addBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
+import { listChanges } from '../support/changes.ts';
 import { newCommandLine } from '../support/command-line.ts';
 
-const ALL = ['001-foundation', '002-webhooks', '003-people', '004-standing', '005-recovery', '009-pkce-use'];
+const ALL = listChanges();
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 

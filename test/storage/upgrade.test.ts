@@ -17,14 +17,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 /** A database as the version before account recovery left it. */
 async function openOldDatabase(name: string): Promise<Storage> {
   const storage = await openStorage(`sqlite:${join(folder, name)}`);
-  await migrate(storage);
-  for (const statement of [
-    'drop index users_by_skeleton',
-    'alter table users drop column email_skeleton',
-    `delete from migrations where name >= '005'`,
-  ]) {
-    await sql.raw(statement).execute(storage.durable);
-  }
+  await migrate(storage, '004-standing');
   return storage;
 }
 

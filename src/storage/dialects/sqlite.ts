@@ -64,6 +64,10 @@ export function openSqlite(path: string): Storage {
           const when = verb === 'insert' ? `when exists (select 1 from ${table} where id = new.id)` : '';
           return `create trigger ${table}_no_${verb} before ${verb} on ${table} ${when} begin select raise(abort, '${table} is append-only'); end`;
         }),
+      removableByRetention: (table) => [
+        `drop trigger if exists ${table}_no_delete`,
+        `create trigger ${table}_no_delete before delete on ${table} when not exists (select 1 from ${table}_retention where old.at < removable_before) begin select raise(abort, '${table} is append-only'); end`,
+      ],
     },
     atomically: (work) =>
       durable.transaction().execute((db) => {

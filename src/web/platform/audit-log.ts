@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { GROUPS, type Group } from '../../audit/acts.ts';
 import { html } from '../../lib/html.ts';
-import { mountAuditSection } from '../audit-section.ts';
+import { describeKeeping, mountAuditSection } from '../audit-section.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
 import { platformTabs } from './tabs.ts';
@@ -14,7 +14,7 @@ export function mountPlatformAuditLog(host: FastifyInstance, parts: WebParts): v
     async enter(request) {
       const at = await findPlace(parts, request);
       const head = html`${platformTabs(at)}<h1>Audit log</h1>
-<p class="muted">Who did what, in every business and on the platform, the newest first. Nothing in it can be changed or removed.</p>`;
+<p class="muted">Who did what, in every business and on the platform, the newest first. ${describeKeeping(parts)}</p>`;
       return { at, tenant: undefined, head };
     },
   });

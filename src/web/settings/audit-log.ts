@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { html } from '../../lib/html.ts';
-import { mountAuditSection } from '../audit-section.ts';
+import { describeKeeping, mountAuditSection } from '../audit-section.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
 import { notFound } from '../refusals.ts';
@@ -14,7 +14,7 @@ export function mountAuditLog(host: FastifyInstance, parts: WebParts): void {
       const at = await findPlace(parts, request);
       if (at.current?.role !== 'owner') throw notFound();
       const head = html`<h1>Audit log</h1>
-<p class="muted">Who did what in ${at.current.businessName}, the newest first. Nothing in it can be changed or removed.</p>`;
+<p class="muted">Who did what in ${at.current.businessName}, the newest first. ${describeKeeping(parts)}</p>`;
       const tenant = { businessId: at.current.businessId, platformName: parts.platformName };
       return { at, tenant, head };
     },

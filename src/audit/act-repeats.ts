@@ -1,0 +1,44 @@
+import { DAY } from '../lib/clock.ts';
+import type { Database } from '../storage/storage.ts';
+
+/** No window is longer. */
+const LONGEST_WINDOW = DAY;
+
+/**
+ * Counts how often something happened within a window that begins with the first time. Atomic: of several at once, one
+ * counts as the first. Commit it together with the entry of the log that it decides about.
+ */
+export async function countRepeat(
+  db: Database,
+  { key, window }: { key: string; window: number },
+  now: number,
+): Promise<number> {
+  const { times } = await db
+    .insertInto('act_repeats')
+    .values({ key, since: now, times: 1 })
+    .onConflict((conflict) =>
+      conflict.column('key').doUpdateSet(({ eb, ref }) => {
+        const isOver = eb('act_repeats.since', '<=', now - window);
+        const more = eb('act_repeats.times', '+', 1);
+        return {
+          times: eb.case().when(isOver).then(1).else(more).end(),
+          since: eb.case().when(isOver).then(now).else(ref('act_repeats.since')).end(),
+        };
+      }),
+    )
+    .returning('times')
+    .executeTakeFirstOrThrow();
+  return times;
+}
+
+/** The window begins anew with what happens next. */
+export async function forgetRepeat(db: Database, key: string): Promise<void> {
+  await db.deleteFrom('act_repeats').where('key', '=', key).execute();
+}
+
+export async function removeOldRepeats(db: Database, limit: number, now: number): Promise<number> {
+  const end = now - LONGEST_WINDOW;
+  const old = db.selectFrom('act_repeats').select('key').where('since', '<', end).orderBy('since').limit(limit);
+  const result = await db.deleteFrom('act_repeats').where('key', 'in', old).where('since', '<', end).executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
