@@ -17,6 +17,7 @@ import { serveMetrics } from './metrics/metrics.ts';
 import { startTracing, type Tracing } from './metrics/tracing.ts';
 import { BROKEN } from './oauth/refusal-schemas.ts';
 import { mountOAuth } from './oauth/routes.ts';
+import { openTokenUses, type TokenUses } from './oauth/token-uses.ts';
 import { refuse } from './refusing.ts';
 import { openSharedStorage, openStorage } from './storage/database.ts';
 import { StorageUnavailable } from './storage/errors.ts';
@@ -55,7 +56,8 @@ export async function startServer(
   const storage = await openPrepared(settings);
   const report = (error: unknown) => api.log.error(error);
   const activity = remember(storage, clock, report);
-  const parts = { ...assemble(settings, storage, clock, meters), activity, meters };
+  const uses = openTokenUses(storage, report);
+  const parts = { ...assemble(settings, storage, clock, meters), activity, uses, meters };
   api.register(async (scope) => serveApi(scope, settings, parts));
   web.register(async (scope) => serveWeb(scope, settings, parts));
   web.findWayOn = (request) => findWayOn(parts, request);
@@ -71,7 +73,7 @@ export async function startServer(
     const hosts = [...new Set([api, web])];
     if (patience > 0) await drain(hosts, patience);
     await finish(hosts);
-    await Promise.all([stopCleaning(), stopWebhooks(), activity.stop(), stopMetrics()]);
+    await Promise.all([stopCleaning(), stopWebhooks(), activity.stop(), uses.stop(), stopMetrics()]);
     await storage.close();
     await tracing?.stop();
   };
@@ -111,7 +113,7 @@ async function openMetrics({ metricsListen, workers }: Settings, parts: Parts): 
   }
 }
 
-type Parts = ReturnType<typeof assemble> & { activity: Activity; meters: Meters };
+type Parts = ReturnType<typeof assemble> & { activity: Activity; uses: TokenUses; meters: Meters };
 
 function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Meters) {
   const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;

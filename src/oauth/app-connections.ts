@@ -2,7 +2,7 @@ import { lastUses } from '../activity/scope-uses.ts';
 import type { App } from '../apps/apps.ts';
 import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './grants.ts';
+import { selectLiveGrants } from './grant-queries.ts';
 import { boundBusiness } from './tenancy.ts';
 
 /** A business that an app is connected to, as far as the app's developer may know it: nobody is named. */

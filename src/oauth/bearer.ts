@@ -7,6 +7,7 @@ import { explain } from './grant-reasons.ts';
 import type { ReasonOf } from './reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
 import { describeUnproven, proveOpened } from './token-proof.ts';
+import type { TokenUses } from './token-uses.ts';
 import { openToken } from './tokens.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */
@@ -22,7 +23,7 @@ export interface Access {
 
 /** RFC 6750 §2.1 and §3.1. The token is taken from the header and nowhere else. */
 export async function readAccess(
-  { db, keys }: { db: Database; keys: Keyring },
+  { db, keys, uses }: { db: Database; keys: Keyring; uses: TokenUses },
   { authorization, inQuery, involved }: { authorization: string | undefined; inQuery: boolean; involved: Involved },
   now: number,
 ): Promise<Access> {
@@ -45,6 +46,7 @@ export async function readAccess(
     );
   }
   if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
+  uses.note(grant, token);
   const { id: grantId, createdAt: grantedAt, userId, appId, businessId } = grant;
   return { grantId, grantedAt, userId, appId, businessId, scopes: token.scopes & grant.scopes };
 }

@@ -6,7 +6,8 @@ import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAct } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
 import { forgetConsentsOfMember } from './consents.ts';
-import { revokeGrantsOfMember, selectLiveGrants } from './grants.ts';
+import { selectLiveGrants } from './grant-queries.ts';
+import { revokeGrantsOfMember } from './grants.ts';
 
 interface Parties {
   userId: string;

@@ -21,8 +21,8 @@ const SENTENCES: Record<GrantReason, string> = {
   code_reused: 'The code of this grant was sent twice, so everything it gave was revoked: a code works once.',
   code_verifier_wrong: 'The code_verifier and the code_challenge did not belong together, and that used the code up.',
   refresh_token_reused:
-    'A refresh token of this grant was sent again after it had been replaced, so the grant was revoked: someone may ' +
-    'have copied it. Always store the newest refresh token before you use it.',
+    'A refresh token of this grant was sent again after its successor had been used, so the grant was revoked: someone may ' +
+    'have copied it. Always store the newest pair before you use it.',
   app_deleted: 'The app was deleted.',
   app_paused: 'The platform has paused the app.',
   app_disabled: 'The app is disabled.',

@@ -23,6 +23,8 @@ export interface Grant {
   exchangedAt: number | null;
   /** How many times the refresh token has been replaced. */
   rotation: number;
+  /** The newest rotation of which an access token has been used, as far as it is stored. */
+  usedRotation: number;
   rotatedAt: number | null;
   /** The day on which the row may go, counted from the epoch; every refresh may move it. */
   removableOn: number;
@@ -163,6 +165,7 @@ export function grantFrom(row: Standing): Grant {
     codeExpiresAt: row.code_expires_at,
     exchangedAt: row.exchanged_at,
     rotation: row.rotation,
+    usedRotation: row.used_rotation,
     rotatedAt: row.rotated_at,
     removableOn: row.removable_on,
     deadBecause: deathOf(row),

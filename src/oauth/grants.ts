@@ -4,6 +4,7 @@ import { newSalt } from '../lib/secrets.ts';
 import { prepare } from '../storage/prepared.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import { type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './grant-queries.ts';
 import type { GrantReason } from './grant-reasons.ts';
 import type { Grant } from './grant-standing.ts';
 import { scopeNames } from './scopes.ts';
@@ -114,6 +115,15 @@ function updateRotation(db: Database, { id, from, to, exchanged_at, rotated_at, 
     .where('revoked_at', 'is', null);
 }
 
+/** An access token of this rotation has been used. Changes nothing if the row says so already. */
+export async function markUsed(db: Database, use: Pick<Grant, 'id' | 'rotation'>): Promise<void> {
+  await updateUsed(db, use);
+}
+
+const updateUsed = prepare((db, { id, rotation }: Pick<Grant, 'id' | 'rotation'>) =>
+  db.updateTable('grants').set({ used_rotation: rotation }).where('id', '=', id).where('used_rotation', '<', rotation),
+);
+
 /** Ends every token of the grant. A grant that is dead already keeps its first reason. */
 export async function revokeGrant(storage: Storage, grantId: string, reason: GrantReason, now: number): Promise<void> {
   await storage.atomically((db) => endGrant(db, grantId, reason, now));
@@ -145,9 +155,6 @@ export async function revokeGrantsOfMember(
   await endGrants(db, theirs, 'member_removed', now);
 }
 
-/** One app in one business, for one user or for everyone. */
-export type GrantParties = Pick<Grant, 'appId' | 'businessId'> & { userId?: string | undefined };
-
 /** Ends all that there is between these. Gives the users whose it was. */
 export async function revokeGrantsBetween(
   db: Database,
@@ -156,30 +163,6 @@ export async function revokeGrantsBetween(
   now: number,
 ): Promise<string[]> {
   return endGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);
-}
-
-/** Whether there was ever a grant between these, dead or alive, that is not so old that it is gone. */
-export async function wasGranted(db: Database, parties: GrantParties): Promise<boolean> {
-  return (await selectBetween(db, parties).limit(1).executeTakeFirst()) !== undefined;
-}
-
-function selectBetween(db: Database, { appId, businessId, userId }: GrantParties) {
-  const between = db
-    .selectFrom('grants')
-    .select('id')
-    .where('business_id', '=', businessId)
-    .where('app_id', '=', appId);
-  return userId === undefined ? between : between.where('user_id', '=', userId);
-}
-
-/** Those that nobody has ended; some may have run out. */
-function selectUnrevoked(db: Database) {
-  return db.selectFrom('grants').select('id').where('revoked_at', 'is', null);
-}
-
-/** Those that live by themselves: whether their app, user and membership still stand is another question. */
-export function selectLiveGrants(db: Database, now: number) {
-  return db.selectFrom('grants').where('grants.revoked_at', 'is', null).where('grants.refresh_expires_at', '>', now);
 }
 
 async function endGrants(db: Database, grants: ReturnType<typeof selectUnrevoked>, reason: GrantReason, now: number) {

@@ -36,8 +36,10 @@ export async function answerIntrospection(
   const { app, proven } = await identifyWithToken(parts, credentials, token, now);
   requireField(fields, 'token');
   const isKnown = proven && proven.grant.appId === app.id && isActive(proven, now);
-  if (isKnown) credentials.involved.businessId = proven.grant.businessId;
-  return isKnown ? describe(proven, parts.issuer, now) : { active: false };
+  if (!isKnown) return { active: false };
+  credentials.involved.businessId = proven.grant.businessId;
+  if (proven.token.kind === 'access') parts.uses.note(proven.grant, proven.token);
+  return describe(proven, parts.issuer, now);
 }
 
 function describe({ token, grant }: ProvenToken, issuer: string, now: number): Introspection {

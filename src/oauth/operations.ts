@@ -76,8 +76,8 @@ export const tokenOperation = {
   description:
     'Both grant types answer with the same five fields. A code that comes twice revokes what it first gave, so never repeat ' +
     'an exchange whose answer was lost. A refresh may be repeated: for 30 seconds a used refresh token gets the same pair ' +
-    'again, byte for byte (unless the operator has chosen another time). After that it is taken for stolen, and the grant ' +
-    'ends. The app proves itself with its credentials, in the body or by HTTP Basic.',
+    'again, byte for byte (unless the operator has chosen another time). After that it gets the same refresh token with a new ' +
+    'access token, until something of the new pair has been used; then it is taken for stolen, and the grant ends. The app proves itself with its credentials, in the body or by HTTP Basic.',
   security: BY_THE_APP,
   consumes: BODIES,
   body: TOKEN_REQUEST,

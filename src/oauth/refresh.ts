@@ -8,6 +8,7 @@ import { type Grant, revokeGrant, rotate } from './grants.ts';
 import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
 import { type ProvenToken, proveOpened, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
+import type { TokenUses } from './token-uses.ts';
 
 interface Refresh {
   refreshToken: string;
@@ -20,11 +21,12 @@ interface Refresh {
 interface RefreshParts {
   storage: Storage;
   keys: Keyring;
-  /** How long a spent refresh token still gets the same answer, in milliseconds. */
+  /** How long a spent refresh token gets the same response in any case, in milliseconds. */
   retryWindow: number;
+  uses: TokenUses;
 }
 
-/** RFC 6749 §6, with rotation. Which of the four cases it is, the row decides (docs/decisions/0001). */
+/** RFC 6749 §6, with rotation. */
 export async function refresh(
   parts: RefreshParts,
   app: CallingApp,
@@ -41,20 +43,35 @@ export async function refresh(
   request.involved.businessId = grant.businessId;
   if (grant.deadBecause) throw new OAuthError('invalid_grant', grant.deadBecause, explain(grant.deadBecause));
   refuseExpired(token.expiresAt, now);
-  const isCurrent = token.rotation >= grant.rotation;
-  const isRetry = token.rotation === grant.rotation - 1 && isWithin(parts.retryWindow, grant.rotatedAt, now);
-  if (!isCurrent && !isRetry) {
+  const kind = classify(parts, proven, now);
+  if (kind === 'reuse') {
     await revokeGrant(storage, grant.id, 'refresh_token_reused', now);
     throw new OAuthError('invalid_grant', 'refresh_token_reused', explain('refresh_token_reused'));
   }
   const scopes = readNarrowedScopes(grant, request.scope);
 
-  // Spent a moment ago: a lost answer, two tabs or two workers. The same pair again, so the family never forks.
-  if (!isCurrent) return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt ?? now }, scopes, now);
-  // Current, or ahead of a row that lost a commit: the token is proof that we issued it.
+  if (kind === 'retry') return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt ?? now }, scopes, now);
+  if (kind === 'late retry') {
+    return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt ?? now, accessFrom: now }, scopes, now);
+  }
   const first = await rotate(storage.recoverable, { grant, spent: token.rotation }, now);
   if (!first) return refresh(parts, app, { ...request, proven: await proveOpened(storage.durable, token) }, now);
   return issueTokens(keys, { ...grant, rotation: token.rotation + 1, rotatedAt: now }, scopes, now);
+}
+
+/** The table of docs/decisions/0001. The row decides, so that two tabs, workers or nodes never get different successors. */
+function classify(
+  { retryWindow, uses }: Pick<RefreshParts, 'retryWindow' | 'uses'>,
+  { token, grant }: ProvenToken,
+  now: number,
+): 'current' | 'retry' | 'late retry' | 'reuse' {
+  // Ahead of a row that lost a commit is as good as current: the token is proof that we issued it.
+  if (token.rotation >= grant.rotation) return 'current';
+  const isPrevious = token.rotation === grant.rotation - 1;
+  if (isPrevious && isWithin(retryWindow, grant.rotatedAt, now)) return 'retry';
+  // The app has not used the successor, so the response was lost, or the app crashed before it stored the pair.
+  if (isPrevious && !uses.isCurrentUsed(grant)) return 'late retry';
+  return 'reuse';
 }
 
 function isWithin(window: number, since: number | null, now: number): boolean {

@@ -34,7 +34,7 @@ export async function answerRevocation(
  * RFC 7009 §2.1. Possession of the token is enough. A request that also names an app can revoke only the tokens of that
  * app. An unknown or expired token, or one of another app, changes nothing, and the response does not tell.
  */
-async function revokeToken({ storage, limits }: TokenParts, presented: Presented, now: number) {
+async function revokeToken({ storage, limits, uses }: TokenParts, presented: Presented, now: number) {
   const { clientId, isAuthenticated, proven, address } = presented;
   if (!proven || !isRevocable(proven, clientId, now)) return undefined;
   const { token, grant } = proven;
@@ -42,6 +42,7 @@ async function revokeToken({ storage, limits }: TokenParts, presented: Presented
   if (!isAuthenticated) await limits.perApp.count(grant.appId);
   if (token.kind === 'refresh') await endByApp(storage, grant, address, now);
   else await revokeAccessToken(storage.durable, token);
+  uses.note(grant, token);
   return grant;
 }
 

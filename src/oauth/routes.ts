@@ -22,6 +22,7 @@ import {
 import { answerRevocation } from './revocation.ts';
 import { stamp } from './stamps.ts';
 import { answerTokenRequest, type TokenParts } from './token-endpoint.ts';
+import type { TokenUses } from './token-uses.ts';
 
 interface OAuthParts extends TokenParts {
   consentUrl: string;
@@ -33,6 +34,7 @@ export interface BearerParts {
   storage: Storage;
   keys: Keyring;
   clock: Clock;
+  uses: TokenUses;
   limits: { perGrant: RateLimit };
 }
 
@@ -110,7 +112,7 @@ export function shareWithAnyOrigin(_: FastifyRequest, reply: FastifyReply, done:
 
 /** Who calls the business API, and what they may do. */
 export async function accessOf(
-  { storage, keys, clock, limits }: BearerParts,
+  { storage, keys, clock, uses, limits }: BearerParts,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Access> {
@@ -118,7 +120,7 @@ export async function accessOf(
   const { authorization } = request.headers;
   const inQuery = Object.hasOwn(request.query as object, 'access_token');
   const { involved } = request;
-  const access = await readAccess({ db: storage.durable, keys }, { authorization, inQuery, involved }, clock());
+  const access = await readAccess({ db: storage.durable, keys, uses }, { authorization, inQuery, involved }, clock());
   await limits.perGrant.count(access.grantId);
   return access;
 }

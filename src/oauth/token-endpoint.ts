@@ -9,6 +9,7 @@ import { requireField } from './fields.ts';
 import { refresh } from './refresh.ts';
 import type { TokenRequest } from './schemas.ts';
 import type { TokenResponse } from './token-response.ts';
+import type { TokenUses } from './token-uses.ts';
 import { openToken } from './tokens.ts';
 
 /** What the token, revoke and introspect endpoints are built on. */
@@ -17,6 +18,7 @@ export interface TokenParts {
   keys: Keyring;
   issuer: string;
   retryWindow: number;
+  uses: TokenUses;
   limits: { perApp: RateLimit; wrongSecrets: RateLimit };
 }
 

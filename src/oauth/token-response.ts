@@ -15,14 +15,20 @@ export interface TokenResponse {
 
 export const ACCESS_LIFETIME = HOUR;
 
+interface Issue extends Pick<Grant, 'id' | 'salt' | 'rotation'> {
+  rotatedAt: number;
+  /** From when the access token's hour counts, if not from the rotation. */
+  accessFrom?: number;
+}
+
 /** The pair of one rotation. Made again from the same row it is the same pair, byte for byte. */
 export function issueTokens(
   keys: Keyring,
-  { id, salt, rotation, rotatedAt }: Pick<Grant, 'id' | 'salt' | 'rotation'> & { rotatedAt: number },
+  { id, salt, rotation, rotatedAt, accessFrom = rotatedAt }: Issue,
   scopes: ScopeMask,
   now: number,
 ): TokenResponse {
-  const expiresAt = rotatedAt + ACCESS_LIFETIME;
+  const expiresAt = accessFrom + ACCESS_LIFETIME;
   const seal = (token: { kind: 'access' | 'refresh'; expiresAt: number; scopes: ScopeMask }) =>
     sealToken(keys, salt, { grantId: id, rotation, ...token });
   return {

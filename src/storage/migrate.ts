@@ -7,6 +7,7 @@ import { people } from './migrations/003-people.ts';
 import { standing } from './migrations/004-standing.ts';
 import { recovery } from './migrations/005-recovery.ts';
 import { audit } from './migrations/006-audit.ts';
+import { usedRotation } from './migrations/007-used-rotation.ts';
 import { pkceUse } from './migrations/009-pkce-use.ts';
 import type { Change } from './migrations/change.ts';
 import type { Database, Storage } from './storage.ts';
@@ -19,6 +20,7 @@ const CHANGES: Record<string, Change> = {
   '004-standing': standing,
   '005-recovery': recovery,
   '006-audit': audit,
+  '007-used-rotation': usedRotation,
   '009-pkce-use': pkceUse,
 };
 const TABLE = 'migrations';

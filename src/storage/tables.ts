@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 import type { PeopleTables } from './people-tables.ts';
 
 /** Times are milliseconds since 1970; ids are UUIDs in text; a flag is 0 or 1. Each table has one owning file. */
@@ -104,6 +104,8 @@ interface GrantsTable {
   code_expires_at: number;
   exchanged_at: number | null;
   rotation: number;
+  /** The newest rotation of which an access token has been used. It may lag behind by a second. */
+  used_rotation: Generated<number>;
   rotated_at: number | null;
   refresh_expires_at: number | null;
   revoked_at: number | null;

@@ -57,7 +57,8 @@ const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, 
   [
     'refresh_token_reused',
     async ({ refresh, credentials }) => {
-      await world.refresh(refresh, credentials);
+      const { body } = await world.refresh(refresh, credentials);
+      await world.listInvoices(body.access_token);
       world.wind(MINUTE);
       await world.refresh(refresh, credentials);
     },
@@ -203,7 +204,8 @@ test('someone who left a business and came back is asked anew', async () => {
 
 test('a replayed refresh token ends the grant whatever scope comes with it', async () => {
   const connected = await connect();
-  await world.refresh(connected.refresh, connected.credentials);
+  const { body } = await world.refresh(connected.refresh, connected.credentials);
+  await world.listInvoices(body.access_token);
   world.wind(MINUTE);
 
   const answer = await world.refresh(connected.refresh, { ...connected.credentials, scope: 'no:such' });

@@ -9,10 +9,12 @@ const [oldKey = ''] = world.settings.secretKeys;
 const newKey = 'another-key-that-the-tests-bring-in-later-on';
 const works = async (accessToken: string) => (await world.listInvoices(accessToken)).status === 200;
 
-test('with a retry window of 0 the first replay already ends the grant', async () => {
+test('with a retry window of 0 a replay ends the grant as soon as the new pair has been used', async () => {
   await world.restart({ settings: { retryWindow: 0 } });
   const { refresh_token } = await world.connect();
   const { body } = await world.refresh(refresh_token);
+  assert.equal((await world.refresh(refresh_token)).body.refresh_token, body.refresh_token);
+  assert.equal(await works(body.access_token), true);
 
   const replay = await world.refresh(refresh_token);
 
@@ -25,6 +27,7 @@ test('the retry window can be set in seconds, up to 300', async () => {
   await world.restart({ settings: { retryWindow: 300_000 } });
   const { refresh_token } = await world.connect();
   const first = await world.refresh(refresh_token);
+  assert.equal(await works(first.body.access_token), true);
   world.wind(299_999);
   const inside = await world.refresh(refresh_token);
   world.wind(1);
@@ -38,6 +41,7 @@ test('the retry window can be set in seconds, up to 300', async () => {
 test('a spent token stays spent over a restart, and a retry still gets the same pair [T19][T16]', async () => {
   const { refresh_token } = await world.connect();
   const first = await world.refresh(refresh_token);
+  assert.equal(await works(first.body.access_token), true);
   await world.restart();
 
   assert.deepEqual((await world.refresh(refresh_token)).body, first.body);

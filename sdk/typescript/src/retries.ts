@@ -18,7 +18,7 @@ export const FREELY: Repeating = {
   within: Number.POSITIVE_INFINITY,
 };
 
-/** A refresh that comes again within 30 s gets the same pair; later it would be taken for theft, and end the grant. */
+/** A refresh that comes again within 30 s gets the same pair, even if another worker uses the pair meanwhile. */
 export const SOON: Repeating = { isSafeAfter: isPassing, attempt: 8_000, within: 20_000 };
 
 /** A code that arrives twice revokes what it gave. A 429 says that it was not looked at. */

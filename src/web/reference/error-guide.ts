@@ -21,8 +21,9 @@ const DEAD_GRANT: Record<GrantReason, string> = {
     'The `code_verifier` is not the one that the `code_challenge` was made of, and that used the code up. Keep the verifier with ' +
     'the browser that you sent away, and start again.',
   refresh_token_reused:
-    'A refresh token came back after it had been replaced, so the grant was revoked: someone may have copied it. Store each new ' +
-    'refresh token before you use it, look into the store before you refresh, and send the user to the authorize endpoint again.',
+    'A refresh token came back after it had been replaced and its successor had been used, so the grant was revoked: someone may ' +
+    'have copied it. Store each new pair before you use it, look into the store before you refresh, and send the user to the ' +
+    'authorize endpoint again.',
   app_deleted: 'The app was deleted. Nothing of it works any more.',
   app_paused:
     'The platform has paused the app everywhere. Whoever runs it can resume the app, and its tokens work again with it.',
@@ -171,7 +172,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     meaning: 'The database cannot be reached, or there is more to do than can be done.',
     reasons: {
       temporarily_unavailable:
-        'Try again after as many seconds as `Retry-After` says. A refresh can be repeated safely within 30 seconds, unless the operator has chosen another time.',
+        'Try again after as many seconds as `Retry-After` says. A refresh can be repeated safely with the same refresh token.',
     },
   },
   server_error: {

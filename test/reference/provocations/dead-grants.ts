@@ -66,7 +66,7 @@ function endedByApp({ world, connect, newApp, allow }: Connections) {
     async refresh_token_reused() {
       const connected = await connect();
       const refresh = () => world.refresh(connected.tokens.refresh_token, connected.credentials);
-      await refresh();
+      await world.listInvoices((await refresh()).body.access_token);
       world.wind(MINUTE);
       await refresh();
       return connected;

@@ -82,7 +82,8 @@ test('after a refused refresh, another pair from the store is taken up', async (
 test('a refresh token that comes back too late is refused by its own name', async () => {
   const app = newApp(world);
   const tokens = await connect(world, app);
-  await app.refresh(tokens.refreshToken);
+  const newer = await app.refresh(tokens.refreshToken);
+  await app.introspect(newer.accessToken);
   world.wind(MINUTE);
 
   const error = await errorOf(app.refresh(tokens.refreshToken));

@@ -1,6 +1,7 @@
 import type { Mutation } from './mutation.ts';
 
 const REFRESH = 'test/oauth/refresh.test.ts';
+const LOST = 'test/oauth/lost-refresh.test.ts';
 const RECOVERY = 'test/oauth/refresh-recovery.test.ts';
 const DUMP = 'test/storage/dump.test.ts';
 const FAILURES = 'test/oauth/storage-failure.test.ts';
@@ -24,6 +25,14 @@ export const REFRESH_MUTATIONS: Mutation[] = [
     tests: [REFRESH],
   },
   {
+    promise: 'T14',
+    breaks: 'the previous refresh token works although its successor has been used',
+    file: 'src/oauth/refresh.ts',
+    find: '!uses.isCurrentUsed(grant)',
+    replace: 'true',
+    tests: [REFRESH],
+  },
+  {
     promise: 'T15',
     breaks: 'parallel refreshes of one token each rotate the grant',
     file: 'src/oauth/grants.ts',
@@ -36,9 +45,49 @@ export const REFRESH_MUTATIONS: Mutation[] = [
     promise: 'T16',
     breaks: 'a retry gets another pair',
     file: 'src/oauth/refresh.ts',
-    find: 'rotatedAt: grant.rotatedAt ?? now',
-    replace: 'rotatedAt: now',
+    find: 'rotatedAt: grant.rotatedAt ?? now }, scopes',
+    replace: 'rotatedAt: now }, scopes',
     tests: [REFRESH],
+  },
+  {
+    promise: 'T16',
+    breaks: 'a response that is sent again late has another refresh token',
+    file: 'src/oauth/refresh.ts',
+    find: 'rotatedAt: grant.rotatedAt ?? now, accessFrom: now',
+    replace: 'rotatedAt: now, accessFrom: now',
+    tests: [LOST],
+  },
+  {
+    promise: 'T16',
+    breaks: 'a lost response is a replay after the retry window',
+    file: 'src/oauth/refresh.ts',
+    find: '!uses.isCurrentUsed(grant)',
+    replace: 'false',
+    tests: [LOST],
+  },
+  {
+    promise: 'T17',
+    breaks: 'a use at the API is not noted',
+    file: 'src/oauth/bearer.ts',
+    find: 'uses.note(grant, token);',
+    replace: '',
+    tests: [LOST],
+  },
+  {
+    promise: 'T17',
+    breaks: 'an introspection is not noted as a use',
+    file: 'src/oauth/introspection.ts',
+    find: 'parts.uses.note(proven.grant, proven.token);',
+    replace: '{}',
+    tests: [LOST],
+  },
+  {
+    promise: 'T17',
+    breaks: 'a use is not stored',
+    file: 'src/oauth/token-uses.ts',
+    find: 'markUsed(storage.recoverable, { id, rotation })',
+    replace: 'Promise.resolve()',
+    tests: [LOST],
   },
   {
     promise: 'T17',

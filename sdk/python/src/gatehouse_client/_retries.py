@@ -26,8 +26,8 @@ class Policy:
 
 REPEATABLE = Policy(statuses=(429, 502, 503, 504), unanswered=True)
 
-# The server answers a repeated refresh with the same pair for 30 seconds, and takes a later one for theft. So the last
-# attempt has ended before that, however long each took.
+# The server answers a repeated refresh with the same pair for 30 seconds, even if another worker uses the pair meanwhile.
+# So the last attempt has ended before that, however long each took.
 REFRESH = Policy(statuses=(429, 502, 503, 504), unanswered=True, longest_attempt=8.0, start_within=20.0)
 
 # A code that arrives twice ends what it gave, and only 429 says for certain that it was not looked at.

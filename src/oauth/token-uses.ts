@@ -1,0 +1,69 @@
+import { inChunks } from '../activity/chunks.ts';
+import { SECOND } from '../lib/clock.ts';
+import { StorageUnavailable } from '../storage/errors.ts';
+import type { Storage } from '../storage/storage.ts';
+import { type Grant, markUsed } from './grants.ts';
+
+type Rotations = Pick<Grant, 'id' | 'rotation' | 'usedRotation'>;
+
+/**
+ * Of which grants a token of the newest rotation has been used. No request waits for a write: uses are collected in memory
+ * and stored once a second. A use that is lost with the process only lets its app repeat a refresh for longer.
+ */
+export interface TokenUses {
+  /** An access token has been accepted. Most calls find that the row says so already. */
+  note(grant: Rotations, token: { rotation: number }): void;
+  isCurrentUsed(grant: Rotations): boolean;
+  flush(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const FLUSH_INTERVAL = SECOND;
+/** More would take too much memory while the database is not available. */
+const MOST_PENDING = 50_000;
+
+export function openTokenUses(storage: Storage, report: (error: unknown) => void): TokenUses {
+  /** The rotation that was used, by grant. An entry is removed when it is stored. */
+  const pending = new Map<string, number>();
+  let flushed = Promise.resolve();
+  let isBusy = false;
+  let isFailing = false;
+
+  async function storePending(): Promise<void> {
+    isBusy = true;
+    for (const chunk of inChunks([...pending])) {
+      try {
+        // One statement per row: a statement that locks several could deadlock with a revocation.
+        await Promise.all(chunk.map(([id, rotation]) => markUsed(storage.recoverable, { id, rotation })));
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) report(error);
+        isFailing = true;
+        if (error instanceof StorageUnavailable) break;
+      }
+      for (const [id, rotation] of chunk) if (pending.get(id) === rotation) pending.delete(id);
+    }
+    isBusy = false;
+  }
+
+  function flush(): Promise<void> {
+    flushed = flushed.then(storePending);
+    return flushed;
+  }
+
+  const timer = setInterval(() => {
+    if (!isBusy) flush();
+  }, FLUSH_INTERVAL).unref();
+  return {
+    note({ id, rotation, usedRotation }, token) {
+      if (token.rotation < rotation || token.rotation <= usedRotation) return;
+      if (pending.size < MOST_PENDING) pending.set(id, token.rotation);
+    },
+    isCurrentUsed: ({ id, rotation, usedRotation }) => Math.max(usedRotation, pending.get(id) ?? 0) >= rotation,
+    flush,
+    async stop() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}
