@@ -17,7 +17,11 @@ export function readRedirectUris(texts: readonly string[]): string[] {
   const uris = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))];
   if (uris.length === 0) throw new FormError('redirect_uris', 'Enter at least one redirect URI.');
   if (uris.length > MOST) throw new FormError('redirect_uris', `Enter at most ${MOST} redirect URIs.`);
-  for (const uri of uris) refuseUnsafe(uri);
+  const problems = uris.flatMap((uri) => {
+    const problem = problemOf(uri);
+    return problem === undefined ? [] : [`${uri.slice(0, 100)}: ${problem}`];
+  });
+  if (problems.length > 0) throw new FormError('redirect_uris', problems.join('\n'));
   return uris;
 }
 
@@ -28,21 +32,20 @@ export function isRegistered(registered: readonly string[], sent: string): boole
   );
 }
 
-function refuseUnsafe(uri: string): void {
-  const wrong = (sentence: string) => new FormError('redirect_uris', `${uri.slice(0, 100)}: ${sentence}`);
-  if (uri.length > LONGEST) throw wrong(`a redirect URI has at most ${LONGEST} characters.`);
-  if (uri.includes('#')) throw wrong('a redirect URI has no fragment (#).');
-  if (uri.includes('*')) throw wrong('a redirect URI has no wildcard (*); register each address.');
+function problemOf(uri: string): string | undefined {
+  if (uri.length > LONGEST) return `a redirect URI has at most ${LONGEST} characters.`;
+  if (uri.includes('#')) return 'a redirect URI has no fragment (#).';
+  if (uri.includes('*')) return 'a redirect URI has no wildcard (*); register each address.';
   const url = URL.parse(uri);
   const incomplete = 'this is not a complete URL, like https://app.example.com/callback.';
-  if (!url) throw wrong(incomplete);
+  if (!url) return incomplete;
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
-    throw wrong('use https, or http on localhost, 127.0.0.1 or [::1].');
+    return 'use https, or http on localhost, 127.0.0.1 or [::1].';
   }
-  if (!PLAIN.test(uri)) throw wrong(incomplete);
-  if (!HOST.test(url.hostname)) throw wrong('its host is not a name or an address.');
-  if (url.username || url.password) throw wrong('a redirect URI has no user name or password.');
-  if (url.href !== uri) throw wrong(`write it as ${url.href}`);
+  if (!PLAIN.test(uri)) return incomplete;
+  if (!HOST.test(url.hostname)) return 'its host is not a name or an address.';
+  if (url.username || url.password) return 'a redirect URI has no user name or password.';
+  return url.href === uri ? undefined : `write it as ${url.href}`;
 }
 
 function isSound(uri: string): boolean {

@@ -12,6 +12,7 @@ export interface AppConnection {
   businessName: string;
   users: number;
   since: number;
+  /** When it last used a permission there, as far back as uses are kept. */
   lastUsedAt: number | null;
 }
 
@@ -37,7 +38,7 @@ export async function listAppConnections(
     businessName: row.name,
     users: Number(row.users),
     since: row.since,
-    lastUsedAt: Math.max(row.rotated_at ?? 0, used.get(row.business_id) ?? 0) || null,
+    lastUsedAt: used.get(row.business_id) ?? null,
   }));
 }
 
@@ -55,7 +56,6 @@ function selectConnected(db: Database, app: App, { search, after, limit }: Sough
       'grants.business_id',
       fn.count<number>('grants.user_id').distinct().as('users'),
       fn.min('grants.created_at').as('since'),
-      fn.max('grants.rotated_at').as('rotated_at'),
     ])
     .where('grants.app_id', '=', app.id)
     .where('users.disabled_at', 'is', null)

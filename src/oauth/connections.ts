@@ -25,8 +25,10 @@ export interface Connection {
   business: Named;
   scopes: ScopeMask;
   since: number;
-  /** When it last fetched tokens, or used one. */
+  /** When it last used a permission, in the last 30 days; null also where uses are not read. */
   lastUsedAt: number | null;
+  /** When it last exchanged a code or refreshed. */
+  tokensFetchedAt: number | null;
   /** False where a consent is remembered, but no token lives by it. */
   isLive: boolean;
   /** How often it did what it may do, in the last 30 days, by the name of the scope. */
@@ -62,14 +64,18 @@ export async function listConnections(db: Database, wanted: ConnectionsWanted, n
 type Use = Awaited<ReturnType<typeof listUses>>[number];
 
 function summarise(rows: ConnectionRow[], used: Use[], app: App) {
-  const times = [...rows.map(({ fetchedAt }) => fetchedAt ?? 0), ...used.map(({ lastAt }) => lastAt)];
   return {
     scopes: rows.reduce((mask, row) => mask | row.scopes, 0) & app.allowedScopes,
     since: Math.min(...rows.map(({ since }) => since)),
-    lastUsedAt: Math.max(...times) || null,
+    lastUsedAt: latest(used.map(({ lastAt }) => lastAt)),
+    tokensFetchedAt: latest(rows.map(({ fetchedAt }) => fetchedAt ?? 0)),
     isLive: rows.some(({ isLive }) => isLive),
     uses: new Map(used.map(({ scope, uses }) => [scope, uses])),
   };
+}
+
+function latest(times: number[]): number | null {
+  return Math.max(0, ...times) || null;
 }
 
 interface Among {
@@ -78,7 +84,7 @@ interface Among {
   userIds: string[];
 }
 
-/** What is told of the use of a connection is told within one business; elsewhere, fetching tokens is all that counts. */
+/** Uses are read within one business only: that is where the table has an index. */
 async function listUses(db: Database, { businessIds, ...among }: Among, now: number) {
   const [businessId, ...others] = businessIds;
   if (businessId === undefined || others.length > 0) return [];

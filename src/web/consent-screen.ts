@@ -117,7 +117,8 @@ function circumstances({ asked, at, sites }: ConsentQuestion): Html {
 /** In the same form as Allow: what is chosen here is what is meant, whether or not Switch was clicked. */
 function businessChoice(at: Place): Html {
   if (at.memberships.length < 2) return html`${at.current?.businessName}`;
-  return html`<div class="switch">${businessSelect(at)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;
+  // A select cuts off a name that does not fit, so the whole name is shown above it.
+  return html`<p class="whole">${at.current?.businessName}</p><div class="switch">${businessSelect(at)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;
 }
 
 /** A day in words. In UTC, since no script runs here that knows its reader's zone. */

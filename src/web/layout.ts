@@ -22,7 +22,10 @@ export interface Place {
   csrf: string;
   current: Membership | undefined;
   memberships: Membership[];
+  /** Where this page can be opened again. */
   path: string;
+  /** Whose menu entry is marked; `path`, unless the page is the response to a form. */
+  here?: string;
   /** What has just been done here, in words. */
   done?: string | undefined;
 }
@@ -127,7 +130,7 @@ ${link(at, '/settings/account', at.user.name)}
 ${postForm({ action: '/sign-out', csrf: at.csrf, style: 'leave', body: html`<button class="quiet">Sign out</button>` })}</div>`;
 }
 
-function link({ path: here }: Place, path: string, name: string): Html {
+function link({ path: opened, here = opened }: Place, path: string, name: string): Html {
   const isHere = here === path || here.startsWith(`${path}/`) || here.startsWith(`${path}?`);
   return html`<a href="${path}" ${isHere && html`aria-current="page"`}>${name}</a>`;
 }

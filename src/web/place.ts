@@ -17,6 +17,7 @@ export async function findPlace(parts: WebParts, request: FastifyRequest): Promi
     csrf: request.visit.csrf,
     current: await findCurrentMembership(db, session.user),
     memberships: await listMemberships(db, session.user.id),
+    here: request.url,
     // Where a form answers with a page, there is nothing to come back to.
     path: isReading(request) ? request.url.replace(/[?&]done=[^&]*/, '') : '/',
     done: isReading(request) ? doneSentence(request.query) : undefined,

@@ -124,6 +124,23 @@ test('the refusal names the field, quotes the address and says how to write it',
   );
 });
 
+test('every wrong redirect URI is named at once, each on a line of its own', () => {
+  const typed = ['https://app.example', 'https://good.example/', 'http://app.example/a', 'https://app.example/#x'];
+
+  assert.throws(
+    () => readRedirectUris(typed),
+    (error) => {
+      assert.ok(error instanceof FormError);
+      assert.deepEqual(error.message.split('\n'), [
+        'https://app.example: write it as https://app.example/',
+        'http://app.example/a: use https, or http on localhost, 127.0.0.1 or [::1].',
+        'https://app.example/#x: a redirect URI has no fragment (#).',
+      ]);
+      return true;
+    },
+  );
+});
+
 test('what is registered is matched to the letter, but for the port of a loopback IP address [A2][A4]', () => {
   const registered = [
     'https://app.example/callback',

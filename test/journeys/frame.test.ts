@@ -68,6 +68,32 @@ test('nothing is cut off or scrolls sideways at 320 pixels, however long the nam
   await assertFits();
 });
 
+test('the consent screen shows the whole name of the business, however long and however narrow the screen', async () => {
+  const name = 'The Extraordinarily Long Wholesale Coffee and Tea Importers of Harbour Ltd';
+  const business = await world.addBusiness(name);
+  const user = await world.addUser('Wide', [
+    [business, 'owner'],
+    [other, 'member'],
+  ]);
+  const app = await world.addApp({ ownerBusinessId: business.id, openToAnyBusiness: true });
+  const { page } = await chromium.newPage({ viewport: { width: 320, height: 740 } });
+  await page.goto(world.authorizeUrl({ client_id: app.id }));
+  await signIn(page, user.email, PASSWORD);
+  await page.getByLabel('Current business').selectOption(name);
+  await page.getByRole('button', { name: 'Switch' }).click();
+  await page.getByText(`You chose ${name}.`).waitFor();
+
+  const shown = page.locator('.facts div').filter({ hasText: 'Business' }).getByText(name, { exact: true });
+  const whole = shown.and(page.locator('p'));
+  const { right, isCut } = await whole.evaluate((element) => ({
+    right: element.getBoundingClientRect().right,
+    isCut: element.scrollWidth > element.clientWidth || element.scrollHeight > element.clientHeight,
+  }));
+
+  assert.ok(await whole.isVisible());
+  assert.deepEqual([right <= 320, isCut], [true, false]);
+});
+
 test('whatever a browser says of a passkey that fails, a person reads a sentence of ours', async () => {
   const { page } = await chromium.newPage();
   await page.goto(`${world.web}/sign-in`);

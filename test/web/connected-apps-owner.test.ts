@@ -82,6 +82,20 @@ test('a connection says when it was last used, and how often each permission was
   }
 });
 
+test('right after a connection, neither the connection nor its permissions are said to have been used', async () => {
+  const { app, client } = await newApp('Hygrometer');
+  const { access_token } = await client.connect({ scope: 'read:invoices' }, ben.browser);
+
+  const before = cardOf(await ben.browser.open(PATH), app);
+  await client.listInvoices(access_token);
+  const after = cardOf(await ben.browser.open(PATH), app);
+
+  assert.match(before, /not used lately, last fetched tokens <time/);
+  assert.match(before, /View invoices[^<]*<span class="muted small">not used</);
+  assert.match(after, /last used <time/);
+  assert.match(after, /View invoices[^<]*<span class="muted small">used once</);
+});
+
 test('an owner ends what one person has connected, after a question; the very next call is refused and says why [D2]', async () => {
   const { app, client } = await newApp('Cabinet');
   const bens = await client.connect({}, ben.browser);

@@ -102,16 +102,18 @@ test('the owner sees that the platform has paused the app, and cannot undo it by
   assert.deepEqual(await statuses(), [401, 401, 401]);
 });
 
-test('a reason for a pause is shown to platform admins and, in the audit log, to the owners', async () => {
-  const { path } = await connectedApp('Explained');
+test('a reason for a pause is shown to platform admins and, on the app’s page and in the audit log, to its owners', async () => {
+  const { app, path } = await connectedApp('Explained');
   const reason = 'It sends <b>spam</b>';
 
   const paused = await admin.submit(await admin.open(`${path}/pause`), `${path}/pause`, { reason: ` ${reason} ` });
   const log = await owner.open('/settings/audit-log?q=Explained');
+  const onPage = await owner.open(`${DEVELOPER}/${app.id}`);
   const resumed = await admin.submit(paused, `${path}/resume`);
 
-  for (const { text } of [paused, log]) assert.match(text, /[Rr]eason: It sends &lt;b&gt;spam&lt;\/b&gt;/);
+  for (const { text } of [paused, log, onPage]) assert.match(text, /[Rr]eason: It sends &lt;b&gt;spam&lt;\/b&gt;/);
   assert.doesNotMatch(resumed.text, /spam/);
+  assert.doesNotMatch((await owner.open(`${DEVELOPER}/${app.id}`)).text, /spam/);
 });
 
 test('a reason that cannot be read pauses nothing, is said beside the field, and is kept to be mended', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addRequests } from '../../src/activity/logged-requests.ts';
 import { addCounts, hourOf } from '../../src/activity/request-counts.ts';
+import { DAY, HOUR } from '../../src/lib/clock.ts';
 import { newRandomId } from '../../src/lib/ids.ts';
 import { DEVELOPER, PLATFORM } from '../support/app-pages.ts';
 import { nextOf, type Visited } from '../support/browser.ts';
@@ -211,6 +212,25 @@ test('the chart counts requests, errors and refreshes of the last day and of the
   );
   assert.match(month.text, /<th scope="row">2030-01-01<\/th>/);
   assert.doesNotMatch(day.text + month.text, / style="/);
+});
+
+test('the chart is in one time zone, UTC, and says so', async () => {
+  const { client, open } = await newApp('Zoned');
+  await client.refresh('grt_x');
+  const start = (steps: number, step: number) =>
+    new Date((Math.floor(world.clock() / step) - steps) * step).toISOString();
+
+  for (const [period, from, unit] of [
+    ['day', start(23, HOUR).slice(0, 16).replace('T', ' '), 'Hour from (UTC)'],
+    ['month', start(29, DAY).slice(0, 10), 'Day (UTC)'],
+  ]) {
+    const { text } = await open(`?period=${period}`);
+    const [figure = ''] = /<figure class="chart">.*<\/figure>/s.exec(text) ?? [];
+    // The script shows every <time> in the zone of its reader.
+    assert.doesNotMatch(figure, /<time/);
+    assert.ok(figure.includes(`<span>${from} UTC</span>`), figure);
+    assert.ok(figure.includes(`<th scope="col">${unit}</th>`), figure);
+  }
 });
 
 test('an app that nobody uses has an empty chart and an empty log', async () => {

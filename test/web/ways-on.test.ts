@@ -21,6 +21,26 @@ test('someone who is signed in and meets a refusal keeps the menu, and is led ba
   }
 });
 
+test('a page that a form answers with marks its entry of the menu, as the page with the form does', async () => {
+  const [csrf, form] = [await browser.csrf(), await browser.open('/settings/developer/new')];
+  const answers = {
+    '/settings/developer': await browser.submit(form, '/settings/developer', { name: '' }),
+    '/settings/account': await browser.post('/settings/account/name', { csrf, name: '' }),
+    '/settings/members': await browser.post(`/settings/members/${world.ada.id}/role`, {
+      csrf,
+      business: world.acme.id,
+    }),
+  };
+
+  for (const [entry, { status, text }] of Object.entries(answers)) {
+    assert.equal(status, 400, entry);
+    assert.deepEqual(
+      [...text.matchAll(/<a href="([^"]*)" aria-current="page">/g)].map(([, path]) => path),
+      [entry],
+    );
+  }
+});
+
 test('the menu of a page that is not there works', async () => {
   const here = await world.signedIn();
 

@@ -56,7 +56,7 @@ function endpoints(issuer: string): Html {
 export function appBody(section: AppSection, entry: Entry, view: AppView): Html {
   const { app, secrets, problem } = view;
   return html`${appHead(section, entry, app, 'Settings')}
-${app.pausedAt !== null && html`<p class="notice">Paused by ${view.platformName} since ${time(app.pausedAt)}: nothing of the app works until it is resumed there.</p>`}
+${app.pausedAt !== null && html`<p class="notice">Paused by ${view.platformName} since ${time(app.pausedAt)}: nothing of the app works until it is resumed there.${view.pauseReason !== undefined && html`<br>Reason: ${view.pauseReason}`}</p>`}
 ${entry.canChange && troubleNotices(`${section.path}/${app.id}/endpoints`, view.endpoints, view.now)}
 <section class="card"><h2>Credentials</h2>
 <dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
@@ -78,6 +78,8 @@ interface AppView {
   endpoints: Endpoint[];
   /** To require PKCE. */
   offer: Html | null;
+  /** As the platform gave it, if it did. */
+  pauseReason: string | undefined;
   issuer: string;
   platformName: string;
   now: number;

@@ -1,7 +1,6 @@
 import type { Counts, HourOfCounts } from '../../activity/request-counts.ts';
 import { DAY, HOUR } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { time } from '../fields.ts';
 
 /** How far back a chart looks, and in which steps. */
 export interface Period {
@@ -40,6 +39,7 @@ export function chart(period: Period, counts: HourOfCounts[], now: number): Html
   const total = bars.reduce(add, { requests: 0, errors: 0, refreshes: 0 });
   if (total.requests === 0) return html`<p class="empty">No requests in the last ${period.words}.</p>`;
   const most = Math.max(...bars.map(({ requests }) => requests));
+  const when = (at: number) => inUtc(period, at);
   const unit = period.name === 'day' ? 'an hour' : 'a day';
   const label = `In the last ${period.words}: ${inWords(total)}. At most ${count(most, 'request', 's')} in ${unit}.`;
   return html`<figure class="chart">
@@ -53,7 +53,7 @@ export function chart(period: Period, counts: HourOfCounts[], now: number): Html
 ${bars.map((bar, place) => drawBar(bar, place, { count: bars.length, most }))}
 <polyline class="refreshes" points="${refreshLine(bars, most)}"/>
 </svg>
-<div class="ends"><span>${time(bars[0]?.at ?? now)}</span><span>${time(now)}</span></div>
+<div class="ends"><span>${when(bars[0]?.at ?? now)} UTC</span><span>${when(now)} UTC</span></div>
 <details><summary>The same in numbers</summary>${table(bars, period)}</details>
 </figure>`;
 }
@@ -102,15 +102,20 @@ function refreshLine(bars: Bar[], most: number): string {
 }
 
 function table(bars: Bar[], period: Period): Html {
-  const when = (at: number) => (period.name === 'day' ? time(at) : new Date(at).toISOString().slice(0, 10));
   const rows = bars
     .filter(({ requests }) => requests > 0)
     .map(
       ({ at, requests, errors, refreshes }) =>
-        html`<tr><th scope="row">${when(at)}</th><td>${requests}</td><td>${errors}</td><td>${refreshes}</td></tr>`,
+        html`<tr><th scope="row">${inUtc(period, at)}</th><td>${requests}</td><td>${errors}</td><td>${refreshes}</td></tr>`,
     );
-  return html`<table><thead><tr><th scope="col">${period.name === 'day' ? 'Hour from' : 'Day (UTC)'}</th><th scope="col">Requests</th><th scope="col">Errors</th><th scope="col">Refreshes</th></tr></thead>
+  return html`<table><thead><tr><th scope="col">${period.name === 'day' ? 'Hour from (UTC)' : 'Day (UTC)'}</th><th scope="col">Requests</th><th scope="col">Errors</th><th scope="col">Refreshes</th></tr></thead>
 <tbody>${rows}</tbody></table>`;
+}
+
+/** In UTC whoever reads it: days are counted by UTC, and a chart in two zones misleads. The script leaves plain text alone. */
+function inUtc({ name }: Period, at: number): string {
+  const iso = new Date(at).toISOString();
+  return name === 'day' ? iso.slice(0, 16).replace('T', ' ') : iso.slice(0, 10);
 }
 
 function inWords({ requests, errors, refreshes }: Counts): string {

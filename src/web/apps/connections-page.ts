@@ -33,6 +33,6 @@ function table(shown: AppConnection[]): Html {
 <thead><tr><th scope="col">Business</th><th scope="col">Users</th><th scope="col">Since</th><th scope="col">Last used</th></tr></thead>
 <tbody>${shown.map(
     ({ businessName, users, since, lastUsedAt }) =>
-      html`<tr><th scope="row">${businessName}</th><td>${users}</td><td>${time(since)}</td><td>${lastUsedAt ? time(lastUsedAt) : 'Never'}</td></tr>`,
+      html`<tr><th scope="row">${businessName}</th><td>${users}</td><td>${time(since)}</td><td>${lastUsedAt ? time(lastUsedAt) : 'Not lately'}</td></tr>`,
   )}</tbody></table></div>`;
 }

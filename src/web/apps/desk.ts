@@ -7,6 +7,7 @@ import { listEndpoints } from '../../webhooks/endpoints.ts';
 import type { Problem } from '../fields.ts';
 import { sendPage } from '../layout.ts';
 import type { WebParts } from '../parts.ts';
+import { findReason } from '../platform/reasons.ts';
 import { notFound } from '../refusals.ts';
 import { notFoundUnlessIn } from '../visits.ts';
 import { appBody } from './app-pages.ts';
@@ -67,7 +68,8 @@ export function openDesk(parts: WebParts, section: AppSection) {
       const { issuer, platformName, clock } = parts;
       const [secrets, endpoints] = [await listSecrets(db, app.id), await listEndpoints(db, app.id)];
       const offer = await pkceOffer(parts, { app, entry, path: `${section.path}/${app.id}` });
-      const view = { app, settings, secrets, endpoints, offer, issuer, platformName, now: clock() };
+      const pauseReason = app.pausedAt === null ? undefined : await findReason(db, app.id, 'app.paused');
+      const view = { app, settings, secrets, endpoints, offer, pauseReason, issuer, platformName, now: clock() };
       const body = appBody(section, entry, problem ? { ...view, problem } : view);
       return show(reply, entry, body, problem ? 400 : 200);
     },

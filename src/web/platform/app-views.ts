@@ -61,7 +61,7 @@ ${postForm({ action: `${path}/resume`, csrf, body: html`<button class="primary">
 /** Asked before it is done, with what it would stop at this moment. */
 export function pauseBody(app: OwnedApp, { platformName, reach, csrf, typed, problem }: PauseQuestion): Html {
   const path = `/platform/apps/${app.id}`;
-  const hint = 'The owners of the app read it in their audit log.';
+  const hint = 'Shown on the page of the app, and in the audit log of its owners.';
   return html`<div class="card"><h1>Pause ${app.name} everywhere?</h1>
 <p>This app of ${app.ownerName ?? platformName} is connected by <strong>${reachText(reach)}</strong> right now.</p>
 ${app.disabledAt !== null && html`<p class="notice">Its owner has disabled it already: none of its tokens work now.</p>`}

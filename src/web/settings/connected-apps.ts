@@ -19,6 +19,8 @@ export function mountConnectedApps(host: FastifyInstance, parts: WebParts): void
 
   host.get(CONNECTED_APPS, async (request, reply) => {
     const at = await findPlace(parts, request);
+    // The newest uses may still be in memory.
+    await parts.activity.flush();
     const listing = readConnectionListing(request.query);
     const here = await listConnections(storage.durable, wantedHere(at, listing), clock());
     const elsewhere = await listConnections(storage.durable, wantedElsewhere(at, listing), clock());

@@ -57,15 +57,21 @@ function stopped(sentence: string): Html {
 }
 
 function person(connection: Connection, viewer: Viewer): Html {
-  const { user, business, scopes, since, lastUsedAt, isLive, uses } = connection;
+  const { user, business, scopes, since, isLive, uses } = connection;
   return html`<li class="person">
 <div class="head"><p><strong>${user.name}</strong> ${user.id === viewer.userId && html`<span class="badge">You</span>`}<br>
-<span class="muted small">In ${business.name}, since ${time(since)}, ${lastUsedAt === null ? 'not used lately' : html`last used ${time(lastUsedAt)}`}</span></p>
+<span class="muted small">In ${business.name}, since ${time(since)}, ${lastUse(connection)}</span></p>
 ${disconnectButton(connection, viewer)}</div>
 ${!isLive && html`<p class="notice">${DORMANT}</p>`}
 ${scopeList('May see', 'read', { scopes, uses })}
 ${scopeList('May change', 'write', { scopes, uses })}
 </li>`;
+}
+
+/** Fetching tokens is no use of a permission: the counts below the sentence leave it out, too. */
+function lastUse({ lastUsedAt, tokensFetchedAt }: Connection): Html {
+  if (lastUsedAt !== null) return html`last used ${time(lastUsedAt)}`;
+  return html`not used lately${tokensFetchedAt !== null && html`, last fetched tokens ${time(tokensFetchedAt)}`}`;
 }
 
 const DORMANT = 'It has no access now, but may come back without asking. Disconnect it to be asked again.';
@@ -105,9 +111,9 @@ function useText(uses: number | undefined): string {
 /** What a person has connected in businesses that they are not acting for: enough to know it, and to end it. */
 export function elsewhereRows(connections: Connection[], viewer: Viewer): Html {
   return html`<ul class="rows">${connections.map((connection) => {
-    const { app, business, since, lastUsedAt, isLive, scopes } = connection;
+    const { app, business, since, tokensFetchedAt, isLive, scopes } = connection;
     return html`<li><div><strong>${app.name}</strong> ${appBadges(app)}
-<p class="muted small">In ${business.name}, since ${time(since)}${isLive && lastUsedAt !== null && html`, last used ${time(lastUsedAt)}`}</p>
+<p class="muted small">In ${business.name}, since ${time(since)}${isLive && tokensFetchedAt !== null && html`, last fetched tokens ${time(tokensFetchedAt)}`}</p>
 <p class="small">${listScopes(scopes).map(({ meaning }) => html`${meaning}. `)}</p>
 ${!isLive && html`<p class="small">${DORMANT}</p>`}</div>
 ${disconnectButton(connection, viewer)}</li>`;
