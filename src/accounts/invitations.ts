@@ -1,21 +1,20 @@
 import { type Actor, recordAct, type UserActor } from '../audit/acts.ts';
 import { DAY } from '../lib/clock.ts';
+import { readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
-import { readNote } from '../lib/names.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Role, readRole } from './memberships.ts';
 import { holdOwnership, isDecidedByOwner } from './ownership.ts';
 
-/** A link that makes whoever opens it first a member of a business. */
+/** A link with which the account of one email address can join a business. */
 export interface Invitation {
   id: string;
   businessId: string;
   businessName: string;
   role: Role;
-  /** For whom it is meant. */
-  note: string;
+  email: string;
   inviterName: string;
   inviterDisabledAt: number | null;
   expiresAt: number;
@@ -30,7 +29,7 @@ interface NewInvitation {
   token: string;
   businessId: string;
   role: string;
-  note: string;
+  email: string;
   /** In whose name. */
   by: UserActor;
   /** Who makes it for them, if not they themselves. */
@@ -50,7 +49,7 @@ export async function invite(db: Database, invitation: NewInvitation, now: numbe
   const { id, businessId, by } = invitation;
   const ownership = await holdOwnership(db, { userId: by.id, businessId });
   if (!isDecidedByOwner(ownership, by)) return undefined;
-  const [role, note] = [readRole(invitation.role), readNote('note', invitation.note)];
+  const [role, email] = [readRole(invitation.role), readEmail(invitation.email)];
   const made = await findInvitation(db, invitation.token);
   if (made) return made.businessId === businessId ? made : undefined;
   await refuseTooMany(db, businessId, now);
@@ -60,7 +59,7 @@ export async function invite(db: Database, invitation: NewInvitation, now: numbe
       id,
       business_id: businessId,
       role,
-      note,
+      email,
       token_hash: hashSecret(invitation.token),
       invited_by: by.id,
       created_at: now,
@@ -70,23 +69,23 @@ export async function invite(db: Database, invitation: NewInvitation, now: numbe
       withdrawn_at: null,
     })
     .execute();
-  await recordInvitation(db, { ...invitation, role, note }, now);
+  await recordInvitation(db, { ...invitation, role, email }, now);
   return findInvitation(db, invitation.token);
 }
 
 async function recordInvitation(
   db: Database,
-  { id, businessId, role, note, by, actor = by }: NewInvitation,
+  { id, businessId, role, email, by, actor = by }: NewInvitation,
   now: number,
 ): Promise<void> {
-  const subject = { kind: 'invitation' as const, id, name: nameOf(note) };
+  const subject = { kind: 'invitation' as const, id, name: email };
   const detail = { role, ...(actor !== by && { in_the_name_of: by.name }) };
   await recordAct(db, { action: 'member.invited', actor, businessId, subject, detail }, now);
 }
 
 async function refuseTooMany(db: Database, businessId: string, now: number): Promise<void> {
   if ((await countOpenInvitations(db, businessId, now)) < MOST_OPEN) return;
-  throw new FormError('note', `${MOST_OPEN} invitations are open already. Withdraw one that is not needed.`);
+  throw new FormError('email', `${MOST_OPEN} invitations are open already. Withdraw one that is not needed.`);
 }
 
 /** Needs a transaction. Undefined if there is none, or if it is not for this one to withdraw. */
@@ -106,7 +105,7 @@ export async function withdrawInvitation(
     .where('invitations.business_id', '=', businessId)
     .executeTakeFirst();
   if (invitation && numUpdatedRows === 1n) {
-    const subject = { kind: 'invitation' as const, id, name: nameOf(invitation.note) };
+    const subject = { kind: 'invitation' as const, id, name: invitation.email };
     const detail = { role: invitation.role };
     await recordAct(db, { action: 'member.invitation_withdrawn', actor: by, businessId, subject, detail }, now);
   }
@@ -213,7 +212,7 @@ function selectInvitations(db: Database) {
       'invitations.business_id as businessId',
       'businesses.name as businessName',
       'invitations.role as role',
-      'invitations.note as note',
+      'invitations.email as email',
       'users.name as inviterName',
       'users.disabled_at as inviterDisabledAt',
       'invitations.expires_at as expiresAt',
@@ -221,8 +220,4 @@ function selectInvitations(db: Database) {
       'invitations.accepted_at as acceptedAt',
       'invitations.withdrawn_at as withdrawnAt',
     ]);
-}
-
-function nameOf(note: string): string {
-  return note || 'An invitation';
 }

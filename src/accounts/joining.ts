@@ -1,27 +1,49 @@
 import { recordAct, type UserActor } from '../audit/acts.ts';
+import { emailSkeleton } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Database } from '../storage/storage.ts';
 import { acceptInvitation, type Invitation, stateOf } from './invitations.ts';
 import { addMember, findMembership } from './memberships.ts';
 import { userSubject } from './user-acts.ts';
-import { setCurrentBusiness } from './users.ts';
+import { setCurrentBusiness, type User } from './users.ts';
 
-/** Needs a transaction. False if the invitation can no longer be used; a member who comes with it leaves it unused. */
-export async function join(
-  db: Database,
-  { invitation, by }: { invitation: Invitation; by: UserActor },
-  now: number,
-): Promise<boolean> {
-  const { id, businessId, businessName, role, note } = invitation;
-  if (await findMembership(db, by.id, businessId)) {
+/** Why an account cannot accept an invitation. */
+export type JoinObstacle = 'another address' | 'address not verified';
+
+/**
+ * An invitation is for one address. An account whose address nobody has verified may have been made by someone else, with
+ * an invitation to a business of theirs, so it can join only the business that it was made in.
+ */
+export function findObstacle(user: User, { email, businessId }: Invitation): JoinObstacle | undefined {
+  if (emailSkeleton(user.email) !== emailSkeleton(email)) return 'another address';
+  if (!mayJoin(user, businessId)) return 'address not verified';
+  return undefined;
+}
+
+export function mayJoin({ emailVerifiedAt, originBusinessId }: User, businessId: string): boolean {
+  return emailVerifiedAt !== null || originBusinessId === businessId;
+}
+
+interface Joining {
+  invitation: Invitation;
+  user: User;
+  by: UserActor;
+}
+
+/** Needs a transaction. False if the invitation can no longer be used; a member who opens one leaves it unused. */
+export async function join(db: Database, { invitation, user, by }: Joining, now: number): Promise<boolean> {
+  const { id, businessId, businessName, role, email } = invitation;
+  if (await findMembership(db, user.id, businessId)) {
     throw new FormError('member', `You are a member of ${businessName} already.`);
   }
+  const obstacle = findObstacle(user, invitation);
+  if (obstacle) throw new FormError('member', `You cannot join with this account: ${obstacle}.`);
   if (stateOf(invitation, now) !== 'open') return false;
-  if (!(await acceptInvitation(db, { id, userId: by.id }, now))) return false;
-  await addMember(db, { userId: by.id, businessId, role }, now);
-  await setCurrentBusiness(db, by.id, businessId);
-  const subject = userSubject(by);
-  const detail = { role, ...(note && { invitation: note }) };
+  if (!(await acceptInvitation(db, { id, userId: user.id }, now))) return false;
+  await addMember(db, { userId: user.id, businessId, role }, now);
+  await setCurrentBusiness(db, user.id, businessId);
+  const subject = userSubject(user);
+  const detail = { role, invitation: email };
   await recordAct(db, { action: 'member.joined', actor: by, businessId, subject, detail }, now);
   return true;
 }

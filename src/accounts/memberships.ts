@@ -21,6 +21,7 @@ export interface Member {
   id: string;
   name: string;
   email: string;
+  emailVerifiedAt: number | null;
   role: Role;
   since: number;
   disabledAt: number | null;
@@ -152,6 +153,7 @@ function selectMembers(db: Database) {
       'users.id as id',
       'users.name as name',
       'users.email as email',
+      'users.email_verified_at as emailVerifiedAt',
       'memberships.role as role',
       'memberships.created_at as since',
       'users.disabled_at as disabledAt',

@@ -22,7 +22,7 @@ export async function holdOwnership(
 }
 
 /** Judged by the row as it is now, and not by the page that offered it. */
-export function isDecidedByOwner({ owners }: Ownership, by: Actor): boolean {
+export function isDecidedByOwner({ owners }: Ownership, by: Pick<Actor, 'kind' | 'id'>): boolean {
   return by.kind === 'operator' || owners.some((id) => id === by.id);
 }
 

@@ -2,6 +2,7 @@ import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import { findUserForUpdate } from './users.ts';
 
 /** A key that a person's own device keeps, and unlocks for them alone. It signs in without a password. */
 export interface Passkey {
@@ -38,7 +39,7 @@ const MOST_PASSKEYS = 20;
  */
 export async function addPasskey(db: Database, passkey: NewPasskey, now: number): Promise<Passkey | undefined> {
   const { userId, name, credential } = passkey;
-  await db.selectFrom('users').select('id').where('id', '=', userId).forUpdate().execute();
+  await findUserForUpdate(db, userId);
   if ((await listPasskeys(db, userId)).length >= MOST_PASSKEYS) return undefined;
   const row = {
     id: newId(now),
@@ -95,6 +96,11 @@ export async function removePasskey(db: Database, userId: string, id: string): P
     .returningAll()
     .executeTakeFirst();
   return row && fromRow(row);
+}
+
+export async function removeAllPasskeys(db: Database, userId: string): Promise<number> {
+  const { numDeletedRows } = await db.deleteFrom('passkeys').where('user_id', '=', userId).executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 }
 
 function fromRow(row: Row<'passkeys'>): Passkey {

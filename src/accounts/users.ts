@@ -11,6 +11,10 @@ import type { Row } from '../storage/tables.ts';
 export interface User {
   id: string;
   email: string;
+  /** Null if nobody has verified yet that the address is this person's. */
+  emailVerifiedAt: number | null;
+  /** The business whose invitation the account was made with; null for one that an operator has added. */
+  originBusinessId: string | null;
   name: string;
   isPlatformAdmin: boolean;
   currentBusinessId: string | null;
@@ -24,6 +28,8 @@ export interface NewUser {
   name: string;
   password: string;
   isPlatformAdmin: boolean;
+  /** For an account made with an invitation: its address is not verified. */
+  originBusinessId?: string;
 }
 
 export async function addUser(db: Database, user: NewUser, now: number): Promise<User> {
@@ -40,17 +46,17 @@ export async function prepareUser(user: NewUser, now: number): Promise<Row<'user
   const name = readName('name', user.name);
   await refuseWeakPassword(user.password, email);
   const passwordHash = await hashPassword(user.password);
-  return newUserRow({ email, name, passwordHash, isPlatformAdmin: user.isPlatformAdmin }, now);
+  return newUserRow({ ...user, email, name, passwordHash }, now);
 }
 
-export function newUserRow(
-  { email, name, passwordHash, isPlatformAdmin }: Omit<NewUser, 'password'> & { passwordHash: string },
-  now: number,
-): Row<'users'> {
+export function newUserRow(user: Omit<NewUser, 'password'> & { passwordHash: string }, now: number): Row<'users'> {
+  const { email, name, passwordHash, isPlatformAdmin, originBusinessId } = user;
   return {
     id: newId(now),
     email,
     email_skeleton: emailSkeleton(email),
+    email_verified_at: originBusinessId === undefined ? now : null,
+    origin_business_id: originBusinessId ?? null,
     name,
     password_hash: passwordHash,
     platform_admin: isPlatformAdmin ? 1 : 0,
@@ -172,6 +178,19 @@ export async function replacePasswordHash(
   return numUpdatedRows === 1n;
 }
 
+/** False if the address was verified already. */
+export async function markEmailVerified(db: Database, userId: string, now: number): Promise<boolean> {
+  const unverified = db.updateTable('users').set({ email_verified_at: now }).where('id', '=', userId);
+  const { numUpdatedRows } = await unverified.where('email_verified_at', 'is', null).executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}
+
+/** The row of a user, locked until the transaction ends. */
+export async function findUserForUpdate(db: Database, userId: string): Promise<Authenticated | undefined> {
+  const row = await db.selectFrom('users').selectAll().where('id', '=', userId).forUpdate().executeTakeFirst();
+  return row && { user: userFrom(row), proof: row.password_hash };
+}
+
 export async function setCurrentBusiness(db: Database, userId: string, businessId: string): Promise<void> {
   await db.updateTable('users').set({ current_business_id: businessId }).where('id', '=', userId).execute();
 }
@@ -215,6 +234,8 @@ export function userFrom(row: Row<'users'>): User {
   return {
     id: row.id,
     email: row.email,
+    emailVerifiedAt: row.email_verified_at,
+    originBusinessId: row.origin_business_id,
     name: row.name,
     isPlatformAdmin: row.platform_admin === 1,
     currentBusinessId: row.current_business_id,

@@ -15,14 +15,14 @@ export async function listActs(
   return rows.map((row) => actFrom(row, filter.tenant));
 }
 
-/** The newest acts of one kind on one subject first. */
+/** The acts of these kinds on one subject, the newest first. */
 export async function listActsOn(
   db: Database,
-  { subjectId, action, limit }: { subjectId: string; action: Action; limit: number },
+  { subjectId, actions, limit }: { subjectId: string; actions: Action[]; limit: number },
 ): Promise<Act[]> {
   const rows = await selectActs(db, {})
     .where('acts.subject_id', '=', subjectId)
-    .where('acts.action', '=', action)
+    .where('acts.action', 'in', actions)
     .orderBy('acts.id', 'desc')
     .limit(limit)
     .execute();
@@ -31,7 +31,7 @@ export async function listActsOn(
 
 /** What was last done to something in this way. */
 export async function findLastAct(db: Database, subjectId: string, action: Action): Promise<Act | undefined> {
-  const [last] = await listActsOn(db, { subjectId, action, limit: 1 });
+  const [last] = await listActsOn(db, { subjectId, actions: [action], limit: 1 });
   return last;
 }
 

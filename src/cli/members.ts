@@ -1,5 +1,6 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { type Invitation, invite } from '../accounts/invitations.ts';
+import { mayJoin } from '../accounts/joining.ts';
 import { addMember, findMembership, listMembers } from '../accounts/memberships.ts';
 import { changeRole } from '../accounts/roles.ts';
 import { userActor, userSubject } from '../accounts/user-acts.ts';
@@ -7,6 +8,7 @@ import { findUser, type User } from '../accounts/users.ts';
 import { OPERATOR, recordAct } from '../audit/acts.ts';
 import { readConsentUrl } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { newSecret } from '../lib/secrets.ts';
 import { depart } from '../oauth/departures.ts';
@@ -34,12 +36,12 @@ export const memberCommands: Command[] = [
   },
   {
     name: 'member invite',
-    summary: 'Make a link by which someone can join a business; prints it, this once',
+    summary: 'Create a link with which one email address can join a business; prints it, this once',
     options: {
       business: BUSINESS,
       role: ROLE,
       by: { value: 'ID', help: 'The owner of the business in whose name it is', required: true },
-      note: { value: 'TEXT', help: 'For whom it is' },
+      email: { value: 'EMAIL', help: 'The address that it is for; no other account can use it', required: true },
     },
     run: (options, env) => {
       const consentUrl = readConsentUrl(env);
@@ -60,6 +62,7 @@ export const memberCommands: Command[] = [
       withStorage(env, ({ atomically }) =>
         atomically(async (db) => {
           const { user, businessId } = await findParties(db, options);
+          requireVerified(user, businessId);
           await addMemberAsOperator(db, { user, businessId, role: options.text('role') }, systemClock());
           return findMembership(db, user.id, businessId);
         }),
@@ -95,6 +98,15 @@ export const memberCommands: Command[] = [
   },
 ];
 
+/** Someone else may have made the account, in a business of theirs. */
+function requireVerified(user: User, businessId: string): void {
+  if (mayJoin(user, businessId)) return;
+  throw new FormError(
+    'user',
+    'Nobody has verified the email address of this user. Send them a link by user password-link, or use user verify-email.',
+  );
+}
+
 /** Needs a transaction. */
 export async function addMemberAsOperator(
   db: Database,
@@ -115,7 +127,7 @@ async function inviteAsOperator(db: Database, options: Options, token: string): 
     token,
     businessId: business.id,
     role: options.text('role'),
-    note: options.text('note'),
+    email: options.text('email'),
     by: userActor(inviter, null),
     actor: OPERATOR,
   };

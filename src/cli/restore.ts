@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { withdrawEveryInvitation } from '../accounts/invitations.ts';
+import { removeEveryPasswordLink } from '../accounts/password-links.ts';
 import { endEverySession } from '../accounts/sessions.ts';
 import { OPERATOR, recordAct } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -22,7 +23,7 @@ const STILL_AS_THEN =
 export const restoreCommand: Command = {
   name: 'restore',
   summary:
-    'Put a backup in the place of the SQLite database, and end every session, grant, consent and invitation in it',
+    'Put a backup in the place of the SQLite database, and end every session, grant, consent, invitation and password link in it',
   options: {
     from: { value: 'FILE', help: 'The backup', required: true },
     'keep-tokens': { help: 'End nothing: only where nothing was revoked since the backup, as in a move' },
@@ -99,6 +100,7 @@ async function endAll(storage: Storage, now: number) {
     consents_forgotten: await forgetEveryConsent(db),
     sessions_ended: await endEverySession(db),
     invitations_withdrawn: await withdrawEveryInvitation(db, now),
+    password_links_ended: await removeEveryPasswordLink(db),
   }));
 }
 

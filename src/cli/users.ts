@@ -1,25 +1,11 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { endAllSessions } from '../accounts/sessions.ts';
-import { userSubject } from '../accounts/user-acts.ts';
-import {
-  addUser,
-  enableUser,
-  findUser,
-  hashNewPassword,
-  listUsers,
-  setPasswordHash,
-  type User,
-} from '../accounts/users.ts';
-import { type Action, OPERATOR, recordAct } from '../audit/acts.ts';
+import { addUser, enableUser, findUser, listUsers } from '../accounts/users.ts';
 import { systemClock } from '../lib/clock.ts';
 import { disableUserAndTell } from '../oauth/pauses.ts';
-import type { Database } from '../storage/storage.ts';
 import { type Command, required, UsageError, withStorage } from './command.ts';
 import { addMemberAsOperator } from './members.ts';
 import { askPassword } from './password-prompt.ts';
-
-const USER = { value: 'ID', help: 'The user’s id', required: true };
-const PASSWORD = { value: 'PASSWORD', help: 'At least 8 characters; left out, it is asked for' };
+import { PASSWORD, recordByOperator, recoveryCommands, USER } from './recovery.ts';
 
 export const userCommands: Command[] = [
   {
@@ -48,7 +34,7 @@ export const userCommands: Command[] = [
           if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
           const now = systemClock();
           const added = await addUser(db, user, now);
-          await record(db, 'user.added', added, now);
+          await recordByOperator(db, 'user.added', added, now);
           if (businessId) await addMemberAsOperator(db, { user: added, businessId, role }, now);
           return added;
         }),
@@ -70,7 +56,7 @@ export const userCommands: Command[] = [
         storage.atomically(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
           const now = systemClock();
-          if (await disableUserAndTell(db, user, now)) await record(db, 'user.disabled', user, now);
+          if (await disableUserAndTell(db, user, now)) await recordByOperator(db, 'user.disabled', user, now);
           return findUser(db, user.id);
         }),
       ),
@@ -83,35 +69,10 @@ export const userCommands: Command[] = [
       withStorage(env, ({ atomically }) =>
         atomically(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
-          if (await enableUser(db, user.id)) await record(db, 'user.enabled', user, systemClock());
+          if (await enableUser(db, user.id)) await recordByOperator(db, 'user.enabled', user, systemClock());
           return findUser(db, user.id);
         }),
       ),
   },
-  {
-    name: 'user set-password',
-    summary: 'Set a user’s password and end their sessions',
-    options: { user: USER, password: PASSWORD },
-    async run(options, env) {
-      const password = options.text('password') || (await askPassword());
-      return withStorage(env, async (storage) => {
-        const user = required(await findUser(storage.durable, options.text('user')), 'user', 'user');
-        const hash = await hashNewPassword(user, password);
-        await storage.atomically(async (db) => {
-          await setPasswordHash(db, user.id, hash);
-          await endAllSessions(db, user.id);
-          await record(db, 'user.password_changed', user, systemClock());
-        });
-        return user;
-      });
-    },
-  },
+  ...recoveryCommands,
 ];
-
-/** Platform-wide, so no business sees it. */
-async function record(db: Database, action: UserAction, user: User, now: number) {
-  const detail: Record<string, string> = user.isPlatformAdmin ? { role: 'platform admin' } : {};
-  await recordAct(db, { action, actor: OPERATOR, businessId: null, subject: userSubject(user), detail }, now);
-}
-
-type UserAction = Extract<Action, `user.${string}`>;

@@ -115,3 +115,7 @@ export async function forgetConsentsOfMember(
 ): Promise<void> {
   await db.deleteFrom('consents').where('user_id', '=', userId).where('business_id', '=', businessId).execute();
 }
+
+export async function forgetConsentsOfUser(db: Database, userId: string): Promise<void> {
+  await db.deleteFrom('consents').where('user_id', '=', userId).execute();
+}

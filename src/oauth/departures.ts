@@ -7,7 +7,7 @@ import { type Actor, recordAct } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
 import { forgetConsentsOfMember } from './consents.ts';
 import { selectLiveGrants } from './grant-queries.ts';
-import { revokeGrantsOfMember } from './grants.ts';
+import { revokeGrantsOfUser } from './grants.ts';
 
 interface Parties {
   userId: string;
@@ -31,7 +31,7 @@ export async function depart(
   await withdrawInvitationsOf(db, { userId, businessId }, now);
   // In this order: whoever is about to rely on a consent either has made a grant that is found below, or waits.
   await forgetConsentsOfMember(db, { userId, businessId });
-  await revokeGrantsOfMember(db, { userId, businessId }, now);
+  await revokeGrantsOfUser(db, { userId, businessId, reason: 'member_removed' }, now);
   const subject = userSubject(member);
   const detail = { role: member.role };
   await recordAct(db, { action: 'member.removed', actor: by, businessId, subject, detail }, now);

@@ -12,6 +12,7 @@ export type GrantReason =
   | 'app_closed'
   | 'user_disabled'
   | 'member_removed'
+  | 'password_reset'
   | 'backup_restored';
 
 const SENTENCES: Record<GrantReason, string> = {
@@ -29,6 +30,7 @@ const SENTENCES: Record<GrantReason, string> = {
   app_closed: 'The app is no longer open to other businesses than its own.',
   user_disabled: 'The user who allowed this is disabled.',
   member_removed: 'The user who allowed this is no longer a member of the business.',
+  password_reset: 'The password of the user was reset, and every grant from before was ended.',
   backup_restored: 'The server was restored from a backup, and every grant from before was ended.',
 };
 

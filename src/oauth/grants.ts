@@ -145,14 +145,14 @@ export async function endSomeGrants(db: Database, limit: number, reason: GrantRe
   return (await endGrants(db, selectUnrevoked(db).limit(limit), reason, now)).length;
 }
 
-/** Ends all that someone allowed in a business that they have left. */
-export async function revokeGrantsOfMember(
+/** Ends all that a user allowed, in one business or in all of them. */
+export async function revokeGrantsOfUser(
   db: Database,
-  { userId, businessId }: Pick<Grant, 'userId' | 'businessId'>,
+  { userId, businessId, reason }: Pick<Grant, 'userId'> & { businessId?: string; reason: GrantReason },
   now: number,
 ): Promise<void> {
-  const theirs = selectUnrevoked(db).where('user_id', '=', userId).where('business_id', '=', businessId);
-  await endGrants(db, theirs, 'member_removed', now);
+  const theirs = selectUnrevoked(db).where('user_id', '=', userId);
+  await endGrants(db, businessId ? theirs.where('business_id', '=', businessId) : theirs, reason, now);
 }
 
 /** Ends all that there is between these. Gives the users whose it was. */

@@ -14,6 +14,7 @@ const DEAD_GRANT = [
   'app_closed',
   'user_disabled',
   'member_removed',
+  'password_reset',
   'backup_restored',
 ] as const satisfies GrantReason[];
 

@@ -10,6 +10,7 @@ export interface PeopleTables {
   scope_uses: ScopeUsesTable;
   invitations: InvitationsTable;
   passkeys: PasskeysTable;
+  password_links: PasswordLinksTable;
   spent_challenges: SpentChallengesTable;
 }
 
@@ -91,8 +92,8 @@ interface InvitationsTable {
   id: string;
   business_id: string;
   role: Role;
-  /** For whom it is meant, in the words of whoever made it. */
-  note: string;
+  /** Only an account with this address can accept it. */
+  email: string;
   /** The link itself is shown once, and not kept. */
   token_hash: string;
   invited_by: string;
@@ -115,6 +116,23 @@ interface PasskeysTable {
   transports: string;
   created_at: number;
   last_used_at: number | null;
+}
+
+/** At most one for each user: a new link replaces the last one. */
+interface PasswordLinksTable {
+  user_id: string;
+  /** The link itself is shown once, and not stored. */
+  token_hash: string;
+  /** A hash of the user's address and password hash at the time: the link ends when either changes. */
+  bound_to: string;
+  maker_kind: 'user' | 'platform' | 'operator';
+  maker_id: string | null;
+  maker_name: string;
+  /** The business whose owner made it; null for a link by the platform or an operator. */
+  business_id: string | null;
+  created_at: number;
+  expires_at: number;
+  used_at: number | null;
 }
 
 /** What an authenticator has answered already, for as long as the answer could be sent again. */

@@ -25,6 +25,9 @@ interface UsersTable {
   email: string;
   /** Unique: addresses that look alike have the same one. */
   email_skeleton: string;
+  email_verified_at: number | null;
+  /** The business whose invitation the account was made with. */
+  origin_business_id: string | null;
   name: string;
   password_hash: string;
   platform_admin: number;

@@ -30,6 +30,8 @@ const SENTENCES = {
   user_enabled: 'The user is enabled.',
   session_over: 'Your session has ended. Sign in to go on.',
   signed_out: 'You are signed out.',
+  password_set: 'Your new password is set. Sign in with it.',
+  email_verified: 'The email address is marked as verified.',
 } as const;
 
 export type Done = keyof typeof SENTENCES;
@@ -40,7 +42,7 @@ export function redirectDone(reply: FastifyReply, path: string, done: Done): Fas
 }
 
 /** Said where nobody is signed in; a link that someone made up can have nothing else said there. */
-const AT_SIGN_IN: string[] = ['session_over', 'signed_out'] satisfies Done[];
+const AT_SIGN_IN: string[] = ['session_over', 'signed_out', 'password_set'] satisfies Done[];
 
 export function doneBeforeSignIn(query: unknown): string | undefined {
   const name = (query as { done?: unknown } | undefined)?.done;

@@ -1,4 +1,5 @@
-import { FormError } from '../lib/errors.ts';
+import type { FastifyReply } from 'fastify';
+import { FormError, TooBusy, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 
 /** A form that changes something: only a page of ours, in this browser, has its csrf text. */
@@ -26,6 +27,22 @@ export async function tryForm<Answer>(
   } catch (error) {
     if (error instanceof FormError) return showAgain(error);
     throw error;
+  }
+}
+
+/** Like `tryForm`. The form also shows that there were too many attempts, or that the server is too busy. */
+export async function tryCounted<Answer>(
+  reply: FastifyReply,
+  work: () => Promise<Answer>,
+  showAgain: (problem: Problem, status: number) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof FormError) return showAgain(error, 400);
+    if (!(error instanceof TooManyRequests || error instanceof TooBusy)) throw error;
+    reply.header('retry-after', error.retryAfter);
+    return showAgain({ field: 'password', message: error.message }, error instanceof TooBusy ? 503 : 429);
   }
 }
 

@@ -1,11 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findInvitation, type Invitation, stateOf } from '../accounts/invitations.ts';
-import { join } from '../accounts/joining.ts';
+import { findObstacle, join } from '../accounts/joining.ts';
 import { findMembership } from '../accounts/memberships.ts';
-import { FormError, TooBusy, TooManyRequests } from '../lib/errors.ts';
 import { redirectDone } from './done.ts';
-import { type Form, type Problem, text, tryForm } from './fields.ts';
-import { closedInvitation, joinBody, memberBody, newcomerBody } from './invitation-pages.ts';
+import { type Form, type Problem, text, tryCounted, tryForm } from './fields.ts';
+import { closedInvitation, joinBody, memberBody, newcomerBody, obstacleBody } from './invitation-pages.ts';
 import { rememberBrowser } from './known-browsers.ts';
 import { sendPage } from './layout.ts';
 import { joinAsNewcomer } from './newcomers.ts';
@@ -17,7 +16,7 @@ type ForInvitation = { Params: { token: string }; Body: Form };
 
 const JOINED = '/settings/connected-apps';
 
-/** What a one-time link leads to. To have it is to be invited, so the page may say by whom and to what. */
+/** The pages of an invitation. Who has the link may read whom it invites, to what, and who made it. */
 export function mountInvitation(host: FastifyInstance, parts: WebParts): void {
   host.get<ForInvitation>('/invitation/:token', async (request, reply) => {
     const invitation = await findOpen(parts, request.params.token);
@@ -57,7 +56,7 @@ async function joinAsUser(parts: WebParts, request: FastifyRequest<ForInvitation
   if (!invitation) throw closedInvitation(invitation, clock());
   const by = { ...actorOf(request), id: user.id };
   const enter = async () => {
-    const isIn = await storage.atomically((db) => join(db, { invitation, by }, clock()));
+    const isIn = await storage.atomically((db) => join(db, { invitation, user, by }, clock()));
     if (!isIn) throw closedInvitation(await findInvitation(storage.durable, token), clock());
     return redirectDone(reply, JOINED, 'joined');
   };
@@ -75,29 +74,17 @@ interface Shown {
 async function show(parts: WebParts, { request, reply, invitation, problem, status = problem ? 400 : 200 }: Shown) {
   const { session, csrf } = request.visit;
   const link = { path: `/invitation/${encodeURIComponent(request.params.token)}`, csrf, invitation };
-  const page = { title: 'Invitation', platformName: parts.platformName, width: 'narrow' as const, runsScript: true };
+  const { platformName } = parts;
+  const page = { title: 'Invitation', platformName, width: 'narrow' as const, runsScript: true };
   if (!session) {
-    const form = request.body ?? {};
-    const typed = { name: text(form, 'name'), email: text(form, 'email') };
-    return sendPage(reply, { ...page, body: newcomerBody(link, typed, problem) }, { status });
+    const name = text(request.body ?? {}, 'name');
+    return sendPage(reply, { ...page, body: newcomerBody(link, name, problem) }, { status });
   }
   const isMember = await findMembership(parts.storage.durable, session.user.id, invitation.businessId);
-  const body = isMember ? memberBody(link) : joinBody(link, session.user);
+  if (isMember) return sendPage(reply, { ...page, body: memberBody(link) }, { status });
+  const obstacle = findObstacle(session.user, invitation);
+  const body = obstacle
+    ? obstacleBody(link, { obstacle, user: session.user, platformName })
+    : joinBody(link, session.user);
   return sendPage(reply, { ...page, body }, { status });
-}
-
-/** Like `tryForm`, and whoever tries too often is told so in the form as well. */
-async function tryCounted(
-  reply: FastifyReply,
-  work: () => Promise<FastifyReply>,
-  showAgain: (problem: Problem, status: number) => Promise<FastifyReply>,
-): Promise<FastifyReply> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof FormError) return showAgain(error, 400);
-    if (!(error instanceof TooManyRequests || error instanceof TooBusy)) throw error;
-    reply.header('retry-after', error.retryAfter);
-    return showAgain({ field: 'password', message: error.message }, error instanceof TooBusy ? 503 : 429);
-  }
 }

@@ -12,9 +12,13 @@ import { closedInvitation } from './invitation-pages.ts';
 import type { WebParts } from './parts.ts';
 import { renewSession } from './sign-in.ts';
 
+const TAKEN =
+  'There is an account with this email address already. Sign in with it to join. If you cannot, ask a platform admin for a link to set a new password.';
+
 /**
- * Someone without an account makes one and joins, both or neither.
- * Attempts are counted like those to sign in: each may tell whether an email has an account, and hashes a password.
+ * Makes an account with the address of the invitation, and joins; both or neither. Whoever made the invitation vouches for
+ * the address in their business only. Attempts are counted like those to sign in: each may tell whether the address has an
+ * account, and hashes a password.
  */
 export async function joinAsNewcomer(
   { storage, limits, clock }: WebParts,
@@ -23,19 +27,23 @@ export async function joinAsNewcomer(
 ): Promise<Session> {
   await limits.signInPerAddress.count(networkOf(request.ip));
   const form = request.body;
-  const [name, email, password] = [text(form, 'name'), text(form, 'email'), text(form, 'password')];
   const now = clock();
-  const row = await prepareUser({ name, email, password, isPlatformAdmin: false }, now);
+  const row = await prepareUser(
+    {
+      name: text(form, 'name'),
+      email: invitation.email,
+      password: text(form, 'password'),
+      isPlatformAdmin: false,
+      originBusinessId: invitation.businessId,
+    },
+    now,
+  );
   const session = await storage.atomically(async (db) => {
     const user = await insertUser(db, row);
-    if (!user)
-      throw new FormError(
-        'email',
-        'There is an account with this email address, or with one that looks like it, already. Sign in with it instead.',
-      );
+    if (!user) throw new FormError('email', TAKEN);
     const by = userActor(user, request.ip);
     await recordAct(db, { action: 'user.added', actor: by, businessId: null, subject: userSubject(user) }, now);
-    if (!(await join(db, { invitation, by }, now))) throw closedInvitation(await findInvitation(db, token), now);
+    if (!(await join(db, { invitation, user, by }, now))) throw closedInvitation(await findInvitation(db, token), now);
     const started = await renewSession(db, request, { user, proof: row.password_hash, means: 'password' }, now);
     if (!started) throw new Error('A user who has just been added cannot sign in.');
     return started;

@@ -3,6 +3,7 @@ import { mountConsent } from './consent.ts';
 import { mountInvitation } from './invitation.ts';
 import type { WebParts } from './parts.ts';
 import { mountPasskeySignIn } from './passkey-sign-in.ts';
+import { mountPasswordLink } from './password-link.ts';
 import { mountPlatform } from './platform/routes.ts';
 import { mountAccount } from './settings/account.ts';
 import { mountAuditLog } from './settings/audit-log.ts';
@@ -25,6 +26,7 @@ export function mountWeb(host: FastifyInstance, parts: WebParts): void {
     mountSignOut,
     mountConsent,
     mountInvitation,
+    mountPasswordLink,
     mountConnectedApps,
     mountMembers,
     mountAuditLog,

@@ -38,7 +38,7 @@ async function connectAndLeave(world: World, browser: Browser, app: { id: string
 
 async function inviteSomeone(browser: Browser): Promise<string[]> {
   const invite = '/settings/members/invite';
-  const { text } = await fill(browser, invite, invite, { role: 'member', note: 'Bob' });
+  const { text } = await fill(browser, invite, invite, { role: 'member', email: 'bob@example.com' });
   return [/\/invitation\/([\w-]+)/.exec(text)?.[1] ?? ''];
 }
 

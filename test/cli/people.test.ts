@@ -15,20 +15,43 @@ test('member list prints who is in a business, and nobody else', async () => {
   const others = await cli.json(['member', 'list', '--business', bolt.id]);
 
   const [{ since, ...member }] = members;
-  assert.deepEqual(member, { id: ada.id, name: 'Ada', email: 'ada@example.com', role: 'owner', disabledAt: null });
+  assert.deepEqual(member, {
+    id: ada.id,
+    name: 'Ada',
+    email: 'ada@example.com',
+    emailVerifiedAt: ada.createdAt,
+    role: 'owner',
+    disabledAt: null,
+  });
   assert.ok(since > 0);
   assert.deepEqual([members.length, others.members], [1, []]);
 });
 
 test('member invite prints a link, in the name of an owner, at the address that people use', async () => {
   const env = { CONSENT_URL: 'https://pages.example', BASE_URL: 'https://api.example' };
-  const invitation = await cli.json(invite('--business', acme.id, '--note', 'Bob'), { env });
-  const foreign = await cli.run(invite('--business', bolt.id));
+  const invitation = await cli.json(invite('--business', acme.id, '--email', 'Bob@Example.com'), { env });
+  const foreign = await cli.run(invite('--business', bolt.id, '--email', 'bob@example.com'));
 
   assert.match(invitation.link, /^https:\/\/pages\.example\/invitation\/[\w-]{43}$/);
-  assert.deepEqual([invitation.role, invitation.note, invitation.inviterName], ['admin', 'Bob', 'Ada']);
+  assert.deepEqual([invitation.role, invitation.email, invitation.inviterName], ['admin', 'bob@example.com', 'Ada']);
   assert.equal(foreign.status, 1);
   assert.equal(foreign.stderr, '--by: There is no such owner of this business who can sign in.\n');
+});
+
+test('user password-link prints a link at the address that people use, and until when it works', async () => {
+  const env = { CONSENT_URL: 'https://pages.example', BASE_URL: 'https://api.example' };
+  const own = await newCommandLineWithDatabase();
+  const typed = ['--email', 'kim@example.com', '--name', 'Kim', '--password', PASSWORD];
+  const { id } = await own.json(['user', 'add', ...typed]);
+
+  const made = await own.json(['user', 'password-link', '--user', id], { env });
+  const unknown = await own.run(['user', 'password-link', '--user', acme.id], { env });
+
+  assert.match(made.link, /^https:\/\/pages\.example\/password\/[\w-]{43}$/);
+  assert.equal(made.email, 'kim@example.com');
+  const hours = (made.expiresAt - Date.now()) / 3_600_000;
+  assert.ok(hours > 23 && hours <= 24, String(hours));
+  assert.deepEqual([unknown.status, unknown.stderr], [1, '--user: There is no such user.\n']);
 });
 
 test('audit export writes the log as the pages do, of everything or of one business, and goes on from an act', async () => {
@@ -38,7 +61,10 @@ test('audit export writes the log as the pages do, of everything or of one busin
   const rest = await cli.run(['audit', 'export', '--before', newest.slice(1, 37)]);
 
   assert.match(head, /^"id","time","action","what","actor_kind","actor_id","actor","actor_email"/);
-  assert.match(newest, /"member.invited".*"operator","","Operator".*"Bob".*"Role: admin; in the name of: Ada"/);
+  assert.match(
+    newest,
+    /"member.invited".*"operator","","Operator".*"bob@example.com".*"Role: admin; in the name of: Ada"/,
+  );
   assert.deepEqual(
     ofAcme.acts.map(({ action }: { action: string }) => action),
     ['member.invited', 'member.added', 'business.added'],

@@ -17,7 +17,8 @@ export async function settleBystander({ storage, people }: Product): Promise<voi
     const endpoint = { appId: ledger.id, url: 'https://bystander.example/', eventTypes: ['invoice.paid'] };
     await addEndpoint(db, openKeyring([KEY]), endpoint, now);
     const by = { kind: 'user', id: ada.id, name: ada.name, email: ada.email, address: '127.0.0.1' } as const;
-    await invite(db, { id: newId(now), token: newRandomId(), businessId: acme.id, role: 'member', note: '', by }, now);
+    const invitation = { id: newId(now), token: newRandomId(), businessId: acme.id, role: 'member', by };
+    await invite(db, { ...invitation, email: 'guest@bystander.example' }, now);
   });
 }
 

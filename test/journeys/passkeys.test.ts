@@ -2,33 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { HOUR } from '../../src/lib/clock.ts';
-import { findBarriers, launchChromium, newCallback, signIn } from '../support/chromium.ts';
+import { findBarriers, giveAuthenticator, launchChromium, newCallback, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 
 const chromium = await launchChromium();
 const world = await newWorld();
 const account = `${world.web}/settings/account`;
-
-/** A device with a lock of its own, whose owner always agrees. */
-async function giveAuthenticator(page: Page) {
-  const session = await page.context().newCDPSession(page);
-  await session.send('WebAuthn.enable');
-  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  return {
-    /** From now on the device does not know who is before it. */
-    forgetOwner: () => session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false }),
-  };
-}
 
 async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();

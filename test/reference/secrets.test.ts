@@ -114,6 +114,19 @@ async function invite(): Promise<void> {
   await keepRefusal(await ask(`${web}${link}/more`), 404);
 }
 
+/** The same for a link to set a password. */
+async function makePasswordLink(): Promise<void> {
+  const colleague = await server.addUser('Colleague', [[server.acme, 'member']]);
+  const page = await browser.open(`/settings/members/${colleague.id}`);
+  const { text } = await browser.submit(page, `/settings/members/${colleague.id}/password-link`);
+  const [, token = ''] = /\/password\/([\w-]{43})</.exec(text) ?? [];
+  secrets.set('the link to set a password', token);
+  await browser.open(`/password/${token}`);
+  await keepRefusal(await ask(`${web}/password/${token}`, { method: 'POST' }), 403);
+  await keepRefusal(await ask(`${web}/password/${token}`, { method: 'PUT' }), 404);
+  await keepRefusal(await ask(`${web}/password/${token}/more`), 404);
+}
+
 /** A failure of ours is logged whole, with whatever the database had to say. */
 async function breakDown(): Promise<void> {
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
@@ -129,6 +142,7 @@ test('no code, token, secret, cookie or password that was used stands in the log
   await connect();
   await misplace();
   await invite();
+  await makePasswordLink();
   await breakDown();
 
   const log = (await server.readLog()).join('\n');

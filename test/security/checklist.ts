@@ -146,7 +146,11 @@ X8 M A full or stalled disk under the log or the database never freezes the proc
 X9 M No signed-in user can make rows that are kept for ever faster than a stated rate, and no search of one tenant delays another — V2.4.1, own tests
 X10 M Everything that is executed, the runtime included, is pinned by a hash in the lock file — V15.1, SLSA
 ## Accounts and recovery
+E1 M Any password reset removes passkeys, known browsers, second factors in question and sessions, and offers to end grants — V6.4.3, pre-hijacking (Sudhodanan, Paverd 2022)
+E2 M An address that was never proven cannot join another tenant by signing in alone; invitations are bound to one address — same
 E3 M Addresses that look alike (invisible, bidirectional, full-width, confusable) cannot be two accounts — CVE-2026-15617, UTS 39
+E4 M Reset and verification links work once, expire, are bound to the account's present address, and end when a newer one is made — V6.4.2
+E6 M Whether an account exists cannot be learned from sign-in, reset or invitation, by text or by time — V6.3.8
 `;
 
 export const CHECKLIST: Section[] = LINES.split(/^## /m)

@@ -52,3 +52,38 @@ test('an upgrade keeps every account, and the oldest of those that look alike ow
   }
   await storage.close();
 });
+
+test('an upgrade trusts the addresses that an operator added, and not those of accounts made with an invitation [E2]', async () => {
+  const storage = await openOldDatabase('verification.db');
+  const { durable } = storage;
+  const [added, invited, business] = [
+    await addOldUser(storage, 'ada@example.com', 1),
+    await addOldUser(storage, 'guest@example.com', 2),
+    newId(3),
+  ];
+  const insertAct = (action: string, { at, by, businessId }: { at: number; by: string; businessId: string | null }) =>
+    sql`insert into acts (id, at, action, actor_kind, actor_name, business_id, subject_kind, subject_id, subject_name, detail)
+      values (${newId(at)}, ${at}, ${action}, ${by}, 'X', ${businessId}, 'user', ${by === 'user' ? invited : added}, 'X', '{}')`.execute(
+      durable,
+    );
+  await insertAct('user.added', { at: 1, by: 'operator', businessId: null });
+  await insertAct('user.added', { at: 2, by: 'user', businessId: null });
+  await insertAct('member.joined', { at: 2, by: 'user', businessId: business });
+  await sql`insert into businesses (id, name, created_at) values (${business}, 'Bolt', 1)`.execute(durable);
+  await sql`insert into invitations (id, business_id, role, note, token_hash, invited_by, created_at, expires_at)
+    values (${newId(4)}, ${business}, 'member', 'Kim', 'hash', ${added}, 4, 5000000000000)`.execute(durable);
+
+  await migrate(storage);
+
+  const users = await durable.selectFrom('users').selectAll().orderBy('id').execute();
+  assert.deepEqual(
+    users.map(({ email_verified_at, origin_business_id }) => [email_verified_at, origin_business_id]),
+    [
+      [1, null],
+      [null, business],
+    ],
+  );
+  const open = await durable.selectFrom('invitations').selectAll().where('withdrawn_at', 'is', null).execute();
+  assert.deepEqual(open, [], 'an invitation that names no address ends');
+  await storage.close();
+});

@@ -65,3 +65,23 @@ export async function findBarriers(page: Page): Promise<string[]> {
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
   });
 }
+
+/** A device with a lock of its own, whose owner always agrees. */
+export async function giveAuthenticator(page: Page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send('WebAuthn.enable');
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return {
+    /** From now on the device does not know who is before it. */
+    forgetOwner: () => session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false }),
+  };
+}

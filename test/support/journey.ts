@@ -18,9 +18,9 @@ interface Traveller {
   wander(path: string): Promise<Page>;
 }
 
-/** The same journey at a desk by day and on a phone by night, in a world of its own; no console complains. */
+/** The same journey at a desk by day and on a phone by night, in a world of its own; no console complains. With `rejects`, forms may be rejected. */
 export function newJourneys(chromium: Awaited<ReturnType<typeof launchChromium>>) {
-  return (name: string, walk: (traveller: Traveller) => Promise<void>): void => {
+  return (name: string, walk: (traveller: Traveller) => Promise<void>, { rejects = false } = {}): void => {
     for (const look of LOOKS) {
       test(`${name} (${look.colorScheme}, ${look.viewport.width} pixels wide)`, async () => {
         const world = await newWorld();
@@ -37,7 +37,12 @@ export function newJourneys(chromium: Awaited<ReturnType<typeof launchChromium>>
           return page;
         };
         await walk({ world, arrive, wander });
-        assert.deepEqual(heard.flat(), []);
+        // A browser reports each form that is sent back with a problem.
+        const expected = (text: string) => rejects && /Failed to load resource: .* status of 40[01]/.test(text);
+        assert.deepEqual(
+          heard.flat().filter((text) => !expected(text)),
+          [],
+        );
       });
     }
   };

@@ -11,6 +11,7 @@ const HAND_OUTS: [place: RegExp, kinds: string[]][] = [
   [/^POST \/(?:settings\/developer|platform\/developer\/apps)(?:\/[\w-]+\/secrets)?$/, ['client secret']],
   [/^POST \/[\w/-]+\/endpoints(?:\/[\w-]+\/secret)?$/, ['signing secret']],
   [/^POST \/settings\/members\/invite$/, ['link of an invitation']],
+  [/^POST \/(?:settings\/members|platform\/users)\/[\w-]+\/password-link$/, ['link to set a password']],
   [/^POST \/[\w/-]+\/passkeys?\/options$/, ['challenge']],
   [/^POST \/api\/v1\/oauth\/token$/, ['access token', 'refresh token']],
 ];
@@ -18,6 +19,7 @@ const HAND_OUTS: [place: RegExp, kinds: string[]][] = [
 /** The same where it is refused: whoever has a link has it in the address, and a walk goes on from where it was. */
 const HANDED_BACK: typeof HAND_OUTS = [
   [/^\w+ \/(?:invitation\/|sign-in)/, ['link of an invitation']],
+  [/^\w+ \/password\//, ['link to set a password']],
   // The walk through the flow shows what an app would get, to those who may change the app.
   [/^\w+ \/[\w/-]+\/try(?:\/|$)/, ['code', 'access token', 'refresh token']],
 ];
@@ -73,6 +75,7 @@ function noteGiven(headers: Headers, page: string): void {
   for (const [secret] of page.matchAll(/gcs_[\w-]{43}/g)) rememberSecret('client secret', secret);
   for (const [secret] of page.matchAll(/whsec_[\w+/]{32,}=*/g)) rememberSecret('signing secret', secret);
   for (const [, link] of page.matchAll(/\/invitation\/([\w-]{43})</g)) rememberSecret('link of an invitation', link);
+  for (const [, link] of page.matchAll(/\/password\/([\w-]{43})</g)) rememberSecret('link to set a password', link);
   for (const [token] of page.matchAll(/gat_[\w-]{60,}/g)) rememberSecret('access token', token);
   for (const [token] of page.matchAll(/grt_[\w-]{60,}/g)) rememberSecret('refresh token', token);
 }

@@ -28,7 +28,7 @@ test('the account page says who is signed in, and with which role in which busin
 
   assert.match(
     text,
-    /<dd>ann@example\.com<br>.*Acme <span class="badge">Member<.*name="name" type="text" value="Ann"/s,
+    /<dd>ann@example\.com <br>.*Acme <span class="badge">Member<.*name="name" type="text" value="Ann"/s,
   );
 });
 

@@ -285,7 +285,7 @@ test('what else is known of an act is said in words', async () => {
   await world.allow({}, browser);
   await browser.open(world.authorizeUrl());
   const invite = '/settings/members/invite';
-  await browser.submit(await browser.open(invite), invite, { role: 'member', note: '' });
+  await browser.submit(await browser.open(invite), invite, { role: 'member', email: 'kim@example.com' });
   const root = await world.signedInByPassword(await world.addUser('Root', [], true));
 
   const acts = shownActs(await root.open(PLATFORM_LOG));
@@ -294,7 +294,7 @@ test('what else is known of an act is said in words', async () => {
     acts.map(({ what, more, onWhat }) => [what, more, onWhat]),
     [
       ['Signed in', 'With a password', 'Unknown browser'],
-      ['Invited someone', 'Role: member', 'An invitation'],
+      ['Invited someone', 'Role: member', 'kim@example.com'],
       ['Allowed the app', 'Scopes: read:invoices; without asking', 'Ledger'],
       ['Allowed the app', 'Scopes: read:invoices', 'Ledger'],
       ['Signed in', 'With a password', 'Unknown browser'],

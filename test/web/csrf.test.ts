@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makePasswordLink } from '../../src/accounts/password-links.ts';
+import { OPERATOR } from '../../src/audit/acts.ts';
 import { DEVELOPER, PLATFORM, TYPED } from '../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../support/browser.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
@@ -16,6 +18,13 @@ const browser = await world.signedIn(root);
 const other = await world.signedIn(root);
 const csrf = await browser.csrf();
 const invitation = await inviteInBrowser(browser);
+const passwordLink = await makeLink();
+
+async function makeLink(): Promise<string> {
+  const wanted = { userId: world.ada.id, by: OPERATOR, businessId: null };
+  const made = await world.storage().atomically((db) => makePasswordLink(db, wanted, world.clock()));
+  return `/password/${made?.token}`;
+}
 
 const inSection = (section: string, id: string): [string, Fields][] => [
   [section, { ...TYPED, ticket: '' }],
@@ -36,12 +45,16 @@ const FORMS: [path: string, fields: Fields][] = [
   ['/settings/connected-apps/disconnect', { app: world.ledger.id, business: world.acme.id }],
   ['/settings/account/password', { current_password: PASSWORD, password: 'another good password' }],
   ['/settings/account/end-other-sessions', {}],
-  ['/settings/members/invite', { role: 'owner', business: world.acme.id }],
+  ['/settings/members/invite', { role: 'owner', email: 'eve@example.com', business: world.acme.id }],
   [`/settings/members/invitations/${world.acme.id}/withdraw`, {}],
   [`/settings/members/${world.ada.id}/role`, { role: 'member', business: world.acme.id }],
   [`/settings/members/${world.ada.id}/remove`, { business: world.acme.id }],
+  [`/settings/members/${world.ada.id}/password-link`, { business: world.acme.id }],
+  [`/platform/users/${world.ada.id}/password-link`, {}],
+  [`/platform/users/${world.ada.id}/verify-email`, {}],
+  [passwordLink, { password: 'another good password' }],
   [invitation, {}],
-  [`${invitation}/account`, { name: 'Eve', email: 'eve@example.com', password: PASSWORD }],
+  [`${invitation}/account`, { name: 'Eve', password: PASSWORD }],
   ...inSection(DEVELOPER, world.ledger.id),
   ...inSection(PLATFORM, console_.id),
 ];
@@ -74,6 +87,7 @@ const TABLES = [
   'consents',
   'memberships',
   'invitations',
+  'password_links',
 ] as const;
 
 async function snapshot() {

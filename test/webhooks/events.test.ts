@@ -6,7 +6,7 @@ import { findApp } from '../../src/apps/apps.ts';
 import { SETTLED_AFTER } from '../../src/events/events.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { disconnect } from '../../src/oauth/connections.ts';
-import { revokeGrantsOfMember, warnOfExpiring } from '../../src/oauth/grants.ts';
+import { revokeGrantsOfUser, warnOfExpiring } from '../../src/oauth/grants.ts';
 import { disableAppAndTell, disableUserAndTell } from '../../src/oauth/pauses.ts';
 import type { RegisteredApp } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
@@ -140,7 +140,11 @@ test('a member who leaves takes their grants along, and the app hears why', asyn
   const app = await newApp();
   const tokens = await connect(app);
   await atomically((db) =>
-    revokeGrantsOfMember(db, { userId: world.ada.id, businessId: world.acme.id }, world.clock()),
+    revokeGrantsOfUser(
+      db,
+      { userId: world.ada.id, businessId: world.acme.id, reason: 'member_removed' },
+      world.clock(),
+    ),
   );
 
   const last = (await told(app)).at(-1);

@@ -85,8 +85,9 @@ ${rows.length === 0 && html`<p class="empty">It has registered no app.</p>`}
 ${apps.length > rows.length && html`<p><a href="/platform/apps?q=${id}">All apps of this business</a></p>`}</section>`;
 }
 
-function memberRow({ id, name, email, role, since, disabledAt }: Member): Html {
-  return html`<li><div><a href="/platform/users/${id}">${name}</a> ${roleBadge(role)} ${userBadges({ isPlatformAdmin: false, disabledAt })}
+function memberRow(member: Member): Html {
+  const { id, name, email, role, since } = member;
+  return html`<li><div><a href="/platform/users/${id}">${name}</a> ${roleBadge(role)} ${userBadges({ ...member, isPlatformAdmin: false })}
 <p class="muted small">${email} · since ${time(since)}</p></div></li>
 `;
 }

@@ -5,6 +5,7 @@ import { mountAllApps } from './apps.ts';
 import { mountPlatformAuditLog } from './audit-log.ts';
 import { mountBusinesses } from './businesses.ts';
 import { mountPlatformApps } from './developer-apps.ts';
+import { mountUserRecovery } from './user-recovery.ts';
 import { mountUsers } from './users.ts';
 
 /** To anyone but a platform admin these pages do not exist, signed in or not, however they are asked. */
@@ -16,7 +17,14 @@ export function mountPlatform(host: FastifyInstance, parts: WebParts): void {
     scope.addHook('onRequest', admit);
     scope.addHook('preValidation', admit);
     scope.get('/platform', async (_, reply) => reply.redirect('/platform/apps', 303));
-    for (const mount of [mountAllApps, mountPlatformApps, mountBusinesses, mountUsers, mountPlatformAuditLog]) {
+    for (const mount of [
+      mountAllApps,
+      mountPlatformApps,
+      mountBusinesses,
+      mountUsers,
+      mountUserRecovery,
+      mountPlatformAuditLog,
+    ]) {
       mount(scope, parts);
     }
   });

@@ -6,7 +6,9 @@ import { counted } from '../counted.ts';
 import { copyable, type Problem, postForm, problemText, time } from '../fields.ts';
 import { PAGE_SIZE } from '../listing.ts';
 import { roleBadge } from '../settings/members/fields.ts';
+import { unverifiedBadge } from '../verification.ts';
 import { reasonField, reasonText } from './reasons.ts';
+import { recoverySection } from './user-recovery.ts';
 
 /** What belongs to a user at this moment. */
 interface Belongings {
@@ -21,9 +23,10 @@ export function userRow(user: User): Html {
 `;
 }
 
-export function userBadges(user: Pick<User, 'isPlatformAdmin' | 'disabledAt'>): Html {
+export function userBadges(user: Pick<User, 'isPlatformAdmin' | 'disabledAt' | 'emailVerifiedAt'>): Html {
   return html`${user.isPlatformAdmin && html`<span class="badge">Platform admin</span>`}
-${user.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}`;
+${user.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}
+${unverifiedBadge(user)}`;
 }
 
 function lastSignedIn({ lastSignedInAt }: User): Html {
@@ -48,6 +51,7 @@ export function userBody(user: User, view: UserView): Html {
 <div><dt>Has connected</dt><dd>${connectedText(view.reach)}</dd></div>
 </dl></section>
 <section class="card"><h2>Businesses</h2>${membershipList(view.memberships)}</section>
+${recoverySection(user, view)}
 ${switchSection(user, view)}`;
 }
 

@@ -31,6 +31,8 @@ const DEAD_GRANT: Record<GrantReason, string> = {
   app_closed: 'The app’s owner closed it to businesses other than its own.',
   user_disabled: 'The user who allowed the app is disabled. Another member of the business can connect it.',
   member_removed: 'The user who allowed the app is no longer a member of the business. Another member can connect it.',
+  password_reset:
+    'The password of the user was reset, and every grant from before was ended. Let the user connect the app again.',
   backup_restored:
     'The server was restored from a backup, and every grant from before was ended. Let the user connect the app again.',
 };

@@ -9,9 +9,11 @@ import { type Form, input, type Problem, postForm, text, time } from '../fields.
 import { type Place, sendPage } from '../layout.ts';
 import type { WebParts } from '../parts.ts';
 import { findPlace } from '../place.ts';
+import { unverifiedBadge } from '../verification.ts';
 import { isReading } from '../visits.ts';
 import { roleBadge } from './members/fields.ts';
 import { passkeySection } from './passkey-section.ts';
+import { recoveryHistory } from './recovery-history.ts';
 
 export const ACCOUNT = '/settings/account';
 const SESSIONS_SHOWN = 30;
@@ -24,19 +26,25 @@ export async function showAccount(parts: WebParts, request: FastifyRequest, repl
   const passkeys = await listPasskeys(storage.durable, at.user.id);
   const typed = isReading(request) ? {} : (request.body as Form);
   const body = html`<h1>Account</h1>
-${personSection(at, typed, problem)}
-${passwordSection(at, problem)}
+${personSection(at, { typed, problem, platformName })}
+${passwordSection(at, await recoveryHistory(storage.durable, at.user, platformName), problem)}
 ${passkeySection({ at, passkeys, request, typed, problem }, clock())}
 ${sessionSection({ at, sessions, here: hashSecret(at.session.id), keys })}`;
   const page = { title: 'Account', platformName, width: 'wide' as const, at, body };
   return sendPage(reply, page, { status: problem ? 400 : 200 });
 }
 
-function personSection({ user, csrf, memberships }: Place, typed: Form, problem?: Problem): Html {
+interface Person {
+  typed: Form;
+  problem: Problem | undefined;
+  platformName: string;
+}
+
+function personSection({ user, csrf, memberships }: Place, { typed, problem, platformName }: Person): Html {
   const name = problem?.field === 'name' ? text(typed, 'name') : user.name;
   return html`<section class="card"><h2>You</h2>
 <dl class="facts">
-<div><dt>Email</dt><dd>${user.email}<br><span class="muted small">You sign in with it, and it cannot be changed here.</span></dd></div>
+<div><dt>Email</dt><dd>${user.email} ${unverifiedBadge(user)}<br><span class="muted small">You sign in with it, and it cannot be changed here.${user.emailVerifiedAt === null && ` Until it is verified you cannot join another business. A platform admin of ${platformName} can give you a link that verifies it.`}</span></dd></div>
 <div><dt>Businesses</dt><dd>${memberships.map(({ businessName, role }) => html`<div>${businessName} ${roleBadge(role)}</div>`)}</dd></div>
 </dl>
 ${postForm({
@@ -47,8 +55,9 @@ ${postForm({
 })}</section>`;
 }
 
-function passwordSection({ csrf }: Place, problem?: Problem): Html {
+function passwordSection({ csrf }: Place, history: Html | false, problem?: Problem): Html {
   return html`<section class="card"><h2>Change password</h2>
+${history}
 ${postForm({
   action: `${ACCOUNT}/password`,
   csrf,

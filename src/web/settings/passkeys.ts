@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { spendChallenge } from '../../accounts/challenges.ts';
 import { addPasskey, listPasskeys, removePasskey } from '../../accounts/passkeys.ts';
+import { resumeSession } from '../../accounts/sessions.ts';
+import { findUserForUpdate } from '../../accounts/users.ts';
 import { askForNewPasskey, readNewPasskey } from '../../accounts/webauthn.ts';
 import { type Action, recordAct } from '../../audit/acts.ts';
 import { FormError } from '../../lib/errors.ts';
@@ -10,7 +12,7 @@ import type { Database } from '../../storage/storage.ts';
 import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import { siteOf, type WebParts } from '../parts.ts';
-import { notFound } from '../refusals.ts';
+import { notFound, sessionOver } from '../refusals.ts';
 import { actorOf, requireSession } from '../visits.ts';
 import { ACCOUNT, showAccount } from './account-page.ts';
 import { mayAddPasskey, PASSKEYS } from './passkey-section.ts';
@@ -63,6 +65,9 @@ async function keepPasskey(parts: WebParts, request: Posted): Promise<void> {
   const { credential, challenge } = made;
   await storage.atomically(async (db) => {
     if (!(await spendChallenge(db, challenge))) throw notAdded();
+    // Locks the user, so that a password reset that came first has ended this session by now.
+    await findUserForUpdate(db, user.id);
+    if (!(await resumeSession(db, id, clock()))) throw sessionOver(ACCOUNT);
     const name = text(request.body, 'passkey_name');
     const passkey = await addPasskey(db, { userId: user.id, name, credential }, clock());
     if (!passkey) throw notAdded();

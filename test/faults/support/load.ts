@@ -129,7 +129,7 @@ async function enable({ firm, journal }: Work): Promise<void> {
 async function comeAndGo(work: Work): Promise<void> {
   const { firm, journal } = work;
   const { owner, mate, businessId } = firm;
-  const link = await insist(() => inviteInBrowser(owner.browser));
+  const link = await insist(() => inviteInBrowser(owner.browser, { email: mate.user.email }));
   const joined = await insist(() => post(mate, link));
   if (!journal.write('join', mate.user.id, joined)) return;
   const lineage = await connect(work, mate);

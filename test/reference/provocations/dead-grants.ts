@@ -3,6 +3,7 @@ import { removeMember } from '../../../src/accounts/memberships.ts';
 import { disableUser } from '../../../src/accounts/users.ts';
 import { changeApp, deleteApp, disableApp, pauseApp } from '../../../src/apps/apps.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
+import { resetAccount } from '../../../src/oauth/account-reset.ts';
 import { disconnect } from '../../../src/oauth/connections.ts';
 import { endGrant } from '../../../src/oauth/grants.ts';
 import type { Browser } from '../../support/browser.ts';
@@ -133,6 +134,11 @@ function endedByPeople({ world, connect }: Connections) {
     async member_removed() {
       const { user, connected } = await connectAs('Edsger');
       await removeMember(db(), user.id, world.acme.id);
+      return connected;
+    },
+    async password_reset() {
+      const { user, connected } = await connectAs('Rosalind');
+      await resetAccount(db(), { userId: user.id, hash: '-', endsGrants: true }, world.clock());
       return connected;
     },
     async backup_restored() {

@@ -1,10 +1,12 @@
 import type { Business } from '../../../src/accounts/businesses.ts';
 import { invite } from '../../../src/accounts/invitations.ts';
 import { addPasskey } from '../../../src/accounts/passkeys.ts';
+import { makePasswordLink } from '../../../src/accounts/password-links.ts';
 import { startSession } from '../../../src/accounts/sessions.ts';
 import { userActor } from '../../../src/accounts/user-acts.ts';
 import type { User } from '../../../src/accounts/users.ts';
 import { addSecret } from '../../../src/apps/app-secrets.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { conceal, openKeyring } from '../../../src/lib/keyring.ts';
@@ -18,7 +20,7 @@ import { newClient } from '../../support/client.ts';
 import type { World } from '../../support/world.ts';
 
 /**
- * What can be named in an address or a form. `token` is what the link of an invitation ends with; `question` the address
+ * What can be named in an address or a form. `token` is what the link of an invitation ends with, `passwordToken` that of a link to set a password; `question` the address
  * of a consent screen, as the authorize endpoint makes it, and `sealed` what the form of that screen carries.
  */
 const THINGS = [
@@ -30,6 +32,7 @@ const THINGS = [
   'delivery',
   'invitation',
   'token',
+  'passwordToken',
   'user',
   'email',
   'session',
@@ -70,6 +73,7 @@ export async function provide(world: World, holder: Holder, route = ''): Promise
   const place = business ?? world.acme;
   const isAbout = (part: string) => route === '' || route.includes(part);
   const member = await world.addUser(`${word}${++people}`, [[place, 'member']]);
+  if (isAbout('/verify-email')) await unverify(world, member);
   const app = await world.addApp({ name: `${word} app`, ownerBusinessId: business?.id ?? null });
   if (isAbout('/connected-apps')) await connectFor(world, { app, business: place, users: [member, user] });
   const things = {
@@ -82,6 +86,7 @@ export async function provide(world: World, holder: Holder, route = ''): Promise
     ...(await addSecretTo(world, app.id)),
     ...(isAbout('/endpoints') && (await addEndpointTo(world, app.id, { place, word }))),
     ...(isAbout('invit') && (await inviteTo(world, place, holder))),
+    ...(isAbout('/password/') && { passwordToken: await makeLinkFor(world, member) }),
     ...(isAbout('/account') && (await addPersonalThings(world, user, word))),
     ...makeTickets(world, business, app.id),
     ...(isAbout('/consent') && { question: await questionAbout(world, app.id) }),
@@ -149,9 +154,27 @@ async function addEndpointTo(world: World, appId: string, { place, word }: { pla
 
 async function inviteTo({ storage, clock }: World, place: Business, { owner, word }: Holder) {
   const [id, token] = [newId(clock()), newSecret()];
-  const wish = { id, token, businessId: place.id, role: 'member', note: word, by: userActor(owner, '127.0.0.1') };
+  const wish = {
+    id,
+    token,
+    businessId: place.id,
+    role: 'member',
+    email: `${word}@invited.example`,
+    by: userActor(owner, '127.0.0.1'),
+  };
   await storage().atomically((tx) => invite(tx, wish, clock()));
   return { invitation: id, token };
+}
+
+async function makeLinkFor({ storage, clock }: World, { id: userId }: User): Promise<string> {
+  const wish = { userId, by: OPERATOR, businessId: null };
+  const made = await storage().atomically((tx) => makePasswordLink(tx, wish, clock()));
+  return made?.token ?? '';
+}
+
+/** As an account is that was made with an invitation. */
+async function unverify({ storage }: World, { id }: User): Promise<void> {
+  await storage().durable.updateTable('users').set({ email_verified_at: null }).where('id', '=', id).execute();
 }
 
 async function addPersonalThings({ storage, clock, settings }: World, user: User, word: string) {

@@ -55,7 +55,8 @@ function aimsAt(world: World, { route, rule }: Pick<Case, 'route' | 'rule'>, { o
   const first = aim('own', own);
   if (things.length === 0 && !rule.fields?.length && !rule.query) return [first];
   // To have the link of an invitation is to be invited, so what others have of it is only its id.
-  const theirs = { ...other, token: other.invitation };
+  // The same goes for the link to set a password.
+  const theirs = { ...other, token: other.invitation, passwordToken: other.user };
   const single = things.length > 1 ? things.map((thing) => aim('other', { ...own, [thing]: theirs[thing] })) : [];
   const strange = [...single, aim('nobodys', nobodys(world, own)), aim('malformed', malformed(own))];
   const isNew = ({ path }: Aim) => things.length === 0 || path !== first.path;
@@ -70,6 +71,7 @@ function addressOf(route: string, rule: Rule, named: Belongings): string {
 
 /** What each parameter of a route stands for. */
 function thingsIn(route: string): Thing[] {
+  if (route === '/password/:token') return ['passwordToken'];
   return [...route.matchAll(/:(\w+)/g)].map(([, name]) => (name === 'id' ? kindIn(route) : (name as Thing)));
 }
 

@@ -19,6 +19,7 @@ const TABLES: (keyof Tables)[] = [
   'acts',
   'invitations',
   'passkeys',
+  'password_links',
 ];
 
 /** Every row of what is not merely counted, as a text that names its table. Events are taken to be sent at any moment. */

@@ -148,17 +148,24 @@ export const RULES: Record<string, Rule> = {
   '/invitation/:token': {
     who: 'anyone',
     GET: 200,
-    POST: { owner: 400, admin: 400, member: 400, outsider: 303, platform: 303, nobody: 303 },
+    // It is for another address than that of anyone who is signed in.
+    POST: { owner: 400, admin: 400, member: 400, outsider: 400, platform: 400, nobody: 303 },
     foreignForm: { nobody: 303 },
-    keeps: ['owner', 'admin', 'member', 'nobody'],
+    keeps: VISITORS,
   },
   '/invitation/:token/account': {
     who: 'anyone',
     POST: 303,
-    fields: ({ email }) => ({ name: 'New', email: `new-${email}`, password: PASSWORD }),
+    fields: () => ({ name: 'New', password: PASSWORD }),
     // Whoever is signed in is sent to the page of the link, whatever it is.
     foreignForm: { owner: 303, admin: 303, member: 303, outsider: 303, platform: 303 },
     keeps: ['owner', 'admin', 'member', 'outsider', 'platform'],
+  },
+  '/password/:token': {
+    who: 'anyone',
+    GET: 200,
+    POST: 303,
+    fields: () => ({ password: 'a whole new password', end_grants: 'yes' }),
   },
   '/settings/connected-apps': { who: 'signedIn', GET: 200, query: ({ app, user }) => `?after=${app}.${user}` },
   '/settings/connected-apps/disconnect': {
@@ -173,13 +180,19 @@ export const RULES: Record<string, Rule> = {
     who: 'owners',
     GET: 200,
     POST: 200,
-    fields: ({ business, invitationTicket }) => ({ business, ticket: invitationTicket, role: 'member' }),
+    fields: ({ business, invitationTicket }) => ({
+      business,
+      ticket: invitationTicket,
+      role: 'member',
+      email: 'guest@example.com',
+    }),
     foreign: { other: 409, nobodys: 409, malformed: 409 },
   },
   '/settings/members/invitations': { who: 'owners', GET: 200, query: ({ invitation }) => `?after=${invitation}` },
   '/settings/members/invitations/:id/withdraw': { who: 'owners', POST: 303 },
   '/settings/members/:user': { who: 'owners', GET: 200 },
   '/settings/members/:user/role': { who: 'owners', POST: 303, fields: ({ business }) => ({ business, role: 'admin' }) },
+  '/settings/members/:user/password-link': { who: 'owners', POST: 200, fields: ({ business }) => ({ business }) },
   '/settings/members/:user/remove': { who: 'owners', GET: 200, POST: 303, fields: ({ business }) => ({ business }) },
   '/settings/audit-log': { who: 'owners', GET: 200, query: ({ act, user }) => `?after=${act}&by=${user}` },
   '/settings/audit-log.csv': { who: 'owners', GET: 200, query: ({ act, user }) => `?after=${act}&by=${user}` },
@@ -221,6 +234,8 @@ export const RULES: Record<string, Rule> = {
   '/platform/users/:id': { who: 'platform', GET: 200, isAll: true },
   '/platform/users/:id/disable': { who: 'platform', GET: 200, POST: 303, isAll: true },
   '/platform/users/:id/enable': { who: 'platform', POST: 303, isAll: true, after: '/platform/users/:id/disable' },
+  '/platform/users/:id/password-link': { who: 'platform', POST: 200, isAll: true },
+  '/platform/users/:id/verify-email': { who: 'platform', POST: 303, isAll: true },
   '/platform/audit-log': { who: 'platform', GET: 200 },
   '/platform/audit-log.csv': { who: 'platform', GET: 200 },
 };

@@ -7,8 +7,10 @@ import { depart, listAppsAllowedBy } from '../../../oauth/departures.ts';
 import { redirectDone } from '../../done.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../../fields.ts';
 import { notFound } from '../../refusals.ts';
+import { unverifiedBadge } from '../../verification.ts';
 import { businessField, type Entry, type MemberDesk, type MemberRequest, PATH, refuseOtherBusiness } from './desk.ts';
 import { roleBadge, roleField } from './fields.ts';
+import { passwordLinkSection } from './password-links.ts';
 
 type ForMember = { Params: { user: string }; Body: Form };
 
@@ -77,7 +79,7 @@ function memberBody(entry: Entry, member: Member, { role, problem }: { role: str
   return html`<h1>${member.name}</h1>
 <section class="card"><h2>In ${entry.business.businessName}</h2>
 <dl class="facts">
-<div><dt>Email</dt><dd>${member.email}</dd></div>
+<div><dt>Email</dt><dd>${member.email} ${unverifiedBadge(member)}</dd></div>
 <div><dt>Role now</dt><dd>${roleBadge(member.role)}</dd></div>
 <div><dt>Since</dt><dd>${time(member.since)}</dd></div>
 </dl></section>
@@ -91,6 +93,7 @@ ${roleField(role, problem)}
 <p class="muted small">It counts at once. Invitations that an owner has made end when they stop being one.</p>
 <button class="primary">Save</button>`,
 })}
+${!isSelf && passwordLinkSection(entry, member)}
 <section class="card"><h2>${isSelf ? 'Leave' : 'Remove'}</h2>
 <p>What ${isSelf ? 'you' : 'they'} allowed in ${entry.business.businessName} stops working.</p>
 <p><a class="button danger" href="${PATH}/${member.id}/remove">${isSelf ? 'Leave' : 'Remove'}…</a></p></section>

@@ -34,7 +34,7 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
     // The link is in it, too: so a second click shows the link of the first, and invites nobody else.
     const owner = entry.business.businessId;
     const ticket = makeTicket(desk, 'new invitation', { owner, token: newSecret() });
-    return show(reply, entry, { title: INVITING, body: inviteBody(entry, { ticket, role: 'member', note: '' }) });
+    return show(reply, entry, { title: INVITING, body: inviteBody(entry, { ticket, role: 'member', email: '' }) });
   });
 
   host.post<{ Body: Form }>(`${PATH}/invite`, async (request, reply) => {
@@ -43,7 +43,7 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
     const typed = {
       ticket: text(request.body, 'ticket'),
       role: text(request.body, 'role'),
-      note: text(request.body, 'note'),
+      email: text(request.body, 'email'),
     };
     const { businessId } = entry.business;
     const of = { sealed: typed.ticket, owner: businessId };
@@ -93,13 +93,13 @@ function mountOpen(host: FastifyInstance, { storage, clock, db, show, enterAsOwn
 interface Typed {
   ticket: string;
   role: string;
-  note: string;
+  email: string;
 }
 
-function inviteBody(entry: Entry, { ticket, role, note }: Typed, problem?: Problem): Html {
-  const hint = 'Only owners see it. At most 100 characters; it may stay empty.';
+function inviteBody(entry: Entry, { ticket, role, email }: Typed, problem?: Problem): Html {
+  const hint = 'Only an account with this address can join with the link.';
   return html`<h1>Invite someone to ${entry.business.businessName}</h1>
-<p class="muted">You get a link, to send in whatever way you like. Whoever opens it first can join, within 7 days.</p>
+<p class="muted">You get a link, to send in whatever way you like. It works once, within 7 days, and for this address only.</p>
 ${postForm({
   action: `${PATH}/invite`,
   csrf: entry.at.csrf,
@@ -107,18 +107,18 @@ ${postForm({
   body: html`<input type="hidden" name="ticket" value="${ticket}">
 ${businessField(entry)}
 ${roleField(role, problem)}
-${input({ name: 'note', label: 'For whom', value: note, hint, optional: true }, problem)}
-<button class="primary">Make the link</button>`,
+${input({ name: 'email', label: 'Email', type: 'email', value: email, hint }, problem)}
+<button class="primary">Create invitation link</button>`,
 })}
 <p><a href="${PATH}">All members</a></p>`;
 }
 
-function linkBody({ businessName, role, note, expiresAt }: Invitation, link: string): Html {
+function linkBody({ businessName, role, email, expiresAt }: Invitation, link: string): Html {
   return html`<h1>The invitation is ready</h1>
-<section class="card"><h2>Send this link${note && ` to ${note}`}</h2>
+<section class="card"><h2>Send this link to ${email}</h2>
 <p class="notice warn"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('invitation', link)}</p>
-<p class="muted">It works once, until ${time(expiresAt)}. Whoever opens it first can join ${businessName} as ${AS_ROLE[role]}, so send it to nobody else.</p></section>
+<p class="muted">It works once, until ${time(expiresAt)}. With it ${email} can join ${businessName} as ${AS_ROLE[role]}. Send it to nobody else: if this address has no account yet, anyone who has the link can make one.</p></section>
 <p><a class="button secondary" href="${LIST}">All invitations</a></p>`;
 }
 
@@ -139,13 +139,12 @@ ${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((invit
 ${pager({ path: LIST, search: '', after }, next)}`;
 }
 
-function row({ at }: Entry, { id, note, role, inviterName, expiresAt }: Invitation): Html {
-  const name = note || 'No name given';
-  return html`<li><div><strong>${name}</strong> ${roleBadge(role)}
+function row({ at }: Entry, { id, email, role, inviterName, expiresAt }: Invitation): Html {
+  return html`<li><div><strong>${email}</strong> ${roleBadge(role)}
 <p class="muted small">By ${inviterName}, until ${time(expiresAt)}</p></div>
 ${postForm({
   action: `${LIST}/${id}/withdraw`,
   csrf: at.csrf,
-  body: html`<button class="danger" aria-label="Withdraw the invitation: ${name}">Withdraw</button>`,
+  body: html`<button class="danger" aria-label="Withdraw the invitation: ${email}">Withdraw</button>`,
 })}</li>`;
 }

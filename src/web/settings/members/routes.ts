@@ -6,10 +6,12 @@ import { time } from '../../fields.ts';
 import { cutPage, type Listing, PAGE_SIZE, pager, readListing, searchForm } from '../../listing.ts';
 import type { WebParts } from '../../parts.ts';
 import { findPlace } from '../../place.ts';
+import { unverifiedBadge } from '../../verification.ts';
 import { mountMemberChanges } from './changes.ts';
 import { type Entry, type MemberDesk, openMemberDesk, PATH } from './desk.ts';
 import { roleBadge } from './fields.ts';
 import { mountInvitations } from './invitations.ts';
+import { mountPasswordLinks } from './password-links.ts';
 import { memberTabs } from './tabs.ts';
 
 /** Who belongs to the current business, and who is invited. Every member may look; owners decide. */
@@ -18,6 +20,7 @@ export function mountMembers(host: FastifyInstance, parts: WebParts): void {
   mountList(host, desk);
   mountInvitations(host, desk);
   mountMemberChanges(host, desk);
+  mountPasswordLinks(host, desk);
 }
 
 function mountList(host: FastifyInstance, desk: MemberDesk): void {
@@ -57,8 +60,9 @@ ${pager({ path: PATH, ...listing }, next)}
 <p><a href="${PATH}/${entry.at.user.id}/remove">Leave ${businessName}…</a></p>`;
 }
 
-function row({ at, isOwner }: Entry, { id, name, email, role, since, disabledAt }: Member): Html {
-  return html`<li><div><strong>${name}</strong> ${roleBadge(role)} ${id === at.user.id && html`<span class="badge">You</span>`} ${disabledAt !== null && html`<span class="badge warn">Disabled</span>`}
+function row({ at, isOwner }: Entry, member: Member): Html {
+  const { id, name, email, role, since, disabledAt } = member;
+  return html`<li><div><strong>${name}</strong> ${roleBadge(role)} ${id === at.user.id && html`<span class="badge">You</span>`} ${disabledAt !== null && html`<span class="badge warn">Disabled</span>`} ${unverifiedBadge(member)}
 <p class="muted small">${email}, since ${time(since)}</p></div>
 ${isOwner && html`<a class="button secondary" href="${PATH}/${id}" aria-label="Manage ${name}">Manage</a>`}</li>`;
 }
