@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { DAY, SECOND } from './lib/clock.ts';
-import { isGuessable, readKeyFile, SHORTEST_KEY, splitKeys, writeKeyFile } from './lib/key-file.ts';
+import { isGuessable, readKeyFile, SHORTEST_KEY, splitKeys, syncFolder, writeKeyFile } from './lib/key-file.ts';
 import { PATIENCE, type Patience } from './lib/patience.ts';
 import { newSecret } from './lib/secrets.ts';
 import {
@@ -192,7 +192,7 @@ function keepLocalKey(baseUrl: string): string {
   }
   const file = 'data/secret-key';
   try {
-    mkdirSync('data', { recursive: true });
+    if (mkdirSync('data', { recursive: true })) syncFolder('.');
     writeKeyFile(file, [newSecret()]);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -258,3 +259,26 @@ function setting(env: Record<string, string>): string {
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
 }
+
+test('a key that was just made survives a power cut: its file and both folders are flushed', (context) => {
+  rmSync('data', { recursive: true, force: true });
+  const flushed: number[] = [];
+  const { fsyncSync } = fs;
+  fs.fsyncSync = (file) => {
+    fsyncSync(file);
+    flushed.push(fs.fstatSync(file).ino);
+  };
+  syncBuiltinESMExports();
+  context.after(() => {
+    fs.fsyncSync = fsyncSync;
+    syncBuiltinESMExports();
+  });
+
+  readSettings({});
+
+  const names = ['data/secret-key', 'data', '.'];
+  assert.deepEqual(
+    names.filter((name) => !flushed.includes(statSync(name).ino)),
+    [],
+  );
+});

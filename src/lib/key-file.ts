@@ -36,6 +36,7 @@ export function replaceKeyFile(file: string, keys: readonly string[]): void {
 /** Refuses to write over anything. */
 export function writeKeyFile(file: string, keys: readonly string[]): void {
   writeFileSync(file, `${keys.join('\n')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  syncFolder(dirname(file));
 }
 
 /** A new name is on disk once its folder is. */
