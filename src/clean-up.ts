@@ -19,6 +19,8 @@ import { removeOldAttempts, removeOldDeliveries } from './webhooks/deliveries.ts
 const EVERY = 5 * SECOND;
 const WARN_EVERY = 10 * MINUTE;
 const BATCH = 500;
+/** Each of a few milliseconds; more of them wait for the next pass. */
+const RELEASES = 64;
 
 type Removal = (db: Database, limit: number, now: number) => Promise<number>;
 
@@ -72,6 +74,11 @@ async function warnOfAllExpiring(storage: Storage, now: number, goesOn: () => bo
   while (goesOn() && (await storage.atomically((db) => warnOfExpiring(db, BATCH, now))) === BATCH) await setImmediate();
 }
 
+/** Removed rows leave free pages in an SQLite file. */
+async function releaseFreePages(storage: Storage, goesOn: () => boolean): Promise<void> {
+  for (let i = 0; i < RELEASES && goesOn() && (await storage.releaseFreePages?.()); i++) await setImmediate();
+}
+
 interface CleaningOptions {
   report(error: unknown): void;
   cleaning: CleaningMeter;
@@ -92,6 +99,7 @@ export function keepClean(
       const watch = { goesOn: () => !isStopped, removed: cleaning.removed, auditRetention };
       await cleanUp(storage.durable, clock(), watch);
       cleaning.finished(clock());
+      await releaseFreePages(storage, () => !isStopped);
       if (clock() - warnedAt < WARN_EVERY) return;
       warnedAt = clock();
       await warnOfAllExpiring(storage, clock(), () => !isStopped);

@@ -26,6 +26,8 @@ export interface Storage {
    * Undefined if there are none.
    */
   settled?(): Promise<void> | undefined;
+  /** Returns some unused space of the file to the disk, where the engine does not do so itself; false if there is little left. */
+  releaseFreePages?(): Promise<boolean>;
   /** How its pools of connections are used; undefined where there are none. */
   readPools?(): PoolUse[];
   close(): Promise<void>;

@@ -2,8 +2,11 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-/** Once the log has so many pages (64 MB), whoever commits tries to bring it over, as if there were no thread. */
-export const LOG_SETTINGS = 'PRAGMA wal_autocheckpoint = 16384';
+/**
+ * Once the log has so many pages (64 MB), each commit tries to checkpoint, as if there were no thread. While another
+ * process reads, the log can outgrow that; it is truncated to the same size when it restarts.
+ */
+export const LOG_SETTINGS = `PRAGMA wal_autocheckpoint = 16384; PRAGMA journal_size_limit = ${16384 * 4096}`;
 
 /** After so many commits it may be worth a look. */
 const LOOK_AFTER = 128;

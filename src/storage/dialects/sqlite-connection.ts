@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { StorageRefused } from '../errors.ts';
@@ -34,7 +34,10 @@ export function openConnection(path: string): Connection {
 function openFile(path: string): DatabaseSync {
   if (path !== ':memory:') mkdirSync(dirname(resolve(path)), { recursive: true });
   refuseEmptied(path);
+  const isNew = !existsSync(path);
   const file = new DatabaseSync(path, { timeout: BUSY_MS });
+  // Only possible before anything is stored. On a file that exists it would wait for other writers, and change nothing.
+  if (isNew) file.exec('PRAGMA auto_vacuum = INCREMENTAL');
   keepLog(file);
   file.exec('PRAGMA foreign_keys = ON');
   // 16 MB: room for the upper pages of every index over millions of grants.

@@ -21,6 +21,7 @@ import { type Commits, type Durability, newCommits } from './sqlite-commits.ts';
 import { type Connection, openConnection } from './sqlite-connection.ts';
 import { type Enter, newEntrance } from './sqlite-entrance.ts';
 import { translate } from './sqlite-errors.ts';
+import { hasPagesToRelease, RELEASE_PAGES } from './sqlite-free-pages.ts';
 import { type Lock, newLock } from './sqlite-lock.ts';
 import { newReads, type ReadInTurn } from './sqlite-reads.ts';
 import { withoutRowLocks } from './sqlite-row-locks.ts';
@@ -79,6 +80,7 @@ export function openSqlite(path: string): Storage {
       await sql`select 1 from sqlite_schema limit 1`.execute(durable);
     },
     settled: log.syncing,
+    releaseFreePages: () => releaseFreePages(engine),
     async close() {
       await lock.take();
       commits.commit();
@@ -191,6 +193,21 @@ function executeAlone(engine: Engine, durability: Durability) {
 /** The same for a statement of a transaction, whose is the lock. */
 function executeWithin(engine: Engine) {
   return async <Row>(text: string, values: unknown[]) => execute<Row>(engine, text, values);
+}
+
+/** `exec`, since a prepared statement would release a single page. */
+async function releaseFreePages(engine: Engine): Promise<boolean> {
+  const { file, lock } = engine;
+  await lock.take();
+  try {
+    if (!hasPagesToRelease(file)) return false;
+    await enterFor(engine, 'recoverable');
+    attempt(engine, () => file.exec(RELEASE_PAGES));
+  } finally {
+    const written = lock.giveBack();
+    if (written) await written;
+  }
+  return true;
 }
 
 async function enterFor({ enter }: Engine, durability: Durability): Promise<void> {
