@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hiddenFields, toBody } from '../support/browser.ts';
 import { PASSWORD } from '../support/people.ts';
+import { readGrant } from '../support/rows.ts';
 import { ask, told } from '../support/wire.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -233,4 +234,13 @@ test('codes are unlike each other and hold no less than 128 bits that nobody can
   assert.equal(new Set(codes).size, 3);
   assert.equal(new Set(proofs.map((proof) => proof.toString('hex'))).size, 3);
   for (const code of codes) assert.match(code, /^gac_[\w-]{96}$/);
+});
+
+test('every grant has a random salt of its own, without which its code cannot be made [A22]', async () => {
+  const browser = await world.signedIn();
+  const grants = [];
+  for (let i = 0; i < 3; i += 1) grants.push(await readGrant(world, await world.allow({}, browser)));
+
+  assert.equal(new Set(grants.map(({ salt }) => Buffer.from(salt).toString('hex'))).size, 3);
+  for (const { salt } of grants) assert.ok(salt.length >= 16, String(salt.length));
 });

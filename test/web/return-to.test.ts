@@ -48,6 +48,14 @@ for (const path of KEPT) {
   });
 }
 
+test('a path of this host that is not on the list leads to the front page [S7]', async () => {
+  for (const path of ['/sign-out', '/sign-in', '/assets/style.css', '/consent/x', '/settingsx/', '/healthz', '/x']) {
+    assert.equal(await offeredFor(path), '/', path);
+    assert.equal(await switchWith(path), '/', path);
+  }
+  assert.equal(await signInWith('/sign-out'), '/');
+});
+
 const TRICKS = [
   '',
   'settings/account',

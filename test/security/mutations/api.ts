@@ -1,0 +1,99 @@
+import type { Mutation } from './mutation.ts';
+
+const BEARER = 'test/accounting/bearer.test.ts';
+const TENANCY = 'test/accounting/tenancy.test.ts';
+const METADATA = 'test/oauth/metadata.test.ts';
+const DEAD = 'test/oauth/dead-grants.test.ts';
+
+/** The business API. */
+export const API_MUTATIONS: Mutation[] = [
+  {
+    promise: 'P1',
+    breaks: 'a request without a token is told of an invalid one',
+    file: 'src/oauth/bearer.ts',
+    find: "reason: 'token_missing', description, challenge: {} }",
+    replace: "reason: 'token_missing', description, challenge: { error: 'invalid_token' } }",
+    tests: [BEARER],
+  },
+  {
+    promise: 'P2',
+    breaks: 'an expired access token works',
+    file: 'src/oauth/bearer.ts',
+    find: 'if (now >= token.expiresAt) {',
+    replace: 'if (false) {',
+    tests: [BEARER],
+  },
+  {
+    promise: 'P2',
+    breaks: 'a revoked access token works',
+    file: 'src/oauth/bearer.ts',
+    find: 'if (grant.accessTokenRevoked) throw',
+    replace: 'if (false) throw',
+    tests: [BEARER],
+  },
+  {
+    promise: 'P3',
+    breaks: 'no scope is needed',
+    file: 'src/oauth/bearer.ts',
+    find: 'if (access.scopes & readScopes([scope]).scopes) return;',
+    replace: 'return;',
+    tests: [BEARER],
+  },
+  {
+    promise: 'P4',
+    breaks: 'a token in the address beside the header is ignored',
+    file: 'src/oauth/bearer.ts',
+    find: 'if (inQuery) throw presentedTwice();',
+    replace: '',
+    tests: [BEARER],
+  },
+  {
+    promise: 'P5',
+    breaks: 'a refresh token works as an access token',
+    file: 'src/oauth/bearer.ts',
+    find: "const token = openToken(keys, 'access', text);",
+    replace: "const token = openToken(keys, 'access', text) ?? openToken(keys, 'refresh', text);",
+    tests: [BEARER],
+  },
+  {
+    promise: 'P6',
+    breaks: 'a token acts in any business',
+    file: 'src/oauth/bearer.ts',
+    find: 'if (selected === access.businessId) return access.businessId;',
+    replace: 'if (selected && isId(selected)) return selected;',
+    tests: [TENANCY],
+  },
+  {
+    promise: 'P7',
+    breaks: 'without x-business-id the business of the token is taken',
+    file: 'src/oauth/bearer.ts',
+    find: 'if (selected === access.businessId) return',
+    replace: 'if (selected === undefined || selected === access.businessId) return',
+    tests: [TENANCY],
+  },
+  {
+    promise: 'P8',
+    breaks: 'invoices of every business are listed',
+    file: 'src/accounting/invoices.ts',
+    find: `    .where('business_id', '=', businessId)
+    .where('id', '<', after)`,
+    replace: "    .where('id', '<', after)",
+    tests: [TENANCY],
+  },
+  {
+    promise: 'P10',
+    breaks: 'a removed member is not noticed',
+    file: 'src/oauth/grant-reasons.ts',
+    find: "if (standing.member_since === null) return 'member_removed';",
+    replace: '',
+    tests: [TENANCY, DEAD],
+  },
+  {
+    promise: 'P12',
+    breaks: 'any origin may call with credentials',
+    file: 'src/oauth/routes.ts',
+    find: ".header('access-control-allow-origin', '*')",
+    replace: ".header('access-control-allow-origin', '*').header('access-control-allow-credentials', 'true')",
+    tests: [METADATA],
+  },
+];

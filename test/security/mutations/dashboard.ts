@@ -1,0 +1,80 @@
+import type { Mutation } from './mutation.ts';
+
+const CSRF = 'test/web/csrf.test.ts';
+const CONNECTED = 'test/web/connected-apps.test.ts';
+const ACCOUNT = 'test/web/account.test.ts';
+const LIST = 'test/web/session-list.test.ts';
+const SECRETS = 'test/web/developer-changes.test.ts';
+const DEVELOPER = 'test/web/developer-access.test.ts';
+const HEADERS = 'test/web/headers.test.ts';
+const METADATA = 'test/oauth/metadata.test.ts';
+
+/** The dashboard, and what concerns every response. */
+export const DASHBOARD_MUTATIONS: Mutation[] = [
+  {
+    promise: 'D1',
+    breaks: 'a change needs no CSRF token',
+    file: 'src/web/visits.ts',
+    find: "typeof csrf !== 'string' || !isSigned(keys, 'csrf', request.visit.visitor, csrf)",
+    replace: 'false',
+    tests: [CSRF],
+  },
+  {
+    promise: 'D2',
+    breaks: 'disconnecting ends no grant',
+    file: 'src/oauth/grants.ts',
+    find: "return endGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);",
+    replace: 'return [];',
+    tests: [CONNECTED],
+  },
+  {
+    promise: 'D3',
+    breaks: 'a password change leaves other sessions signed in',
+    file: 'src/web/settings/account.ts',
+    find: `await endOtherSessions(db, session);
+    const subject`,
+    replace: 'const subject',
+    tests: [ACCOUNT],
+  },
+  {
+    promise: 'D3',
+    breaks: 'a user can end the session of another',
+    file: 'src/accounts/sessions.ts',
+    find: `    .where('user_id', '=', session.user.id)
+    .where('id_hash', '!=',`,
+    replace: "    .where('id_hash', '!=',",
+    tests: [LIST],
+  },
+  {
+    promise: 'D4',
+    breaks: 'the last secret of an app can be removed',
+    file: 'src/apps/app-secrets.ts',
+    find: ".where('other.id', '!=', secretId)",
+    replace: '',
+    tests: [SECRETS],
+  },
+  {
+    promise: 'D5',
+    breaks: 'the app of another business can be opened',
+    file: 'src/web/apps/desk.ts',
+    find: 'if (!app || !isOwn) throw',
+    replace: 'if (!app) throw',
+    tests: [DEVELOPER],
+  },
+  {
+    promise: 'D7',
+    breaks: 'browsers are not told to use https',
+    file: 'src/host.ts',
+    find: "reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');",
+    replace: '',
+    tests: [HEADERS],
+  },
+  {
+    promise: 'X2',
+    breaks: 'the metadata offers plain PKCE',
+    file: 'src/oauth/metadata.ts',
+    find: "code_challenge_methods_supported: ['S256']",
+    replace: "code_challenge_methods_supported: ['S256', 'plain']",
+    tests: [METADATA],
+  },
+];

@@ -1,0 +1,169 @@
+import type { Mutation } from './mutation.ts';
+
+const SIGN_IN = 'test/web/sign-in.test.ts';
+const LIMITS = 'test/web/sign-in-limits.test.ts';
+const CSRF = 'test/web/csrf.test.ts';
+const RETURN_TO = 'test/web/return-to.test.ts';
+const SESSIONS = 'test/web/sessions.test.ts';
+const PASSWORDS = 'test/accounts/passwords.test.ts';
+const WORK = 'test/security/sign-in-work.test.ts';
+const ESCAPING = 'test/web/escaping.test.ts';
+const HASHES = 'test/lib/passwords.test.ts';
+
+/** Sign-in and sessions. */
+export const SIGN_IN_MUTATIONS: Mutation[] = [
+  {
+    promise: 'S1',
+    breaks: 'the old session goes on after a new sign-in',
+    file: 'src/web/sign-in.ts',
+    find: 'if (request.visit.session) await endSession(db, request.visit.session.id);',
+    replace: '',
+    tests: [SIGN_IN],
+  },
+  {
+    promise: 'S3',
+    breaks: 'a script can read the session cookie',
+    file: 'src/web/visits.ts',
+    find: 'secure: true, httpOnly: true,',
+    replace: 'secure: true, httpOnly: false,',
+    tests: [SIGN_IN],
+  },
+  {
+    promise: 'S3',
+    breaks: 'the session cookie is sent over plain http',
+    file: 'src/web/visits.ts',
+    find: 'secure: true, httpOnly: true,',
+    replace: 'secure: false, httpOnly: true,',
+    tests: [SIGN_IN],
+  },
+  {
+    promise: 'S3',
+    breaks: 'the session cookie is sent with requests of other sites',
+    file: 'src/web/visits.ts',
+    find: "sameSite: 'lax'",
+    replace: "sameSite: 'none'",
+    tests: [SIGN_IN],
+  },
+  {
+    promise: 'S4',
+    breaks: 'an unknown user gets another status',
+    file: 'src/web/sign-in.ts',
+    find: 'if (!session) return refuse(401, refusal.message);',
+    replace: "if (!session) return refuse(email.startsWith('ada') ? 401 : 404, refusal.message);",
+    tests: [SIGN_IN],
+  },
+  {
+    promise: 'S5',
+    breaks: 'an unknown user is refused without hashing a password',
+    file: 'src/lib/passwords.ts',
+    find: "const [, memory, passes, parallelism, nonce = '', hash = ''] =",
+    replace: `if (stored === undefined) return false;
+  const [, memory, passes, parallelism, nonce = '', hash = ''] =`,
+    tests: [WORK],
+  },
+  {
+    promise: 'S6',
+    breaks: 'a form of another origin is accepted',
+    file: 'src/web/visits.ts',
+    find: 'if (foreign || typeof',
+    replace: 'if (typeof',
+    tests: [CSRF],
+  },
+  {
+    promise: 'S7',
+    breaks: 'any path of this host is a place to return to',
+    file: 'src/web/return-to.ts',
+    find: ' && ALLOWED.test(url.pathname)',
+    replace: '',
+    tests: [RETURN_TO],
+  },
+  {
+    promise: 'S8',
+    breaks: 'a return address may lead to another host',
+    file: 'src/web/return-to.ts',
+    find: '!/^\\/(?![/\\\\])[\\x21-\\x7e]*$/.test(text)',
+    replace: 'false',
+    tests: [RETURN_TO],
+  },
+  {
+    promise: 'S9',
+    breaks: 'failures are not counted by account',
+    file: 'src/web/sign-in.ts',
+    find: 'await limits.signInPerAccount.count(account);',
+    replace: '',
+    tests: [LIMITS],
+  },
+  {
+    promise: 'S9',
+    breaks: 'failures are not counted by address',
+    file: 'src/web/sign-in.ts',
+    find: 'await limits.signInPerAddress.count(network);',
+    replace: '',
+    tests: [LIMITS],
+  },
+  {
+    promise: 'S13',
+    breaks: 'long passwords are cut',
+    file: 'src/lib/passwords.ts',
+    find: "return password.normalize('NFC');",
+    replace: "return password.normalize('NFC').slice(0, 64);",
+    tests: [HASHES],
+  },
+  {
+    promise: 'S13',
+    breaks: 'common passwords are accepted',
+    file: 'src/lib/passwords.ts',
+    find: "return dictionary['passwords-common'].includes(password.toLowerCase());",
+    replace: 'return false;',
+    tests: [HASHES, PASSWORDS],
+  },
+  {
+    promise: 'S14',
+    breaks: 'passwords are hashed at a lower cost',
+    file: 'src/lib/passwords.ts',
+    find: 'memory: 19456, passes: 2,',
+    replace: 'memory: 8192, passes: 1,',
+    tests: [HASHES],
+  },
+  {
+    promise: 'S15',
+    breaks: 'a session never expires',
+    file: 'src/accounts/sessions.ts',
+    find: `    .where('sessions.id_hash', '=', idHash)
+    .where('sessions.expires_at', '>', now),`,
+    replace: "    .where('sessions.id_hash', '=', idHash),",
+    tests: [SESSIONS],
+  },
+  {
+    promise: 'S15',
+    breaks: 'a session that is used lives for ever',
+    file: 'src/accounts/sessions.ts',
+    find: 'Math.min(now + IDLE_LIFETIME, row.signed_in_at + ABSOLUTE_LIFETIME)',
+    replace: 'now + IDLE_LIFETIME',
+    tests: [SESSIONS],
+  },
+  {
+    promise: 'S16',
+    breaks: 'a disabled user keeps the session',
+    file: 'src/accounts/sessions.ts',
+    find: 'if (!row || row.disabled_at !== null) return undefined;',
+    replace: 'if (!row) return undefined;',
+    tests: [SESSIONS],
+  },
+  {
+    promise: 'S17',
+    breaks: 'text is not escaped',
+    file: 'src/lib/html.ts',
+    find: 'return escaped(String(value));',
+    replace: 'return String(value);',
+    tests: [ESCAPING],
+  },
+  {
+    promise: 'S17',
+    breaks: 'quotes are not escaped',
+    file: 'src/lib/html.ts',
+    find: `/[&<>"']/g`,
+    replace: '/[&<>]/g',
+    tests: [ESCAPING],
+  },
+];
