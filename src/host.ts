@@ -62,7 +62,9 @@ export function newHost(
   const turnAway = newDoor(settings.patience);
   host.addHook('onRequest', (request, reply, done) => {
     addUsualHeaders(request, reply, publicUrl);
-    done(refuseWithoutHost(request) ?? turnAway(request.url));
+    const refusal = refuseWithoutHost(request) ?? turnAway(request.url);
+    // Before the body is read: without a route there is no way to read one, and its type does not matter.
+    done(refusal ?? (request.is404 ? findWrong(request, reply) : undefined));
   });
   host.addHook('onResponse', (request, reply, done) => {
     noteAnswer(request, reply);

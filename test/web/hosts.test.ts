@@ -136,6 +136,39 @@ for (const [method, origin, path, allow] of WRONG_WAYS) {
   });
 }
 
+const BODIES: [what: string, init: RequestInit][] = [
+  ['no body', {}],
+  ['JSON', { headers: { 'content-type': 'application/json' }, body: '{}' }],
+  ['a body of another type', { headers: { 'content-type': 'text/plain' }, body: 'x' }],
+  ['a malformed content type', { headers: { 'content-type': 'x' }, body: 'x' }],
+  ['malformed JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
+];
+
+for (const [, origin, path, allow] of WRONG_WAYS) {
+  test(`${path} answers QUERY, PROPFIND and other methods with 405 and Allow, whatever the body`, async () => {
+    for (const method of ['QUERY', 'PROPFIND', 'MKCOL', 'SEARCH', 'LOCK', 'PUT', 'PATCH']) {
+      for (const [what, init] of BODIES) {
+        const { status, headers } = await fetch(origin + path, { ...init, method, redirect: 'manual' });
+
+        assert.deepEqual([status, headers.get('allow')], [405, allow], `${method} with ${what}`);
+        assert.ok(headers.get('x-request-id'), method);
+      }
+    }
+  });
+}
+
+test('a method or a body that no route has is a 404 where there is no route', async () => {
+  for (const origin of [world.api, world.web]) {
+    for (const method of ['QUERY', 'PROPFIND', 'PUT', 'POST']) {
+      for (const [what, init] of BODIES) {
+        const { status, headers } = await fetch(`${origin}/api/v1/nowhere`, { ...init, method });
+
+        assert.deepEqual([status, headers.get('allow')], [404, null], `${method} with ${what}`);
+      }
+    }
+  }
+});
+
 for (const path of ['/sign-in', '/sign-out', '/settings/account', '/nowhere']) {
   test(`HEAD ${path} is answered like GET, without a body`, async () => {
     const get = await browser.ask(path);
