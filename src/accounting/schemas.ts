@@ -1,9 +1,9 @@
 import { type Static, Type } from '../lib/schema.ts';
 import { LIMIT } from '../oauth/paging.ts';
-import { oneOf } from '../oauth/schemas.ts';
+import { oneOf, oneOfOpen } from '../oauth/schemas.ts';
 import { STATUSES } from './invoices.ts';
 
-const STATUS = oneOf(STATUSES, 'How far the invoice has come.');
+const STATUS = oneOfOpen(STATUSES, 'How far the invoice has come.');
 
 export const INVOICE = Type.Object(
   {

@@ -82,6 +82,9 @@ function describeUnreadableRequest(error: unknown, status: number, validation?: 
       return { status: 400, reason: 'field_missing', description: `${params?.missingProperty} is missing.` } as const;
     }
     const field = validation[0]?.instancePath.slice(1).replaceAll('/', '.').slice(0, 64);
+    if (keyword === 'minLength') {
+      return { status: 400, reason: 'field_missing', description: `${field} is missing.` } as const;
+    }
     if (field)
       return { status: 400, reason: 'field_not_text', description: `${field} must be text, sent once.` } as const;
     const description = 'Send the fields, as one JSON object or as a form.';

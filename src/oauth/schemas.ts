@@ -4,13 +4,19 @@ import { SCOPES } from './scopes.ts';
 // What goes over the wire. The same schema refuses a field of the wrong type, is the only source of the names that the
 // endpoints can read, says what leaves the server, and becomes the API reference.
 
-const text = (description: string, example?: string) =>
-  Type.String({ description, ...(example !== undefined && { examples: [example] }) });
+const field = (description: string, example?: string, limits: { minLength?: number } = {}) =>
+  Type.String({ description, ...(example !== undefined && { examples: [example] }), ...limits });
+/** Required, and an empty field counts as absent. */
+const text = (description: string, example?: string) => field(description, example, { minLength: 1 });
 /** One of a few words. It says that it is text, for those who generate clients. */
 export const oneOf = <const Words extends string[]>(words: Words, description: string) =>
   Type.Enum(words, { type: 'string', description });
 
-const optional = (description: string, example?: string) => Type.Optional(text(description, example));
+/** One of these words in a response. More may be added, so it is no `enum`, which a generated client would enforce. */
+export const oneOfOpen = <const Words extends string[]>(words: Words, description: string) =>
+  Type.Unsafe<Words[number]>({ type: 'string', 'x-extensible-enum': words, description });
+
+const optional = (description: string, example?: string) => Type.Optional(field(description, example));
 
 /** Every field is text, sent once: a list, a number or null is refused before anything looks at it. Unknown names pass. */
 const fields = { additionalProperties: Type.String() };
@@ -99,7 +105,7 @@ export const INTROSPECTION = Type.Object(
     active: Type.Boolean({ description: 'Whether the token works at this moment. If not, nothing else is said.' }),
     scope: optional('The scopes, separated by single spaces.', 'read:invoices'),
     client_id: id('The app that holds the token.'),
-    token_type: Type.Optional(oneOf(['bearer', 'refresh_token'], 'Which of the two it is.')),
+    token_type: Type.Optional(oneOfOpen(['bearer', 'refresh_token'], 'Which kind of token it is.')),
     exp: seconds('When it expires, in seconds since 1970.'),
     iat: seconds('When it was issued, in seconds since 1970.'),
     sub: id('The user who allowed it.'),

@@ -1,12 +1,12 @@
 import { EVENT_TYPES } from '../events/event-types.ts';
 import { type Static, Type } from '../lib/schema.ts';
 import { LIMIT } from '../oauth/paging.ts';
-import { oneOf } from '../oauth/schemas.ts';
+import { oneOfOpen } from '../oauth/schemas.ts';
 
 export const EVENT = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'The same as `webhook-id` where it was delivered.' }),
-    type: oneOf([...EVENT_TYPES], 'What happened.'),
+    type: oneOfOpen([...EVENT_TYPES], 'What happened.'),
     timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
     data: Type.Unsafe<Record<string, unknown>>({
       type: 'object',

@@ -4,13 +4,15 @@ export interface Document {
   servers: { url: string }[];
   tags: { name: string; description?: string }[];
   paths: Record<string, Record<string, Operation>>;
+  /** By the type of the event: the request that an endpoint receives. */
+  webhooks: Record<string, { post: Operation }>;
   components: {
     schemas: Record<string, Schema>;
     securitySchemes: { oauth2: { flows: { authorizationCode: { scopes: Record<string, string> } } } };
   };
 }
 
-interface Operation {
+export interface Operation {
   operationId: string;
   tags: string[];
   summary: string;
@@ -26,6 +28,7 @@ interface Parameter {
   name: string;
   in: string;
   required?: boolean;
+  allowEmptyValue?: boolean;
   description?: string;
   schema: Schema;
   example?: unknown;
@@ -51,10 +54,13 @@ export interface Schema {
   format?: string;
   const?: unknown;
   enum?: string[];
+  /** Values of an enumeration that may grow. */
+  'x-extensible-enum'?: string[];
   items?: Schema;
   description?: string;
   properties?: Record<string, Schema>;
   required?: string[];
+  minLength?: number;
   minimum?: number;
   maximum?: number;
   default?: unknown;
@@ -77,6 +83,8 @@ export function typeOf(schema: Schema): string {
   if (schema.$ref) return nameOf(schema.$ref);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  const open = schema['x-extensible-enum'];
+  if (open) return [...open.map((value) => JSON.stringify(value)), '…'].join(' | ');
   if (schema.items) return `list of ${typeOf(schema.items)}`;
   const range = schema.minimum === undefined ? '' : `, ${schema.minimum} to ${schema.maximum}`;
   const usual = schema.default === undefined ? '' : `, ${schema.default} if left out`;

@@ -3,7 +3,8 @@ import { Type } from '../../lib/schema.ts';
 import { REQUEST_ID } from '../../oauth/refusal-schemas.ts';
 import { describedBy, openToBrowsers, plainJson, shareWithAnyOrigin } from '../../oauth/routes.ts';
 import { SCOPES } from '../../oauth/scopes.ts';
-import type { Document } from './document.ts';
+import { type Document, listOperations } from './document.ts';
+import { describeWebhooks } from './webhooks.ts';
 
 const PATH = '/openapi.json';
 const EXAMPLE = { openapi: '3.1.0', info: { title: 'The API', version: 'v1' }, paths: {} };
@@ -49,7 +50,8 @@ async function draw(routes: RouteOptions[], shared: unknown[], { platformName, i
         description:
           'Apps connect with the authorization code flow of OAuth 2.0, and call the business API with the access token. ' +
           'Within `/api/v1` changes only ever add; a removal is announced at least 180 days ahead with `Deprecation` and ' +
-          '`Sunset` headers.',
+          '`Sunset` headers. An empty parameter or field counts as absent. Values listed under `x-extensible-enum` may become ' +
+          'more, and so may fields and event types: ignore what you do not know.',
       },
       servers: [{ url: issuer }],
       tags: [
@@ -68,7 +70,13 @@ async function draw(routes: RouteOptions[], shared: unknown[], { platformName, i
   }
   await model.ready();
   // The library writes it from our own schemas; its type knows less about it than we do.
-  return model.swagger() as unknown as Document;
+  const document = model.swagger() as unknown as Document;
+  for (const { parameters = [] } of listOperations(document)) {
+    for (const parameter of parameters) {
+      if (parameter.in === 'query' && !parameter.required) parameter.allowEmptyValue = true;
+    }
+  }
+  return { ...document, webhooks: describeWebhooks() };
 }
 
 function securitySchemes(issuer: string) {

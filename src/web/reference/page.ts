@@ -4,7 +4,7 @@ import { sendPage } from '../layout.ts';
 import { notFound } from '../refusals.ts';
 import { type Described, type Document, listOperations } from './document.ts';
 import { prose } from './prose.ts';
-import { operationSection, schemaSection } from './sections.ts';
+import { operationSection, schemaSection, webhookSection } from './sections.ts';
 
 const PATH = '/docs';
 const PAGE = { schema: { hide: true } };
@@ -86,5 +86,8 @@ function groupCard({ name, description, path, operations }: Group): Html {
 
 function groupBody(document: Document, { name, description, operations }: Group): Html {
   return html`<section><h1>${name}</h1><p class="muted">${description}</p></section>
-${operations.map((operation) => operationSection(document, operation))}`;
+${operations.map((operation) => operationSection(document, operation))}
+${Object.entries(document.webhooks)
+  .filter(([, { post }]) => post.tags.includes(name))
+  .map(([type, { post }]) => webhookSection(type, post))}`;
 }

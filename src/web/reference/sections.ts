@@ -1,5 +1,14 @@
 import { type Html, html } from '../../lib/html.ts';
-import { type Answer, type Described, type Document, type Media, nameOf, type Schema, typeOf } from './document.ts';
+import {
+  type Answer,
+  type Described,
+  type Document,
+  type Media,
+  nameOf,
+  type Operation,
+  type Schema,
+  typeOf,
+} from './document.ts';
 import { prose } from './prose.ts';
 import { samplesOf } from './samples.ts';
 
@@ -21,6 +30,16 @@ ${samplesOf(document, operation).map(sample)}
 <h3>Answers</h3>
 ${Object.entries(responses).map(([status, answer]) => answerDetails(status, answer))}
 ${callbackErrors(operation['x-callback-errors'])}
+</section>`;
+}
+
+/** What an endpoint receives for one type of event. */
+export function webhookSection(type: string, { summary, requestBody }: Operation): Html {
+  const media = requestBody?.content['application/json'];
+  return html`<section class="card" id="${type}">
+<h2 class="tag">${summary}</h2>
+<p class="address"><span class="method">POST</span> <code>${type}</code></p>
+${media && html`${schemaFields(media.schema)}${sample(JSON.stringify(media.example, null, 2))}`}
 </section>`;
 }
 

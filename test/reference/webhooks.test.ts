@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { setInvoiceStatus } from '../../src/accounting/invoices.ts';
+import { addSecret, listSecrets, removeSecret } from '../../src/apps/app-secrets.ts';
+import { EVENT_TYPES } from '../../src/events/event-types.ts';
+import { DAY } from '../../src/lib/clock.ts';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { warnOfExpiring } from '../../src/oauth/grants.ts';
+import type { Document } from '../../src/web/reference/document.ts';
+import { sendTest } from '../../src/webhooks/deliveries.ts';
+import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { newReceiver, type Received } from '../support/receiver.ts';
+import { newWorld, type World } from '../support/world.ts';
+import { fetchDocument } from './document.ts';
+
+const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const document = await fetchDocument(world.api);
+
+test('the document has a webhook for every event type and no other, each with its payload and an example', () => {
+  assert.deepEqual(Object.keys(document.webhooks).sort(), EVENT_TYPES.toSorted());
+  for (const [type, { post }] of Object.entries(document.webhooks)) {
+    const media = post.requestBody?.content['application/json'];
+    assert.deepEqual(media?.schema.properties?.type?.enum, [type]);
+    assert.equal((media?.example as { type: string } | undefined)?.type, type);
+    assert.ok(post.responses['2XX'], type);
+  }
+});
+
+test('every webhook that is sent has the headers and the payload of the document, and no field besides', async () => {
+  const received = await receiveAll(world);
+  const validate = newValidator(document);
+
+  assert.deepEqual([...new Set(received.map(({ event }) => event.type))].sort(), EVENT_TYPES.toSorted());
+  for (const { event, headers } of received) {
+    assert.equal(validate(event.type, event), undefined, JSON.stringify(event));
+    for (const { name, required } of document.webhooks[event.type]?.post.parameters ?? []) {
+      assert.ok(required && headers[name], name);
+    }
+  }
+});
+
+test('each event type is a page section of the reference, with its fields', async () => {
+  const page = await (await fetch(`${world.api}/docs/webhooks`)).text();
+
+  for (const type of EVENT_TYPES) assert.ok(page.includes(`id="${type}"`), type);
+  assert.match(page, /<code>data\.invoiceId<\/code>/);
+});
+
+/** Says what is wrong with a payload. A field that is not described is one too many. */
+function newValidator({ webhooks }: Document) {
+  const ajv = new Ajv2020({ strict: false });
+  ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  return (type: string, payload: unknown): string | undefined => {
+    const schema = webhooks[type]?.post.requestBody?.content['application/json']?.schema;
+    const closed = JSON.parse(JSON.stringify(schema), (_, value) =>
+      value?.properties ? { ...value, additionalProperties: false } : value,
+    );
+    return ajv.validate(closed, payload) ? undefined : ajv.errorsText();
+  };
+}
+
+/** One event of each type, or more, as an endpoint receives them. */
+async function receiveAll({ storage, clock, ...rest }: World): Promise<Received[]> {
+  const app = await rest.addApp({ ownerBusinessId: rest.acme.id });
+  const credentials = { client_id: app.id, client_secret: app.secret };
+  const receiver = await newReceiver();
+  const subscription = {
+    appId: app.id,
+    url: receiver.url,
+    eventTypes: EVENT_TYPES.filter((type) => type !== 'endpoint.test'),
+  };
+  const keys = openKeyring(rest.settings.secretKeys);
+  const { endpoint } = await addEndpoint(storage().durable, keys, subscription, clock());
+
+  const connect = async () => (await rest.exchange(await rest.allow({ client_id: app.id }), credentials)).body;
+  await connect();
+  await rest.revoke((await connect()).refresh_token);
+  const { number } = await rest.addInvoice(rest.acme, { number: 'INV-7' });
+  await storage().atomically(async (db) => {
+    await setInvoiceStatus(db, { businessId: rest.acme.id, number, status: 'PAID' }, clock());
+    await addSecret(db, app.id, clock());
+    const [oldest] = await listSecrets(db, app.id);
+    await removeSecret(db, app.id, oldest?.id ?? '', clock());
+    await sendTest(db, endpoint, clock());
+  });
+  // Two grants were made, and nothing is said yet of one that is about to expire.
+  const before = EVENT_TYPES.length;
+  await receiver.has(before);
+  rest.wind(28 * DAY);
+  await storage().atomically((db) => warnOfExpiring(db, 100, clock()));
+  return receiver.has(before + 1);
+}
