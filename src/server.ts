@@ -119,11 +119,15 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
   const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;
   const minute = 60;
   const quarterHour = 15 * minute;
-  const limit = (name: keyof Limits, seconds: number) => {
-    const points = limits[name];
+  const newLimit = (
+    setting: keyof Limits,
+    { name, points, seconds }: { name: string; points: number; seconds: number },
+  ) => {
     const shared = storage.newSharedCounter?.({ name, points, seconds });
-    return newRateLimit({ points, seconds, shared, onRefusal: meters.refusalsOf(name) });
+    return newRateLimit({ points, seconds, shared, onRefusal: meters.refusalsOf(setting) });
   };
+  const limit = (name: keyof Limits, seconds: number) => newLimit(name, { name, points: limits[name], seconds });
+  const reserve = Math.max(1, Math.floor(limits.signInPerAccount / 4));
   return {
     storage,
     clock,
@@ -140,6 +144,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
       wrongSecrets: limit('wrongSecrets', minute),
       perGrant: limit('perGrant', minute),
       signInPerAccount: limit('signInPerAccount', quarterHour),
+      signInReserve: newLimit('signInPerAccount', { name: 'signInReserve', points: reserve, seconds: quarterHour }),
       signInPerAddress: limit('signInPerAddress', quarterHour),
     },
   };

@@ -30,9 +30,9 @@ export function mountInvitation(host: FastifyInstance, parts: WebParts): void {
     if (request.visit.session) return reply.redirect(`/invitation/${encodeURIComponent(token)}`, 303);
     const invitation = await findOpen(parts, token);
     const create = async () => {
-      const session = await joinAsNewcomer(parts, request, { invitation, token });
-      keepSession(reply, session);
-      rememberBrowser(parts.keys, reply, session.user.email);
+      const signedIn = await joinAsNewcomer(parts, request, { invitation, token });
+      keepSession(reply, signedIn.session);
+      rememberBrowser(parts, reply, signedIn);
       return redirectDone(reply, JOINED, 'joined');
     };
     return tryCounted(reply, create, (problem, status) => show(parts, { request, reply, invitation, problem, status }));

@@ -1,30 +1,63 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Authenticated, vouchForUser } from '../accounts/users.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { LONGEST_EMAIL, normalEmail } from '../lib/email-addresses.ts';
-import { type Keyring, seal, unseal } from '../lib/keyring.ts';
-import { newSecret } from '../lib/secrets.ts';
+import { TooManyRequests } from '../lib/errors.ts';
+import { isSigned, seal, sign, unseal } from '../lib/keyring.ts';
+import type { RateLimit } from '../lib/rate-limit.ts';
+import type { WebParts } from './parts.ts';
 import { COOKIE } from './visits.ts';
 
-/**
- * A browser that someone has signed in with before. Its wrong passwords are counted apart from everyone else's, so that
- * a stranger who keeps guessing can exhaust the account's limit but cannot keep its owner out.
- */
+/** A browser that someone has signed in with before. */
 interface KnownBrowser {
-  account: string;
-  id: string;
+  userId: string;
+  until: number;
+  /** A signature of the password hash: a new password ends every known browser. */
+  binding: string;
 }
 
 const NAME = '__Host-known';
-const KNOWN_FOR = 365 * DAY;
+const KNOWN_FOR = 90 * DAY;
+const BROWSER = 'known browser';
+const BINDING = 'password of a known browser';
 
-/** Under which name an attempt to sign in is counted. */
-export function counterOf(keys: Keyring, request: FastifyRequest, email: string): string {
-  const account = normalEmail(email).slice(0, LONGEST_EMAIL);
-  const known = unseal<KnownBrowser>(keys, 'known browser', request.cookies[NAME] ?? '');
-  return known?.account === account ? `${account} ${known.id}` : account;
+export function rememberBrowser({ keys, clock }: WebParts, reply: FastifyReply, { user, proof }: Authenticated): void {
+  const known: KnownBrowser = { userId: user.id, until: clock() + KNOWN_FOR, binding: sign(keys, BINDING, proof) };
+  reply.setCookie(NAME, seal(keys, BROWSER, known), { ...COOKIE, maxAge: KNOWN_FOR / SECOND });
 }
 
-export function rememberBrowser(keys: Keyring, reply: FastifyReply, email: string): void {
-  const known: KnownBrowser = { account: normalEmail(email), id: newSecret() };
-  reply.setCookie(NAME, seal(keys, 'known browser', known), { ...COOKIE, maxAge: KNOWN_FOR / SECOND });
+/** An attempt that was counted. */
+interface Counted {
+  /** Takes the attempt back, since nothing was tried. */
+  giveBack(): Promise<void>;
+  /** After a success. */
+  forget(): Promise<void>;
+}
+
+/**
+ * Counts an attempt to guess the password of an account. An account has one budget, wherever the attempts come from. When
+ * it is used up, a small reserve is left for the known browsers of the account, which all of them share: a stranger who
+ * keeps guessing cannot lock the owner out, and collected cookies do not multiply the guesses.
+ */
+export async function countAttempt(parts: WebParts, request: FastifyRequest, email: string): Promise<Counted> {
+  const { signInPerAccount, signInReserve } = parts.limits;
+  const account = normalEmail(email).slice(0, LONGEST_EMAIL);
+  try {
+    return await count(signInPerAccount, account);
+  } catch (error) {
+    if (!(error instanceof TooManyRequests) || !(await isKnown(parts, request, account))) throw error;
+    return count(signInReserve, account);
+  }
+}
+
+async function count(limit: RateLimit, account: string): Promise<Counted> {
+  await limit.count(account);
+  return { giveBack: () => limit.giveBack(account), forget: () => limit.forget(account) };
+}
+
+async function isKnown({ storage, keys, clock }: WebParts, request: FastifyRequest, account: string): Promise<boolean> {
+  const known = unseal<KnownBrowser>(keys, BROWSER, request.cookies[NAME] ?? '');
+  if (!known || !(known.until > clock())) return false;
+  const found = await vouchForUser(storage.durable, known.userId);
+  return found?.user.email === account && isSigned(keys, BINDING, found.proof, known.binding);
 }

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { findInvitation, type Invitation } from '../accounts/invitations.ts';
 import { join } from '../accounts/joining.ts';
-import type { Session } from '../accounts/sessions.ts';
 import { userActor, userSubject } from '../accounts/user-acts.ts';
 import { insertUser, prepareUser } from '../accounts/users.ts';
 import { recordAct } from '../audit/acts.ts';
@@ -10,7 +9,7 @@ import { networkOf } from '../lib/networks.ts';
 import { type Form, text } from './fields.ts';
 import { closedInvitation } from './invitation-pages.ts';
 import type { WebParts } from './parts.ts';
-import { renewSession } from './sign-in.ts';
+import { renewSession, type SignedIn } from './sign-in.ts';
 
 const TAKEN =
   'There is an account with this email address already. Sign in with it to join. If you cannot, ask a platform admin for a link to set a new password.';
@@ -24,7 +23,7 @@ export async function joinAsNewcomer(
   { storage, limits, clock }: WebParts,
   request: FastifyRequest<{ Body: Form }>,
   { invitation, token }: { invitation: Invitation; token: string },
-): Promise<Session> {
+): Promise<SignedIn> {
   await limits.signInPerAddress.count(networkOf(request.ip));
   const form = request.body;
   const now = clock();
@@ -38,7 +37,7 @@ export async function joinAsNewcomer(
     },
     now,
   );
-  const session = await storage.atomically(async (db) => {
+  const signedIn = await storage.atomically(async (db) => {
     const user = await insertUser(db, row);
     if (!user) throw new FormError('email', TAKEN);
     const by = userActor(user, request.ip);
@@ -49,5 +48,5 @@ export async function joinAsNewcomer(
     return started;
   });
   await limits.signInPerAddress.giveBack(networkOf(request.ip));
-  return session;
+  return signedIn;
 }

@@ -20,7 +20,12 @@ export interface WebParts {
   auditRetention: number | undefined;
   /** For development: whether webhooks may be sent to this very machine. */
   allowsLoopback: boolean;
-  limits: { signInPerAccount: RateLimit; signInPerAddress: RateLimit };
+  limits: {
+    signInPerAccount: RateLimit;
+    /** For known browsers, once the budget of an account is used up. */
+    signInReserve: RateLimit;
+    signInPerAddress: RateLimit;
+  };
 }
 
 /** What passkeys are bound to. */

@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { spendChallenge } from '../accounts/challenges.ts';
 import { findPasskey, usePasskey } from '../accounts/passkeys.ts';
-import type { Session } from '../accounts/sessions.ts';
 import { vouchForUser } from '../accounts/users.ts';
 import { askForPasskey, claimedCredential, verifyPasskey } from '../accounts/webauthn.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { type Form, text } from './fields.ts';
 import { siteOf, type WebParts } from './parts.ts';
-import { answerSignIn, renewSession } from './sign-in.ts';
+import { answerSignIn, renewSession, type SignedIn } from './sign-in.ts';
 
 /** One sentence for whatever was wrong: nobody learns which passkeys there are. */
 const REFUSAL = {
@@ -32,15 +31,15 @@ export function mountPasskeySignIn(host: FastifyInstance, parts: WebParts): void
 }
 
 /** Counted like a password, but for the account: which one it is, only a valid answer tells. */
-async function signIn(parts: WebParts, request: FastifyRequest, answer: string): Promise<Session | undefined> {
+async function signIn(parts: WebParts, request: FastifyRequest, answer: string): Promise<SignedIn | undefined> {
   const { limits } = parts;
   await limits.signInPerAddress.count(networkOf(request.ip));
-  const session = await renewByPasskey(parts, request, answer);
-  if (session) await limits.signInPerAddress.giveBack(networkOf(request.ip));
-  return session;
+  const signedIn = await renewByPasskey(parts, request, answer);
+  if (signedIn) await limits.signInPerAddress.giveBack(networkOf(request.ip));
+  return signedIn;
 }
 
-async function renewByPasskey(parts: WebParts, request: FastifyRequest, answer: string): Promise<Session | undefined> {
+async function renewByPasskey(parts: WebParts, request: FastifyRequest, answer: string): Promise<SignedIn | undefined> {
   const { storage, clock } = parts;
   const passkey = await findPasskey(storage.durable, claimedCredential(answer) ?? '');
   if (!passkey) return undefined;

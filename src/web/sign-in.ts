@@ -12,7 +12,7 @@ import type { Database } from '../storage/storage.ts';
 import { type Destination, destinationOf } from './destination.ts';
 import { doneBeforeSignIn } from './done.ts';
 import { type Form, input, type Problem, postForm, text } from './fields.ts';
-import { counterOf, rememberBrowser } from './known-browsers.ts';
+import { countAttempt, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
 import type { WebParts } from './parts.ts';
 import { passkeyBox } from './passkey-box.ts';
@@ -58,7 +58,7 @@ interface Attempt {
 export async function answerSignIn(
   parts: WebParts,
   { request, reply, email, refusal }: Attempt,
-  attempt: () => Promise<Session | undefined>,
+  attempt: () => Promise<SignedIn | undefined>,
 ): Promise<FastifyReply> {
   const returnTo = readReturnTo(request.body.return_to, parts.consentUrl);
   const refuse = async (status: number, message: string) => {
@@ -68,10 +68,10 @@ export async function answerSignIn(
     return sendPage(reply, signInPage(parts, form), { status, ...destination });
   };
   try {
-    const session = await attempt();
-    if (!session) return refuse(401, refusal.message);
-    keepSession(reply, session);
-    rememberBrowser(parts.keys, reply, session.user.email);
+    const signedIn = await attempt();
+    if (!signedIn) return refuse(401, refusal.message);
+    keepSession(reply, signedIn.session);
+    rememberBrowser(parts, reply, signedIn);
     return reply.redirect(returnTo, 303);
   } catch (error) {
     if (!(error instanceof TooManyRequests || error instanceof TooBusy)) throw error;
@@ -82,25 +82,29 @@ export async function answerSignIn(
 
 /** Each attempt is counted before it is looked at, by account and by address, and forgiven if it succeeds. */
 async function signIn(parts: WebParts, request: FastifyRequest, email: string, password: string) {
-  const { storage, limits, keys, clock } = parts;
-  const account = counterOf(keys, request, email);
+  const { storage, limits, clock } = parts;
   const network = networkOf(request.ip);
   await limits.signInPerAddress.count(network);
-  await limits.signInPerAccount.count(account);
+  const counted = await countAttempt(parts, request, email);
   const authenticated = await authenticateUser(storage.durable, email, password).catch(async (error) => {
     // Nothing was tried, so nothing counts.
     if (error instanceof TooBusy) {
-      await Promise.all([limits.signInPerAccount.giveBack(account), limits.signInPerAddress.giveBack(network)]);
+      await Promise.all([counted.giveBack(), limits.signInPerAddress.giveBack(network)]);
     }
     throw error;
   });
-  const session =
+  const signedIn =
     authenticated &&
     (await storage.atomically((db) => renewSession(db, request, { ...authenticated, means: 'password' }, clock())));
-  if (!session) return undefined;
-  await limits.signInPerAccount.forget(account);
+  if (!signedIn) return undefined;
+  await counted.forget();
   await limits.signInPerAddress.giveBack(network);
-  return session;
+  return signedIn;
+}
+
+/** A session, with the password hash that was current when it began. */
+export interface SignedIn extends Authenticated {
+  session: Session;
 }
 
 /** Signing in always makes a new session id, and the old one ends. */
@@ -109,7 +113,7 @@ export async function renewSession(
   request: FastifyRequest,
   { user, proof, means }: Authenticated & { means: 'password' | 'passkey' },
   now: number,
-): Promise<Session | undefined> {
+): Promise<SignedIn | undefined> {
   if (!(await markSignedIn(db, { userId: user.id, proof }, now))) return undefined;
   if (request.visit.session) await endSession(db, request.visit.session.id);
   const session = await startSession(db, { user, ...browserOf(request) }, now);
@@ -117,7 +121,7 @@ export async function renewSession(
   const name = nameBrowser(browserOf(request).browser);
   const subject = { kind: 'session', id: hashSecret(session.id), name } as const;
   await recordAct(db, { action: 'session.started', actor, businessId: null, subject, detail: { with: means } }, now);
-  return session;
+  return { session, user, proof };
 }
 
 function signInPage({ platformName }: WebParts, form: SignInForm): Page {

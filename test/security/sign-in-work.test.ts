@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { disableUser } from '../../src/accounts/users.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
+import { inviteInBrowser } from '../support/invitations.ts';
 import { PASSWORD } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -35,6 +36,20 @@ test('a wrong password, an unknown and a disabled user cost the server one passw
 
   for (const [email, password] of tries) {
     assert.equal(await countHashes(() => world.browse().signIn(email, password)), 1, email);
+  }
+});
+
+test('an attempt to make an account costs one password hash, whether or not the address has an account [E6]', async () => {
+  const world = await newWorld();
+  const owner = await world.signedIn();
+  const known = await world.addUser('Known');
+
+  for (const email of [known.email, 'unknown@example.com']) {
+    const link = await inviteInBrowser(owner, { email });
+    const browser = world.browse();
+    const page = await browser.open(link);
+    const typed = { name: 'Someone', password: 'a whole new drawbridge' };
+    assert.equal(await countHashes(() => browser.submit(page, `${link}/account`, typed)), 1, email);
   }
 });
 

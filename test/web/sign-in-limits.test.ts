@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DAY } from '../../src/lib/clock.ts';
 import type { Browser } from '../support/browser.ts';
+import { newOperator } from '../support/operator.ts';
 import { PASSWORD } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -179,15 +181,60 @@ test('a stranger who keeps guessing cannot keep the owner of a known browser out
   assert.equal(owner.status, 200);
 });
 
-test('a known browser has a limit of its own, and is known for one account only [S9]', async () => {
-  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '3' });
+test('a known browser has a small reserve beside the limit, and is known for one account only [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '8' });
   const bob = await world.addUser('Bob', [[world.acme, 'member']]);
   const known = await world.signedInByPassword();
 
-  const own = await fail(known, world.ada.email, 4);
-  const others = await fail(known, bob.email, 4);
+  const own = await fail(known, world.ada.email, 11);
+  const others = await fail(known, bob.email, 9);
 
-  assert.deepEqual(own, [401, 401, 401, 429]);
-  assert.deepEqual(others, [401, 401, 401, 429]);
+  assert.deepEqual(own, [...Array(10).fill(401), 429]);
+  assert.deepEqual(others, [...Array(8).fill(401), 429]);
   assert.equal((await attempt(world.browse(), bob.email, PASSWORD)).status, 429);
+});
+
+test('however many known browsers there are, they share one budget with everyone else [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '8' });
+  const hoarded = [];
+  for (let i = 0; i < 4; i++) hoarded.push(await world.signedInByPassword());
+  const statuses: number[] = [];
+
+  for (const browser of [world.browse(), ...hoarded]) statuses.push(...(await fail(browser, world.ada.email, 8)));
+
+  assert.equal(statuses.filter((status) => status === 401).length, 10);
+  assert.equal(statuses.filter((status) => status === 429).length, 30);
+});
+
+test('a known browser is forgotten on the server after 90 days, whatever cookie it sends [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '4' });
+  const known = await world.signedInByPassword();
+  world.wind(90 * DAY);
+  await fail(world.browse(), world.ada.email, 4);
+
+  assert.equal((await attempt(known, world.ada.email, PASSWORD)).status, 429);
+});
+
+test('a browser that was known before a reset is not known after it, and neither is a forged one [E1]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '4' });
+  const [known, forged] = [await world.signedInByPassword(), world.browse()];
+  forged.cookies.set('__Host-known', `${known.cookies.get('__Host-known')}x`);
+  await newOperator(world)('user set-password', { user: world.ada.id, password: 'a whole new drawbridge' });
+  await fail(world.browse(), world.ada.email, 4);
+
+  for (const browser of [known, forged]) {
+    assert.equal((await attempt(browser, world.ada.email, 'a whole new drawbridge')).status, 429);
+  }
+});
+
+test('a person who changes their password stays known in this browser, and in no other [S11]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '4' });
+  const [here, elsewhere] = [await world.signedInByPassword(), await world.signedInByPassword()];
+  const page = await here.open('/settings/account');
+  const fields = { current_password: PASSWORD, password: 'a whole new drawbridge' };
+  await here.submit(page, '/settings/account/password', fields);
+  await fail(world.browse(), world.ada.email, 4);
+
+  assert.equal((await attempt(elsewhere, world.ada.email, 'a whole new drawbridge')).status, 429);
+  assert.equal((await attempt(here, world.ada.email, 'a whole new drawbridge')).status, 200);
 });

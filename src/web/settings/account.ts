@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { endOtherSession, endOtherSessions, type Session, startSession } from '../../accounts/sessions.ts';
+import { endOtherSession, endOtherSessions, startSession } from '../../accounts/sessions.ts';
 import { userSubject } from '../../accounts/user-acts.ts';
 import { authenticateUser, hashNewPassword, renameUser, replacePasswordHash } from '../../accounts/users.ts';
 import { recordAct } from '../../audit/acts.ts';
@@ -7,9 +7,10 @@ import { nameBrowser } from '../../lib/browser-names.ts';
 import { FormError } from '../../lib/errors.ts';
 import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
-import { counterOf } from '../known-browsers.ts';
+import { countAttempt, rememberBrowser } from '../known-browsers.ts';
 import type { WebParts } from '../parts.ts';
 import { notFound } from '../refusals.ts';
+import type { SignedIn } from '../sign-in.ts';
 import { actorOf, browserOf, keepSession, requireSession } from '../visits.ts';
 import { ACCOUNT, revealSession, showAccount } from './account-page.ts';
 
@@ -28,7 +29,9 @@ export function mountAccount(host: FastifyInstance, parts: WebParts): void {
 
   host.post<{ Body: Form }>(`${ACCOUNT}/password`, async (request, reply) => {
     const change = async () => {
-      keepSession(reply, await changePassword(parts, request));
+      const signedIn = await changePassword(parts, request);
+      keepSession(reply, signedIn.session);
+      rememberBrowser(parts, reply, signedIn);
       return redirectDone(reply, ACCOUNT, 'password_changed');
     };
     return tryForm(change, (problem) => showAccount(parts, request, reply, problem));
@@ -57,7 +60,7 @@ async function changeName({ storage, clock }: WebParts, request: Posted): Promis
 }
 
 /** The current password is asked as at sign-in, and counted so; every session ends, and this browser gets a new one. */
-async function changePassword(parts: WebParts, request: Posted): Promise<Session> {
+async function changePassword(parts: WebParts, request: Posted): Promise<SignedIn> {
   const { storage, clock } = parts;
   const { user } = requireSession(request);
   const proof = await askPassword(parts, request);
@@ -72,17 +75,16 @@ async function changePassword(parts: WebParts, request: Posted): Promise<Session
       { action: 'user.password_changed', actor: actorOf(request), businessId: null, subject },
       clock(),
     );
-    return session;
+    return { session, user, proof: hash };
   });
 }
 
-async function askPassword({ storage, limits, keys }: WebParts, request: Posted): Promise<string> {
+async function askPassword(parts: WebParts, request: Posted): Promise<string> {
   const { user } = requireSession(request);
-  const account = counterOf(keys, request, user.email);
-  await limits.signInPerAccount.count(account);
-  const known = await authenticateUser(storage.durable, user.email, text(request.body, 'current_password'));
+  const counted = await countAttempt(parts, request, user.email);
+  const known = await authenticateUser(parts.storage.durable, user.email, text(request.body, 'current_password'));
   if (!known) throw wrongPassword();
-  await limits.signInPerAccount.forget(account);
+  await counted.forget();
   return known.proof;
 }
 
