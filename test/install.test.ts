@@ -52,6 +52,15 @@ test('no package downloads anything when it is installed [X10]', () => {
   for (const name of Object.keys(manifest.allowScripts)) assert.match(`node_modules/${name}`, REVIEWED_INSTALL_SCRIPTS);
 });
 
+test('every Python package that the tests use is pinned by hashes [X10]', () => {
+  const [, ...packages] = `\n${readFileSync(join(ROOT, 'sdk/python/requirements-dev.txt'), 'utf8')}`.split(
+    /\n(?=[a-z])/,
+  );
+
+  assert.ok(packages.length > 3);
+  for (const each of packages) assert.match(each, /^[a-z\d-]+==[\d.]+[^\n]*\\\n {4}--hash=sha256:[\da-f]{64}/);
+});
+
 test('the tests run on the Node binary of a package in the lock file [X10]', () => {
   const [, name = ''] = /node_modules\/([^/]+)\/bin\/node(?:\.exe)?$/.exec(realpathSync(process.execPath)) ?? [];
   const path = `node_modules/${name}`;

@@ -1,3 +1,5 @@
+import asyncio
+import importlib.util
 import json
 import os
 import random
@@ -8,15 +10,19 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from contextlib import redirect_stdout
 from http.client import HTTPConnection, HTTPResponse
+from io import StringIO
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
-from gatehouse_client import Tokens
+from gatehouse_client import GrantRevoked, InvoicePaid, Tokens
 from tests.world import get_world
 
 ROOT = Path(__file__).resolve().parent.parent
-WEB_APP, STORE = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+WEB_APP, ASYNC, EVENTS, STORE = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
 class Readme(unittest.TestCase):
@@ -117,6 +123,33 @@ class Readme(unittest.TestCase):
             exec(check, names)
             [file] = Path(folder).iterdir()
             self.assertEqual((file.name, stat.S_IMODE(file.stat().st_mode)), ("tokens.json", 0o600))
+
+
+    @unittest.skipUnless(importlib.util.find_spec("httpx"), "httpx is not installed")
+    def test_the_asynchronous_example_of_the_readme_lists_the_invoices(self) -> None:
+        from gatehouse_client import AsyncApp
+
+        facts = {"BASE_URL": self.world.base_url, "CLIENT_ID": self.world.client_id}
+        with patch.dict(os.environ, facts | {"CLIENT_SECRET": self.world.client_secret}):
+            names: dict[str, Any] = {"os": os, "AsyncApp": AsyncApp, "Tokens": Tokens, "save": repr}
+            exec(ASYNC, names)
+            with redirect_stdout(StringIO()) as printed:
+                asyncio.run(names["print_invoices"](self.world.connect()))
+
+        self.assertEqual(printed.getvalue().splitlines()[0], "INV-120 1234.50 GBP")
+        self.assertEqual(len(printed.getvalue().splitlines()), 120)
+
+    def test_the_events_of_the_readme_are_read_to_their_end(self) -> None:
+        self.world.connect()
+        self.world.disconnect()
+        self.world.wind(20)
+        app = self.world.app()
+        names: dict[str, Any] = {"app": app, "last_id": None, "InvoicePaid": InvoicePaid, "GrantRevoked": GrantRevoked}
+        with redirect_stdout(StringIO()) as printed:
+            exec(EVENTS, names)
+
+        self.assertIn("disconnected_by_user", printed.getvalue())
+        self.assertEqual(names["last_id"], list(app.events())[-1].id)
 
 
 def free_port() -> int:

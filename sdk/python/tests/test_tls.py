@@ -1,3 +1,5 @@
+import asyncio
+import importlib.util
 import os
 import shutil
 import socket
@@ -14,6 +16,7 @@ from tests.misbehaving import Misbehaving, drip, reply
 from tests.waiting import wound_clock
 from tests.world import get_world
 
+HAS_HTTPX = importlib.util.find_spec("httpx") is not None
 GOOD = reply(200, [{"id": "b1", "name": "Acme"}])
 NAMES = "subjectAltName=DNS:localhost,DNS:gatehouse.test"
 
@@ -44,6 +47,25 @@ class Tls(unittest.TestCase):
             with Misbehaving(GOOD, tls=self.tls) as server, wound_clock(), self.subTest(host=host):
                 with patch.dict(os.environ, SSL_CERT_FILE=trusted), self.assertRaises(GatehouseError) as caught:
                     self.api(host, server).businesses()
+                self.assertEqual(server.requests, [])
+            self.assertEqual(caught.exception.code, "network_error")
+            self.assertIsInstance(caught.exception.__cause__, ssl.SSLCertVerificationError)
+
+    @unittest.skipUnless(HAS_HTTPX, "httpx is not installed")
+    def test_the_asynchronous_library_trusts_the_same_certificates(self) -> None:
+        async def name_of_business(host: str, server: Misbehaving) -> str:
+            from gatehouse_client import AsyncApi
+
+            async with AsyncApi(base_url=f"https://{host}:{server.port}", access_token="gat_secret") as api:
+                return (await api.businesses())[0].name
+
+        with Misbehaving(GOOD, tls=self.tls) as server, patch.dict(os.environ, SSL_CERT_FILE=self.certificate):
+            self.assertEqual(asyncio.run(name_of_business("localhost", server)), "Acme")
+
+        for host, trusted in (("localhost", ""), ("127.0.0.1", self.certificate)):
+            with Misbehaving(GOOD, tls=self.tls) as server, self.subTest(host=host):
+                with patch.dict(os.environ, SSL_CERT_FILE=trusted), self.assertRaises(GatehouseError) as caught:
+                    asyncio.run(name_of_business(host, server))
                 self.assertEqual(server.requests, [])
             self.assertEqual(caught.exception.code, "network_error")
             self.assertIsInstance(caught.exception.__cause__, ssl.SSLCertVerificationError)

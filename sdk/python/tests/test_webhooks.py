@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from gatehouse_client import GatehouseError, WebhookEvent, verify_webhook
+from gatehouse_client import GatehouseError, UnknownEvent, WebhookEvent, verify_webhook
 from tests.reported import chain, library_frames
 from tests.world import get_world
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = 1_893_456_000
-EVENT = {"type": "invoice.paid", "timestamp": "2029-12-31T23:59:58.500Z", "data": {"number": "Ä-7 €"}}
+EVENT = {"type": "deal.won", "timestamp": "2029-12-31T23:59:58.500Z", "data": {"number": "Ä-7 €"}}
 BODY = json.dumps(EVENT, ensure_ascii=False)
-EXPECTED = WebhookEvent(id="msg_1", type="invoice.paid", timestamp=NOW - 1.5, data={"number": "Ä-7 €"})
+EXPECTED = UnknownEvent(id="msg_1", type="deal.won", timestamp=NOW - 1.5, data={"number": "Ä-7 €"})
 NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 

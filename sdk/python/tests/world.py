@@ -20,6 +20,7 @@ class World:
     client_secret: str = field(repr=False)
     redirect_uri: str
     business_id: str
+    event_types: str
 
     def app(self, base_url: str | None = None, timeout: float = 30.0) -> App:
         """The app as it is registered; or the same, speaking to something that stands between."""

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { disableApp, enableApp } from '../../../src/apps/apps.ts';
+import { EVENT_TYPES } from '../../../src/events/event-types.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD, type RegisteredApp } from '../../support/people.ts';
 import type { World } from '../../support/world.ts';
@@ -17,6 +18,8 @@ export interface Facts {
   client_secret: string;
   redirect_uri: string;
   business_id: string;
+  /** A JSON list. */
+  event_types: string;
 }
 
 type Deeds = Record<string, (fields: Record<string, string>) => Promise<object>>;
@@ -52,6 +55,7 @@ export async function newControl(world: World, app: RegisteredApp): Promise<Fact
     client_secret: app.secret,
     redirect_uri: app.redirectUris[0] ?? '',
     business_id: world.acme.id,
+    event_types: JSON.stringify(EVENT_TYPES),
   };
 }
 

@@ -10,8 +10,6 @@ export const NO_PYTHON = isOldOrMissing('import sys; sys.exit(sys.version_info <
   ? 'there is no python3 of version 3.10 or newer on the PATH'
   : false;
 
-export const HAS_PIP = !isOldOrMissing('import pip');
-
 export interface Ended {
   status: number | null;
   stdout: string;

@@ -1,29 +1,81 @@
-"""Connect an app to Gatehouse, and read a business's invoices with the tokens it was given."""
+"""Connect an app to Gatehouse, call the business API with the tokens it was given, read events and verify webhooks."""
+
+from typing import TYPE_CHECKING
 
 from gatehouse_client._version import VERSION as __version__
 from gatehouse_client.api import Api
 from gatehouse_client.app import App
 from gatehouse_client.authorization import Authorization
 from gatehouse_client.errors import GatehouseError
+from gatehouse_client.events import (
+    EVENT_TYPES,
+    EndpointTest,
+    Event,
+    EventPage,
+    GrantCreated,
+    GrantExpiring,
+    GrantRevoked,
+    InvoiceCreated,
+    InvoicePaid,
+    InvoiceUpdated,
+    SecretAdded,
+    SecretRemoved,
+    UnknownEvent,
+)
 from gatehouse_client.introspection import ActiveToken, InactiveToken, Introspection
 from gatehouse_client.invoices import Business, Invoice, InvoicePage
+from gatehouse_client.me import ConnectedApp, Me, User
 from gatehouse_client.tokens import Tokens
 from gatehouse_client.webhooks import WebhookEvent, WebhookHeaders, verify_webhook
 
+# Not in __all__, so that `import *` works without httpx.
+if TYPE_CHECKING:
+    from gatehouse_client.async_api import AsyncApi as AsyncApi
+    from gatehouse_client.async_app import AsyncApp as AsyncApp
+
 __all__ = [
+    "EVENT_TYPES",
     "ActiveToken",
     "Api",
     "App",
     "Authorization",
     "Business",
+    "ConnectedApp",
+    "EndpointTest",
+    "Event",
+    "EventPage",
     "GatehouseError",
+    "GrantCreated",
+    "GrantExpiring",
+    "GrantRevoked",
     "InactiveToken",
     "Introspection",
     "Invoice",
+    "InvoiceCreated",
     "InvoicePage",
+    "InvoicePaid",
+    "InvoiceUpdated",
+    "Me",
+    "SecretAdded",
+    "SecretRemoved",
     "Tokens",
+    "UnknownEvent",
+    "User",
     "WebhookEvent",
     "WebhookHeaders",
     "__version__",
     "verify_webhook",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The asynchronous clients need httpx, which the others do not: it is imported when one of them is used."""
+    if name not in ("AsyncApi", "AsyncApp"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from gatehouse_client import async_api, async_app
+    except ModuleNotFoundError as error:
+        if error.name != "httpx":
+            raise
+        raise ImportError(f"{name} needs httpx: pip install 'gatehouse-client[async]'", name="httpx") from None
+    return async_api.AsyncApi if name == "AsyncApi" else async_app.AsyncApp

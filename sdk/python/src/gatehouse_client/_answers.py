@@ -69,36 +69,46 @@ class Answer:
 class Fields:
     """A JSON object of an answer. Fields nobody asks for are ignored: the API may add some at any time."""
 
-    __slots__ = ("_answer", "_values")
+    __slots__ = ("_answer", "values")
 
     def __init__(self, answer: Answer, values: dict[str, object]) -> None:
         self._answer = answer
-        self._values = values
+        self.values = values
+
+    def part(self, name: str) -> "Fields":
+        """An object within this one."""
+        value = self.values.get(name)
+        return Fields(self._answer, cast("dict[str, object]", value)) if isinstance(value, dict) else self._refuse(name)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self.values.get(name)
+        items = cast("list[object]", value) if isinstance(value, list) else self._refuse(name)
+        return tuple(item if isinstance(item, str) else self._refuse(name) for item in items)
 
     def text(self, name: str) -> str:
         return self.string(name) or self._refuse(name)
 
     def string(self, name: str) -> str:
         """Text that may be empty."""
-        return cast(str, self._values[name]) if self._is(name, str) else self._refuse(name)
+        return cast(str, self.values[name]) if self._is(name, str) else self._refuse(name)
 
     def text_if_any(self, name: str) -> str | None:
         return (self.string(name) or None) if self._is(name, str) else None
 
     def number(self, name: str) -> float:
-        value = cast(float, self._values[name]) if self._is(name, int, float) else self._refuse(name)
+        value = cast(float, self.values[name]) if self._is(name, int, float) else self._refuse(name)
         # What is too large to be exact is no time of ours.
         return float(value) if abs(value) < 2**53 else self._refuse(name)
 
     def flag(self, name: str) -> bool:
-        return cast(bool, self._values[name]) if self._is(name, bool) else self._refuse(name)
+        return cast(bool, self.values[name]) if self._is(name, bool) else self._refuse(name)
 
     def unreadable(self, name: str) -> GatehouseError:
         return self._answer.unreadable(f"The answer's {name} is missing, or not what it should be.")
 
     def _is(self, name: str, *types: type) -> bool:
         """Of exactly this type: to `isinstance`, true is a number."""
-        return type(self._values.get(name)) in types
+        return type(self.values.get(name)) in types
 
     def _refuse(self, name: str) -> NoReturn:
         raise self.unreadable(name)

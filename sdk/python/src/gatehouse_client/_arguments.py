@@ -117,11 +117,20 @@ def read_number(name: str, value: object) -> float:
     return float(value)
 
 
-def check_function(name: str, value: object) -> None:
+def check_tokens(value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"tokens must be Tokens, not {_kind(value)}.")
+
+
+def check_callable(name: str, value: object) -> None:
     if not callable(value):
         raise TypeError(f"{name} must be a function, not {_kind(value)}.")
+
+
+def check_function(name: str, value: object) -> None:
+    check_callable(name, value)
     # Called without await it would do nothing, and the tokens would be lost without a word.
-    if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(value.__call__):
+    if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(getattr(value, "__call__", None)):
         raise TypeError(f"{name} must be a plain function: an async one would never be awaited.")
 
 

@@ -1,33 +1,14 @@
 """Keeps the tokens of one connection fresh, for as many threads as use it."""
 
-import copy
 import inspect
 import threading
-import time
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
 from typing import Protocol
 
+from gatehouse_client._held_tokens import Bearer, HeldTokens, fresh
 from gatehouse_client.errors import GatehouseError
 from gatehouse_client.tokens import Tokens
-
-_EARLY = 60.0
-_REMEMBERED = 50
-
-# Whoever stopped the app or the user can undo it, and then the same refresh token works again.
-_UNDOABLE = ("app_paused", "app_disabled", "app_closed", "user_disabled")
-
-
-@dataclass(frozen=True, slots=True)
-class Bearer:
-    """An access token that does not show where an error reporter records the variables of a function."""
-
-    token: str = field(repr=False)
-
-    def to_headers(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self.token}"}
 
 
 class TokenSource(Protocol):
@@ -66,13 +47,10 @@ class TokenKeeper:
         save: Callable[[Tokens], object],
         load: Callable[[], Tokens | None] | None,
     ) -> None:
-        self._held = tokens
+        self._held = HeldTokens(tokens)
         self._refresh = refresh
         self._save = save
         self._load = load
-        self._unsaved: Tokens | None = None
-        self._traded_in: deque[str] = deque(maxlen=_REMEMBERED)
-        self._dead: tuple[str, GatehouseError] | None = None
         self._lock = threading.Lock()
         self._renewal: Future[Tokens] | None = None
         self._renewing_thread: int | None = None
@@ -87,8 +65,8 @@ class TokenKeeper:
         while True:
             with self._lock:
                 renewal = self._renewal
-                if renewal is None and self._unsaved is None and self._is_usable(self._held, refused):
-                    return Bearer(self._held.access_token)
+                if renewal is None and self._held.unsaved is None and self._held.is_usable(refused):
+                    return Bearer(self._held.current.access_token)
                 begins = renewal is None
                 if renewal is None:
                     renewal = self._renewal = Future[Tokens]()
@@ -114,48 +92,27 @@ class TokenKeeper:
 
     def _renew(self, refused: Bearer | None) -> Tokens:
         self._save_unsaved()
-        if not self._is_usable(self._held, refused):
-            self._take_over()
-        if not self._is_usable(self._held, refused):
-            self._unsaved = self._refresh_held()
+        if not self._held.is_usable(refused) and self._load:
+            self._held.take_over(self._load())
+        if not self._held.is_usable(refused):
+            self._refresh_held()
             self._save_unsaved()
-        return self._held
+        return self._held.current
 
     def _save_unsaved(self) -> None:
         """New tokens are used only once they are stored. If that fails they are kept, and stored at the next call."""
-        if self._unsaved is not None:
-            if inspect.isawaitable(self._save(self._unsaved)):
+        if self._held.unsaved is not None:
+            if inspect.isawaitable(self._save(self._held.unsaved)):
                 raise TypeError("save must have saved when it returns; it returned something to be awaited.")
-            self._held, self._unsaved = self._unsaved, None
+            self._held.note_saved()
 
-    def _take_over(self) -> None:
-        """Another worker may have refreshed already, and stored what it got."""
-        stored = self._load() if self._load else None
-        if stored is None:
-            return
-        if not isinstance(stored, Tokens):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError(f"load must return Tokens or None, not {type(stored).__name__}.")
-        # A store that lags behind may give back what is used up, and sending that again would be taken for theft.
-        if stored.refresh_token not in (self._held.refresh_token, *self._traded_in):
-            self._held = stored
-
-    def _refresh_held(self) -> Tokens:
-        held = self._held
-        if self._dead and self._dead[0] == held.refresh_token:
-            raise _fresh(self._dead[1])
+    def _refresh_held(self) -> None:
+        self._held.raise_if_dead()
         try:
-            newer = self._refresh(held.refresh_token)
+            self._held.note_newer(self._refresh(self._held.current.refresh_token))
         except GatehouseError as error:
-            if error.code == "invalid_grant" and error.reason not in _UNDOABLE:
-                self._dead = held.refresh_token, _fresh(error)
+            self._held.note_refusal(error)
             raise
-        self._traded_in.append(held.refresh_token)
-        return newer
-
-    def _is_usable(self, tokens: Tokens, refused: Bearer | None) -> bool:
-        is_dead = self._dead is not None and self._dead[0] == tokens.refresh_token
-        is_refused = refused is not None and refused.token == tokens.access_token
-        return not is_dead and not is_refused and tokens.expires_at - time.time() > _EARLY
 
 
 def _outcome(renewal: Future[Tokens]) -> Tokens | None:
@@ -166,11 +123,4 @@ def _outcome(renewal: Future[Tokens]) -> Tokens | None:
         return None
     if error is None:
         return renewal.result()
-    # One exception that many threads raise would gather the tracebacks of all of them.
-    raise _fresh(error) if isinstance(error, GatehouseError) else error
-
-
-def _fresh(error: GatehouseError) -> GatehouseError:
-    same = copy.copy(error)
-    same.__cause__ = error.__cause__
-    return same
+    raise fresh(error) if isinstance(error, GatehouseError) else error

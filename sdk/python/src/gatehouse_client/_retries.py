@@ -5,7 +5,8 @@ import time
 from dataclasses import dataclass
 
 from gatehouse_client._answers import Answer
-from gatehouse_client._transport import Request, Transport
+from gatehouse_client._request import Request
+from gatehouse_client._transport import Transport
 from gatehouse_client.errors import GatehouseError
 
 _ATTEMPTS = 3
@@ -39,7 +40,7 @@ def ask(transport: Transport, request: Request, policy: Policy) -> Answer:
     began = time.monotonic()
     attempts = 1
     while isinstance(outcome := transport.attempt(request, timeout), GatehouseError):
-        pause = _pause_after(outcome, attempts, policy)
+        pause = pause_after(outcome, attempts, policy)
         if pause is None or time.monotonic() - began + pause > policy.start_within:
             raise outcome
         time.sleep(pause)
@@ -47,7 +48,7 @@ def ask(transport: Transport, request: Request, policy: Policy) -> Answer:
     return outcome
 
 
-def _pause_after(error: GatehouseError, attempts: int, policy: Policy) -> float | None:
+def pause_after(error: GatehouseError, attempts: int, policy: Policy) -> float | None:
     """None: not again."""
     may_help = error.status in policy.statuses or (policy.unanswered and error.code in _NO_ANSWER)
     if not may_help or attempts >= _ATTEMPTS:
@@ -55,4 +56,4 @@ def _pause_after(error: GatehouseError, attempts: int, policy: Policy) -> float 
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= _LONGEST_WAIT else None
     # Spread out, so that many callers who failed together do not come back together.
-    return _FIRST_PAUSE * 2 ** (attempts - 1) * random.uniform(0.5, 1.0)
+    return _FIRST_PAUSE * float(2 ** (attempts - 1)) * random.uniform(0.5, 1.0)

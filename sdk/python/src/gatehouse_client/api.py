@@ -1,15 +1,26 @@
 """Calls of the business API."""
 
 from collections.abc import Collection, Iterator
-from urllib.parse import urlencode
 
 from gatehouse_client import _arguments as arguments
 from gatehouse_client._answers import Answer
-from gatehouse_client._keeper import Bearer, GivenToken, TokenSource
+from gatehouse_client._held_tokens import Bearer
+from gatehouse_client._keeper import GivenToken, TokenSource
+from gatehouse_client._pages import Query, read_query
+from gatehouse_client._request import Request
 from gatehouse_client._retries import REPEATABLE, ask
-from gatehouse_client._transport import Request, Transport
+from gatehouse_client._transport import Transport
 from gatehouse_client.errors import GatehouseError
-from gatehouse_client.invoices import Business, Invoice, InvoicePage, read_businesses, read_invoice_page
+from gatehouse_client.invoices import (
+    Business,
+    Invoice,
+    InvoicePage,
+    invoices_headers,
+    invoices_path,
+    read_businesses,
+    read_invoice_page,
+)
+from gatehouse_client.me import Me, read_me
 
 
 class Api:
@@ -30,6 +41,10 @@ class Api:
     def __repr__(self) -> str:
         return f"Api(base_url={self._transport.base_url!r})"
 
+    def me(self) -> Me:
+        """Whom the token acts for: user, business, app and scopes."""
+        return read_me(self._get("/api/v1/me"))
+
     def businesses(self) -> list[Business]:
         """The business that the token acts in; a list, since there may be more some day."""
         return read_businesses(self._get("/api/v1/businesses"))
@@ -38,16 +53,16 @@ class Api:
         self, business_id: str, *, status: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> InvoicePage:
         """One page of invoices, newest first: `limit` of them (1 to 200; 50 if left out), after `cursor`."""
-        return self._invoice_page(business_id, _read_query(status, "limit", limit, cursor))
+        return self._invoice_page(business_id, read_query(status=status, size=("limit", limit), cursor=cursor))
 
     def invoices(
         self, business_id: str, *, status: str | None = None, page_size: int | None = None
     ) -> Iterator[Invoice]:
         """All invoices, newest first. The next page is asked for only when the one before is used up."""
-        query = _read_query(status, "page_size", page_size, None)
+        query = read_query(status=status, size=("page_size", page_size))
         return self._each_invoice(arguments.read_business_id(business_id), query)
 
-    def _each_invoice(self, business_id: str, query: dict[str, str]) -> Iterator[Invoice]:
+    def _each_invoice(self, business_id: str, query: Query) -> Iterator[Invoice]:
         page = self._invoice_page(business_id, query)
         yield from page.invoices
         seen: set[str] = set()
@@ -56,12 +71,9 @@ class Api:
             page = self._invoice_page(business_id, query | {"cursor": page.next_cursor}, seen)
             yield from page.invoices
 
-    def _invoice_page(
-        self, business_id: str, query: dict[str, str], cursors_seen: Collection[str] = ()
-    ) -> InvoicePage:
-        headers = {"x-business-id": arguments.read_business_id(business_id)}
-        path = "/api/v1/accounting/invoices" + (f"?{urlencode(query)}" if query else "")
-        return read_invoice_page(self._get(path, headers), cursors_seen)
+    def _invoice_page(self, business_id: str, query: Query, cursors_seen: Collection[str] = ()) -> InvoicePage:
+        answer = self._get(invoices_path(query), invoices_headers(business_id))
+        return read_invoice_page(answer, cursors_seen)
 
     def _get(self, path: str, headers: dict[str, str] | None = None) -> Answer:
         bearer = self._tokens.current()
@@ -88,14 +100,3 @@ class RefreshingApi(Api):
     def __init__(self, transport: Transport, tokens: TokenSource) -> None:
         self._transport = transport
         self._tokens = tokens
-
-
-def _read_query(status: object, size_name: str, size: object, cursor: object) -> dict[str, str]:
-    query: dict[str, str] = {}
-    if status is not None:
-        query["status"] = arguments.read_words("status", status)
-    if size is not None:
-        query["limit"] = str(arguments.read_page_size(size_name, size))
-    if cursor is not None:
-        query["cursor"] = arguments.read_words("cursor", cursor)
-    return query

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from gatehouse_client import _arguments as arguments
 from gatehouse_client._answers import Answer
@@ -38,7 +39,8 @@ class Tokens:
     @classmethod
     def from_dict(cls, stored: Mapping[str, object]) -> "Tokens":
         """What `to_dict` gave. Keys that it does not know are ignored."""
-        return cls(**_known_fields(stored))  # pyright: ignore[reportArgumentType]  (the constructor checks each)
+        known = cast(Any, _known_fields(stored))  # the constructor checks each
+        return cls(**known)
 
 
 def read_tokens(answer: Answer, asked_at: float) -> Tokens:

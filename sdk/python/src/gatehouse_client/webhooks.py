@@ -8,12 +8,11 @@ import math
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any, NoReturn, Protocol, cast
 
 from gatehouse_client._arguments import read_number
 from gatehouse_client.errors import GatehouseError
+from gatehouse_client.events import Event, read_event
 
 _USUAL_TOLERANCE = 300
 _LONGEST_TOLERANCE = 86_400
@@ -22,7 +21,6 @@ _SHORTEST_KEY = 24
 _LONGEST_KEY = 64
 _VISIBLE_ASCII = re.compile(r"[\x21-\x7e]+")
 _SECONDS = re.compile(r"[0-9]{1,12}")
-_UTC = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z")
 
 
 class WebhookHeaders(Protocol):
@@ -31,18 +29,8 @@ class WebhookHeaders(Protocol):
     def items(self) -> Iterable[tuple[str, Any]]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookEvent:
-    """Something that happened, as Gatehouse told it.
-
-    `id` is the same each time that the event is sent: remember it, and do nothing twice. `timestamp` is when it
-    happened, in seconds since the epoch.
-    """
-
-    id: str
-    type: str
-    timestamp: float
-    data: dict[str, Any]
+WebhookEvent = Event
+"""Something that happened, as Gatehouse told it."""
 
 
 def verify_webhook(
@@ -96,11 +84,10 @@ def _check_age(age: int, tolerance: float) -> None:
 
 
 def _read_event(event_id: str, content: bytes) -> WebhookEvent:
-    fields = _parse_object(content)
-    kind, data, happened_at = fields.get("type"), fields.get("data"), _parse_time(fields.get("timestamp"))
-    if not isinstance(kind, str) or not kind or not isinstance(data, dict) or happened_at is None:
+    event = read_event(event_id, _parse_object(content))
+    if event is None:
         _reject("body_malformed", "It is signed, but it is not an event: a JSON object with type, timestamp and data.")
-    return WebhookEvent(id=event_id, type=kind, timestamp=happened_at, data=cast("dict[str, Any]", data))
+    return event
 
 
 def _parse_object(content: bytes) -> dict[str, object]:
@@ -114,17 +101,6 @@ def _parse_object(content: bytes) -> dict[str, object]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON.")
-
-
-def _parse_time(value: object) -> float | None:
-    match = _UTC.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        return None
-    try:
-        whole = datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S")
-    except ValueError:
-        return None
-    return whole.replace(tzinfo=timezone.utc, microsecond=int((match[2] or "").ljust(6, "0"))).timestamp()
 
 
 def _reject(reason: str, description: str) -> NoReturn:

@@ -1,0 +1,98 @@
+"""One attempt at one request, and its repetition, for asyncio. This is the only file that uses httpx."""
+
+import asyncio
+import ssl
+import time
+from email.message import Message
+
+import httpx
+
+from gatehouse_client import _arguments as arguments
+from gatehouse_client._answers import Answer
+from gatehouse_client._failures import explain_failure, too_large
+from gatehouse_client._request import ALWAYS_SENT, LARGEST_ANSWER, Request
+from gatehouse_client._retries import Policy, pause_after
+from gatehouse_client.errors import GatehouseError
+
+# What httpx raises, and what it lets through: a broken certificate file, a proxy's address that is none.
+_FAILURES = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError, TypeError, RuntimeError)
+
+
+class AsyncTransport:
+    """The way to one server, and nowhere else: no redirect is followed, no address from an answer is used."""
+
+    __slots__ = ("_client", "base_url", "timeout")
+
+    def __init__(self, base_url: object, timeout: object) -> None:
+        self.base_url = arguments.read_origin(base_url)
+        self.timeout = arguments.read_timeout(timeout)
+        self._client: httpx.AsyncClient | None = None
+
+    async def aclose(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def attempt(self, request: Request, timeout: float) -> Answer | GatehouseError:
+        """Whatever comes of it, as a value. It is raised, if at all, where nothing secret is at hand."""
+        try:
+            answer = await asyncio.wait_for(self._send(request), timeout)
+        except asyncio.TimeoutError:
+            return explain_failure(TimeoutError(), timeout)
+        except _FAILURES as caught:
+            return explain_failure(_system_error(caught), timeout)
+        return answer if isinstance(answer, GatehouseError) or 200 <= answer.status < 300 else answer.refusal()
+
+    async def _send(self, request: Request) -> Answer | GatehouseError:
+        # Not compressed: then what is counted is what comes.
+        headers = ALWAYS_SENT | {"accept-encoding": "identity"} | request.headers
+        url = self.base_url + request.path
+        async with self._open().stream(request.method, url, headers=headers, content=request.body) as response:
+            received = Message()
+            for name, value in response.headers.multi_items():
+                received[name] = value
+            body = bytearray()
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) > LARGEST_ANSWER:
+                    return too_large(response.status_code, received)
+            return Answer(response.status_code, received, bytes(body))
+
+    def _open(self) -> httpx.AsyncClient:
+        """Only when it is used: where the environment does not let it be made, that is a failed request."""
+        if self._client is None:
+            # Plain http stays on this machine: a proxy from the environment must not carry it away.
+            trust_env = not arguments.is_loopback(self.base_url)
+            # Plain http needs no TLS settings, and making them takes time.
+            verify = ssl.create_default_context() if self.base_url.startswith("https:") else False
+            self._client = httpx.AsyncClient(
+                verify=verify, trust_env=trust_env, timeout=None, follow_redirects=False
+            )
+        return self._client
+
+
+async def ask_async(transport: AsyncTransport, request: Request, policy: Policy) -> Answer:
+    timeout = min(transport.timeout, policy.longest_attempt)
+    began = time.monotonic()
+    attempts = 1
+    while isinstance(outcome := await transport.attempt(request, timeout), GatehouseError):
+        pause = pause_after(outcome, attempts, policy)
+        if pause is None or time.monotonic() - began + pause > policy.start_within:
+            raise outcome
+        await asyncio.sleep(pause)
+        # A machine that slept meanwhile wakes up later than it meant to.
+        if time.monotonic() - began > policy.start_within:
+            raise outcome
+        attempts += 1
+    return outcome
+
+
+def _system_error(caught: Exception) -> Exception:
+    """The error of the operating system beneath one of httpx, or the error itself."""
+    found: BaseException | None = caught
+    for _ in range(10):
+        if found is None:
+            break
+        if isinstance(found, OSError):
+            return found
+        found = found.__cause__ or found.__context__
+    return caught

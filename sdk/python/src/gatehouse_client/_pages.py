@@ -1,0 +1,49 @@
+"""Pages that a Link header joins (RFC 8288)."""
+
+import re
+from collections.abc import Collection, Iterable
+from urllib.parse import parse_qs
+
+from gatehouse_client import _arguments as arguments
+from gatehouse_client._answers import Answer
+
+_LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^\s;,=]+=(?:\"[^\"]*\"|[^\s;,\"]*))*)")
+_REL = re.compile(r";\s*rel=(?:\"([^\"]*)\"|([^\s;,\"]*))", re.IGNORECASE)
+
+Query = dict[str, str]
+
+
+def read_query(*, status: object = None, size: tuple[str, object] = ("limit", None), cursor: object = None) -> Query:
+    """`size` has the name under which the caller knows it."""
+    query: Query = {}
+    if status is not None:
+        query["status"] = arguments.read_words("status", status)
+    if size[1] is not None:
+        query["limit"] = str(arguments.read_page_size(*size))
+    if cursor is not None:
+        query["cursor"] = arguments.read_words("cursor", cursor)
+    return query
+
+
+def read_next_cursor(answer: Answer, cursors_seen: Collection[str]) -> str | None:
+    """Only the cursor is taken out of the address: no token is ever sent where an answer points."""
+    target = _next_link(answer.headers.get_all("link") or ())
+    if target is None:
+        return None
+    cursor = parse_qs(target.partition("?")[2].partition("#")[0]).get("cursor")
+    # Without it a list that goes on would seem to be complete.
+    if cursor is None:
+        raise answer.unreadable("The link to the next page has no cursor.")
+    if cursor[0] in cursors_seen:
+        raise answer.unreadable("The pages lead in a circle: the next one was read before.")
+    return cursor[0]
+
+
+def _next_link(headers: Iterable[str]) -> str | None:
+    """RFC 8288 §3: several links may share a header, and one link may have several relations."""
+    for header in headers:
+        for link in _LINK.finditer(header):
+            rel = _REL.search(link[2])
+            if rel and "next" in (rel[1] or rel[2] or "").lower().split():
+                return link[1]
+    return None

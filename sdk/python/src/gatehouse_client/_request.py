@@ -1,0 +1,18 @@
+"""A request, and what the clients have in common when they send one."""
+
+from dataclasses import dataclass, field
+
+from gatehouse_client._version import VERSION
+
+LARGEST_ANSWER = 4 * 1024 * 1024
+ALWAYS_SENT = {"accept": "application/json", "user-agent": f"gatehouse-client-python/{VERSION}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Only its method and path show: the rest holds secrets."""
+
+    method: str
+    path: str
+    headers: dict[str, str] = field(repr=False)
+    body: bytes | None = field(default=None, repr=False)

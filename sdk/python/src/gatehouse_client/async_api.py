@@ -1,0 +1,122 @@
+"""Calls of the business API, for asyncio."""
+
+from collections.abc import AsyncIterator, Collection
+from types import TracebackType
+
+from gatehouse_client import _arguments as arguments
+from gatehouse_client._answers import Answer
+from gatehouse_client._async_keeper import AsyncGivenToken, AsyncTokenSource
+from gatehouse_client._async_transport import AsyncTransport, ask_async
+from gatehouse_client._held_tokens import Bearer
+from gatehouse_client._pages import Query, read_query
+from gatehouse_client._request import Request
+from gatehouse_client._retries import REPEATABLE
+from gatehouse_client.errors import GatehouseError
+from gatehouse_client.invoices import (
+    Business,
+    Invoice,
+    InvoicePage,
+    invoices_headers,
+    invoices_path,
+    read_businesses,
+    read_invoice_page,
+)
+from gatehouse_client.me import Me, read_me
+
+
+class AsyncApi:
+    """The business API with an access token. Tasks of one event loop may share it.
+
+    From `app.api(...)` it refreshes its tokens by itself; made with an access token alone, it works until that ends.
+    Close it with `async with` or `await api.aclose()`; one from `app.api(...)` is closed with the app.
+    """
+
+    __slots__ = ("_tokens", "_transport")
+
+    _tokens: AsyncTokenSource
+    _transport: AsyncTransport
+
+    def __init__(self, *, base_url: str, access_token: str, timeout: float = 30.0) -> None:
+        self._transport = AsyncTransport(base_url, timeout)
+        self._tokens = AsyncGivenToken(arguments.read_token("access_token", access_token))
+
+    def __repr__(self) -> str:
+        return f"AsyncApi(base_url={self._transport.base_url!r})"
+
+    async def __aenter__(self) -> "AsyncApi":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes its connections."""
+        await self._transport.aclose()
+
+    async def me(self) -> Me:
+        """Whom the token acts for: user, business, app and scopes."""
+        return read_me(await self._get("/api/v1/me"))
+
+    async def businesses(self) -> list[Business]:
+        """The business that the token acts in; a list, since there may be more some day."""
+        return read_businesses(await self._get("/api/v1/businesses"))
+
+    async def invoice_page(
+        self, business_id: str, *, status: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> InvoicePage:
+        """One page of invoices, newest first: `limit` of them (1 to 200; 50 if left out), after `cursor`."""
+        query = read_query(status=status, size=("limit", limit), cursor=cursor)
+        return await self._invoice_page(business_id, query)
+
+    def invoices(
+        self, business_id: str, *, status: str | None = None, page_size: int | None = None
+    ) -> AsyncIterator[Invoice]:
+        """All invoices, newest first. The next page is asked for only when the one before is used up."""
+        query = read_query(status=status, size=("page_size", page_size))
+        return self._each_invoice(arguments.read_business_id(business_id), query)
+
+    async def _each_invoice(self, business_id: str, query: Query) -> AsyncIterator[Invoice]:
+        seen: set[str] = set()
+        page = await self._invoice_page(business_id, query)
+        while True:
+            for invoice in page.invoices:
+                yield invoice
+            if page.next_cursor is None:
+                return
+            seen.add(page.next_cursor)
+            page = await self._invoice_page(business_id, query | {"cursor": page.next_cursor}, seen)
+
+    async def _invoice_page(self, business_id: str, query: Query, cursors_seen: Collection[str] = ()) -> InvoicePage:
+        answer = await self._get(invoices_path(query), invoices_headers(business_id))
+        return read_invoice_page(answer, cursors_seen)
+
+    async def _get(self, path: str, headers: dict[str, str] | None = None) -> Answer:
+        bearer = await self._tokens.current()
+        try:
+            return await self._ask(path, headers or {}, bearer)
+        except GatehouseError as error:
+            if error.status != 401 or error.code != "invalid_token":
+                raise
+            refusal = error
+        replacement = await self._tokens.replace(bearer)
+        if replacement is None:
+            raise refusal
+        return await self._ask(path, headers or {}, replacement)
+
+    async def _ask(self, path: str, headers: dict[str, str], bearer: Bearer) -> Answer:
+        return await ask_async(self._transport, Request("GET", path, bearer.to_headers() | headers), REPEATABLE)
+
+
+class RefreshingAsyncApi(AsyncApi):
+    """What `app.api(...)` gives. Its connections are the app's."""
+
+    __slots__ = ()
+
+    def __init__(self, transport: AsyncTransport, tokens: AsyncTokenSource) -> None:
+        self._transport = transport
+        self._tokens = tokens
+
+    async def aclose(self) -> None:
+        """Does nothing: close the app instead."""

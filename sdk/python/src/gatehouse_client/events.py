@@ -1,0 +1,225 @@
+"""What happened, as webhooks and the list of events report it.
+
+Each known type is a class of its own, so that `isinstance`, `match` or a comparison of `type` tells what is in `data`.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Literal, TypedDict, cast
+
+from gatehouse_client._answers import Answer, Fields
+from gatehouse_client._pages import read_next_cursor
+
+_UTC = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z")
+
+
+class GrantData(TypedDict):
+    businessId: str
+    grantId: str
+    userId: str
+
+
+class GrantCreatedData(GrantData):
+    scopes: list[str]
+
+
+class GrantRevokedData(GrantData):
+    """`reason` as in the errors, such as `disconnected_by_user`."""
+
+    reason: str
+
+
+class GrantExpiringData(GrantData):
+    """`expiresAt` is an ISO 8601 time."""
+
+    expiresAt: str
+
+
+class InvoiceData(TypedDict):
+    """`total` is an exact decimal, such as `1234.50`."""
+
+    businessId: str
+    invoiceId: str
+    number: str
+    status: str
+    total: str
+    currency: str
+
+
+class _SecretId(TypedDict):
+    secretId: str
+
+
+class SecretData(_SecretId, total=False):
+    """A first-party app has no business."""
+
+    businessId: str
+
+
+class EndpointData(TypedDict):
+    endpointId: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Event:
+    """`id` is the same each time that the event is sent: remember it, and do nothing twice. `timestamp` is when it
+    happened, in seconds since the epoch.
+    """
+
+    id: str
+    timestamp: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantCreated(_Event):
+    """A user allowed the app."""
+
+    data: GrantCreatedData
+    type: Literal["grant.created"] = "grant.created"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantRevoked(_Event):
+    """A grant ended."""
+
+    data: GrantRevokedData
+    type: Literal["grant.revoked"] = "grant.revoked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantExpiring(_Event):
+    """A grant that is not used ends in three days."""
+
+    data: GrantExpiringData
+    type: Literal["grant.expiring"] = "grant.expiring"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvoiceCreated(_Event):
+    """An invoice was created."""
+
+    data: InvoiceData
+    type: Literal["invoice.created"] = "invoice.created"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvoiceUpdated(_Event):
+    """The status of an invoice changed."""
+
+    data: InvoiceData
+    type: Literal["invoice.updated"] = "invoice.updated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvoicePaid(_Event):
+    """The status of an invoice changed to PAID."""
+
+    data: InvoiceData
+    type: Literal["invoice.paid"] = "invoice.paid"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretAdded(_Event):
+    """The app has a new client secret."""
+
+    data: SecretData
+    type: Literal["app.secret_added"] = "app.secret_added"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretRemoved(_Event):
+    """A client secret of the app was removed."""
+
+    data: SecretData
+    type: Literal["app.secret_removed"] = "app.secret_removed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointTest(_Event):
+    """A test that was asked for."""
+
+    data: EndpointData
+    type: Literal["endpoint.test"] = "endpoint.test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownEvent(_Event):
+    """An event of a type that a newer Gatehouse sends. Ignore it."""
+
+    type: str
+    data: dict[str, Any]
+
+
+_KnownEvent = (
+    GrantCreated
+    | GrantRevoked
+    | GrantExpiring
+    | InvoiceCreated
+    | InvoiceUpdated
+    | InvoicePaid
+    | SecretAdded
+    | SecretRemoved
+    | EndpointTest
+)
+
+Event = _KnownEvent | UnknownEvent
+"""Something that happened."""
+
+_CLASSES: Mapping[str, type[_KnownEvent]] = {
+    "grant.created": GrantCreated,
+    "grant.revoked": GrantRevoked,
+    "grant.expiring": GrantExpiring,
+    "invoice.created": InvoiceCreated,
+    "invoice.updated": InvoiceUpdated,
+    "invoice.paid": InvoicePaid,
+    "app.secret_added": SecretAdded,
+    "app.secret_removed": SecretRemoved,
+    "endpoint.test": EndpointTest,
+}
+
+EVENT_TYPES: tuple[str, ...] = tuple(_CLASSES)
+"""The event types that this version of the library knows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventPage:
+    """`next_cursor` asks for the page after this one; None where this is the last."""
+
+    events: tuple[Event, ...]
+    next_cursor: str | None
+
+
+def read_event_page(answer: Answer, cursors_seen: Collection[str] = ()) -> EventPage:
+    events = tuple(_read_sent(fields) for fields in answer.items())
+    return EventPage(events=events, next_cursor=read_next_cursor(answer, cursors_seen))
+
+
+def _read_sent(fields: Fields) -> Event:
+    event = read_event(fields.text("id"), fields.values)
+    if event is None:
+        raise fields.unreadable("type, timestamp or data")
+    return event
+
+
+def read_event(event_id: str, values: Mapping[str, object]) -> Event | None:
+    """None if the values are not those of an event."""
+    kind, data, happened_at = values.get("type"), values.get("data"), parse_time(values.get("timestamp"))
+    if not isinstance(kind, str) or not kind or not isinstance(data, dict) or happened_at is None:
+        return None
+    known = _CLASSES.get(kind)
+    if known is None:
+        return UnknownEvent(id=event_id, type=kind, timestamp=happened_at, data=cast("dict[str, Any]", data))
+    return known(id=event_id, timestamp=happened_at, data=cast(Any, data))
+
+
+def parse_time(value: object) -> float | None:
+    match = _UTC.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return None
+    try:
+        whole = datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        return None
+    return whole.replace(tzinfo=timezone.utc, microsecond=int((match[2] or "").ljust(6, "0"))).timestamp()

@@ -1,0 +1,50 @@
+"""Whom an access token acts for."""
+
+from dataclasses import dataclass
+
+from gatehouse_client._answers import Answer
+from gatehouse_client.events import parse_time
+from gatehouse_client.invoices import Business
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """The user who allowed the app."""
+
+    id: str
+    name: str
+    email: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectedApp:
+    """The app that the token belongs to; `id` is its client_id."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """`granted_at` is when the user allowed the app, in seconds since the epoch."""
+
+    user: User
+    business: Business
+    app: ConnectedApp
+    scopes: tuple[str, ...]
+    granted_at: float
+
+
+def read_me(answer: Answer) -> Me:
+    fields = answer.fields()
+    user, business, app = (fields.part(name) for name in ("user", "business", "app"))
+    granted_at = parse_time(fields.text("grantedAt"))
+    if granted_at is None:
+        raise fields.unreadable("grantedAt")
+    return Me(
+        user=User(id=user.text("id"), name=user.string("name"), email=user.string("email")),
+        business=Business(id=business.text("id"), name=business.string("name")),
+        app=ConnectedApp(id=app.text("id"), name=app.string("name")),
+        scopes=fields.texts("scopes"),
+        granted_at=granted_at,
+    )
