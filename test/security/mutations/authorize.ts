@@ -186,6 +186,15 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
     tests: [PROMPT],
   },
   {
+    promise: 'A20',
+    breaks: 'the authorize endpoint is shared with other origins',
+    file: 'src/oauth/routes.ts',
+    find: "host.get('/api/v1/oauth/authorize', describedBy(authorizeOperation), async",
+    replace:
+      "host.get('/api/v1/oauth/authorize', { ...describedBy(authorizeOperation), onRequest: shareWithAnyOrigin }, async",
+    tests: [REQUEST],
+  },
+  {
     promise: 'A21',
     breaks: 'a redirect after a POST repeats it',
     file: 'src/web/consent.ts',

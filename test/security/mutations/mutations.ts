@@ -1,3 +1,4 @@
+import { ACCOUNT_MUTATIONS } from './accounts.ts';
 import { API_MUTATIONS } from './api.ts';
 import { AUTHORIZE_MUTATIONS } from './authorize.ts';
 import { CONSENT_MUTATIONS } from './consent.ts';
@@ -12,6 +13,7 @@ import { WEBHOOK_MUTATIONS } from './webhooks.ts';
 export const MUTATIONS: Mutation[] = [
   ...AUTHORIZE_MUTATIONS,
   ...SIGN_IN_MUTATIONS,
+  ...ACCOUNT_MUTATIONS,
   ...CONSENT_MUTATIONS,
   ...TOKEN_MUTATIONS,
   ...REFRESH_MUTATIONS,

@@ -102,6 +102,22 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     tests: [LIMITS],
   },
   {
+    promise: 'S10',
+    breaks: 'an attempt is counted only after its password was checked',
+    file: 'src/web/sign-in.ts',
+    find: 'await limits.signInPerAccount.count(account);',
+    replace: 'setTimeout(() => limits.signInPerAccount.count(account).catch(() => {}), 500);',
+    tests: [LIMITS],
+  },
+  {
+    promise: 'S12',
+    breaks: 'X-Forwarded-For of any client is believed',
+    file: 'src/host.ts',
+    find: 'trustProxy: settings.trustProxy,',
+    replace: 'trustProxy: true,',
+    tests: [LIMITS],
+  },
+  {
     promise: 'S13',
     breaks: 'long passwords are cut',
     file: 'src/lib/passwords.ts',
