@@ -48,8 +48,8 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S4',
     breaks: 'an unknown user gets another status',
     file: 'src/web/sign-in.ts',
-    find: 'if (!session) return refuse(401, refusal.message);',
-    replace: "if (!session) return refuse(email.startsWith('ada') ? 401 : 404, refusal.message);",
+    find: 'return refuse(401, refusal.message);',
+    replace: "return refuse(email.startsWith('ada') ? 401 : 404, refusal.message);",
     tests: [SIGN_IN],
   },
   {
@@ -89,8 +89,8 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S9',
     breaks: 'failures are not counted by account',
     file: 'src/web/sign-in.ts',
-    find: 'await limits.signInPerAccount.count(account);',
-    replace: '',
+    find: 'await countAttempt(parts, request, email);',
+    replace: '{ giveBack: async () => {}, forget: async () => {} };',
     tests: [LIMITS],
   },
   {
@@ -104,9 +104,17 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   {
     promise: 'S10',
     breaks: 'an attempt is counted only after its password was checked',
-    file: 'src/web/sign-in.ts',
-    find: 'await limits.signInPerAccount.count(account);',
-    replace: 'setTimeout(() => limits.signInPerAccount.count(account).catch(() => {}), 500);',
+    file: 'src/web/known-browsers.ts',
+    find: 'await limit.count(account);',
+    replace: 'setTimeout(() => limit.count(account).catch(() => {}), 500);',
+    tests: [LIMITS],
+  },
+  {
+    promise: 'S11',
+    breaks: 'known browsers have no reserve',
+    file: 'src/web/known-browsers.ts',
+    find: '!(await isKnown(parts, request, account))',
+    replace: 'true',
     tests: [LIMITS],
   },
   {
