@@ -4,7 +4,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import type { Storage } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
-import { type Grant, revokeGrant, rotate } from './grants.ts';
+import { findGrant, type Grant, revokeGrant, rotate } from './grants.ts';
 import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
 import { type ProvenToken, proveOpened, refuseUnproven } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
@@ -43,7 +43,7 @@ export async function refresh(
   request.involved.businessId = grant.businessId;
   if (grant.deadBecause) throw new OAuthError('invalid_grant', grant.deadBecause, explain(grant.deadBecause));
   refuseExpired(token.expiresAt, now);
-  const kind = classify(parts, proven, now);
+  const kind = await classify(parts, proven, now);
   if (kind === 'reuse') {
     await revokeGrant(storage, grant.id, 'refresh_token_reused', now);
     throw new OAuthError('invalid_grant', 'refresh_token_reused', explain('refresh_token_reused'));
@@ -60,18 +60,25 @@ export async function refresh(
 }
 
 /** The table of docs/decisions/0001. The row decides, so that two tabs, workers or nodes never get different successors. */
-function classify(
-  { retryWindow, uses }: Pick<RefreshParts, 'retryWindow' | 'uses'>,
+async function classify(
+  parts: RefreshParts,
   { token, grant }: ProvenToken,
   now: number,
-): 'current' | 'retry' | 'late retry' | 'reuse' {
+): Promise<'current' | 'retry' | 'late retry' | 'reuse'> {
   // Ahead of a row that lost a commit is as good as current: the token is proof that we issued it.
   if (token.rotation >= grant.rotation) return 'current';
   const isPrevious = token.rotation === grant.rotation - 1;
-  if (isPrevious && isWithin(retryWindow, grant.rotatedAt, now)) return 'retry';
+  if (isPrevious && isWithin(parts.retryWindow, grant.rotatedAt, now)) return 'retry';
   // The app has not used the successor, so the response was lost, or the app crashed before it stored the pair.
-  if (isPrevious && !uses.isCurrentUsed(grant)) return 'late retry';
+  if (isPrevious && !(await isSuccessorUsed(parts, grant))) return 'late retry';
   return 'reuse';
+}
+
+async function isSuccessorUsed({ storage, uses }: RefreshParts, grant: Grant): Promise<boolean> {
+  if (uses.isCurrentUsed(grant)) return true;
+  // A use leaves the memory when it is stored, and that may have been after this row was read.
+  const latest = await findGrant(storage.durable, { grantId: grant.id, rotation: grant.rotation });
+  return !latest || latest.rotation > grant.rotation || latest.usedRotation >= grant.rotation;
 }
 
 function isWithin(window: number, since: number | null, now: number): boolean {
