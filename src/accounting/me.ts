@@ -16,7 +16,7 @@ export async function describeAccess(db: Database, access: Access) {
   // The app may have been deleted since the token was checked. Users and businesses are never deleted.
   if (!user || !business || !app) throw invalidToken('app_deleted', explain('app_deleted'));
   return {
-    user: { id: user.id, name: user.name, email: user.email },
+    user: { id: user.id, name: user.name, email: user.email, emailVerified: user.emailVerifiedAt !== null },
     business: { id: business.id, name: business.name },
     app: { id: app.id, name: app.name },
     scopes: scopeNames(access.scopes),

@@ -27,7 +27,12 @@ export const meOperation = {
         'application/json': {
           schema: Type.Unsafe({ $ref: 'Me#' }),
           example: {
-            user: { id: '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60', name: 'Ada Lovelace', email: 'ada@example.com' },
+            user: {
+              id: '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60',
+              name: 'Ada Lovelace',
+              email: 'ada@example.com',
+              emailVerified: true,
+            },
             business: { id: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f', name: 'Harbour Coffee' },
             app: { id: '0190b9a0-1111-7aaa-8bbb-2c3d4e5f6a7b', name: 'Ledgerly' },
             scopes: ['read:invoices'],

@@ -39,6 +39,10 @@ export const ME = Type.Object(
         id: idOf('Never changes. Equal to `sub` at introspection.'),
         name: nameOf('The name that the user chose.', 'Ada Lovelace'),
         email: nameOf('The address that the user signs in with. It can change.', 'ada@example.com'),
+        emailVerified: Type.Boolean({
+          description:
+            'Whether the address is known to be the user’s. If not, do not connect them to an account by it: use `id`.',
+        }),
       },
       { description: 'The user who allowed the app.' },
     ),

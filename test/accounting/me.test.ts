@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MINUTE } from '../../src/lib/clock.ts';
+import { registerByInvitation } from '../support/unverified.ts';
 import { newWorld } from '../support/world.ts';
 
 const ME = '/api/v1/me';
@@ -18,12 +19,21 @@ test('GET /api/v1/me says for whom a token acts: user, business, app, scopes and
   assert.equal(status, 200);
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.deepEqual(body, {
-    user: { id: world.ada.id, name: 'Ada', email: 'ada@example.com' },
+    user: { id: world.ada.id, name: 'Ada', email: 'ada@example.com', emailVerified: true },
     business: { id: world.acme.id, name: 'Acme' },
     app: { id: world.ledger.id, name: 'Ledger' },
     scopes: ['read:invoices', 'read:contacts'],
     grantedAt: new Date(allowedAt).toISOString(),
   });
+});
+
+test('GET /api/v1/me says of an address that nobody has verified that it is not [E2]', async () => {
+  const guest = { owner: browser, name: 'Guest', email: 'guest@example.net' };
+  const { access_token } = await world.connect({}, (await registerByInvitation(world, guest)).browser);
+
+  const { body } = await readMe(access_token);
+
+  assert.deepEqual([body.user.email, body.user.emailVerified], ['guest@example.net', false]);
 });
 
 test('GET /api/v1/me needs no particular scope and no x-business-id', async () => {

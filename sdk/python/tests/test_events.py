@@ -123,11 +123,12 @@ class WhoItIs(unittest.TestCase):
         self.assertEqual((me.app.id, me.app.name), (world.client_id, "Snake"))
         self.assertEqual(me.scopes, ("read:invoices",))
         self.assertIn("@", me.user.email)
+        self.assertIs(me.user.email_verified, True)
         self.assertGreater(me.granted_at, 1_000_000_000)
 
     def test_an_answer_of_another_shape_is_unreadable(self) -> None:
         sound = {
-            "user": {"id": "u1", "name": "Ada", "email": "a@b.c"},
+            "user": {"id": "u1", "name": "Ada", "email": "a@b.c", "emailVerified": True},
             "business": {"id": "b1", "name": "Acme"},
             "app": {"id": "c1", "name": "Snake"},
             "scopes": ["read:invoices"],

@@ -2,7 +2,8 @@ import { type Answer, fieldsOf, unreadable } from './requests.ts';
 
 /** Whom an access token acts for. */
 export interface Me {
-  user: { id: string; name: string; email: string };
+  /** Find an account of yours by the id, never by an address that is not verified. */
+  user: { id: string; name: string; email: string; emailVerified: boolean };
   business: { id: string; name: string };
   app: { id: string; name: string };
   scopes: string[];
@@ -16,7 +17,8 @@ export function readMe(answer: Answer): Me {
   const isSound =
     hasTexts(user, ['id', 'name', 'email']) && [business, app].every((of) => hasTexts(of, ['id', 'name']));
   const areScopes = Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string');
-  if (!isSound || !areScopes || Number.isNaN(since)) throw unreadable(answer);
+  const isVerified = typeof fieldsOf(user).emailVerified === 'boolean';
+  if (!isSound || !isVerified || !areScopes || Number.isNaN(since)) throw unreadable(answer);
   return { ...(answer.json as Me), grantedAt: since };
 }
 

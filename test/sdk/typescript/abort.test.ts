@@ -102,7 +102,7 @@ test('me() says whom the token acts for', async () => {
   const { grantedAt, ...rest } = await api.me();
 
   assert.deepEqual(rest, {
-    user: { id: world.ada.id, name: world.ada.name, email: world.ada.email },
+    user: { id: world.ada.id, name: world.ada.name, email: world.ada.email, emailVerified: true },
     business: { id: world.acme.id, name: 'Acme' },
     app: { id: world.ledger.id, name: world.ledger.name },
     scopes: ['read:invoices'],

@@ -9,11 +9,12 @@ from gatehouse_client.invoices import Business
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """The user who allowed the app."""
+    """The user who allowed the app. Find an account of yours by `id`, never by an address that is not verified."""
 
     id: str
     name: str
     email: str
+    email_verified: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,12 @@ def read_me(answer: Answer) -> Me:
     if granted_at is None:
         raise fields.unreadable("grantedAt")
     return Me(
-        user=User(id=user.text("id"), name=user.string("name"), email=user.string("email")),
+        user=User(
+            id=user.text("id"),
+            name=user.string("name"),
+            email=user.string("email"),
+            email_verified=user.flag("emailVerified"),
+        ),
         business=Business(id=business.text("id"), name=business.string("name")),
         app=ConnectedApp(id=app.text("id"), name=app.string("name")),
         scopes=fields.texts("scopes"),
