@@ -8,10 +8,11 @@ import { removeOldScopeUses } from './activity/scope-uses.ts';
 import { removeOldRepeats } from './audit/act-repeats.ts';
 import { removeOldActs } from './audit/acts.ts';
 import { removeOldEvents } from './events/events.ts';
-import { type Clock, MINUTE, SECOND } from './lib/clock.ts';
+import { type Clock, DAY, HOUR, MINUTE, monotonicClock, SECOND } from './lib/clock.ts';
 import type { CleanedTable, CleaningMeter } from './metrics/cleaning.ts';
 import { removeDeadGrants, warnOfExpiring } from './oauth/grants.ts';
 import { removeExpiredRevocations } from './oauth/revoked-access-tokens.ts';
+import { newPlausibleClock } from './storage/plausible-clock.ts';
 import { removeExpiredCounters } from './storage/rate-limits.ts';
 import type { Database, Storage } from './storage/storage.ts';
 import { removeOldAttempts, removeOldDeliveries } from './webhooks/deliveries.ts';
@@ -81,38 +82,63 @@ async function releaseFreePages(storage: Storage, goesOn: () => boolean): Promis
 
 interface CleaningOptions {
   report(error: unknown): void;
+  warn(message: string): void;
   cleaning: CleaningMeter;
   auditRetention: number | undefined;
 }
 
 /** A little at a time, for as long as the server runs. Returns how to stop. */
-export function keepClean(
-  storage: Storage,
-  clock: Clock,
-  { report, cleaning, auditRetention }: CleaningOptions,
-): () => Promise<void> {
+export function keepClean(storage: Storage, clock: Clock, options: CleaningOptions): () => Promise<void> {
+  const { report, cleaning, auditRetention } = options;
+  const readPlausibleTime = newPlausibleClock(storage.recoverable, clock);
+  const reportJump = newJumpReport(options);
   let warnedAt = Number.NEGATIVE_INFINITY;
   let work: Promise<void> | undefined;
   let isStopped = false;
-  const timer = setInterval(() => {
-    work ??= (async () => {
-      const watch = { goesOn: () => !isStopped, removed: cleaning.removed, auditRetention };
-      await cleanUp(storage.durable, clock(), watch);
-      cleaning.finished(clock());
-      await releaseFreePages(storage, () => !isStopped);
-      if (clock() - warnedAt < WARN_EVERY) return;
-      warnedAt = clock();
-      await warnOfAllExpiring(storage, clock(), () => !isStopped);
-    })()
-      .catch(report)
+  const begin = (task: () => Promise<unknown>) => {
+    work ??= task()
+      .then(() => {}, report)
       .finally(() => {
         work = undefined;
       });
-  }, EVERY);
+  };
+  const checkClock = async () => {
+    const plausible = await readPlausibleTime();
+    reportJump(plausible.jump);
+    return plausible;
+  };
+  const round = async () => {
+    const { time, jump } = await checkClock();
+    await cleanUp(storage.durable, time, { goesOn: () => !isStopped, removed: cleaning.removed, auditRetention });
+    cleaning.finished(clock());
+    await releaseFreePages(storage, () => !isStopped);
+    if (jump > 0 || monotonicClock() - warnedAt < WARN_EVERY) return;
+    warnedAt = monotonicClock();
+    await warnOfAllExpiring(storage, time, () => !isStopped);
+  };
+  // At once: from the first moment on there is a reading by which to judge the clock.
+  begin(checkClock);
+  const timer = setInterval(() => begin(round), EVERY);
   timer.unref();
   return async () => {
     isStopped = true;
     clearInterval(timer);
     await work;
+  };
+}
+
+/** In the metrics at once, and in the log every hour for as long as it lasts. */
+function newJumpReport({ warn, cleaning }: CleaningOptions): (jump: number) => void {
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  return (jump) => {
+    cleaning.noteClockJump(jump);
+    if (jump === 0) reportedAt = Number.NEGATIVE_INFINITY;
+    else if (monotonicClock() - reportedAt >= HOUR) {
+      reportedAt = monotonicClock();
+      const days = (jump / DAY).toFixed(1);
+      warn(
+        `The clock is ${days} days ahead of what is plausible, so nothing is removed because of it. Set the clock right. If it is right, and the server was off, run: gatehouse clock confirm`,
+      );
+    }
   };
 }

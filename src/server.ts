@@ -62,8 +62,10 @@ export async function startServer(
   web.register(async (scope) => serveWeb(scope, settings, parts));
   web.findWayOn = (request) => findWayOn(parts, request);
 
+  const warn = (message: string) => api.log.warn(message);
   const stopCleaning = keepClean(storage, clock, {
     report,
+    warn,
     cleaning: meters.cleaning,
     auditRetention: settings.auditRetention,
   });

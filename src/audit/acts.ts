@@ -61,6 +61,7 @@ export const ACTIONS = {
   'passkey.all_removed': 'Removed all passkeys',
   'business.added': 'Added the business',
   'database.restored': 'Restored the database from a backup',
+  'database.clock_confirmed': 'Confirmed the clock',
   'key.added': 'Added a key',
   'key.rotated': 'Put another key in front',
   'key.removed': 'Removed keys',

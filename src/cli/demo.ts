@@ -2,6 +2,7 @@ import type { DemoApp } from '../../demo/app.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { openKeyring } from '../lib/keyring.ts';
+import { confirmReading } from '../storage/plausible-clock.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
 import { DEMO_PASSWORD, DEMO_USERS, type DemoCredentials, ensureDemoApps, ensureDemoData } from './demo-data.ts';
@@ -23,6 +24,8 @@ export const demoCommand: Command = {
     const { startServer } = await import('../server.ts');
     const server = await startServer(settings);
     const apps: { close(): Promise<void> }[] = [];
+    // Days may pass between two starts of a demo.
+    await confirmReading(server.storage.durable, systemClock());
     try {
       const { thirdParty, firstParty } = await prepareApps(server.storage, settings);
       for (const app of [thirdParty, firstParty]) apps.push(await startApp(app));

@@ -18,6 +18,7 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
   invoice: async () => (await import('./invoices.ts')).invoiceCommands,
   audit: async () => (await import('./audit.ts')).auditCommands,
   keys: async () => (await import('./keys.ts')).keyCommands,
+  clock: async () => [(await import('./clock.ts')).clockConfirmCommand],
   backup: async () => [(await import('./backup.ts')).backupCommand],
   restore: async () => [(await import('./restore.ts')).restoreCommand],
   listen: async () => [(await import('./listen.ts')).listenCommand],

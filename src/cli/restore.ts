@@ -10,6 +10,7 @@ import { endSomeGrants } from '../oauth/grants.ts';
 import { openStorage } from '../storage/database.ts';
 import { StorageRefused } from '../storage/errors.ts';
 import { prepare } from '../storage/migrate.ts';
+import { confirmReading } from '../storage/plausible-clock.ts';
 import { copyDatabase, findFault, isHeld, makeSingleFile, removeDatabase } from '../storage/sqlite-files.ts';
 import type { Storage } from '../storage/storage.ts';
 import { newProgress, readDatabaseFile } from './backup.ts';
@@ -76,7 +77,11 @@ async function prepareDraft(draft: string, { from, isKept }: { from: string; isK
     const detail = Object.fromEntries(Object.entries(ended).map(([name, count]) => [name, String(count)]));
     const subject = { kind: 'database' as const, id: 'database', name: from };
     const act = { action: 'database.restored' as const, actor: OPERATOR, businessId: null, subject, detail };
-    await storage.atomically((db) => recordAct(db, act, systemClock()));
+    await storage.atomically(async (db) => {
+      await recordAct(db, act, systemClock());
+      // The backup may be old; by its own reading the clock would have jumped.
+      await confirmReading(db, systemClock());
+    });
     return ended;
   } finally {
     await storage.close();

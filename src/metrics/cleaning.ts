@@ -24,6 +24,8 @@ export interface CleaningMeter {
   removed(table: CleanedTable, rows: number): void;
   /** Nothing was left to remove. */
   finished(now: number): void;
+  /** How far the clock is ahead of what is plausible, in milliseconds; 0 if it is plausible. */
+  noteClockJump(milliseconds: number): void;
 }
 
 export function newCleaningMetrics(): { metrics: Metric[]; meter: CleaningMeter } {
@@ -36,12 +38,22 @@ export function newCleaningMetrics(): { metrics: Metric[]; meter: CleaningMeter 
     type: 'gauge',
     read: () => [{ value: finishedAt / SECOND }],
   };
+  let clockJump = 0;
+  const jump: Metric = {
+    name: 'gatehouse_clock_jump_seconds',
+    help: 'How far the clock jumped ahead of what is plausible, until an operator confirms it; 0 if it did not.',
+    type: 'gauge',
+    read: () => [{ value: clockJump / SECOND }],
+  };
   return {
-    metrics: [removed.metric, finished],
+    metrics: [removed.metric, finished, jump],
     meter: {
       removed: removed.add,
       finished(now) {
         finishedAt = now;
+      },
+      noteClockJump(milliseconds) {
+        clockJump = milliseconds;
       },
     },
   };

@@ -8,6 +8,7 @@ import { standing } from './migrations/004-standing.ts';
 import { recovery } from './migrations/005-recovery.ts';
 import { audit } from './migrations/006-audit.ts';
 import { usedRotation } from './migrations/007-used-rotation.ts';
+import { clock } from './migrations/008-clock.ts';
 import { pkceUse } from './migrations/009-pkce-use.ts';
 import type { Change } from './migrations/change.ts';
 import type { Database, Storage } from './storage.ts';
@@ -21,6 +22,7 @@ const CHANGES: Record<string, Change> = {
   '005-recovery': recovery,
   '006-audit': audit,
   '007-used-rotation': usedRotation,
+  '008-clock': clock,
   '009-pkce-use': pkceUse,
 };
 const TABLE = 'migrations';

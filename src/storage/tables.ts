@@ -18,6 +18,7 @@ export interface Tables extends PeopleTables {
   attempts: AttemptsTable;
   invoices: InvoicesTable;
   rate_limits: RateLimitsTable;
+  clock: ClockTable;
 }
 
 interface UsersTable {
@@ -206,6 +207,13 @@ interface InvoicesTable {
   currency: string;
   customer_id: string;
   created_at: number;
+}
+
+/** One row. */
+interface ClockTable {
+  id: number;
+  /** The last plausible one. */
+  reading: number;
 }
 
 interface RateLimitsTable {

@@ -55,6 +55,7 @@ const COMMANDS: Record<string, string[]> = {
   'keys rotate': ['use', 'to'],
   'keys reseal': [],
   'keys prune': ['keep', 'end-tokens', 'to'],
+  'clock confirm': [],
   backup: ['to', 'force'],
   restore: ['from', 'keep-tokens'],
   listen: ['app', 'forward-to'],

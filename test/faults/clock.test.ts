@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { DAY, HOUR } from '../../src/lib/clock.ts';
+import { DAY, HOUR, SECOND } from '../../src/lib/clock.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { Tokens } from '../support/client.ts';
+import { freePort } from '../support/ports.ts';
 import { newReceiver } from '../support/receiver.ts';
 import { allow } from './support/contest.ts';
 import { newStorehouse, type Storehouse } from './support/storehouse.ts';
@@ -75,7 +76,49 @@ suite('a clock that is moved', { concurrency: true }, () => {
       await assertLimited(house);
     });
   }
+
+  for (const days of [2, 40]) {
+    test(`${days} days ahead and then right again: grants and sessions are kept, and what was revoked stays revoked [X7]`, {
+      timeout: 120_000,
+    }, async () => {
+      const metrics = `127.0.0.1:${await freePort()}`;
+      const house = await newStorehouse({ METRICS_LISTEN: metrics });
+      const { moveBy } = await startOnClock(house);
+      const { asker, firm } = house;
+      const [kept, half, revoked] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
+      await asker.revoke(half.access_token);
+      await asker.revoke(revoked.refresh_token);
+
+      await moveBy(days * DAY);
+      await untilCleanedUp(metrics, Date.now() + (days - 1) * DAY);
+      const ready = await fetch(`${house.addresses.api}/readyz`);
+      await moveBy(0);
+
+      const page = await firm.owner.browser.open('/settings/connected-apps');
+      assert.deepEqual(
+        [
+          (await asker.use(kept.access_token))?.status,
+          (await asker.refresh(firm.app, kept.refresh_token))?.status,
+          (await asker.use(half.access_token))?.status,
+          (await asker.refresh(firm.app, revoked.refresh_token))?.status,
+        ],
+        [200, 200, 401, 400],
+      );
+      assert.equal(new URL(page.url).pathname, '/settings/connected-apps');
+      assert.equal(ready.status, 200);
+    });
+  }
 });
+
+/** Until a clean-up has found nothing left to remove, at this time or later by the server's clock. */
+async function untilCleanedUp(metrics: string, time: number): Promise<void> {
+  const finished = /^gatehouse_clean_up_finished_timestamp_seconds (\S+)$/m;
+  for (;;) {
+    const text = await (await fetch(`http://${metrics}/metrics`)).text();
+    if (Number(finished.exec(text)?.[1]) * SECOND >= time) return;
+    await setTimeout(50);
+  }
+}
 
 /** For a day, like the endpoint: who joined after an Allow has not given it, and is not told of what was before. */
 async function makeOld({ url }: Storehouse): Promise<void> {

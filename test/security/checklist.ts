@@ -142,6 +142,7 @@ X3 M Host and X-Forwarded-Host never change issuer, links or redirects — GHSA-
 X4 M Logs and error pages hold no code, token, secret, password, cookie, stack; CR/LF cannot forge lines — V16.2.5, V16.4.1, V16.5.1
 X5 M 100 000 mutated requests yield zero 5xx, hangs or crashes — V16.5.3/4 (number ours)
 X6 M Shipped build has SQLite ≥ 3.51.3 (WAL-reset corruption fix) and Fastify ≥ 5.12.1 — sqlite.org/changes.html, fastify advisories
+X7 M A wrong clock (days or weeks off, then right again) destroys no grant or session and revives nothing that was revoked — own
 X8 M A full or stalled disk under the log or the database never freezes the process: health answers, reads go on or get 503 in seconds — own
 X9 M No signed-in user can make rows that are kept for ever faster than a stated rate, and no search of one tenant delays another — V2.4.1, own tests
 X10 M Everything that is executed, the runtime included, is pinned by a hash in the lock file — V15.1, SLSA

@@ -60,7 +60,8 @@ test('a file from which most rows were removed gives the space back to the disk 
   await sql`delete from businesses where length(name) > 10`.execute(storage.durable);
 
   const report = (error: unknown) => assert.fail(String(error));
-  const stop = keepClean(storage, Date.now, { report, cleaning: newMeters().cleaning, auditRetention: undefined });
+  const options = { report, warn: report, cleaning: newMeters().cleaning, auditRetention: undefined };
+  const stop = keepClean(storage, Date.now, options);
   while ((await pages()) > before / 4) await setTimeout(50, undefined, { signal });
   await stop();
   await storage.close();

@@ -1,5 +1,6 @@
-import { MINUTE, SECOND } from '../../lib/clock.ts';
+import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
 import type { Examined } from '../../storage/examine.ts';
+import { MAX_JUMP, readReading } from '../../storage/plausible-clock.ts';
 import type { Database } from '../../storage/storage.ts';
 import { about, type Finding } from './finding.ts';
 
@@ -23,12 +24,21 @@ export async function compareClocks(db: Database, examined: Examined, now: numbe
     const seconds = Math.round(ahead / SECOND);
     findings.push(warning(`The database holds something from ${seconds} s in the future.`, MEND));
   }
+  findings.push(...(await checkReading(db, now)));
   if (examined.engine !== 'postgres') return findings;
   const difference = Math.abs(examined.now - now);
   const says = `The clocks of this machine and of PostgreSQL differ by ${(difference / SECOND).toFixed(1)} s.`;
   if (difference > MINUTE) return [...findings, problem(says, MEND)];
   if (difference > 2 * SECOND) return [...findings, warning(says, MEND)];
   return [...findings, ok(says)];
+}
+
+/** Against the last reading that a server has stored. */
+async function checkReading(db: Database, now: number): Promise<Finding[]> {
+  const jump = now - ((await readReading(db)) ?? now);
+  if (jump <= MAX_JUMP) return [];
+  const says = `The clock is ${(jump / DAY).toFixed(1)} days ahead of its last reading, so nothing is removed because of it.`;
+  return [warning(says, 'Set the clock right. If it is right, and the server was off, run: gatehouse clock confirm')];
 }
 
 async function findNewestTime(db: Database): Promise<number> {

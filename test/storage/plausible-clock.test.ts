@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
+import { confirmReading, newPlausibleClock, readReading } from '../../src/storage/plausible-clock.ts';
+import { newWorld, type World } from '../support/world.ts';
+
+/** One node: its clock, the time that has really passed, and the time by which it removes data. */
+function newNode(world: World, start: number) {
+  let [clock, passed] = [start, 0];
+  const read = newPlausibleClock(
+    world.storage().durable,
+    () => clock,
+    () => passed,
+  );
+  return {
+    read,
+    setClock: (time: number) => {
+      clock = time;
+    },
+    pass: (time: number) => {
+      clock += time;
+      passed += time;
+    },
+  };
+}
+
+async function newReadings() {
+  const world = await newWorld();
+  const start = world.clock();
+  await confirmReading(world.storage().durable, start);
+  return { world, start, node: () => newNode(world, start) };
+}
+
+test('a clock that runs as time passes is followed, also over years', async () => {
+  const { node, start } = await newReadings();
+  const one = node();
+
+  for (let year = 0; year < 3; year++) {
+    await one.read();
+    one.pass(365 * DAY);
+  }
+
+  assert.deepEqual(await one.read(), { time: start + 3 * 365 * DAY, jump: 0 });
+});
+
+test('a jump of less than a day is followed: the server was off, or the clock was set', async () => {
+  const { node, start } = await newReadings();
+  const one = node();
+  await one.read();
+
+  one.setClock(start + 23 * HOUR);
+
+  assert.deepEqual(await one.read(), { time: start + 23 * HOUR, jump: 0 });
+});
+
+test('after a longer jump the time goes on from where it was, until the clock is confirmed [X7]', async () => {
+  const { world, node, start } = await newReadings();
+  const one = node();
+  await one.read();
+  one.setClock(start + 40 * DAY);
+
+  const before = await one.read();
+  one.pass(2 * HOUR);
+  const later = await one.read();
+  one.pass(30 * SECOND);
+  const soonAfter = await one.read();
+  await confirmReading(world.storage().durable, start + 40 * DAY + 3 * HOUR);
+  one.pass(HOUR);
+  const confirmed = await one.read();
+
+  assert.deepEqual(before, { time: start, jump: 40 * DAY });
+  assert.deepEqual(later, { time: start + 2 * HOUR, jump: 40 * DAY });
+  assert.deepEqual(soonAfter, { time: start + 2 * HOUR + 30 * SECOND, jump: 40 * DAY });
+  assert.equal(confirmed.jump, 0);
+  assert.equal(confirmed.time, start + 40 * DAY + 3 * HOUR + 30 * SECOND);
+});
+
+test('a jump counts in the same way when it was made while no server ran [X7]', async () => {
+  const { world, start } = await newReadings();
+  const restarted = newNode(world, start + 3 * DAY);
+
+  assert.deepEqual(await restarted.read(), { time: start, jump: 3 * DAY });
+});
+
+test('a clock that is behind is never overtaken, and leaves the reading as it is [X7]', async () => {
+  const { world, node, start } = await newReadings();
+  const one = node();
+  await one.read();
+
+  one.setClock(start - 40 * DAY);
+
+  assert.deepEqual(await one.read(), { time: start - 40 * DAY, jump: 0 });
+  assert.equal(await readReading(world.storage().durable), start);
+});
+
+test('a node with a wrong clock does not mislead the others, and several nodes are no faster than one [X7]', async () => {
+  const { world, node, start } = await newReadings();
+  const [right, wrong, alsoWrong] = [node(), node(), node()];
+  for (const one of [right, wrong, alsoWrong]) await one.read();
+  wrong.setClock(start + 40 * DAY);
+  alsoWrong.setClock(start + 50 * DAY);
+
+  for (let minute = 1; minute <= 60; minute++) {
+    for (const one of [wrong, alsoWrong]) {
+      one.pass(MINUTE);
+      await one.read();
+    }
+  }
+  right.pass(HOUR);
+
+  const reading = (await readReading(world.storage().durable)) ?? 0;
+  assert.ok(reading <= start + HOUR, `${(reading - start) / MINUTE} minutes`);
+  assert.deepEqual(await right.read(), { time: start + HOUR, jump: 0 });
+  assert.ok((await wrong.read()).jump > 39 * DAY);
+});
