@@ -26,6 +26,7 @@ import type { Storage } from './storage/storage.ts';
 import { mountApiHome } from './web/api-home.ts';
 import { findWayOn } from './web/place.ts';
 import { mountErrorPages } from './web/reference/error-pages.ts';
+import { mountGuides } from './web/reference/guides.ts';
 import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
 import { mountReference } from './web/reference/page.ts';
 import { mountWeb } from './web/routes.ts';
@@ -189,6 +190,7 @@ async function serveApi(host: FastifyInstance, settings: Settings, parts: Parts)
   mountOpenApi(host);
   mountReference(host, parts);
   mountErrorPages(host, parts);
+  mountGuides(host, parts);
   host.get(ALIVE, describeCheck('healthz', 'Is the process alive?'), async () => ({ status: 'ok' }));
   host.get('/readyz', describeCheck('readyz', 'Can it serve?', BROKEN), async () => {
     if (host.draining) throw new StorageUnavailable('This node is about to stop.');

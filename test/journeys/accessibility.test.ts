@@ -61,7 +61,15 @@ for (const { colorScheme, viewport } of LOOKS) {
     const { page } = await chromium.newPage({ colorScheme, viewport });
     for (const path of PUBLIC) await visit(page, `${world.web}${path}`);
     await visit(page, `${world.api}/api/v1/oauth/authorize?client_id=unknown`);
-    for (const path of ['/', '/docs', '/docs/errors', '/docs/errors/invalid_grant']) {
+    for (const path of [
+      '/',
+      '/docs',
+      '/docs/errors',
+      '/docs/errors/invalid_grant',
+      '/docs/guides',
+      '/docs/guides/receive-webhooks',
+      '/docs/reference/api',
+    ]) {
       await visit(page, `${world.api}${path}`);
     }
     await page.goto(`${world.web}/sign-in`);

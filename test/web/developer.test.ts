@@ -34,6 +34,16 @@ test('the list says how many connections each app has, when it was last used, an
   assert.ok(after.text.includes(`<a href="${world.api}/docs">`));
 });
 
+test('after an app is registered, the page leads to the guide and to Try it', async () => {
+  const page = await registerInBrowser(browser, DEVELOPER);
+  const { id } = shownCredentials(page);
+
+  assert.ok(page.text.includes(`<a href="${world.api}/docs/guides/connect-your-app">Connect your app</a>`));
+  assert.ok(page.text.includes(`<a href="${DEVELOPER}/${id}/try">Try it</a>`));
+  assert.equal((await browser.open(`${DEVELOPER}/${id}/try`)).status, 200);
+  assert.equal((await browser.open(`${world.api}/docs/guides/connect-your-app`)).status, 200);
+});
+
 test('more than fifty apps come in pages, each once, and can be searched by name or client_id', async () => {
   const many = await world.addBusiness('Many');
   const owner = await world.signedIn(await world.addUser('Mia', [[many, 'owner']]));

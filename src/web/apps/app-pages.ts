@@ -48,6 +48,15 @@ ${endpoints(issuer)}
 </div>`;
 }
 
+/** Below the credentials of a new app. */
+export function nextSteps({ section, issuer }: { section: AppSection; issuer: string }, app: App): Html {
+  return html`<section class="card"><h2>Next</h2>
+<ul>
+<li><a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>: the guide, with curl, TypeScript and Python.</li>
+<li><a href="${section.path}/${app.id}/try">Try it</a>: run the whole flow in your browser, one request at a time.</li>
+</ul></section>`;
+}
+
 function endpoints(issuer: string): Html {
   return html`<div><dt>Authorize at</dt><dd>${copyable('authorize-at', `${issuer}/api/v1/oauth/authorize`)}</dd></div>
 <div><dt>Get tokens at</dt><dd>${copyable('tokens-at', `${issuer}/api/v1/oauth/token`)}</dd></div>`;

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { changedSettings, recordAppAct } from '../../apps/app-acts.ts';
 import { type App, type AppSettings, changeApp, findApp, holdApp, registerApp } from '../../apps/apps.ts';
+import { html } from '../../lib/html.ts';
 import { redirectDone } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import { readListing } from '../listing.ts';
@@ -11,7 +12,7 @@ import { actorOf } from '../visits.ts';
 import { mountActivity } from './activity-routes.ts';
 import { emptyApp, readAppForm } from './app-form.ts';
 import { appListBody, readAppList } from './app-list.ts';
-import { newAppBody, newSecretBody } from './app-pages.ts';
+import { newAppBody, newSecretBody, nextSteps } from './app-pages.ts';
 import { type AppRequest, type Desk, openDesk } from './desk.ts';
 import { mountEndpoints } from './endpoints/routes.ts';
 import { mountSecrets } from './secret-routes.ts';
@@ -73,7 +74,9 @@ function mountRegistration(host: FastifyInstance, desk: Desk): void {
         return fresh;
       });
       if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
-      return show(reply, entry, newSecretBody({ section, issuer }, registered.app, registered.secret));
+      const at = { section, issuer };
+      const body = html`${newSecretBody(at, registered.app, registered.secret)}${nextSteps(at, registered.app)}`;
+      return show(reply, entry, body);
     };
     return tryForm(register, (problem) =>
       show(reply, entry, newAppBody(section, entry, { settings, ticket, problem }), 400),

@@ -3,6 +3,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { sendPage } from '../layout.ts';
 import { notFound } from '../refusals.ts';
 import { type Described, type Document, listOperations } from './document.ts';
+import { GUIDES } from './guides.ts';
 import { prose } from './prose.ts';
 import { operationSection, schemaSection, webhookSection } from './sections.ts';
 
@@ -53,7 +54,7 @@ ${listGroups(document).map(
 <ul>${operations.map(({ operationId, summary }) => html`<li><a href="${path}#${operationId}">${summary}</a></li>`)}</ul>`,
 )}
 <p class="muted small">More</p>
-<ul><li><a href="${PATH}">Overview</a></li><li><a href="${PATH}#scopes">Scopes</a></li><li><a href="${PATH}#shapes">Shapes</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>
+<ul><li><a href="${PATH}">Overview</a></li><li><a href="${GUIDES}">Guides</a></li><li><a href="${PATH}#scopes">Scopes</a></li><li><a href="${PATH}#shapes">Shapes</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>
 </nav>
 <div>${content}</div></div>`;
 }

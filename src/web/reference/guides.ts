@@ -1,0 +1,109 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { type Html, html } from '../../lib/html.ts';
+import { sendPage } from '../layout.ts';
+import { notFound } from '../refusals.ts';
+
+const ROOT = new URL('../../../', import.meta.url);
+const PAGE = { schema: { hide: true } };
+export const GUIDES = '/docs/guides';
+
+/** The Markdown files of the repository that are served. The guides link to the others. */
+const FOLDERS = ['guides', 'reference', 'decisions', 'sdk'] as const;
+
+/** In the order in which an app's developer needs them; others follow by name. */
+const ORDER = [
+  'connect-your-app',
+  'connect-with-your-framework',
+  'refresh-without-losing-anyone',
+  'receive-webhooks',
+  'protect-your-own-api',
+  'test-your-integration',
+  'run-in-production',
+];
+
+interface Guide {
+  /** Its place in the repository. */
+  file: string;
+  path: string;
+  title: string;
+  intro: string;
+  body: Html;
+}
+
+/** The guides of docs/, as pages on the API host. They are rendered when one is first asked for, and then kept. */
+export function mountGuides(host: FastifyInstance, { platformName }: { platformName: string }): void {
+  let rendered: Promise<Map<string, Guide>> | undefined;
+  const readAll = () => {
+    rendered ??= renderAll();
+    return rendered;
+  };
+
+  host.get(GUIDES, PAGE, async (_, reply) => {
+    const guides = listGuides(await readAll());
+    return sendPage(reply, { title: 'Guides', platformName, width: 'wide', body: framed(guides, listBody(guides)) });
+  });
+
+  for (const folder of FOLDERS) {
+    host.get<{ Params: { name: string } }>(`/docs/${folder}/:name`, PAGE, async (request, reply) => {
+      const all = await readAll();
+      const guide = all.get(`/docs/${folder}/${request.params.name}`);
+      if (!guide) throw notFound();
+      const { title, path } = guide;
+      const body = framed(listGuides(all), html`<article class="card guide">${guide.body}</article>`, path);
+      return sendPage(reply, { title, platformName, width: 'wide', body });
+    });
+  }
+}
+
+/** The parser is loaded here, so that a start does not wait for it. */
+async function renderAll(): Promise<Map<string, Guide>> {
+  const { introOf, renderMarkdown, titleOf } = await import('./markdown.ts');
+  const served = new Map(FOLDERS.flatMap(listFiles));
+  const guides = [...served].map(([file, path]): [string, Guide] => {
+    const source = readFileSync(new URL(file, ROOT), 'utf8');
+    const body = renderMarkdown(source, (href) => addressOf(file, href, served));
+    return [path, { file, path, title: titleOf(source), intro: introOf(source), body }];
+  });
+  return new Map(guides);
+}
+
+/** Each file with its address. */
+function listFiles(folder: (typeof FOLDERS)[number]): [file: string, path: string][] {
+  if (folder === 'sdk') {
+    return ['typescript', 'python'].map((name) => [`sdk/${name}/README.md`, `/docs/sdk/${name}`]);
+  }
+  const files = readdirSync(new URL(`docs/${folder}/`, ROOT)).filter((name) => name.endsWith('.md'));
+  return files.map((name) => [`docs/${folder}/${name}`, `/docs/${folder}/${name.slice(0, -'.md'.length)}`]);
+}
+
+function addressOf(from: string, href: string, served: ReadonlyMap<string, string>): string | undefined {
+  const [path = '', place] = href.split('#');
+  const address = served.get(posix.join(posix.dirname(from), path));
+  return address && (place ? `${address}#${place}` : address);
+}
+
+function listGuides(all: ReadonlyMap<string, Guide>): Guide[] {
+  const place = ({ path }: Guide) => (ORDER.indexOf(path.slice(GUIDES.length + 1)) + ORDER.length) % ORDER.length;
+  const guides = [...all.values()].filter(({ path }) => path.startsWith(`${GUIDES}/`));
+  return guides.toSorted((a, b) => place(a) - place(b) || (a.path < b.path ? -1 : 1));
+}
+
+function framed(guides: Guide[], content: Html, here?: string): Html {
+  return html`<div class="reference">
+<nav class="contents" aria-label="Contents">
+<p class="muted small">Guides</p>
+<ul>${guides.map(({ path, title }) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${title}</a></li>`)}</ul>
+<p class="muted small">More</p>
+<ul><li><a href="/docs">API reference</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/docs/sdk/typescript">TypeScript client</a></li><li><a href="/docs/sdk/python">Python client</a></li></ul>
+</nav>
+<div>${content}</div></div>`;
+}
+
+function listBody(guides: Guide[]): Html {
+  const rows = guides.map(
+    ({ path, title, intro }) => html`<li><div><a href="${path}">${title}</a><p class="muted">${intro}</p></div></li>`,
+  );
+  return html`<section><h1>Guides</h1></section><section class="card"><ul class="rows">${rows}</ul></section>`;
+}
