@@ -59,6 +59,10 @@ export interface Limits {
   wrongSecrets: number;
   /** Business API requests under one grant in a minute. */
   perGrant: number;
+  /** Requests of one signed-in user to the pages in a minute. */
+  perUser: number;
+  /** Of these, forms sent and authorizations without a consent screen; also sign-ins. */
+  changesPerUser: number;
 }
 
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
@@ -146,6 +150,8 @@ function readLimits(env: Environment): Limits {
     perApp: read('LIMIT_PER_APP', 100_000),
     wrongSecrets: read('LIMIT_WRONG_SECRETS', 300),
     perGrant: read('LIMIT_PER_GRANT', 100_000),
+    perUser: read('LIMIT_PER_USER', 1000),
+    changesPerUser: read('LIMIT_CHANGES_PER_USER', 120),
   };
 }
 

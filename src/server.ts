@@ -146,6 +146,8 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
       perApp: limit('perApp', minute),
       wrongSecrets: limit('wrongSecrets', minute),
       perGrant: limit('perGrant', minute),
+      perUser: limit('perUser', minute),
+      changesPerUser: limit('changesPerUser', minute),
       signInPerAccount: limit('signInPerAccount', quarterHour),
       signInReserve: newLimit('signInPerAccount', { name: 'signInReserve', points: reserve, seconds: quarterHour }),
       signInPerAddress: limit('signInPerAddress', quarterHour),

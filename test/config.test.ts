@@ -35,7 +35,15 @@ const DEFAULTS: Settings = {
   workers: 1,
   logLevel: 'info',
   auditRetention: undefined,
-  limits: { signInPerAccount: 20, signInPerAddress: 300, perApp: 100_000, wrongSecrets: 300, perGrant: 100_000 },
+  limits: {
+    signInPerAccount: 20,
+    signInPerAddress: 300,
+    perApp: 100_000,
+    wrongSecrets: 300,
+    perGrant: 100_000,
+    perUser: 1000,
+    changesPerUser: 120,
+  },
   patience: {
     headers: 10_000,
     request: 30_000,
@@ -110,9 +118,12 @@ test('each limit can be set', () => {
     LIMIT_PER_APP: '3',
     LIMIT_WRONG_SECRETS: '4',
     LIMIT_PER_GRANT: '5',
+    LIMIT_PER_USER: '6',
+    LIMIT_CHANGES_PER_USER: '7',
   });
 
-  assert.deepEqual(limits, { signInPerAccount: 1, signInPerAddress: 2, perApp: 3, wrongSecrets: 4, perGrant: 5 });
+  const ofApps = { perApp: 3, wrongSecrets: 4, perGrant: 5 };
+  assert.deepEqual(limits, { signInPerAccount: 1, signInPerAddress: 2, ...ofApps, perUser: 6, changesPerUser: 7 });
 });
 
 const REFUSED: Record<string, string>[] = [

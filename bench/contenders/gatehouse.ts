@@ -28,6 +28,8 @@ const SETTINGS = {
   LIMIT_PER_APP: MANY,
   LIMIT_PER_GRANT: MANY,
   LIMIT_WRONG_SECRETS: MANY,
+  LIMIT_PER_USER: MANY,
+  LIMIT_CHANGES_PER_USER: MANY,
 };
 
 export const gatehouseOnSqlite: Contender = {

@@ -26,6 +26,8 @@ export async function startSubject(grants: number) {
     // What is measured is what happens before any limit.
     LIMIT_PER_APP: '1000000000',
     LIMIT_PER_GRANT: '1000000000',
+    LIMIT_PER_USER: '1000000000',
+    LIMIT_CHANGES_PER_USER: '1000000000',
     LIMIT_SIGN_IN_PER_ADDRESS: '1000000000',
   };
   const child = spawn(process.execPath, ['src/cli/main.js', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -132,6 +132,6 @@ function bindingOf({ user, proof }: Authenticated): string {
 }
 
 function makerOf({ kind, id, name }: Actor, businessId: string | null): Maker {
-  if (kind === 'app') throw new Error('An app makes no password links.');
+  if (kind === 'app' || kind === 'anonymous') throw new Error('Only people make password links.');
   return { kind, id, name, businessId };
 }

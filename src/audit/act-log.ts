@@ -18,9 +18,9 @@ export async function listActs(
 /** The acts of these kinds on one subject, the newest first. */
 export async function listActsOn(
   db: Database,
-  { subjectId, actions, limit }: { subjectId: string; actions: Action[]; limit: number },
+  { subjectId, actions, since, limit }: { subjectId: string; actions: Action[]; since?: number; limit: number },
 ): Promise<Act[]> {
-  const rows = await selectActs(db, {})
+  const rows = await selectActs(db, { since })
     .where('acts.subject_id', '=', subjectId)
     .where('acts.action', 'in', actions)
     .orderBy('acts.id', 'desc')

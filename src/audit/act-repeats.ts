@@ -31,11 +31,6 @@ export async function countRepeat(
   return times;
 }
 
-/** The window begins anew with what happens next. */
-export async function forgetRepeat(db: Database, key: string): Promise<void> {
-  await db.deleteFrom('act_repeats').where('key', '=', key).execute();
-}
-
 export async function removeOldRepeats(db: Database, limit: number, now: number): Promise<number> {
   const end = now - LONGEST_WINDOW;
   const old = db.selectFrom('act_repeats').select('key').where('since', '<', end).orderBy('since').limit(limit);

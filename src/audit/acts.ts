@@ -3,9 +3,9 @@ import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
-/** Who did it: a user, a user in the name of the platform, an app by itself, or an operator on the command line. */
+/** Who did it: a user, a user in the name of the platform, an app, an operator on the command line, or someone unknown. */
 export interface Actor {
-  kind: 'user' | 'platform' | 'app' | 'operator';
+  kind: 'user' | 'platform' | 'app' | 'operator' | 'anonymous';
   id: string | null;
   name: string;
   /** Of a person: anyone can take the name of another, and nobody their email. */
@@ -37,6 +37,7 @@ export const ACTIONS = {
   'endpoint.enabled': 'Switched a webhook endpoint on',
   'endpoint.removed': 'Removed a webhook endpoint',
   'grant.allowed': 'Allowed the app',
+  'grant.denied': 'Denied the app',
   'grant.disconnected': 'Disconnected the app',
   'grant.revoked': 'The app ended its own access',
   'member.invited': 'Invited someone',
@@ -46,6 +47,7 @@ export const ACTIONS = {
   'member.role_changed': 'Changed the role of a member',
   'member.removed': 'Removed a member',
   'session.started': 'Signed in',
+  'session.failed': 'Failed to sign in',
   'session.ended': 'Ended a session',
   'session.others_ended': 'Signed out everywhere else',
   'user.added': 'Added the user',

@@ -1,7 +1,15 @@
 import { newCounter } from '../lib/metrics.ts';
 
 /** By the names of their settings, without what those have in common. */
-const LIMITS = ['per_app', 'per_grant', 'wrong_secrets', 'sign_in_per_account', 'sign_in_per_address'];
+const LIMITS = [
+  'per_app',
+  'per_grant',
+  'per_user',
+  'changes_per_user',
+  'wrong_secrets',
+  'sign_in_per_account',
+  'sign_in_per_address',
+];
 
 export function newRefusalMetrics() {
   const help = 'Requests refused because a rate limit was reached, by limit.';

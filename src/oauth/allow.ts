@@ -1,12 +1,12 @@
-import type { App } from '../apps/apps.ts';
-import { type Actor, recordAct } from '../audit/acts.ts';
+import type { Actor } from '../audit/acts.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
+import { recordAllowed, recordSilentlyAllowed } from './consent-acts.ts';
 import { type Consent, findConsentHolding, rememberConsent } from './consents.ts';
 import { type CodeParts, createGrant, findGrant } from './grants.ts';
 import { scopesAllowedBefore } from './scope-choice.ts';
-import { formatScopes, type ScopeMask } from './scopes.ts';
+import type { ScopeMask } from './scopes.ts';
 import { sealToken } from './tokens.ts';
 
 /** Who allows it, and where. */
@@ -44,7 +44,7 @@ export async function allow(
     if (!isFirst) return;
     const { userId, businessId, choice } = answer;
     await rememberConsent(db, { userId, appId: request.app.id, businessId }, choice, now);
-    await recordAllowed(db, request.app, { ...answer, detail: { scope: formatScopes(choice.allowed) } }, now);
+    await recordAllowed(db, request.app, { ...answer, scopes: choice.allowed }, now);
   });
   const grant = await findGrant(storage.durable, { grantId: answer.grantId, rotation: 0 });
   const isOpen = grant && grant.exchangedAt === null && !grant.deadBecause && now < grant.codeExpiresAt;
@@ -63,22 +63,11 @@ export async function allowSilently(
 ): Promise<string | undefined> {
   const grant = await storage.atomically(async (db) => {
     const scopes = await findSilentScopes(db, request, allowance);
-    const created = scopes === 0 ? undefined : await createGrant(db, grantOf(request, allowance, scopes), now);
-    const detail = { scope: formatScopes(scopes), how: 'without asking' };
-    if (created) await recordAllowed(db, request.app, { ...allowance, detail }, now);
-    return created;
+    if (scopes === 0) return undefined;
+    await recordSilentlyAllowed(db, request.app, { ...allowance, scopes }, now);
+    return createGrant(db, grantOf(request, allowance, scopes), now);
   });
   return grant && codeOf(keys, grant);
-}
-
-async function recordAllowed(
-  db: Database,
-  { id, name }: App,
-  { actor, businessId, detail }: Allowance & { detail: Record<string, string> },
-  now: number,
-): Promise<void> {
-  const subject = { kind: 'app', id, name } as const;
-  await recordAct(db, { action: 'grant.allowed', actor, businessId, subject, detail }, now);
 }
 
 async function findSilentScopes(

@@ -10,6 +10,7 @@ type OAuthErrorCode =
   | 'invalid_scope'
   | 'access_denied'
   | 'login_required'
+  | 'temporarily_unavailable'
   | 'consent_required';
 
 /** A refusal to an app's developer: the code is the RFC's, the reason is ours, the sentence says what to do. */

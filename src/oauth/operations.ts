@@ -66,6 +66,7 @@ export const authorizeOperation = {
     'access_denied',
     'login_required',
     'consent_required',
+    'temporarily_unavailable',
   ],
 };
 

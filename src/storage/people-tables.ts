@@ -19,7 +19,7 @@ interface ActsTable {
   id: string;
   at: number;
   action: string;
-  actor_kind: 'user' | 'platform' | 'app' | 'operator';
+  actor_kind: 'user' | 'platform' | 'app' | 'operator' | 'anonymous';
   actor_id: string | null;
   /** As it was called then, like the subject. */
   actor_name: string;

@@ -3,11 +3,14 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership, listMemberships, type Membership } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { setCurrentBusiness } from '../accounts/users.ts';
+import { TooManyRequests } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { rawQuery } from '../lib/query.ts';
+import type { RateLimit } from '../lib/rate-limit.ts';
 import { allow, allowSilently } from '../oauth/allow.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorization-request.ts';
 import { codeLocation } from '../oauth/callback.ts';
+import { recordDenied } from '../oauth/consent-acts.ts';
 import { type Consent, findConsent } from '../oauth/consents.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { chooseScopes, scopesAllowedBefore, undecidedScopes } from '../oauth/scope-choice.ts';
@@ -35,11 +38,13 @@ async function askConsent(parts: WebParts, request: FastifyRequest, reply: Fasti
   const asked = await readAuthorizationRequest(storage.durable, query);
   if (askedAt === null) return startOver(parts, reply, query);
   const session = requireSignIn(request, asked, askedAt);
+  await countFor(parts.limits.perUser, asked, session);
   const { businessId } = await requireMembership(parts, asked, session);
   const parties = { userId: session.user.id, appId: asked.app.id, businessId };
   const consent = await findConsent(storage.durable, parties);
 
   if (needsNoScreen(asked, consent)) {
+    await countFor(parts.limits.changesPerUser, asked, session);
     const allowance = { ...parties, grantId: newId(clock()), actor: actorOf(request) };
     const code = await allowSilently(parts, asked, allowance, clock());
     return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(parts, reply, query);
@@ -51,6 +56,18 @@ async function askConsent(parts: WebParts, request: FastifyRequest, reply: Fasti
   const question = newQuestion({ query, businessId, scopes: asked.scopes, session }, clock());
   const ticked = scopesBeyond(asked.optionalScopes, consent.declined);
   return showConsent(parts, reply, { request, asked, session, question, consent, ticked, path: request.url });
+}
+
+/** With `prompt=none` the app may be waiting in a hidden frame, so the response goes to the app. */
+async function countFor(limit: RateLimit, { prompt, callback }: AuthorizationRequest, { user }: Session) {
+  try {
+    await limit.count(user.id);
+  } catch (error) {
+    if (!(error instanceof TooManyRequests) || prompt !== 'none') throw error;
+    const description = `This user has been sent here too often. Try again in ${error.retryAfter} s.`;
+    const code = 'temporarily_unavailable';
+    throw new CallbackError(callback, new OAuthError(code, code, description));
+  }
 }
 
 /** What is optional, and was never asked about, is no reason to fail where no page may ask: the app can do without. */
@@ -75,6 +92,7 @@ async function answerConsent(
   const chosen = mayChoose && (await switchBusiness(parts, session, question, request.body));
   if (chosen) return askAbout(parts, reply, { request, asked, session, question: { ...question, businessId: chosen } });
   if (text(request.body, 'answer') !== 'allow') {
+    await recordDenial(parts, asked, { userId: session.user.id, businessId, actor: actorOf(request) });
     const refusal = new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.');
     throw new CallbackError(asked.callback, refusal);
   }
@@ -88,6 +106,15 @@ async function answerConsent(
   const code = await allow(parts, asked, answer, clock());
   if (!code) throw answered();
   return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
+}
+
+async function recordDenial(
+  { storage, clock }: WebParts,
+  { app }: AuthorizationRequest,
+  decision: Parameters<typeof recordDenied>[2],
+): Promise<void> {
+  if (!(await findMembership(storage.durable, decision.userId, decision.businessId))) return;
+  await storage.atomically((db) => recordDenied(db, app, decision, clock()));
 }
 
 /** Another business was chosen on the screen than it was about: then the question has to be put anew. */

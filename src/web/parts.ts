@@ -25,6 +25,10 @@ export interface WebParts {
     /** For known browsers, once the budget of an account is used up. */
     signInReserve: RateLimit;
     signInPerAddress: RateLimit;
+    /** Requests of one signed-in user in a minute. */
+    perUser: RateLimit;
+    /** Forms, sign-ins and silent authorizations of one user in a minute. */
+    changesPerUser: RateLimit;
   };
 }
 

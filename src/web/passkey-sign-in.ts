@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { spendChallenge } from '../accounts/challenges.ts';
-import { findPasskey, usePasskey } from '../accounts/passkeys.ts';
-import { vouchForUser } from '../accounts/users.ts';
+import { recordFailedSignIn } from '../accounts/failed-sign-ins.ts';
+import { findPasskey, type Passkey, usePasskey } from '../accounts/passkeys.ts';
+import { findUser, vouchForUser } from '../accounts/users.ts';
 import { askForPasskey, claimedCredential, verifyPasskey } from '../accounts/webauthn.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
@@ -34,18 +35,28 @@ export function mountPasskeySignIn(host: FastifyInstance, parts: WebParts): void
 async function signIn(parts: WebParts, request: FastifyRequest, answer: string): Promise<SignedIn | undefined> {
   const { limits } = parts;
   await limits.signInPerAddress.count(networkOf(request.ip));
-  const signedIn = await renewByPasskey(parts, request, answer);
+  const passkey = await findPasskey(parts.storage.durable, claimedCredential(answer) ?? '');
+  const signedIn = passkey && (await renewByPasskey(parts, request, { answer, passkey }));
   if (signedIn) await limits.signInPerAddress.giveBack(networkOf(request.ip));
+  else await recordFailure(parts, passkey, request.ip);
   return signedIn;
 }
 
-async function renewByPasskey(parts: WebParts, request: FastifyRequest, answer: string): Promise<SignedIn | undefined> {
-  const { storage, clock } = parts;
-  const passkey = await findPasskey(storage.durable, claimedCredential(answer) ?? '');
-  if (!passkey) return undefined;
+async function recordFailure({ storage, clock }: WebParts, passkey: Passkey | undefined, address: string) {
+  const user = passkey && (await findUser(storage.durable, passkey.userId));
+  await storage.atomically((db) => recordFailedSignIn(db, { user, method: 'passkey', address }, clock()));
+}
+
+async function renewByPasskey(
+  parts: WebParts,
+  request: FastifyRequest,
+  { answer, passkey }: { answer: string; passkey: Passkey },
+): Promise<SignedIn | undefined> {
+  const { storage, clock, limits } = parts;
   const verified = await verifyPasskey(siteOf(parts), { answer, passkey, bearer: bearerOf(request) }, clock());
   const authenticated = verified && (await vouchForUser(storage.durable, passkey.userId));
   if (!authenticated) return undefined;
+  await limits.changesPerUser.count(authenticated.user.id);
   return storage.atomically(async (db) => {
     if (!(await spendChallenge(db, verified.challenge))) return undefined;
     if (!(await usePasskey(db, passkey.id, verified.counter, clock()))) return undefined;

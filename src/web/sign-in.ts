@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { recordFailedSignIn } from '../accounts/failed-sign-ins.ts';
 import { endSession, type Session, startSession } from '../accounts/sessions.ts';
 import { userActor } from '../accounts/user-acts.ts';
-import { type Authenticated, authenticateUser, markSignedIn } from '../accounts/users.ts';
+import { type Authenticated, authenticateUser, findUserByEmail, markSignedIn } from '../accounts/users.ts';
 import { recordAct } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
 import { TooBusy, TooManyRequests } from '../lib/errors.ts';
@@ -93,10 +94,16 @@ async function signIn(parts: WebParts, request: FastifyRequest, email: string, p
     }
     throw error;
   });
+  if (authenticated) await limits.changesPerUser.count(authenticated.user.id);
   const signedIn =
     authenticated &&
     (await storage.atomically((db) => renewSession(db, request, { ...authenticated, means: 'password' }, clock())));
-  if (!signedIn) return undefined;
+  if (!signedIn) {
+    const user = await findUserByEmail(storage.durable, email);
+    const failed = { user, method: 'password', address: request.ip } as const;
+    await storage.atomically((db) => recordFailedSignIn(db, failed, clock()));
+    return undefined;
+  }
   await counted.forget();
   await limits.signInPerAddress.giveBack(network);
   return signedIn;

@@ -45,7 +45,8 @@ export async function findVisitor(
 }
 
 /** Before any page: who is here. Before any change: whether a page of ours asked for it. */
-export function recogniseVisitors(host: FastifyInstance, { storage, keys, clock, consentUrl }: WebParts): void {
+export function recogniseVisitors(host: FastifyInstance, parts: WebParts): void {
+  const { storage, keys, clock, consentUrl, limits } = parts;
   host.decorateRequest('visit');
   host.addHook('onRequest', async (request, reply) => {
     const id = request.cookies[SESSION];
@@ -53,6 +54,7 @@ export function recogniseVisitors(host: FastifyInstance, { storage, keys, clock,
     const visitor = visitorOf(request, reply);
     const formPage = formPageOf(request, consentUrl);
     request.visit = { session, visitor, formPage, csrf: sign(keys, 'csrf', visitor) };
+    if (session && !isCountedElsewhere(request)) await limits.perUser.count(session.user.id);
   });
   // A body may take half a minute to come: whoever was signed out meanwhile is so by then.
   host.addHook('preValidation', async (request) => {
@@ -61,8 +63,16 @@ export function recogniseVisitors(host: FastifyInstance, { storage, keys, clock,
       request.visit.session = await resumeSession(storage.durable, session.id, clock());
   });
   host.addHook('preHandler', async (request) => {
-    if (!isReading(request)) refuseForeign(request, keys, consentUrl);
+    if (isReading(request)) return;
+    refuseForeign(request, keys, consentUrl);
+    const { session } = request.visit;
+    if (session && !isCountedElsewhere(request)) await limits.changesPerUser.count(session.user.id);
   });
+}
+
+/** The consent screen counts by itself, since it may have to respond to the app. Signing out is always possible. */
+function isCountedElsewhere({ method, routeOptions }: FastifyRequest): boolean {
+  return (method === 'GET' && routeOptions.url === '/consent') || routeOptions.url === '/sign-out';
 }
 
 export function isReading({ method }: FastifyRequest): boolean {

@@ -38,6 +38,8 @@ export async function startProduct() {
       LIMIT_SIGN_IN_PER_ACCOUNT: '1000000',
       LIMIT_SIGN_IN_PER_ADDRESS: '1000000',
       LIMIT_WRONG_SECRETS: '1000000',
+      LIMIT_PER_USER: '1000000',
+      LIMIT_CHANGES_PER_USER: '1000000',
     },
   });
   rememberSecret('key', KEY);

@@ -98,6 +98,8 @@ test('each limit is a setting, generous by default, and one that makes no sense 
     LIMIT_PER_APP: 'perApp',
     LIMIT_PER_GRANT: 'perGrant',
     LIMIT_WRONG_SECRETS: 'wrongSecrets',
+    LIMIT_PER_USER: 'perUser',
+    LIMIT_CHANGES_PER_USER: 'changesPerUser',
     LIMIT_SIGN_IN_PER_ACCOUNT: 'signInPerAccount',
     LIMIT_SIGN_IN_PER_ADDRESS: 'signInPerAddress',
   } as const;

@@ -15,7 +15,7 @@ import { drainingProvocations, outageProvocations, SCARCE } from './provocations
 import { type Provocation, provocationsOf, reasonOf, send } from './provocations/provocation.ts';
 import { expiredTokenProvocations, tokenProvocations } from './provocations/tokens.ts';
 
-const world = await newWorld();
+const world = await newWorld({ LIMIT_CHANGES_PER_USER: '150' });
 const document = await fetchDocument(world.api);
 const operations = listOperations(document);
 const assertDescribed = newReading(document);

@@ -27,6 +27,8 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
     DATABASE_URL: databaseUrl,
     SECRET_KEYS: 'the-key-that-all-of-these-nodes-sign-with',
     LOG_LEVEL: CHILD_LOG_LEVEL,
+    LIMIT_PER_USER: '1000000',
+    LIMIT_CHANGES_PER_USER: '1000000',
     ...env,
   };
   rememberSecret('key', shared.SECRET_KEYS);

@@ -35,6 +35,9 @@ export async function newWorld(env: Record<string, string> = {}) {
     SECRET_KEYS: 'the-key-that-the-tests-sign-their-tokens-with',
     // In a run of everything, what the servers log is kept apart, and searched afterwards.
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
+    // A test may do in a second what a person does in an hour.
+    LIMIT_PER_USER: '1000000',
+    LIMIT_CHANGES_PER_USER: '1000000',
     ...env,
   });
   // Whoever runs tests on a busy machine is slow at times, and yet no crowd.

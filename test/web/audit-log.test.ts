@@ -160,7 +160,7 @@ test('whoever takes the name of another is told apart by their email, on the pag
   );
 });
 
-test('signing in and out is recorded once; an attempt that fails is not', async () => {
+test('signing in and out is recorded once, and so is an attempt that fails', async () => {
   const world = await newWorld();
   const browser = world.browse();
   await browser.signIn(world.ada.email, 'not the password');
@@ -173,11 +173,12 @@ test('signing in and out is recorded once; an attempt that fails is not', async 
   assert.deepEqual(
     acts.map((act) => [act.action, act.actor_name, act.address, act.business_id]),
     [
+      ['session.failed', 'Someone', '127.0.0.1', null],
       ['session.started', 'Ada', '127.0.0.1', null],
       ['session.ended', 'Ada', '127.0.0.1', null],
     ],
   );
-  assert.equal(acts[0]?.subject_id, acts[1]?.subject_id);
+  assert.equal(acts[1]?.subject_id, acts[2]?.subject_id);
 });
 
 test('a log is searched by name, address and id, and narrowed by kind and by person; nonsense narrows nothing', async () => {

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { listFailedSignIns } from '../../accounts/failed-sign-ins.ts';
 import { listPasskeys } from '../../accounts/passkeys.ts';
 import { listSessions, type SessionSummary } from '../../accounts/sessions.ts';
+import { type Act, describeDetail } from '../../audit/act-log.ts';
 import { nameBrowser } from '../../lib/browser-names.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { conceal, type Keyring, reveal } from '../../lib/keyring.ts';
@@ -29,6 +31,7 @@ export async function showAccount(parts: WebParts, request: FastifyRequest, repl
 ${personSection(at, { typed, problem, platformName })}
 ${passwordSection(at, await recoveryHistory(storage.durable, at.user, platformName), problem)}
 ${passkeySection({ at, passkeys, request, typed, problem }, clock())}
+${failedSection(await listFailedSignIns(storage.durable, at.user.id, clock()))}
 ${sessionSection({ at, sessions, here: hashSecret(at.session.id), keys })}`;
   const page = { title: 'Account', platformName, width: 'wide' as const, at, body };
   return sendPage(reply, page, { status: problem ? 400 : 200 });
@@ -84,6 +87,17 @@ function sessionSection({ at, sessions, here, keys }: SessionSection): Html {
 ${postForm({ action: `${ACCOUNT}/end-session`, csrf: at.csrf, body: rows })}
 ${sessions.length > shown.length && html`<p class="muted">These are the last ${SESSIONS_SHOWN}; there are more.</p>`}
 ${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: at.csrf, style: 'apart', body: endOthers })}</section>`;
+}
+
+function failedSection(failed: Act[]): Html | false {
+  const row = ({ at, actor, detail }: Act) =>
+    html`<li><div>${time(at)}<p class="muted small">${actor.address}. ${describeDetail(detail)}</p></div></li>`;
+  return (
+    failed.length > 0 &&
+    html`<section class="card"><h2>Failed attempts to sign in</h2>
+<p class="muted">Repeated attempts within an hour are counted together. If these were not yours, choose a password that you use nowhere else, or add a passkey.</p>
+<ul class="rows">${failed.map(row)}</ul></section>`
+  );
 }
 
 function sessionRow(session: SessionSummary, isHere: boolean, keys: Keyring): Html {

@@ -24,6 +24,7 @@ function sentenceOf({ action, actor, business }: Act, platformName: string): str
     platform: `A platform admin of ${platformName}`,
     operator: `An operator of ${platformName}`,
     app: actor.name,
+    anonymous: actor.name,
   }[actor.kind];
   if (action === 'user.password_link_created') return `${who} created a link to set a new password.`;
   if (action === 'user.password_reset') return 'The link was used, and a new password was set.';

@@ -93,6 +93,8 @@ export function newServing(
         CONSENT_URL: web,
         DATABASE_URL: databaseUrl,
         SECRET_KEYS: KEY,
+        LIMIT_PER_USER: '1000000',
+        LIMIT_CHANGES_PER_USER: '1000000',
         LOG_LEVEL: isWatched ? CHILD_LOG_LEVEL : 'silent',
         NODE_COMPILE_CACHE: CACHE,
         ...env,

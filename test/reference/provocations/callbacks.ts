@@ -67,6 +67,18 @@ function refusedAtTheScreen(
       async () => (await world.browse().open(world.authorizeUrl({ prompt: 'none' }))).leftTo,
     ],
     [
+      'temporarily_unavailable',
+      'temporarily_unavailable',
+      'prompt=none from a user who was sent too often',
+      async () => {
+        const browser = await world.signedIn(await world.addUser('Busy', [[await world.addBusiness('Busy'), 'owner']]));
+        const client_id = (await world.addApp({ name: 'Console' })).id;
+        const { changesPerUser } = world.settings.limits;
+        for (let i = 0; i < changesPerUser; i++) await browser.open(world.authorizeUrl({ client_id, prompt: 'none' }));
+        return (await browser.open(world.authorizeUrl({ client_id, prompt: 'none' }))).leftTo;
+      },
+    ],
+    [
       'consent_required',
       'consent_required',
       'prompt=none before anything was allowed',
