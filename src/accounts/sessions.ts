@@ -66,6 +66,15 @@ const readLive = prepare((db, { idHash, now }: { idHash: string; now: number }) 
     .where('sessions.expires_at', '>', now),
 );
 
+/** In a transaction: until it is over, the session cannot end. False if it has ended already. */
+export async function lockSession(db: Database, id: string): Promise<boolean> {
+  return (await readForUpdate(db, { idHash: hashSecret(id) })).rows.length > 0;
+}
+
+const readForUpdate = prepare((db, { idHash }: { idHash: string }) =>
+  db.selectFrom('sessions').select('id_hash').where('id_hash', '=', idHash).forUpdate(),
+);
+
 /** Those seen last come first, and only so many. */
 export async function listSessions(
   db: Database,

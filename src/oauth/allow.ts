@@ -1,3 +1,4 @@
+import { lockSession } from '../accounts/sessions.ts';
 import type { Actor } from '../audit/acts.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database, Storage } from '../storage/storage.ts';
@@ -14,6 +15,8 @@ interface Allowance {
   /** Chosen before the screen was shown, so that allowing twice allows once. */
   grantId: string;
   userId: string;
+  /** A password reset ends it, and then every grant: so a grant is created only while its session is locked. */
+  sessionId: string;
   businessId: string;
   /** Whom to name in the audit log. */
   actor: Actor;
@@ -31,7 +34,7 @@ interface Parts {
 
 /**
  * The user said so on the consent screen: it is remembered. Undefined if this very answer has been given, and its code
- * used or expired, before.
+ * used or expired, before; or if the session has ended meanwhile.
  */
 export async function allow(
   { storage, keys }: Parts,
@@ -40,6 +43,7 @@ export async function allow(
   now: number,
 ): Promise<string | undefined> {
   await storage.atomically(async (db) => {
+    if (!(await lockSession(db, answer.sessionId))) return;
     const isFirst = await createGrant(db, grantOf(request, answer, answer.choice.allowed), now);
     if (!isFirst) return;
     const { userId, businessId, choice } = answer;
@@ -53,7 +57,7 @@ export async function allow(
 
 /**
  * The app belongs to the platform, or the user has allowed it before: no one needs to be asked. Undefined if the user
- * has taken that back in this very moment.
+ * has taken that back, or the session has ended, in this very moment.
  */
 export async function allowSilently(
   { storage, keys }: Parts,
@@ -62,6 +66,7 @@ export async function allowSilently(
   now: number,
 ): Promise<string | undefined> {
   const grant = await storage.atomically(async (db) => {
+    if (!(await lockSession(db, allowance.sessionId))) return undefined;
     const scopes = await findSilentScopes(db, request, allowance);
     if (scopes === 0) return undefined;
     await recordSilentlyAllowed(db, request.app, { ...allowance, scopes }, now);

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership, listMemberships, type Membership } from '../accounts/memberships.ts';
-import type { Session } from '../accounts/sessions.ts';
+import { resumeSession, type Session } from '../accounts/sessions.ts';
 import { setCurrentBusiness } from '../accounts/users.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
@@ -45,7 +45,7 @@ async function askConsent(parts: WebParts, request: FastifyRequest, reply: Fasti
 
   if (needsNoScreen(asked, consent)) {
     await countFor(parts.limits.changesPerUser, asked, session);
-    const allowance = { ...parties, grantId: newId(clock()), actor: actorOf(request) };
+    const allowance = { ...parties, sessionId: session.id, grantId: newId(clock()), actor: actorOf(request) };
     const code = await allowSilently(parts, asked, allowance, clock());
     return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(parts, reply, query);
   }
@@ -84,7 +84,8 @@ async function answerConsent(
 ): Promise<FastifyReply> {
   const { storage, keys, clock, issuer, consentUrl } = parts;
   const { session } = request.visit;
-  if (!session) throw sessionOver(readReturnTo(request.body.return_to, consentUrl));
+  const returnTo = readReturnTo(request.body.return_to, consentUrl);
+  if (!session) throw sessionOver(returnTo);
   const question = readQuestion(keys, request.body, session);
   const { query, grantId, businessId } = question;
   const asked = await readAuthorizationRequest(storage.durable, query);
@@ -102,9 +103,9 @@ async function answerConsent(
 
   const choice = chooseScopes(asked, readScopes(list(request.body, 'optional_scope')).scopes);
   if (choice.allowed === 0) return askForSomething(parts, reply, { request, asked, session, question });
-  const answer = { grantId, userId: session.user.id, businessId, choice, actor: actorOf(request) };
-  const code = await allow(parts, asked, answer, clock());
-  if (!code) throw answered();
+  const parties = { userId: session.user.id, sessionId: session.id, businessId };
+  const code = await allow(parts, asked, { grantId, ...parties, choice, actor: actorOf(request) }, clock());
+  if (!code) throw (await resumeSession(storage.durable, session.id, clock())) ? answered() : sessionOver(returnTo);
   return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
 }
 

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
+import { startSession } from '../../src/accounts/sessions.ts';
+import { userActor } from '../../src/accounts/user-acts.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { openKeyring } from '../../src/lib/keyring.ts';
+import { resetAccount } from '../../src/oauth/account-reset.ts';
+import { allow } from '../../src/oauth/allow.ts';
+import { readAuthorizationRequest } from '../../src/oauth/authorization-request.ts';
 import { disconnect } from '../../src/oauth/connections.ts';
 import { findConsentHolding, rememberConsent } from '../../src/oauth/consents.ts';
 import { createGrant, findGrant } from '../../src/oauth/grants.ts';
@@ -73,3 +79,37 @@ test('no grant is made from a consent that is being taken back', async () => {
 
   assert.equal(await made, undefined);
 });
+
+test('Allow makes no grant in a session that a password reset is ending', async () => {
+  const session = await startSession(
+    storage.durable,
+    { user: ada, browser: 'A test', address: '127.0.0.1' },
+    Date.now(),
+  );
+  let code: Promise<string | undefined> | undefined;
+
+  await storage.atomically(async (db) => {
+    await resetAccount(db, { userId: ada.id, hash: 'another', endsGrants: true }, Date.now());
+    code = allowOnScreen(session.id);
+    await untilSomeoneWaits();
+  });
+
+  assert.equal(await code, undefined);
+  const live = await storage.durable.selectFrom('grants').select('id').where('revoked_at', 'is', null).execute();
+  assert.deepEqual(live, []);
+});
+
+async function allowOnScreen(sessionId: string): Promise<string | undefined> {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: ledger.id,
+    scope: 'read:invoices',
+    state: 's',
+  });
+  query.set('redirect_uri', ledger.redirectUris[0] ?? '');
+  const request = await readAuthorizationRequest(storage.durable, query.toString());
+  const keys = openKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
+  const choice = { allowed: scopes, declined: 0 };
+  const by = { userId: ada.id, sessionId, businessId: acme.id, actor: userActor(ada, '127.0.0.1') };
+  return allow({ storage, keys }, request, { grantId: newId(Date.now()), ...by, choice }, Date.now());
+}
