@@ -50,7 +50,7 @@ export function selectActs(db: Database, { tenant, since }: ActFilter) {
   return query;
 }
 
-type ActQuery = ReturnType<typeof selectActs>;
+export type ActQuery = ReturnType<typeof selectActs>;
 type ActRow = Awaited<ReturnType<ActQuery['executeTakeFirstOrThrow']>>;
 
 /** The rest of the filter: what has to be looked for row by row. */

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { newPlaces } from '../lib/places.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Act, type ActFilter, actFrom, isNarrowed, matching, selectActs } from './act-filter.ts';
+import { type Act, type ActFilter, type ActQuery, actFrom, isNarrowed, matching, selectActs } from './act-filter.ts';
 import { listActs } from './act-log.ts';
 
 /** A search reads the rows of its time range in steps of this many: on SQLite nothing else runs during one step. */
@@ -53,15 +53,23 @@ export async function* stepThrough(db: Database, filter: ActFilter, start: strin
 }
 
 async function readStep(db: Database, filter: ActFilter, before: string | undefined): Promise<Step> {
-  let rows = selectActs(db, filter).orderBy('acts.id', 'desc');
-  if (before !== undefined) rows = rows.where('acts.id', '<', before);
-  const last = await rows
+  const last = await backFrom(selectActs(db, filter), before)
     .clearSelect()
     .select('acts.id')
     .offset(STEP - 1)
     .limit(1)
     .executeTakeFirst();
-  if (last) rows = rows.where('acts.id', '>=', last.id);
-  const found = await matching(rows, filter).execute();
-  return { acts: found.map((row) => actFrom(row, filter.tenant)), last: last?.id };
+  const rows = await matching(backFrom(selectStep(db, filter, last?.id), before), filter).execute();
+  return { acts: rows.map((row) => actFrom(row, filter.tenant)), last: last?.id };
+}
+
+/** With one lower bound on the id: of two, SQLite searches its index by the first, and that would read the whole range. */
+function selectStep(db: Database, filter: ActFilter, last: string | undefined): ActQuery {
+  if (last === undefined) return selectActs(db, filter);
+  return selectActs(db, { ...filter, since: undefined }).where('acts.id', '>=', last);
+}
+
+function backFrom(query: ActQuery, before: string | undefined): ActQuery {
+  const newestFirst = query.orderBy('acts.id', 'desc');
+  return before === undefined ? newestFirst : newestFirst.where('acts.id', '<', before);
 }

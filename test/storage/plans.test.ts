@@ -3,7 +3,9 @@ import { constants, DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
 import { listInvoices } from '../../src/accounting/invoices.ts';
+import { searchActs } from '../../src/audit/act-search.ts';
 import { DAY } from '../../src/lib/clock.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
 import { newRateLimit } from '../../src/lib/rate-limit.ts';
 import { identifyWithToken } from '../../src/oauth/callers.ts';
@@ -148,4 +150,36 @@ test('on PostgreSQL the app of a token is found by its key, though to read all o
 
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   assert.match(plan, /Index Scan using apps_pkey on apps/);
+});
+
+test('each step of a search of the audit log reads its own rows of the index, and not the rest of the time range', async () => {
+  const seen: string[] = [];
+  const stopWatching = watchStatements(({ sql: text }) => seen.push(text));
+  const { durable } = await openMemory();
+  const row = { action: 'x', actor_kind: 'user', actor_name: 'x', subject_kind: 'x', subject_id: 'x' } as const;
+  const more = {
+    actor_id: null,
+    actor_email: null,
+    address: null,
+    business_id: GRANT,
+    subject_name: 'x',
+    detail: '{}',
+  };
+  const rows = Array.from({ length: 600 }, () => ({ ...row, ...more, id: newId(DAY), at: DAY }));
+  await durable.insertInto('acts').values(rows).execute();
+  seen.length = 0;
+
+  await searchActs(durable, { tenant: { businessId: GRANT, platformName: 'x' }, search: 'y', since: 0, limit: 10 });
+  stopWatching();
+
+  assert.equal(seen.length, 4, 'two steps of two statements each');
+  for (const text of seen) {
+    // Of two lower bounds SQLite uses one, which may be the start of the whole range.
+    assert.equal(text.match(/"acts"\."id" >= \?/g)?.length, 1, text);
+    const { rows: plan } = await sql.raw<{ detail: string }>(`explain query plan ${text}`).execute(durable);
+    assert.match(
+      plan[0]?.detail ?? '',
+      /SEARCH acts USING (?:COVERING )?INDEX acts_by_business \(business_id=\? AND id>\?/,
+    );
+  }
 });
