@@ -34,6 +34,8 @@ export function consentScreen(shown: ConsentQuestion): Page {
     title: `Let ${name} into ${businessName}?`,
     platformName,
     width: 'narrow',
+    // For the delay of Allow alone.
+    runsScript: true,
     body: html`<div class="card consent">
 <div class="parties" aria-hidden="true"><span class="tile">${initial(name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
 <h1>Let <strong>${name}</strong> into <strong>${businessName}</strong>?</h1>
@@ -49,7 +51,7 @@ ${scopesAsked(shown)}
 ${circumstances(shown)}
 <div class="answers">
 <button class="secondary" name="answer" value="deny">Deny</button>
-<button class="primary" name="answer" value="allow">Allow</button>
+<button class="primary" name="answer" value="allow" data-delayed>Allow</button>
 </div>`,
 })}
 <p class="small muted">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only, and lasts until you disconnect ${name}: at any time, under <a href="/settings/connected-apps">Connected apps</a>.</p>
@@ -121,7 +123,7 @@ function businessChoice(at: Place): Html {
   return html`<p class="whole">${at.current?.businessName}</p><div class="switch">${businessSelect(at)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;
 }
 
-/** A day in words. In UTC, since no script runs here that knows its reader's zone. */
+/** A day in words, in UTC: the server does not know the reader's zone. */
 function day(milliseconds: number): Html {
   const date = new Date(milliseconds);
   const words = date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });

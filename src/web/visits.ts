@@ -41,7 +41,10 @@ export async function findVisitor(
 ): Promise<Pick<Visit, 'session' | 'csrf'> | undefined> {
   const { [SESSION]: id, [VISITOR]: visitor } = fastifyCookie.parse(header);
   if (!id || !visitor) return undefined;
-  return { session: await resumeSession(storage.durable, id, clock()), csrf: sign(keys, 'csrf', visitor) };
+  return {
+    session: await resumeSession(storage.durable, id, clock()),
+    csrf: sign(keys, 'csrf', csrfBase(visitor, id)),
+  };
 }
 
 /** Before any page: who is here. Before any change: whether a page of ours asked for it. */
@@ -53,7 +56,7 @@ export function recogniseVisitors(host: FastifyInstance, parts: WebParts): void 
     const session = id === undefined ? undefined : await resumeSession(storage.durable, id, clock());
     const visitor = visitorOf(request, reply);
     const formPage = formPageOf(request, consentUrl);
-    request.visit = { session, visitor, formPage, csrf: sign(keys, 'csrf', visitor) };
+    request.visit = { session, visitor, formPage, csrf: sign(keys, 'csrf', csrfBase(visitor, id)) };
     if (session && !isCountedElsewhere(request)) await limits.perUser.count(session.user.id);
   });
   // A body may take half a minute to come: whoever was signed out meanwhile is so by then.
@@ -122,6 +125,14 @@ function visitorOf(request: FastifyRequest, reply: FastifyReply): string {
   return visitor;
 }
 
+/**
+ * What a CSRF token signs. By the cookie, and not by the live session: a form that is sent after its session has expired
+ * is still from this browser, and leads to the sign-in page. Signing in and out replaces the cookie, and so every token.
+ */
+function csrfBase(visitor: string, sessionId = ''): string {
+  return `${visitor} ${sessionId}`;
+}
+
 function formPageOf(request: FastifyRequest, consentUrl: string): string {
   const page = isReading(request) ? null : URL.parse(request.headers.referer ?? '');
   return page?.origin === consentUrl ? readReturnTo(page.pathname + page.search, consentUrl) : '/';
@@ -131,7 +142,8 @@ function refuseForeign(request: FastifyRequest, keys: Keyring, consentUrl: strin
   const { origin, 'sec-fetch-site': site } = request.headers;
   const foreign = (origin !== undefined && origin !== consentUrl) || (site !== undefined && site !== 'same-origin');
   const csrf = (request.body as Record<string, unknown> | null | undefined)?.csrf;
-  if (foreign || typeof csrf !== 'string' || !isSigned(keys, 'csrf', request.visit.visitor, csrf)) {
+  const base = csrfBase(request.visit.visitor, request.cookies[SESSION]);
+  if (foreign || typeof csrf !== 'string' || !isSigned(keys, 'csrf', base, csrf)) {
     throw forbidden(
       'This form did not come from a page opened in this browser. Go back, reload the page and try again.',
     );

@@ -56,6 +56,28 @@ test('a person connects a third-party app, sees the invoices in it, refreshes an
   await app.close();
 });
 
+test('Allow ignores a click that comes right after the page appears, or appears again', async () => {
+  const { page } = await chromium.newPage();
+  const cara = await world.addUser('Cara', [[world.acme, 'member']]);
+  await page.goto(world.authorizeUrl());
+  await signIn(page, cara.email, PASSWORD);
+  const consent = page.url();
+  const allow = page.getByRole('button', { name: 'Allow' });
+  await allow.and(page.locator(':not([aria-disabled])')).waitFor();
+
+  // What a browser does when the window in front of this one closes between two clicks.
+  await page.evaluate(() => {
+    dispatchEvent(new Event('focus'));
+    document.querySelector<HTMLButtonElement>('button[value=allow]')?.click();
+  });
+  assert.equal(await allow.getAttribute('aria-disabled'), 'true');
+  assert.equal(page.url(), consent);
+
+  const callback = page.waitForRequest(/\/callback\?code=/);
+  await allow.click();
+  await callback;
+});
+
 test('Deny sends the person back to the app, which learns that access was denied', async () => {
   const bob = await world.addUser('Bob', [[world.acme, 'member']]);
   const { page, complaints } = await chromium.newPage();

@@ -173,12 +173,24 @@ test('the refusal says what to do, and sets no session', async () => {
   assert.equal(stranger.cookies.get('__Host-session'), undefined);
 });
 
-test('a form opened before signing in still works in the same browser afterwards', async () => {
+test('signing in renews the CSRF token: a form opened before is rejected afterwards [S6]', async () => {
   const visitor = world.browse();
   const form = await visitor.open('/sign-in');
   await visitor.signIn(world.ada.email, PASSWORD);
 
   const again = await visitor.signIn(world.ada.email, PASSWORD, form);
 
-  assert.equal(again.status, 200);
+  assert.equal(again.status, 403);
+});
+
+test('a CSRF token of one session is rejected in another session of the same browser [D1]', async () => {
+  const visitor = world.browse();
+  await visitor.signIn(world.ada.email, PASSWORD);
+  const earlier = await visitor.csrf();
+  await visitor.signIn(world.ada.email, PASSWORD);
+
+  const rejected = await visitor.post('/settings/account/end-other-sessions', { csrf: earlier });
+  const accepted = await visitor.post('/settings/account/end-other-sessions', { csrf: await visitor.csrf() });
+
+  assert.deepEqual([rejected.status, accepted.status], [403, 200]);
 });

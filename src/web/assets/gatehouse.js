@@ -1,5 +1,5 @@
-// Every page works without this. It shows times in the reader's own zone, copies what is to be copied, and keeps what
-// says `data-live` up to date.
+// Every page works without this. It shows times in the reader's own zone, copies what is to be copied, keeps what says
+// `data-live` up to date, and delays what says `data-delayed`.
 
 for (const time of document.querySelectorAll('time[datetime]')) localise(time);
 
@@ -43,4 +43,21 @@ async function refresh() {
 
 function isInUse(part) {
   return part.contains(document.activeElement) || part.querySelector('details[open]') !== null;
+}
+
+// Another page can close itself between the two clicks of a double click, so that the second one lands here. So a delayed
+// button does nothing for half a second after the page appears, or appears again.
+for (const button of document.querySelectorAll('button[data-delayed]')) {
+  let timer;
+  const delay = () => {
+    button.setAttribute('aria-disabled', 'true');
+    clearTimeout(timer);
+    timer = setTimeout(() => button.removeAttribute('aria-disabled'), 500);
+  };
+  delay();
+  addEventListener('focus', delay);
+  document.addEventListener('visibilitychange', delay);
+  button.addEventListener('click', (event) => {
+    if (button.hasAttribute('aria-disabled')) event.preventDefault();
+  });
 }

@@ -198,10 +198,8 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
     promise: 'A21',
     breaks: 'a redirect after a POST repeats it',
     file: 'src/web/consent.ts',
-    find: `if (!code) throw answered();
-  return reply.redirect(codeLocation(asked.callback, code, issuer), 303);`,
-    replace: `if (!code) throw answered();
-  return reply.redirect(codeLocation(asked.callback, code, issuer), 307);`,
+    find: '\n  return reply.redirect(codeLocation(asked.callback, code, issuer), 303);',
+    replace: '\n  return reply.redirect(codeLocation(asked.callback, code, issuer), 307);',
     tests: [REQUEST],
   },
   {

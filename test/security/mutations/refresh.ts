@@ -189,8 +189,8 @@ export const REFRESH_MUTATIONS: Mutation[] = [
     promise: 'T29',
     breaks: 'Allow writes outside a transaction',
     file: 'src/oauth/allow.ts',
-    find: 'await storage.atomically(async (db) => {\n    const isFirst',
-    replace: 'await ((work) => work(storage.durable))(async (db) => {\n    const isFirst',
+    find: 'await storage.atomically(async (db) => {\n    if (!(await lockSession(db, answer',
+    replace: 'await ((work) => work(storage.durable))(async (db) => {\n    if (!(await lockSession(db, answer',
     tests: [FAILURES],
   },
   {
