@@ -15,7 +15,7 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
     promise: 'D1',
     breaks: 'a change needs no CSRF token',
     file: 'src/web/visits.ts',
-    find: "typeof csrf !== 'string' || !isSigned(keys, 'csrf', request.visit.visitor, csrf)",
+    find: "typeof csrf !== 'string' || !isSigned(keys, 'csrf', base, csrf)",
     replace: 'false',
     tests: [CSRF],
   },
