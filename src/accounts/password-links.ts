@@ -64,7 +64,7 @@ export async function makePasswordLink(
 }
 
 /**
- * The maker's rights as they are now. An owner may reset only a member of this business alone: whoever can set a password can
+ * The maker's rights as they are now. An owner may reset only a member of this business alone: a person who can set a password can
  * sign in, and a password opens every business of a user. Nobody may bypass their own password this way.
  */
 async function mayMakeLink(db: Database, user: User, { kind, id, businessId }: Maker): Promise<boolean> {

@@ -95,7 +95,7 @@ ${postForm({
   csrf: request.visit.csrf,
   body: html`<input type="hidden" name="username" autocomplete="username" value="${user.email}">
 ${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters.', autocomplete: 'new-password', focus: true }, problem)}
-<label class="choice"><input type="checkbox" name="end_grants" value="yes" ${!keepsGrants && html`checked`}><span>Disconnect all apps<br><span class="muted small">Recommended: whoever used your account may have connected some. You can connect yours again.</span></span></label>
+<label class="choice"><input type="checkbox" name="end_grants" value="yes" ${!keepsGrants && html`checked`}><span>Disconnect all apps<br><span class="muted small">Recommended: someone else may have connected apps to your account. You can connect yours again.</span></span></label>
 <button class="primary wide">Set password</button>`,
 })}</div>`;
   return sendPage(
@@ -105,7 +105,7 @@ ${input({ name: 'password', label: 'New password', type: 'password', hint: 'At l
   );
 }
 
-/** Shown to whoever has created a link, once. */
+/** Shown once, to the person who created the link. */
 export function passwordLinkBody({ name, link, expiresAt }: { name: string; link: string; expiresAt: number }): Html {
   return html`<h1>The link is ready</h1>
 <section class="card"><h2>Send this link to ${name}</h2>

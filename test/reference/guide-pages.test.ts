@@ -56,7 +56,7 @@ test('every link of the guides, and of the pages they lead to, leads to a page a
   assert.ok(pages.size > GUIDES.length + 5, [...pages.keys()].join(' '));
 });
 
-test('a guide that there is not is not found, whatever its name', async () => {
+test('a guide that does not exist is a 404, whatever its name', async () => {
   for (const name of ['nonsense', 'connect-your-app.md', '..%2f..%2fpackage.json', '%2e%2e', 'constructor']) {
     assert.equal((await open(`/docs/guides/${name}`)).status, 404, name);
   }

@@ -112,7 +112,7 @@ function table(bars: Bar[], period: Period): Html {
 <tbody>${rows}</tbody></table>`;
 }
 
-/** In UTC whoever reads it: days are counted by UTC, and a chart in two zones misleads. The script leaves plain text alone. */
+/** In UTC for every reader: days are counted by UTC, and a chart in two zones misleads. The script leaves plain text alone. */
 function inUtc({ name }: Period, at: number): string {
   const iso = new Date(at).toISOString();
   return name === 'day' ? iso.slice(0, 16).replace('T', ' ') : iso.slice(0, 10);
