@@ -34,6 +34,11 @@ export const STATEMENTS = {
   memberships:
     'select "memberships"."user_id" as "userId", "memberships"."business_id" as "businessId", "businesses"."name" as "businessName", "memberships"."role" as "role", "memberships"."created_at" as "since" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = ? order by "businesses"."name"',
   consent: CONSENT,
+  lockSession: 'select "id_hash" from "sessions" where "id_hash" = ?',
+  countRepeat:
+    'insert into "act_repeats" ("key", "since", "times") values (?, ?, ?) on conflict ("key") do update set "times" = case when "act_repeats"."since" <= ? then 1 else "act_repeats"."times" + ? end, "since" = case when "act_repeats"."since" <= ? then ? else "act_repeats"."since" end returning "times"',
+  unrevokedGrant:
+    'select "id" from "grants" where "business_id" = ? and "app_id" = ? and "user_id" = ? and "revoked_at" is null limit ?',
   addGrant:
     'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing',
   addEvent:

@@ -114,15 +114,29 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
   db.one('consent', user.id, app.id, businessId);
   const [id, salt, expiresAt] = [newId(now), newSalt(), now + 10 * MINUTE];
   db.atomically(() => {
+    db.one('lockSession', user.id_hash);
     const { scopes } = db.one('consent', user.id, app.id, businessId);
-    const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
-    db.write('durable', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
-    const data = JSON.stringify({ grantId: id, userId: user.id, scopes: formatScopes(scopes).split(' ') });
-    addEvent(db, { type: 'grant.created', appId: app.id, businessId, data }, now);
+    const scope = formatScopes(scopes);
+    db.write(
+      'durable',
+      'countRepeat',
+      `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`,
+      now,
+      1,
+      now - DAY,
+      1,
+      now - DAY,
+      now,
+    );
+    db.one('unrevokedGrant', businessId, app.id, user.id, 1);
     const actor = ['user', user.id, user.name, user.email, from.address];
-    const detail = JSON.stringify({ scope: formatScopes(scopes), how: 'without asking' });
+    const detail = JSON.stringify({ scope, how: 'without asking' });
     const about = [businessId, 'app', app.id, app.name, detail];
     db.write('durable', 'addAct', newId(now), now, 'grant.allowed', ...actor, ...about);
+    const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
+    db.write('durable', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
+    const data = JSON.stringify({ grantId: id, userId: user.id, scopes: scope.split(' ') });
+    addEvent(db, { type: 'grant.created', appId: app.id, businessId, data }, now);
   });
   const code = sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopes: 0 });
   const answer = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });

@@ -1,4 +1,5 @@
 import { DAY } from '../lib/clock.ts';
+import { prepare } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** No window is longer. */
@@ -13,23 +14,26 @@ export async function countRepeat(
   { key, window }: { key: string; window: number },
   now: number,
 ): Promise<number> {
-  const { times } = await db
+  const { rows } = await addRepeat(db, { key, now, endedBy: now - window });
+  return rows[0]?.times ?? 1;
+}
+
+const addRepeat = prepare((db, { key, now, endedBy }: { key: string; now: number; endedBy: number }) =>
+  db
     .insertInto('act_repeats')
     .values({ key, since: now, times: 1 })
     .onConflict((conflict) =>
-      conflict.column('key').doUpdateSet(({ eb, ref }) => {
-        const isOver = eb('act_repeats.since', '<=', now - window);
+      conflict.column('key').doUpdateSet(({ eb, ref, val }) => {
+        const isOver = eb('act_repeats.since', '<=', endedBy);
         const more = eb('act_repeats.times', '+', 1);
         return {
           times: eb.case().when(isOver).then(1).else(more).end(),
-          since: eb.case().when(isOver).then(now).else(ref('act_repeats.since')).end(),
+          since: eb.case().when(isOver).then(val(now)).else(ref('act_repeats.since')).end(),
         };
       }),
     )
-    .returning('times')
-    .executeTakeFirstOrThrow();
-  return times;
-}
+    .returning('times'),
+);
 
 export async function removeOldRepeats(db: Database, limit: number, now: number): Promise<number> {
   const end = now - LONGEST_WINDOW;
