@@ -76,7 +76,9 @@ function makeReturnAddresses(): string[] {
 const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '100000', LIMIT_SIGN_IN_PER_ADDRESS: '100000' });
 const browser = await world.signedIn();
 const csrf = await browser.csrf();
-const visitor = [...browser.cookies].find(([name]) => name === '__Host-visitor')?.join('=') ?? '';
+const guest = world.browse();
+/** The form fields and the cookie of a browser in which nobody is signed in. */
+const signedOut = { csrf: await guest.csrf(), cookie: `__Host-visitor=${guest.cookies.get('__Host-visitor')}` };
 const addresses = makeReturnAddresses();
 
 /** Where a browser would go. */
@@ -86,10 +88,12 @@ function assertStays(location: string | null | undefined, address: string): void
   assert.match(location ?? '', /^\/(?![/\\])[\x21-\x7e]*$/, address);
 }
 
-const post = async (path: string, fields: Record<string, string>, headers: Record<string, string>) =>
-  (await fetch(world.web + path, { method: 'POST', body: toBody(fields), headers, redirect: 'manual' })).headers.get(
-    'location',
-  );
+async function postSignedOut(path: string, fields: Record<string, string>, referer = ''): Promise<string | null> {
+  const { csrf, cookie } = signedOut;
+  const body = toBody({ csrf, ...fields });
+  const headers = { cookie, ...(referer && { referer }) };
+  return (await fetch(world.web + path, { method: 'POST', body, headers, redirect: 'manual' })).headers.get('location');
+}
 
 test('none of 200 return addresses leads off this host, wherever one is taken [S7][S8]', async () => {
   for (const return_to of addresses) {
@@ -103,14 +107,14 @@ test('none of 200 return addresses leads off this host, wherever one is taken [S
       const offered = fields.find(([name]) => name === 'return_to')?.[1];
       if (offered !== undefined) assertStays(offered, return_to);
     }
-    assertStays(await post('/consent', { csrf, return_to, answer: 'allow' }, { cookie: visitor }), return_to);
+    assertStays(await postSignedOut('/consent', { return_to, answer: 'allow' }), return_to);
   }
 });
 
 test('signing in leads to none of them either [S7][S8]', async () => {
   for (const return_to of addresses.filter((_, place) => place % 8 === 0)) {
-    const fields = { csrf, return_to, email: world.ada.email, password: PASSWORD };
-    assertStays(await post('/sign-in', fields, { cookie: visitor }), return_to);
+    const fields = { return_to, email: world.ada.email, password: PASSWORD };
+    assertStays(await postSignedOut('/sign-in', fields), return_to);
   }
 });
 
@@ -120,7 +124,7 @@ test('whoever has to sign in first comes back to this host, whatever address or 
     const { location } = await askRaw(world.web, { path });
     assertStays(new URL(location ?? '', world.web).searchParams.get('return_to'), address);
     const referer = `${world.web}${encodeURI(address.toWellFormed())}`;
-    const over = await post('/settings/account/name', { csrf, name: 'x' }, { cookie: visitor, referer });
+    const over = await postSignedOut('/settings/account/name', { name: 'x' }, referer);
     assertStays(over, address);
     assertStays(new URL(over ?? '', world.web).searchParams.get('return_to') ?? '/', address);
   }
