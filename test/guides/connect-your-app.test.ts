@@ -19,6 +19,9 @@ const env = {
   GATEHOUSE: desk.checkout,
 };
 
+// Before the first test: a test may run during any later `await` of this file.
+const packages: Packages = NO_PYTHON ? { missing: NO_PYTHON } : await downloadPythonPackages();
+
 /** What the guide says under "Register it". */
 async function register() {
   const program = desk.bash(guide.take('Register it', 'sh'), {
@@ -55,8 +58,6 @@ test('the TypeScript of the guide is a working app', async () => {
 });
 
 const python = { install: guide.take('With Python', 'sh'), source: guide.take('With Python', 'python') };
-
-const packages: Packages = NO_PYTHON ? { missing: NO_PYTHON } : await downloadPythonPackages();
 
 test('the Python of the guide is a working app', { skip: packages.missing }, async () => {
   // What builds the library comes from here, and not from the network.
