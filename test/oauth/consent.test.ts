@@ -64,7 +64,8 @@ test('the screen cannot be framed, scripted or made to send its form anywhere bu
     assert.deepEqual(policy.get(name), ["'none'"], name);
   }
   assert.deepEqual(policy.get('form-action'), ["'self'", 'https://ledger.example', world.api]);
-  assert.equal(policy.has('script-src'), false);
+  assert.deepEqual(policy.get('script-src'), ["'self'"]);
+  assert.doesNotMatch(text, /<script(?! type="module" src="\/assets\/)/, 'no script but our own');
   assert.equal(headers.get('x-frame-options'), 'DENY');
   assert.match(headers.get('referrer-policy') ?? '', /^(same-origin|no-referrer)$/);
   assert.equal(headers.get('cache-control'), 'no-store');
