@@ -35,6 +35,7 @@ export const STATEMENTS = {
     'select "memberships"."user_id" as "userId", "memberships"."business_id" as "businessId", "businesses"."name" as "businessName", "memberships"."role" as "role", "memberships"."created_at" as "since" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = ? order by "businesses"."name"',
   consent: CONSENT,
   lockSession: 'select "id_hash" from "sessions" where "id_hash" = ?',
+  isRepeat: 'select "times" from "act_repeats" where "key" = ? and "since" > ?',
   countRepeat:
     'insert into "act_repeats" ("key", "since", "times") values (?, ?, ?) on conflict ("key") do update set "times" = case when "act_repeats"."since" <= ? then 1 else "act_repeats"."times" + ? end, "since" = case when "act_repeats"."since" <= ? then ? else "act_repeats"."since" end returning "times"',
   unrevokedGrant:

@@ -117,22 +117,12 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     db.one('lockSession', user.id_hash);
     const { scopes } = db.one('consent', user.id, app.id, businessId);
     const scope = formatScopes(scopes);
-    db.write(
-      'durable',
-      'countRepeat',
-      `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`,
-      now,
-      1,
-      now - DAY,
-      1,
-      now - DAY,
-      now,
-    );
-    db.one('unrevokedGrant', businessId, app.id, user.id, 1);
-    const actor = ['user', user.id, user.name, user.email, from.address];
-    const detail = JSON.stringify({ scope, how: 'without asking' });
-    const about = [businessId, 'app', app.id, app.name, detail];
-    db.write('durable', 'addAct', newId(now), now, 'grant.allowed', ...actor, ...about);
+    const key = `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`;
+    const hasGrant = () => db.one('unrevokedGrant', businessId, app.id, user.id, 1) !== undefined;
+    if (!(db.one('isRepeat', key, now - DAY) && hasGrant())) {
+      db.write('durable', 'countRepeat', key, now, 1, now - DAY, 1, now - DAY, now);
+      if (!hasGrant()) addAllowed(db, { app, user, businessId, scope, address: from.address }, now);
+    }
     const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
     db.write('durable', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: scope.split(' ') });
@@ -141,6 +131,12 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
   const code = sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopes: 0 });
   const answer = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });
   return `${asked.get('redirect_uri')}?${answer}`;
+}
+
+function addAllowed(db: Bare['db'], { app, user, businessId, scope, address }: Row, now: number): void {
+  const actor = ['user', user.id, user.name, user.email, address];
+  const about = [businessId, 'app', app.id, app.name, JSON.stringify({ scope, how: 'without asking' })];
+  db.write('durable', 'addAct', newId(now), now, 'grant.allowed', ...actor, ...about);
 }
 
 interface From {

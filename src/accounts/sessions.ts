@@ -66,13 +66,16 @@ const readLive = prepare((db, { idHash, now }: { idHash: string; now: number }) 
     .where('sessions.expires_at', '>', now),
 );
 
-/** In a transaction: until it is over, the session cannot end. False if it has ended already. */
+/**
+ * In a transaction: until it is over, the session cannot end. False if it has ended already. The lock is shared, so that
+ * requests of one session do not wait for each other.
+ */
 export async function lockSession(db: Database, id: string): Promise<boolean> {
-  return (await readForUpdate(db, { idHash: hashSecret(id) })).rows.length > 0;
+  return (await readForShare(db, { idHash: hashSecret(id) })).rows.length > 0;
 }
 
-const readForUpdate = prepare((db, { idHash }: { idHash: string }) =>
-  db.selectFrom('sessions').select('id_hash').where('id_hash', '=', idHash).forUpdate(),
+const readForShare = prepare((db, { idHash }: { idHash: string }) =>
+  db.selectFrom('sessions').select('id_hash').where('id_hash', '=', idHash).forKeyShare(),
 );
 
 /** Those seen last come first, and only so many. */

@@ -35,6 +35,19 @@ const addRepeat = prepare((db, { key, now, endedBy }: { key: string; now: number
     .returning('times'),
 );
 
+/** Reads what `countRepeat` has committed, without a lock. */
+export async function isRepeat(
+  db: Database,
+  { key, window }: { key: string; window: number },
+  now: number,
+): Promise<boolean> {
+  return (await findRepeat(db, { key, endedBy: now - window })).rows.length > 0;
+}
+
+const findRepeat = prepare((db, { key, endedBy }: { key: string; endedBy: number }) =>
+  db.selectFrom('act_repeats').select('times').where('key', '=', key).where('since', '>', endedBy),
+);
+
 export async function removeOldRepeats(db: Database, limit: number, now: number): Promise<number> {
   const end = now - LONGEST_WINDOW;
   const old = db.selectFrom('act_repeats').select('key').where('since', '<', end).orderBy('since').limit(limit);

@@ -1,5 +1,5 @@
 import type { App } from '../apps/apps.ts';
-import { countRepeat } from '../audit/act-repeats.ts';
+import { countRepeat, isRepeat } from '../audit/act-repeats.ts';
 import { type Action, type Actor, recordAct } from '../audit/acts.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
@@ -37,9 +37,10 @@ export async function recordSilentlyAllowed(
   now: number,
 ): Promise<void> {
   const scope = formatScopes(decision.scopes);
-  const key = `${keyOf('grant.allowed', app, decision)} ${scope}`;
-  // Counting first makes transactions at the same moment wait for each other, so that each sees the grants of those before.
-  const times = await countRepeat(db, { key, window: SILENT_WINDOW }, now);
+  const repeat = { key: `${keyOf('grant.allowed', app, decision)} ${scope}`, window: SILENT_WINDOW };
+  if ((await isRepeat(db, repeat, now)) && (await hasUnrevokedGrant(db, app, decision))) return;
+  // Counting locks the row, so that of several first authorizations at once each sees the grants of those before it.
+  const times = await countRepeat(db, repeat, now);
   if (times > 1 && (await hasUnrevokedGrant(db, app, decision))) return;
   const detail = { scope, how: 'without asking' };
   await record(db, app, { ...decision, action: 'grant.allowed', detail }, now);

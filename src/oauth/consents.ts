@@ -23,14 +23,14 @@ export async function findConsent(db: Database, parties: ConsentParties): Promis
   return fromRow(rows[0]);
 }
 
-/** Like `findConsent`, in a transaction: until it is over, nobody can take the consent back. */
+/** Like `findConsent`, in a transaction: until it is over, the consent cannot be withdrawn. The lock is shared. */
 export async function findConsentHolding(db: Database, parties: ConsentParties): Promise<Consent> {
   const { rows } = await readAndHold(db, parties);
   return fromRow(rows[0]);
 }
 
 const readConsent = prepare(selectConsent);
-const readAndHold = prepare((db, parties: ConsentParties) => selectConsent(db, parties).forUpdate('consents'));
+const readAndHold = prepare((db, parties: ConsentParties) => selectConsent(db, parties).forShare('consents'));
 
 function selectConsent(db: Database, { userId, appId, businessId }: ConsentParties) {
   return db

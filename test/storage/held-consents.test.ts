@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { startSession } from '../../src/accounts/sessions.ts';
+import { lockSession, startSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/user-acts.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';
 import { resetAccount } from '../../src/oauth/account-reset.ts';
-import { allow } from '../../src/oauth/allow.ts';
+import { allow, allowSilently as authorizeSilently } from '../../src/oauth/allow.ts';
 import { readAuthorizationRequest } from '../../src/oauth/authorization-request.ts';
 import { disconnect } from '../../src/oauth/connections.ts';
 import { findConsentHolding, rememberConsent } from '../../src/oauth/consents.ts';
@@ -99,7 +99,32 @@ test('Allow makes no grant in a session that a password reset is ending', async 
   assert.deepEqual(live, []);
 });
 
+test('a silent authorization does not wait for another of the same user and app', async () => {
+  await storage.atomically(allowOnce);
+  const browser = { user: ada, browser: 'A test', address: '127.0.0.1' };
+  const { id } = await startSession(storage.durable, browser, Date.now());
+  const authorize = async () => {
+    const { keys, request, by } = await newAuthorization(id);
+    return authorizeSilently({ storage, keys }, request, { grantId: newId(Date.now()), ...by }, Date.now());
+  };
+  await authorize();
+
+  const code = await storage.atomically(async (db) => {
+    await lockSession(db, id);
+    await findConsentHolding(db, parties);
+    return authorize();
+  });
+
+  assert.ok(code);
+});
+
 async function allowOnScreen(sessionId: string): Promise<string | undefined> {
+  const { keys, request, by } = await newAuthorization(sessionId);
+  const choice = { allowed: scopes, declined: 0 };
+  return allow({ storage, keys }, request, { grantId: newId(Date.now()), ...by, choice }, Date.now());
+}
+
+async function newAuthorization(sessionId: string) {
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: ledger.id,
@@ -109,7 +134,6 @@ async function allowOnScreen(sessionId: string): Promise<string | undefined> {
   query.set('redirect_uri', ledger.redirectUris[0] ?? '');
   const request = await readAuthorizationRequest(storage.durable, query.toString());
   const keys = openKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
-  const choice = { allowed: scopes, declined: 0 };
   const by = { userId: ada.id, sessionId, businessId: acme.id, actor: userActor(ada, '127.0.0.1') };
-  return allow({ storage, keys }, request, { grantId: newId(Date.now()), ...by, choice }, Date.now());
+  return { keys, request, by };
 }
