@@ -11,7 +11,7 @@ import { bodyProvocations } from './provocations/bodies.ts';
 import { callbackProvocations } from './provocations/callbacks.ts';
 import { newConnections, newDeadGrants } from './provocations/dead-grants.ts';
 import { eventProvocations } from './provocations/events.ts';
-import { drainingProvocations, outageProvocations, SCARCE } from './provocations/outages.ts';
+import { drainingProvocations, limitProvocations, outageProvocations, SCARCE } from './provocations/outages.ts';
 import { type Provocation, provocationsOf, reasonOf, send } from './provocations/provocation.ts';
 import { expiredTokenProvocations, tokenProvocations } from './provocations/tokens.ts';
 
@@ -66,7 +66,8 @@ const provocations = [
   ...expiredBearerProvocations(connections),
   ...expiredTokenProvocations(connections),
   ...drainingProvocations(world),
-  ...outageProvocations(await newWorld(SCARCE)),
+  ...limitProvocations(await newWorld(SCARCE)),
+  ...outageProvocations(await newWorld()),
 ];
 
 for (const { operation, status, reason, to, provoke } of provocations) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { setInvoiceStatus } from '../../src/accounting/invoices.ts';
 import { addSecret, listSecrets, removeSecret } from '../../src/apps/app-secrets.ts';
+import { setInvoiceStatus } from '../../src/business/invoices.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { openKeyring } from '../../src/lib/keyring.ts';

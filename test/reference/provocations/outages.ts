@@ -41,14 +41,24 @@ function rightRequests(world: World) {
   };
 }
 
-/** In this order: the last ones take the database away for good. */
+/** Of a world whose limits are used up at once. */
+export function limitProvocations(world: World): Provocation[] {
+  return each(rightRequests(world).counted, 429, 'too_many_requests', 'one request too many', (ask) => ask);
+}
+
+function each(asks: Record<string, Ask>, status: number, reason: string, to: string, around: (ask: Ask) => Ask) {
+  return Object.entries(asks).flatMap(([name, ask]) =>
+    // The authorize endpoint is opened by a person, and shows a page.
+    provocationsOf(name, [[status, name === 'authorize' ? 'page' : reason, to, around(ask)]]),
+  );
+}
+
+/**
+ * In this order: the last ones close the database for good. The world must be new: after 128 commits a second connection
+ * checkpoints the database, and then the journal mode cannot be changed.
+ */
 export function outageProvocations(world: World): Provocation[] {
-  const { tokens, counted, stored } = rightRequests(world);
-  const each = (asks: Record<string, Ask>, status: number, reason: string, to: string, around: (ask: Ask) => Ask) =>
-    Object.entries(asks).flatMap(([name, ask]) =>
-      // Whoever is at the authorize endpoint is a person, and sees a page.
-      provocationsOf(name, [[status, name === 'authorize' ? 'page' : reason, to, around(ask)]]),
-    );
+  const { tokens, stored } = rightRequests(world);
   const checked = { ...stored, readyz: () => world.get('/readyz') };
   const lock = (ask: Ask) => async () => {
     await tokens();
@@ -59,7 +69,6 @@ export function outageProvocations(world: World): Provocation[] {
     return ask();
   };
   return [
-    ...each(counted, 429, 'too_many_requests', 'one request too many', (ask) => ask),
     ...each(checked, 503, 'temporarily_unavailable', 'a request while the database is locked', lock),
     ...each(checked, 500, 'server_error', 'a request when the database has been closed', close),
   ];
