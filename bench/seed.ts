@@ -1,9 +1,9 @@
-import { addInvoice } from '../src/accounting/invoices.ts';
 import { addBusiness } from '../src/accounts/businesses.ts';
 import { addMember } from '../src/accounts/memberships.ts';
 import { startSession } from '../src/accounts/sessions.ts';
 import { insertUser, newUserRow } from '../src/accounts/users.ts';
 import { registerApp } from '../src/apps/apps.ts';
+import { addInvoice } from '../src/business/invoices.ts';
 import { rememberConsent } from '../src/oauth/consents.ts';
 import { readScopes } from '../src/oauth/scopes.ts';
 import { openStorage } from '../src/storage/database.ts';

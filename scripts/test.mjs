@@ -11,7 +11,7 @@ import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts'
 const WEB = findTests(['test/web']);
 /** In parts: what a file has started runs until its process ends, and a hundred servers would be in each other's way. */
 const HTTP_PARTS = [
-  findTests(['test/accounting', 'test/accounts', 'test/activity', 'test/audit', 'test/clients', 'test/oauth']),
+  findTests(['test/business', 'test/accounts', 'test/request-log', 'test/audit', 'test/clients', 'test/oauth']),
   findTests(['test/security/tenancy', 'test/security/read-only-fields.test.ts']),
   WEB.slice(0, WEB.length / 2),
   [

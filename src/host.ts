@@ -7,12 +7,12 @@ import { boundConnections, newDoor, serverOptions } from './crowds.ts';
 import { SECOND } from './lib/clock.ts';
 import { newRandomId } from './lib/ids.ts';
 import type { LogOutput } from './lib/log-output.ts';
-import { readTraceparent, type TraceContext } from './lib/trace-context.ts';
-import type { CountAnswer } from './metrics/requests.ts';
-import type { Tracing } from './metrics/tracing.ts';
 import { ApiError } from './oauth/errors.ts';
 import { plainJson } from './oauth/routes.ts';
 import { findWrong, refuse, refuseUnreadable, wayOnFrom } from './refusing.ts';
+import type { CountAnswer } from './telemetry/requests.ts';
+import { readTraceparent, type TraceContext } from './telemetry/trace-context.ts';
+import type { Tracing } from './telemetry/tracing.ts';
 import { mountAssets } from './web/assets.ts';
 import type { WayOn } from './web/error-page.ts';
 

@@ -1,8 +1,8 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { type Checkpoints, LOG_SETTINGS, newCheckpoints } from '../../src/storage/dialects/sqlite-checkpoints.ts';
-import type { Durability } from '../../src/storage/dialects/sqlite-commits.ts';
-import { type Log, openLog } from '../../src/storage/dialects/sqlite-log.ts';
-import { type ReadRows, returnArrays } from '../../src/storage/dialects/sqlite-rows.ts';
+import { type Checkpoints, LOG_SETTINGS, newCheckpoints } from '../../src/storage/sqlite/checkpoints.ts';
+import type { Durability } from '../../src/storage/sqlite/group-commit.ts';
+import { type ReadRows, returnArrays } from '../../src/storage/sqlite/rows.ts';
+import { type Log, openLog } from '../../src/storage/sqlite/wal-sync.ts';
 import { STATEMENTS } from './bare-statements.ts';
 
 type Name = keyof typeof STATEMENTS;

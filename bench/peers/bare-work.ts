@@ -1,4 +1,4 @@
-import { formatAmount } from '../../src/accounting/amounts.ts';
+import { formatAmount } from '../../src/business/amounts.ts';
 import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { type Keyring, sign } from '../../src/lib/keyring.ts';

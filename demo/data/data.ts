@@ -1,18 +1,18 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { addInvoice, STATUSES } from '../accounting/invoices.ts';
-import type { Business } from '../accounts/businesses.ts';
-import { listMemberships } from '../accounts/memberships.ts';
-import { findUserByEmail } from '../accounts/users.ts';
-import { recordAppAct } from '../apps/app-acts.ts';
-import { findApp, registerApp } from '../apps/apps.ts';
-import { OPERATOR } from '../audit/acts.ts';
-import { DAY } from '../lib/clock.ts';
-import { readScopes } from '../oauth/scopes.ts';
-import type { Database, Storage } from '../storage/storage.ts';
-import { addDemoConnections } from './demo-connections.ts';
-import { addDemoPeople, DEMO_USERS } from './demo-people.ts';
+import { addInvoice, STATUSES } from '../../src/business/invoices.ts';
+import type { Business } from '../../src/accounts/businesses.ts';
+import { listMemberships } from '../../src/accounts/memberships.ts';
+import { findUserByEmail } from '../../src/accounts/users.ts';
+import { recordAppAct } from '../../src/apps/app-acts.ts';
+import { findApp, registerApp } from '../../src/apps/apps.ts';
+import { OPERATOR } from '../../src/audit/acts.ts';
+import { DAY } from '../../src/lib/clock.ts';
+import { readScopes } from '../../src/oauth/scopes.ts';
+import type { Database, Storage } from '../../src/storage/storage.ts';
+import { addDemoConnections } from './connections.ts';
+import { addDemoPeople, DEMO_USERS } from './people.ts';
 
-export { DEMO_PASSWORD, DEMO_USERS } from './demo-people.ts';
+export { DEMO_PASSWORD, DEMO_USERS } from './people.ts';
 
 /** The two demo apps know their own secrets, as any app does: in a file that only they read. */
 export interface DemoCredentials {

@@ -1,10 +1,10 @@
-import { findApp } from '../apps/apps.ts';
-import { OPERATOR } from '../audit/acts.ts';
-import type { Keyring } from '../lib/keyring.ts';
-import type { Storage } from '../storage/storage.ts';
-import { eventsDetail, recordEndpointAct } from '../webhooks/endpoint-acts.ts';
-import { CHOICES } from '../webhooks/endpoint-fields.ts';
-import { addEndpoint, listEndpoints, replaceSecret } from '../webhooks/endpoints.ts';
+import { findApp } from '../../src/apps/apps.ts';
+import { OPERATOR } from '../../src/audit/acts.ts';
+import type { Keyring } from '../../src/lib/keyring.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { eventsDetail, recordEndpointAct } from '../../src/webhooks/endpoint-acts.ts';
+import { CHOICES } from '../../src/webhooks/endpoint-fields.ts';
+import { addEndpoint, listEndpoints, replaceSecret } from '../../src/webhooks/endpoints.ts';
 
 /** Where a demo app hears of what happens. Gives its signing secret, which is a new one at every start. */
 export function ensureDemoEndpoint(

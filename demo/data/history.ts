@@ -1,9 +1,9 @@
-import { addRequests, isError, type NewRequest } from '../activity/logged-requests.ts';
-import { addCounts, type Counts, hourOf } from '../activity/request-counts.ts';
-import { addScopeUses } from '../activity/scope-uses.ts';
-import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
-import { newRandomId } from '../lib/ids.ts';
-import type { Database } from '../storage/storage.ts';
+import { addRequests, isError, type NewRequest } from '../../src/request-log/logged-requests.ts';
+import { addCounts, type Counts, hourOf } from '../../src/request-log/request-counts.ts';
+import { addScopeUses } from '../../src/request-log/scope-uses.ts';
+import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
+import { newRandomId } from '../../src/lib/ids.ts';
+import type { Database } from '../../src/storage/storage.ts';
 
 /** On whose behalf an app has been busy, and with how much of what it read. */
 interface Busy {

@@ -1,10 +1,10 @@
-import { addBusiness, type Business } from '../accounts/businesses.ts';
-import { addMember, type Role } from '../accounts/memberships.ts';
-import { userActor, userSubject } from '../accounts/user-acts.ts';
-import { addUser, type NewUser, type User } from '../accounts/users.ts';
-import { type Actor, OPERATOR, recordAct } from '../audit/acts.ts';
-import { DAY, MINUTE } from '../lib/clock.ts';
-import type { Database } from '../storage/storage.ts';
+import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
+import { addMember, type Role } from '../../src/accounts/memberships.ts';
+import { userActor, userSubject } from '../../src/accounts/user-acts.ts';
+import { addUser, type NewUser, type User } from '../../src/accounts/users.ts';
+import { type Actor, OPERATOR, recordAct } from '../../src/audit/acts.ts';
+import { DAY, MINUTE } from '../../src/lib/clock.ts';
+import type { Database } from '../../src/storage/storage.ts';
 
 export const DEMO_PASSWORD = 'over the drawbridge';
 export const DEMO_USERS = {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { newPlaces } from '../lib/places.ts';
+import { newPlaces } from '../lib/semaphore.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Act, type ActFilter, type ActQuery, actFrom, isNarrowed, matching, selectActs } from './act-filter.ts';
 import { listActs } from './act-log.ts';

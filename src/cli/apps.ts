@@ -17,8 +17,8 @@ import {
 import { OPERATOR } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { disableAppAndTell, pauseAppAndTell } from '../oauth/pauses.ts';
 import { readScopes, SCOPES, scopeNames } from '../oauth/scopes.ts';
+import { disableAppAndTell, pauseAppAndTell } from '../oauth/suspension.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 

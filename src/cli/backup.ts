@@ -6,7 +6,7 @@ import { FormError } from '../lib/errors.ts';
 import { syncFolder } from '../lib/key-file.ts';
 import { StorageRefused } from '../storage/errors.ts';
 import { fileOf, isSqlite } from '../storage/examine.ts';
-import { copyDatabase, findFault, makeSingleFile, removeDatabase, type Tell } from '../storage/sqlite-files.ts';
+import { copyDatabase, findFault, makeSingleFile, removeDatabase, type Tell } from '../storage/sqlite/files.ts';
 import type { Command } from './command.ts';
 
 export const backupCommand: Command = {

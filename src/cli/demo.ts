@@ -1,12 +1,18 @@
 import type { DemoApp } from '../../demo/app.ts';
+import {
+  DEMO_PASSWORD,
+  DEMO_USERS,
+  type DemoCredentials,
+  ensureDemoApps,
+  ensureDemoData,
+} from '../../demo/data/data.ts';
+import { ensureDemoEndpoint } from '../../demo/data/endpoint.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { openKeyring } from '../lib/keyring.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
-import { DEMO_PASSWORD, DEMO_USERS, type DemoCredentials, ensureDemoApps, ensureDemoData } from './demo-data.ts';
-import { ensureDemoEndpoint } from './demo-endpoint.ts';
 import { exitSoon, untilStopped } from './serve.ts';
 
 const CREDENTIALS = 'data/demo-apps.json';

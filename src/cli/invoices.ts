@@ -1,5 +1,5 @@
-import { addInvoice, setInvoiceStatus } from '../accounting/invoices.ts';
 import { findBusiness } from '../accounts/businesses.ts';
+import { addInvoice, setInvoiceStatus } from '../business/invoices.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { type Command, required, withStorage } from './command.ts';

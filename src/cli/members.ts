@@ -11,7 +11,7 @@ import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { newSecret } from '../lib/secrets.ts';
-import { depart } from '../oauth/departures.ts';
+import { depart } from '../oauth/member-removal.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
 

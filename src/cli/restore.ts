@@ -11,7 +11,7 @@ import { openStorage } from '../storage/database.ts';
 import { StorageRefused } from '../storage/errors.ts';
 import { prepare } from '../storage/migrate.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
-import { copyDatabase, findFault, isHeld, makeSingleFile, removeDatabase } from '../storage/sqlite-files.ts';
+import { copyDatabase, findFault, isHeld, makeSingleFile, removeDatabase } from '../storage/sqlite/files.ts';
 import type { Storage } from '../storage/storage.ts';
 import { newProgress, readDatabaseFile } from './backup.ts';
 import type { Command } from './command.ts';

@@ -1,12 +1,12 @@
 import { flushCompileCache } from 'node:module';
 import { availableParallelism } from 'node:os';
+import { DEMO_USERS } from '../../demo/data/data.ts';
 import { findUserByEmail } from '../accounts/users.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { SECOND } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
-import { DEMO_USERS } from './demo-data.ts';
 
 /** How long clients that keep their connections have to notice that this node is going. */
 export const PATIENCE = 3 * SECOND;

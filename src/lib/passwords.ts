@@ -1,8 +1,8 @@
 import { argon2, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-import { newPlaces } from './places.ts';
 import { sameBytes } from './secrets.ts';
+import { newPlaces } from './semaphore.ts';
 
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19456, passes: 2, parallelism: 1 };

@@ -1,7 +1,7 @@
-import type { Involved } from '../activity/involved.ts';
 import { type CallingApp, proveApp, type ReadCaller } from '../apps/proving.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
+import type { Involved } from '../request-log/request-context.ts';
 import type { Storage } from '../storage/storage.ts';
 import { AppNotAuthenticated, OAuthError } from './errors.ts';
 

@@ -1,5 +1,5 @@
-import { lastUses } from '../activity/scope-uses.ts';
 import type { App } from '../apps/apps.ts';
+import { lastUses } from '../request-log/scope-uses.ts';
 import { contains, type Sought } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { selectLiveGrants } from './grant-queries.ts';

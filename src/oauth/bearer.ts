@@ -1,6 +1,6 @@
-import type { Involved } from '../activity/involved.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
+import type { Involved } from '../request-log/request-context.ts';
 import type { Database } from '../storage/storage.ts';
 import { ApiError } from './errors.ts';
 import { explain } from './grant-reasons.ts';

@@ -1,7 +1,7 @@
-import type { Involved } from '../activity/involved.ts';
 import type { CallingApp } from '../apps/proving.ts';
 import { isRegistered } from '../apps/redirect-uris.ts';
 import type { Keyring } from '../lib/keyring.ts';
+import type { Involved } from '../request-log/request-context.ts';
 import type { Storage } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';

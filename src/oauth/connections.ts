@@ -1,6 +1,6 @@
-import { listScopeUses } from '../activity/scope-uses.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
 import { DAY } from '../lib/clock.ts';
+import { listScopeUses } from '../request-log/scope-uses.ts';
 import type { Database } from '../storage/storage.ts';
 import {
   type ConnectionKey,

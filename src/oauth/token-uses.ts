@@ -1,5 +1,5 @@
-import { inChunks } from '../activity/chunks.ts';
 import { SECOND } from '../lib/clock.ts';
+import { inChunks } from '../request-log/chunks.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import { type Grant, markUsed } from './grants.ts';

@@ -1,5 +1,5 @@
-import type { Involved } from './involved.ts';
 import { isError, isFromStranger, type NewRequest } from './logged-requests.ts';
+import type { Involved } from './request-context.ts';
 import { type HourOfCounts, hourOf } from './request-counts.ts';
 import { keyOf, type NewScopeUse } from './scope-uses.ts';
 

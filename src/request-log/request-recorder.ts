@@ -16,8 +16,8 @@ import {
   requestsByApp,
 } from './batch.ts';
 import { inChunks } from './chunks.ts';
-import type { Involved } from './involved.ts';
 import { addRequests, MOST_KEPT, type NewRequest, trimRequests } from './logged-requests.ts';
+import type { Involved } from './request-context.ts';
 import { addCounts } from './request-counts.ts';
 import { addScopeUses } from './scope-uses.ts';
 

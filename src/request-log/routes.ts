@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import type { Activity } from './activity.ts';
-import type { Involved } from './involved.ts';
+import type { Involved } from './request-context.ts';
+import type { Activity } from './request-recorder.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

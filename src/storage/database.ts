@@ -1,6 +1,6 @@
-import { openSqlite } from './dialects/sqlite.ts';
 import { StorageRefused } from './errors.ts';
 import { newTableCounter } from './rate-limits.ts';
+import { openSqlite } from './sqlite/dialect.ts';
 import type { Haste, Storage } from './storage.ts';
 
 const SQLITE = 'sqlite:';
@@ -8,7 +8,7 @@ const SQLITE = 'sqlite:';
 export async function openStorage(url: string, haste: Haste = 'serving'): Promise<Storage> {
   if (url.startsWith(SQLITE)) return openSqlite(url.slice(SQLITE.length));
   // Its driver takes a while to load.
-  if (/^postgres(ql)?:/.test(url)) return (await import('./dialects/postgres.ts')).openPostgres(url, haste);
+  if (/^postgres(ql)?:/.test(url)) return (await import('./postgres/dialect.ts')).openPostgres(url, haste);
   throw new StorageRefused(`DATABASE_URL must start with sqlite: or postgres: (it starts with ${url.split(':')[0]}).`);
 }
 

@@ -1,8 +1,8 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sql } from 'kysely';
-import { SHARED_CONNECTIONS } from './dialects/postgres-shared.ts';
-import { readPostgresUrl } from './dialects/postgres-target.ts';
+import { SHARED_CONNECTIONS } from './postgres/pipeline.ts';
+import { readPostgresUrl } from './postgres/target.ts';
 import type { Storage } from './storage.ts';
 
 /** What can be told of a database without changing it. */

@@ -1,5 +1,5 @@
 import { SECOND } from '../lib/clock.ts';
-import { type Metric, newCounter } from '../lib/metrics.ts';
+import { type Metric, newCounter } from './registry.ts';
 
 const TABLES = [
   'acts',

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Clock, MINUTE, SECOND, systemClock } from '../lib/clock.ts';
-import { type Metric, newCounter, type Sample } from '../lib/metrics.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { type Backlog, readBacklog } from './backlog.ts';
-import { countGrants, type GrantCounts } from './grant-count.ts';
+import { type Backlog, readBacklog } from './backlog-gauges.ts';
+import { countGrants, type GrantCounts } from './grant-gauges.ts';
+import { type Metric, newCounter, type Sample } from './registry.ts';
 
 const BACKLOG_EVERY = 15 * SECOND;
 const GRANTS_EVERY = MINUTE;

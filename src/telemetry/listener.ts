@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import { SECOND } from '../lib/clock.ts';
 import { createServer } from '../lib/http.ts';
-import { CONTENT_TYPE, type Metric, renderMetrics } from '../lib/metrics.ts';
+import { CONTENT_TYPE, type Metric, renderMetrics } from './registry.ts';
 
 interface Place {
   host: string;

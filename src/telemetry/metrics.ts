@@ -1,13 +1,13 @@
-import type { Activity } from '../activity/activity.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { openStandardOutput } from '../lib/log-output.ts';
-import type { Metric } from '../lib/metrics.ts';
+import type { Activity } from '../request-log/request-recorder.ts';
 import type { Storage } from '../storage/storage.ts';
+import { watchDatabase } from './database-gauges.ts';
 import { listenForScrapes } from './listener.ts';
 import type { Meters } from './meters.ts';
-import { newProcessMetrics } from './process.ts';
-import { watchDatabase } from './watch.ts';
+import { newProcessMetrics } from './process-gauges.ts';
+import type { Metric } from './registry.ts';
 
 interface MetricsParts {
   meters: Meters;

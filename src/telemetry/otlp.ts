@@ -1,4 +1,4 @@
-import { SECOND } from './clock.ts';
+import { SECOND } from '../lib/clock.ts';
 import type { TraceContext } from './trace-context.ts';
 
 /** One piece of work that is done. Times are milliseconds since 1970. */

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { SECOND, systemClock } from '../lib/clock.ts';
-import type { Metric, Sample } from '../lib/metrics.ts';
+import type { Metric, Sample } from './registry.ts';
 
 /** In milliseconds: so often the event loop is looked at. */
 const RESOLUTION = 20;

@@ -1,4 +1,4 @@
-import { newCounter } from '../lib/metrics.ts';
+import { newCounter } from './registry.ts';
 
 /** By the names of their settings, without what those have in common. */
 const LIMITS = [

@@ -1,5 +1,5 @@
-import { type Cell, type Histogram, type Metric, newHistogram, type Sample } from '../lib/metrics.ts';
 import { REASONS } from '../oauth/reasons.ts';
+import { type Cell, type Histogram, type Metric, newHistogram, type Sample } from './registry.ts';
 
 /** A request that has been answered. */
 export interface Answered {

@@ -1,4 +1,4 @@
-import { newNonce } from './secrets.ts';
+import { newNonce } from '../lib/secrets.ts';
 
 /** Where a piece of work belongs: https://www.w3.org/TR/trace-context/ */
 export interface TraceContext {

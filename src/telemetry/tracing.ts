@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { preciseClock } from '../lib/clock.ts';
-import { newCounter } from '../lib/metrics.ts';
-import { newExporter, type Span } from '../lib/otlp.ts';
-import { continueTrace, newSpanId, readTraceparent, type TraceContext } from '../lib/trace-context.ts';
 import { type SeenStatement, watchStatements } from '../storage/statements.ts';
 import { type SeenAttempt, watchAttempts } from '../webhooks/seen-attempts.ts';
+import { newExporter, type Span } from './otlp.ts';
+import { newCounter } from './registry.ts';
 import type { Answered } from './requests.ts';
+import { continueTrace, newSpanId, readTraceparent, type TraceContext } from './trace-context.ts';
 
 export interface Tracing {
   /** Of a request that has just come. */

@@ -1,4 +1,4 @@
-import type { Reach } from '../oauth/reach.ts';
+import type { Reach } from '../oauth/impact.ts';
 
 /** One kind of thing, and how many of it. */
 export function counted(count: number, one: string, many: string): string {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { TooBusy } from '../../src/lib/errors.ts';
 import { hashPassword, isPassword, PASSWORDS } from '../../src/lib/passwords.ts';
-import { newPlaces } from '../../src/lib/places.ts';
+import { newPlaces } from '../../src/lib/semaphore.ts';
 
 /** Work that ends when it is told to, and how much of it there has been at once. */
 function newWork() {

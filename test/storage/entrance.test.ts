@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
-import { newCommits } from '../../src/storage/dialects/sqlite-commits.ts';
-import { openConnection } from '../../src/storage/dialects/sqlite-connection.ts';
-import { newEntrance } from '../../src/storage/dialects/sqlite-entrance.ts';
-import { newLock } from '../../src/storage/dialects/sqlite-lock.ts';
+import { openConnection } from '../../src/storage/sqlite/connection.ts';
+import { newLock } from '../../src/storage/sqlite/file-lock.ts';
+import { newCommits } from '../../src/storage/sqlite/group-commit.ts';
+import { newEntrance } from '../../src/storage/sqlite/write-lock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const path = join(folder, 'gatehouse.db');

@@ -8,10 +8,10 @@ import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { keepClean } from '../../src/clean-up.ts';
-import { newMeters } from '../../src/metrics/meters.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
+import { newMeters } from '../../src/telemetry/meters.ts';
 
 const MB = 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kindOf } from '../../src/storage/dialects/sqlite-kinds.ts';
+import { kindOf } from '../../src/storage/sqlite/kinds.ts';
 
 const KINDS = {
   read: [

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { type Commits, newCommits } from '../../src/storage/dialects/sqlite-commits.ts';
-import { openConnection } from '../../src/storage/dialects/sqlite-connection.ts';
-import { openLog } from '../../src/storage/dialects/sqlite-log.ts';
 import { StorageUnavailable } from '../../src/storage/errors.ts';
+import { openConnection } from '../../src/storage/sqlite/connection.ts';
+import { type Commits, newCommits } from '../../src/storage/sqlite/group-commit.ts';
+import { openLog } from '../../src/storage/sqlite/wal-sync.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const path = join(folder, 'gatehouse.db');
@@ -142,7 +142,7 @@ test('a commit that fails is told to everyone in it, and brings nothing to the d
 });
 
 test('should the disk fail, the process ends: nobody knows then what is kept', () => {
-  const module = JSON.stringify(new URL('../../src/storage/dialects/sqlite-log.ts', import.meta.url));
+  const module = JSON.stringify(new URL('../../src/storage/sqlite/wal-sync.ts', import.meta.url));
   const program = `
     const { openLog } = await import(${module});
     const log = openLog(${JSON.stringify(path)}, (_, done) => setImmediate(done, new Error('the disk is broken')));

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, beforeEach, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { newCommits } from '../../src/storage/dialects/sqlite-commits.ts';
-import { openConnection } from '../../src/storage/dialects/sqlite-connection.ts';
-import { newLock } from '../../src/storage/dialects/sqlite-lock.ts';
-import { newReads } from '../../src/storage/dialects/sqlite-reads.ts';
+import { openConnection } from '../../src/storage/sqlite/connection.ts';
+import { newLock } from '../../src/storage/sqlite/file-lock.ts';
+import { newCommits } from '../../src/storage/sqlite/group-commit.ts';
+import { newReads } from '../../src/storage/sqlite/reads.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const path = join(folder, 'gatehouse.db');

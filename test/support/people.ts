@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { addInvoice } from '../../src/accounting/invoices.ts';
 import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
 import { addMember, type Role } from '../../src/accounts/memberships.ts';
 import { insertUser, newUserRow, type User } from '../../src/accounts/users.ts';
 import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
+import { addInvoice } from '../../src/business/invoices.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
 import { readScopes } from '../../src/oauth/scopes.ts';
 import type { Storage } from '../../src/storage/storage.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Metric, newHistogram, renderMetrics } from '../../src/lib/metrics.ts';
+import { type Metric, newHistogram, renderMetrics } from '../../src/telemetry/registry.ts';
 import { readExposition } from './exposition.ts';
 
 const gauge = (read: Metric['read'], help = 'What it is.'): Metric => ({ name: 'a_gauge', help, type: 'gauge', read });

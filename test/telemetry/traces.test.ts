@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { openKeyring } from '../../src/lib/keyring.ts';
-import { readTraceparent } from '../../src/lib/trace-context.ts';
+import { readTraceparent } from '../../src/telemetry/trace-context.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { freePort } from '../support/ports.ts';

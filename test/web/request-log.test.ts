@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addRequests } from '../../src/activity/logged-requests.ts';
-import { addCounts, hourOf } from '../../src/activity/request-counts.ts';
 import { DAY, HOUR } from '../../src/lib/clock.ts';
 import { newRandomId } from '../../src/lib/ids.ts';
+import { addRequests } from '../../src/request-log/logged-requests.ts';
+import { addCounts, hourOf } from '../../src/request-log/request-counts.ts';
 import { DEVELOPER, PLATFORM } from '../support/app-pages.ts';
 import { nextOf, type Visited } from '../support/browser.ts';
 import { type Answer, newClient } from '../support/client.ts';

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setInvoiceStatus } from '../../src/accounting/invoices.ts';
 import { addSecret, listSecrets, removeSecret } from '../../src/apps/app-secrets.ts';
 import { findApp } from '../../src/apps/apps.ts';
+import { setInvoiceStatus } from '../../src/business/invoices.ts';
 import { SETTLED_AFTER } from '../../src/events/events.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { disconnect } from '../../src/oauth/connections.ts';
 import { revokeGrantsOfUser, warnOfExpiring } from '../../src/oauth/grants.ts';
-import { disableAppAndTell, disableUserAndTell } from '../../src/oauth/pauses.ts';
+import { disableAppAndTell, disableUserAndTell } from '../../src/oauth/suspension.ts';
 import type { RegisteredApp } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { DEMO_USERS } from '../../../demo/data/data.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
 import type { Settings } from '../../config.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -6,7 +7,6 @@ import { openStorage } from '../../storage/database.ts';
 import { checkWritable, type Examined, examine, fileOf, isSqlite } from '../../storage/examine.ts';
 import { listPending } from '../../storage/migrate.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { DEMO_USERS } from '../demo-data.ts';
 import { compareClocks } from './clock.ts';
 import { about, type Finding, sentenceOf } from './finding.ts';
 import { checkStoredSecrets } from './keys.ts';

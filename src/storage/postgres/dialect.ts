@@ -18,10 +18,10 @@ import { addShortcut } from '../prepared.ts';
 import { statementLog } from '../statements.ts';
 import type { Haste, Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { isOutdatedPlan, translate } from './postgres-errors.ts';
-import { connect, openPools, type Pools, usageOf } from './postgres-pools.ts';
-import { newShared, retryLocked, SHARED_LOCK_TIMEOUT, type Shared } from './postgres-shared.ts';
-import { readPostgresUrl } from './postgres-target.ts';
+import { isOutdatedPlan, translate } from './errors.ts';
+import { newShared, retryLocked, SHARED_LOCK_TIMEOUT, type Shared } from './pipeline.ts';
+import { connect, openPools, type Pools, usageOf } from './pools.ts';
+import { readPostgresUrl } from './target.ts';
 
 /**
  * Two pools, one for each durability class: what differs is whether a commit waits for the disk (and a standby). Two

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
 import { StorageUnavailable } from '../errors.ts';
-import { isLockTimeout, isOutdatedPlan, translate } from './postgres-errors.ts';
-import { connect, type Pools } from './postgres-pools.ts';
+import { isLockTimeout, isOutdatedPlan, translate } from './errors.ts';
+import { connect, type Pools } from './pools.ts';
 
 /** One for reads, one for writes. */
 export const SHARED_CONNECTIONS = 2;

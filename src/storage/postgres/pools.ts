@@ -2,7 +2,7 @@ import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
 import { StorageUnavailable } from '../errors.ts';
 import type { Haste } from '../storage.ts';
-import type { PostgresTarget } from './postgres-target.ts';
+import type { PostgresTarget } from './target.ts';
 
 /** One pool per host. Only the writable one ever hands out connections; which that is may change. */
 export interface Pools {

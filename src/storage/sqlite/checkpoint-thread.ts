@@ -4,7 +4,7 @@ import { flushCompileCache } from 'node:module';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
-import { BUSY_MS } from './sqlite-busy.ts';
+import { BUSY_MS } from './busy.ts';
 
 /** Pages that are worth the wait for the disk; SQLite's own choice. */
 const ENOUGH = 1000;

@@ -61,7 +61,7 @@ export function newCheckpoints(path: string, finish: () => Promise<void>): Check
 /** Nobody listens for its errors: what it does not catch ends the process. */
 function startThread(path: string): Worker {
   const cache = getCompileCacheDir();
-  const thread = new Worker(new URL('./sqlite-checkpoint-thread.ts', import.meta.url), {
+  const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
     workerData: path,
     // What has been compiled before takes half the memory.
     env: cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {},

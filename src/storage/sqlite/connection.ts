@@ -2,12 +2,12 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { StorageRefused } from '../errors.ts';
-import { BUSY_MS } from './sqlite-busy.ts';
-import { LOG_SETTINGS } from './sqlite-checkpoints.ts';
-import { refuseEmptied } from './sqlite-emptied.ts';
-import { type Kind, kindOf } from './sqlite-kinds.ts';
-import { type Log, openLog } from './sqlite-log.ts';
-import { type ReadRows, returnArrays } from './sqlite-rows.ts';
+import { refuseEmptied } from './assert-not-truncated.ts';
+import { BUSY_MS } from './busy.ts';
+import { LOG_SETTINGS } from './checkpoints.ts';
+import { type Kind, kindOf } from './kinds.ts';
+import { type ReadRows, returnArrays } from './rows.ts';
+import { type Log, openLog } from './wal-sync.ts';
 
 const MOST_STATEMENTS = 300;
 

@@ -16,15 +16,15 @@ import { addShortcut } from '../prepared.ts';
 import { statementLog } from '../statements.ts';
 import type { Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { newCheckpoints } from './sqlite-checkpoints.ts';
-import { type Commits, type Durability, newCommits } from './sqlite-commits.ts';
-import { type Connection, openConnection } from './sqlite-connection.ts';
-import { type Enter, newEntrance } from './sqlite-entrance.ts';
-import { translate } from './sqlite-errors.ts';
-import { hasPagesToRelease, RELEASE_PAGES } from './sqlite-free-pages.ts';
-import { type Lock, newLock } from './sqlite-lock.ts';
-import { newReads, type ReadInTurn } from './sqlite-reads.ts';
-import { withoutRowLocks } from './sqlite-row-locks.ts';
+import { newCheckpoints } from './checkpoints.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { translate } from './errors.ts';
+import { type Lock, newLock } from './file-lock.ts';
+import { hasPagesToRelease, RELEASE_PAGES } from './free-pages.ts';
+import { type Commits, type Durability, newCommits } from './group-commit.ts';
+import { newReads, type ReadInTurn } from './reads.ts';
+import { withoutRowLocks } from './row-locks.ts';
+import { type Enter, newEntrance } from './write-lock.ts';
 
 export function openSqlite(path: string): Storage {
   const connection = openConnection(path);

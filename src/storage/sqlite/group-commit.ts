@@ -1,6 +1,6 @@
-import { BUSY_MS } from './sqlite-busy.ts';
-import type { Connection } from './sqlite-connection.ts';
-import { translate } from './sqlite-errors.ts';
+import { BUSY_MS } from './busy.ts';
+import type { Connection } from './connection.ts';
+import { translate } from './errors.ts';
 
 /** What is durable is on disk before anyone is told; what is recoverable a power cut may undo (docs/decisions/0002). */
 export type Durability = 'durable' | 'recoverable';

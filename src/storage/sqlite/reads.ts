@@ -1,7 +1,7 @@
-import type { Commits } from './sqlite-commits.ts';
-import type { Connection } from './sqlite-connection.ts';
-import { translate } from './sqlite-errors.ts';
-import type { Lock } from './sqlite-lock.ts';
+import type { Connection } from './connection.ts';
+import { translate } from './errors.ts';
+import type { Lock } from './file-lock.ts';
+import type { Commits } from './group-commit.ts';
 
 /** So many are read at once; to wait for more would only keep the first of them waiting. */
 const MOST_AT_ONCE = 64;

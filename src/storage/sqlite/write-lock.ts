@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '../../lib/clock.ts';
-import { BUSY_MS, isBusy } from './sqlite-busy.ts';
-import type { Commits, Durability } from './sqlite-commits.ts';
-import type { Lock } from './sqlite-lock.ts';
+import { BUSY_MS, isBusy } from './busy.ts';
+import type { Lock } from './file-lock.ts';
+import type { Commits, Durability } from './group-commit.ts';
 
 /** At one pace, so that whoever has just come does not overtake who has waited for long. */
 const ASKS_EVERY_MS = 2;

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { listRequests } from '../../activity/logged-requests.ts';
-import { listCounts } from '../../activity/request-counts.ts';
 import { html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { listAppConnections } from '../../oauth/app-connections.ts';
+import { listRequests } from '../../request-log/logged-requests.ts';
+import { listCounts } from '../../request-log/request-counts.ts';
 import { type Form, text } from '../fields.ts';
 import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
 import { readPeriod, startOf } from './chart.ts';

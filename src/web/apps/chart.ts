@@ -1,6 +1,6 @@
-import type { Counts, HourOfCounts } from '../../activity/request-counts.ts';
 import { DAY, HOUR } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
+import type { Counts, HourOfCounts } from '../../request-log/request-counts.ts';
 
 /** How far back a chart looks, and in which steps. */
 export interface Period {

@@ -1,7 +1,7 @@
-import { countExchanges } from '../../activity/request-counts.ts';
 import type { App } from '../../apps/apps.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { countExchanges } from '../../request-log/request-counts.ts';
 import { postForm } from '../fields.ts';
 import type { WebParts } from '../parts.ts';
 import type { Entry } from './section.ts';

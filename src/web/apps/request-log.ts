@@ -1,8 +1,8 @@
-import { isError, type LoggedRequest } from '../../activity/logged-requests.ts';
-import type { HourOfCounts } from '../../activity/request-counts.ts';
 import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { errorUri } from '../../oauth/reasons.ts';
+import { isError, type LoggedRequest } from '../../request-log/logged-requests.ts';
+import type { HourOfCounts } from '../../request-log/request-counts.ts';
 import { preciseTime } from '../fields.ts';
 import { type Listing, listingAddress, pager, searchForm } from '../listing.ts';
 import { prose } from '../reference/prose.ts';

@@ -1,6 +1,6 @@
 import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Reach } from '../../oauth/reach.ts';
+import type { Reach } from '../../oauth/impact.ts';
 import { reachText } from '../counted.ts';
 import { postForm } from '../fields.ts';
 import type { AppSection, Entry } from './section.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { recordAppAct } from '../../apps/app-acts.ts';
 import { type App, deleteApp, enableApp } from '../../apps/apps.ts';
-import { disableAppAndTell } from '../../oauth/pauses.ts';
-import { findReach } from '../../oauth/reach.ts';
+import { findReach } from '../../oauth/impact.ts';
+import { disableAppAndTell } from '../../oauth/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
 import { redirectDone } from '../done.ts';
 import { actorOf } from '../visits.ts';

@@ -1,6 +1,6 @@
 import type { OwnedApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Reach } from '../../oauth/reach.ts';
+import type { Reach } from '../../oauth/impact.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import { appBadges } from '../app-badges.ts';
 import { counted, reachText } from '../counted.ts';

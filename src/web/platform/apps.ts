@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { recordAppAct } from '../../apps/app-acts.ts';
 import { findOwnedApp, type OwnedApp, resumeApp, searchApps } from '../../apps/apps.ts';
-import { pauseAppAndTell } from '../../oauth/pauses.ts';
-import { countConnections, findReach } from '../../oauth/reach.ts';
+import { countConnections, findReach } from '../../oauth/impact.ts';
+import { pauseAppAndTell } from '../../oauth/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
 import { redirectDone } from '../done.ts';
 import { type Form, type Problem, text, tryForm } from '../fields.ts';

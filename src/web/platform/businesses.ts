@@ -3,7 +3,7 @@ import { type Business, findBusiness, searchBusinesses } from '../../accounts/bu
 import { listMembers, type Member } from '../../accounts/memberships.ts';
 import { type OwnedApp, searchApps } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { findReach } from '../../oauth/reach.ts';
+import { findReach } from '../../oauth/impact.ts';
 import { appBadges } from '../app-badges.ts';
 import { counted } from '../counted.ts';
 import { copyable, time } from '../fields.ts';

@@ -1,4 +1,4 @@
-import { STATUSES } from '../../accounting/invoices.ts';
+import { STATUSES } from '../../business/invoices.ts';
 import type { EventType } from '../../events/event-types.ts';
 import { Type } from '../../lib/schema.ts';
 import { oneOfOpen } from '../../oauth/schemas.ts';

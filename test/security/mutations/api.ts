@@ -1,7 +1,7 @@
 import type { Mutation } from './mutation.ts';
 
-const BEARER = 'test/accounting/bearer.test.ts';
-const TENANCY = 'test/accounting/tenancy.test.ts';
+const BEARER = 'test/business/bearer.test.ts';
+const TENANCY = 'test/business/tenancy.test.ts';
 const METADATA = 'test/oauth/metadata.test.ts';
 const DEAD = 'test/oauth/dead-grants.test.ts';
 
@@ -74,7 +74,7 @@ export const API_MUTATIONS: Mutation[] = [
   {
     promise: 'P8',
     breaks: 'invoices of every business are listed',
-    file: 'src/accounting/invoices.ts',
+    file: 'src/business/invoices.ts',
     find: `    .where('business_id', '=', businessId)
     .where('id', '<', after)`,
     replace: "    .where('id', '<', after)",

@@ -3,7 +3,7 @@ import { hasOtherOwner, type Member } from '../../../accounts/memberships.ts';
 import { changeRole } from '../../../accounts/roles.ts';
 import type { App } from '../../../apps/apps.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { depart, listAppsAllowedBy } from '../../../oauth/departures.ts';
+import { depart, listAppsAllowedBy } from '../../../oauth/member-removal.ts';
 import { redirectDone } from '../../done.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../../fields.ts';
 import { notFound } from '../../refusals.ts';
