@@ -1,7 +1,7 @@
 import { HOUR } from '../src/lib/clock.ts';
-import { openKeyring } from '../src/lib/keyring.ts';
+import { createKeyring } from '../src/lib/keyring.ts';
 import { readScopes } from '../src/oauth/scopes.ts';
-import { sealToken, type TokenKind } from '../src/oauth/tokens.ts';
+import { encodeToken, type TokenKind } from '../src/oauth/tokens.ts';
 import type { Connected, Contender, Running } from './contender.ts';
 import { type Gatehouse, speakTo, startGatehouse } from './contenders/gatehouse.ts';
 import { GRANTS_EACH, grantAt, ledgerGrantOf, userOf } from './fill.ts';
@@ -49,13 +49,13 @@ export function speakToGrown(server: Gatehouse, seeded: Seed, grants: number): R
   return { ...grown, speakFor: (scenario) => speeches[scenario] ?? grown };
 }
 
-const keys = openKeyring([SECRET_KEY]);
+const keys = createKeyring([SECRET_KEY]);
 const { scopes } = readScopes([SCOPE]);
 
 function seal(kind: TokenKind, grant: number, rotation: number): string {
   const { id: grantId, salt } = grantAt(grant);
   const expiresAt = Date.now() + HOUR;
-  return sealToken(keys, salt, { kind, grantId, rotation, expiresAt, scopes: kind === 'access' ? scopes : 0 });
+  return encodeToken(keys, salt, { kind, grantId, rotation, expiresAt, scopes: kind === 'access' ? scopes : 0 });
 }
 
 /** At most so many different numbers below a limit. */

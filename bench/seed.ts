@@ -55,7 +55,7 @@ async function settle(storage: Storage, count: number): Promise<Seed> {
     ownerBusinessId: owner.id,
     createdBy: null,
   };
-  const registered = await storage.atomically((db) => registerApp(db, registration, now));
+  const registered = await storage.transaction((db) => registerApp(db, registration, now));
   if (!registered) throw new Error('The app could not be registered.');
   const people: Person[] = [];
   for (let place = 0; place < count; place += 1) people.push(await addPerson(storage, registered.app.id, place, now));
@@ -64,7 +64,7 @@ async function settle(storage: Storage, count: number): Promise<Seed> {
 
 async function addPerson(storage: Storage, appId: string, place: number, now: number): Promise<Person> {
   const { scopes } = readScopes([SCOPE]);
-  return storage.atomically(async (db) => {
+  return storage.transaction(async (db) => {
     const business = await addBusiness(db, { name: `Business ${place}` }, now);
     const person = { email: `person-${place}@example.com`, name: `Person ${place}` };
     const user = await insertUser(db, newUserRow({ ...person, passwordHash: '-', isPlatformAdmin: false }, now));

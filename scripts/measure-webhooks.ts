@@ -11,7 +11,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { recordEvent } from '../src/events/events.ts';
 import { newId } from '../src/lib/ids.ts';
-import { openKeyring } from '../src/lib/keyring.ts';
+import { createKeyring } from '../src/lib/keyring.ts';
 import { openStorage } from '../src/storage/database.ts';
 import { migrate } from '../src/storage/migrate.ts';
 import type { Storage } from '../src/storage/storage.ts';
@@ -65,11 +65,11 @@ async function measure(): Promise<void> {
     appIds.push((await people.addApp({ ownerBusinessId: owner.id })).id);
   }
   const listen = (appId: string, to: string) =>
-    addEndpoint(storage.durable, openKeyring([KEY]), { appId, url: to, eventTypes: ['grant.created'] }, Date.now());
+    addEndpoint(storage.durable, createKeyring([KEY]), { appId, url: to, eventTypes: ['grant.created'] }, Date.now());
   for (const appId of appIds) await listen(appId, receiver.url);
   const server = await startServer(url);
   const record = async (ids: string[]) => {
-    await storage.atomically(async (db) => {
+    await storage.transaction(async (db) => {
       for (const appId of ids) {
         await recordEvent(db, { type: 'grant.created', appId, businessId: people.acme.id, data: {} }, Date.now());
       }
@@ -112,7 +112,7 @@ type Record = (appIds: string[]) => Promise<void>;
 async function plan(storage: Storage, appIds: string[], count: number): Promise<void> {
   const endpoints = await storage.durable.selectFrom('endpoints').select(['id', 'app_id']).execute();
   const now = Date.now();
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     for (let i = 0; i < count; i++) {
       const appId = appIds[i % appIds.length] ?? '';
       const endpointId = endpoints.find(({ app_id }) => app_id === appId)?.id ?? '';

@@ -8,7 +8,7 @@ import { chromium, type Page } from 'playwright-core';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../demo/data/data.ts';
 import { searchAppsOf } from '../src/apps/apps.ts';
 import { readSettings } from '../src/config.ts';
-import { openKeyring } from '../src/lib/keyring.ts';
+import { createKeyring } from '../src/lib/keyring.ts';
 import { startServer } from '../src/server.ts';
 import { sendTest } from '../src/webhooks/deliveries.ts';
 import { addEndpoint } from '../src/webhooks/endpoints.ts';
@@ -94,8 +94,8 @@ async function findParcelwise(): Promise<string> {
 /** With something in its log. */
 async function addReceiver(appId: string): Promise<string> {
   const addition = { appId, url: 'http://127.0.0.1:4703/events', eventTypes: ['grant.created', 'grant.revoked'] };
-  return server.storage.atomically(async (db) => {
-    const { endpoint } = await addEndpoint(db, openKeyring(settings.secretKeys), addition, Date.now());
+  return server.storage.transaction(async (db) => {
+    const { endpoint } = await addEndpoint(db, createKeyring(settings.secretKeys), addition, Date.now());
     await sendTest(db, endpoint, Date.now());
     return endpoint.id;
   });

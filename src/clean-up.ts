@@ -72,7 +72,8 @@ function removalsFor(auditRetention: number | undefined): Partial<Record<Cleaned
 
 /** Before a grant that nobody uses is cleaned up, its app hears of it. */
 async function warnOfAllExpiring(storage: Storage, now: number, goesOn: () => boolean): Promise<void> {
-  while (goesOn() && (await storage.atomically((db) => warnOfExpiring(db, BATCH, now))) === BATCH) await setImmediate();
+  while (goesOn() && (await storage.transaction((db) => warnOfExpiring(db, BATCH, now))) === BATCH)
+    await setImmediate();
 }
 
 /** Removed rows leave free pages in an SQLite file. */
@@ -90,7 +91,7 @@ interface CleaningOptions {
 /** A little at a time, for as long as the server runs. Returns how to stop. */
 export function keepClean(storage: Storage, clock: Clock, options: CleaningOptions): () => Promise<void> {
   const { report, cleaning, auditRetention } = options;
-  const readPlausibleTime = newPlausibleClock(storage.recoverable, clock);
+  const readPlausibleTime = newPlausibleClock(storage.relaxed, clock);
   const reportJump = newJumpReport(options);
   let warnedAt = Number.NEGATIVE_INFINITY;
   let work: Promise<void> | undefined;

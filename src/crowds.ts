@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { systemClock } from './lib/clock.ts';
-import { TooBusy } from './lib/errors.ts';
+import { Overloaded } from './lib/errors.ts';
 import type { Patience } from './lib/patience.ts';
 import { newTurns } from './lib/turns.ts';
 
@@ -26,10 +26,10 @@ export function boundConnections(server: Server, { connections }: Patience): voi
 }
 
 /** Turns away at once, and cheaply, what would have to wait for long. */
-export function newDoor({ crowd, turn }: Patience, clock = systemClock): (url: string) => TooBusy | undefined {
+export function newDoor({ crowd, turn }: Patience, clock = systemClock): (url: string) => Overloaded | undefined {
   const takeTurn = newTurns(clock);
   return (url) => {
     const { count, waited } = takeTurn();
-    return count >= crowd && waited > turn && !ALWAYS.test(url) ? new TooBusy() : undefined;
+    return count >= crowd && waited > turn && !ALWAYS.test(url) ? new Overloaded() : undefined;
   };
 }

@@ -14,7 +14,7 @@ import type { CountAnswer } from './telemetry/requests.ts';
 import { readTraceparent, type TraceContext } from './telemetry/trace-context.ts';
 import type { Tracing } from './telemetry/tracing.ts';
 import { mountAssets } from './web/assets.ts';
-import type { WayOn } from './web/error-page.ts';
+import type { ErrorNavigation } from './web/error-page.ts';
 
 const FINISH_WITHIN = 5 * SECOND;
 
@@ -26,7 +26,7 @@ declare module 'fastify' {
     /** Who hears of every answer. */
     watchers: Watcher[];
     /** How someone who was refused goes on; set where there are pages for people. */
-    findWayOn: ((request: FastifyRequest) => Promise<WayOn>) | undefined;
+    findWayOn: ((request: FastifyRequest) => Promise<ErrorNavigation>) | undefined;
   }
   interface FastifyRequest {
     /** Where it belongs, while requests are traced. */

@@ -1,16 +1,16 @@
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from './config.ts';
-import { TooBusy } from './lib/errors.ts';
+import { Overloaded } from './lib/errors.ts';
 import { STATUS_CODES } from './lib/http.ts';
 import { newRandomId } from './lib/ids.ts';
 import { errorLocation } from './oauth/callback.ts';
 import { answerError } from './oauth/error-answers.ts';
 import { ApiError, CallbackError, UntrustedRequest } from './oauth/errors.ts';
-import { redirectDone } from './web/done.ts';
-import { errorPage, leadsOn, type WayOn } from './web/error-page.ts';
+import { redirectWithFlash } from './web/done.ts';
+import { type ErrorNavigation, errorPage, leadsOn } from './web/error-page.ts';
 import { sendPage } from './web/layout.ts';
-import { notFound, PageRefused, SignInNeeded } from './web/refusals.ts';
+import { notFound, PageError, SignInRequired } from './web/refusals.ts';
 
 /** The edge: every refusal that reaches it goes to a program or to a person, each in its own way. */
 export function refuse(
@@ -18,16 +18,16 @@ export function refuse(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  wayOn?: WayOn,
+  wayOn?: ErrorNavigation,
 ): FastifyReply {
   const { baseUrl, platformName } = settings;
   if (error instanceof CallbackError) {
     reply.reason = error.refusal.reason;
     return reply.redirect(errorLocation(error, baseUrl), 303);
   }
-  if (error instanceof SignInNeeded) {
+  if (error instanceof SignInRequired) {
     const address = `/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`;
-    return error.done ? redirectDone(reply, address, error.done) : reply.redirect(address, 303);
+    return error.done ? redirectWithFlash(reply, address, error.done) : reply.redirect(address, 303);
   }
   if (isForPrograms(request) && !(error instanceof UntrustedRequest)) {
     const { status, headers, body } = answerError(error, baseUrl);
@@ -42,12 +42,12 @@ export function refuse(
 
 /** When there is too much to do, there is no time to write a page about each who was turned away. */
 function isTrouble(status: number, error: unknown): boolean {
-  return status >= 500 && !(error instanceof TooBusy);
+  return status >= 500 && !(error instanceof Overloaded);
 }
 
 /** A database that fails meanwhile must not turn a refusal into something worse. */
-export async function wayOnFrom(error: unknown, request: FastifyRequest): Promise<WayOn | undefined> {
-  const isPage = !isForPrograms(request) && !(error instanceof CallbackError) && !(error instanceof SignInNeeded);
+export async function wayOnFrom(error: unknown, request: FastifyRequest): Promise<ErrorNavigation | undefined> {
+  const isPage = !isForPrograms(request) && !(error instanceof CallbackError) && !(error instanceof SignInRequired);
   if (!isPage || !leadsOn(error)) return undefined;
   return request.server.findWayOn?.(request).catch(() => undefined);
 }
@@ -96,7 +96,7 @@ export function findWrong(request: FastifyRequest, reply: FastifyReply): Error {
   const description = `This address takes ${methods.join(', ')}.`;
   return isApi
     ? new ApiError({ status: 405, code: 'invalid_request', reason: 'method_not_allowed', description })
-    : new PageRefused(405, 'Not possible', description);
+    : new PageError(405, 'Not possible', description);
 }
 
 /** At the authorize endpoint stands a person with a browser. */

@@ -6,7 +6,7 @@ import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
 import { cannotListen, drain, finish, listen, newHost, type Routes } from './host.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
-import { openKeyring } from './lib/keyring.ts';
+import { createKeyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
 import { newRateLimit } from './lib/rate-limit.ts';
 import { VERSION } from './lib/version.ts';
@@ -14,7 +14,7 @@ import { BROKEN } from './oauth/refusal-schemas.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { openTokenUses, type TokenUses } from './oauth/token-uses.ts';
 import { refuse } from './refusing.ts';
-import { type Activity, openActivity } from './request-log/request-recorder.ts';
+import { openActivity, type RequestRecorder } from './request-log/request-recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
 import { openSharedStorage, openStorage } from './storage/database.ts';
 import { StorageUnavailable } from './storage/errors.ts';
@@ -24,7 +24,7 @@ import { type Meters, newMeters } from './telemetry/meters.ts';
 import { serveMetrics } from './telemetry/metrics.ts';
 import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountApiHome } from './web/api-home.ts';
-import { findWayOn } from './web/place.ts';
+import { loadErrorNavigation } from './web/place.ts';
 import { mountErrorPages } from './web/reference/error-pages.ts';
 import { mountGuides } from './web/reference/guides.ts';
 import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
@@ -61,7 +61,7 @@ export async function startServer(
   const parts = { ...assemble(settings, storage, clock, meters), activity, uses, meters };
   api.register(async (scope) => serveApi(scope, settings, parts));
   web.register(async (scope) => serveWeb(scope, settings, parts));
-  web.findWayOn = (request) => findWayOn(parts, request);
+  web.findWayOn = (request) => loadErrorNavigation(parts, request);
 
   const warn = (message: string) => api.log.warn(message);
   const stopCleaning = keepClean(storage, clock, {
@@ -116,7 +116,7 @@ async function openMetrics({ metricsListen, workers }: Settings, parts: Parts): 
   }
 }
 
-type Parts = ReturnType<typeof assemble> & { activity: Activity; uses: TokenUses; meters: Meters };
+type Parts = ReturnType<typeof assemble> & { activity: RequestRecorder; uses: TokenUses; meters: Meters };
 
 function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Meters) {
   const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;
@@ -134,7 +134,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
   return {
     storage,
     clock,
-    keys: openKeyring(secretKeys),
+    keys: createKeyring(secretKeys),
     issuer: baseUrl,
     consentUrl,
     platformName,
@@ -161,7 +161,7 @@ const ALIVE = '/healthz';
  * A response may report commits that a power cut could still undo: it is sent once they are on disk, and replaced by a
  * 503 if the disk takes too long. A 503 reports no commit, and the liveness check depends on no database.
  */
-function delayUntilFlushed(host: FastifyInstance, settings: Settings, { settled }: Storage): void {
+function delayUntilFlushed(host: FastifyInstance, settings: Settings, { flushed: settled }: Storage): void {
   if (!settled) return;
   host.addHook('onSend', (request, reply, payload, done) => {
     const send = () => done(null, payload);

@@ -194,7 +194,7 @@ test('no file is over 250 lines', () => {
 
 test('classes are for errors alone', () => {
   assertNone(
-    offenders(({ code }) => /\bclass \w+(?! extends (?:Error|OAuthError|PageRefused)\b)\s*(?:extends|\{)/.test(code)),
+    offenders(({ code }) => /\bclass \w+(?! extends (?:Error|OAuthError|PageError)\b)\s*(?:extends|\{)/.test(code)),
     'These have a class that is no error',
   );
 });

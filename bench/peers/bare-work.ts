@@ -8,7 +8,7 @@ import { answersChallenge } from '../../src/oauth/pkce.ts';
 import { formatScopes } from '../../src/oauth/scopes.ts';
 import { readStamp, stamp } from '../../src/oauth/stamps.ts';
 import { issueTokens } from '../../src/oauth/token-response.ts';
-import { isGenuine, type OpenedToken, openToken, sealToken, type TokenKind } from '../../src/oauth/tokens.ts';
+import { type DecodedToken, decodeToken, encodeToken, isGenuine, type TokenKind } from '../../src/oauth/tokens.ts';
 import type { BareDatabase, Row } from './bare-database.ts';
 
 export interface Bare {
@@ -128,7 +128,7 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: scope.split(' ') });
     addEvent(db, { type: 'grant.created', appId: app.id, businessId, data }, now);
   });
-  const code = sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopes: 0 });
+  const code = encodeToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopes: 0 });
   const answer = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });
   return `${asked.get('redirect_uri')}?${answer}`;
 }
@@ -167,13 +167,13 @@ function prove({ db, keys }: Bare, kind: TokenKind, text: string) {
   return { token, row: vouchedFor(token, db.one('grant', token.rotation, token.grantId)) };
 }
 
-function open(keys: Keyring, kind: TokenKind, text = ''): OpenedToken {
-  const token = openToken(keys, kind, text);
+function open(keys: Keyring, kind: TokenKind, text = ''): DecodedToken {
+  const token = decodeToken(keys, kind, text);
   if (!token) throw new Refused();
   return token;
 }
 
-function vouchedFor(token: OpenedToken, row: Row): Row {
+function vouchedFor(token: DecodedToken, row: Row): Row {
   if (!row || !isGenuine(token, row.salt) || row.revoked_at !== null) throw new Refused();
   return row;
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { openBareDatabase } from './bare-database.ts';
 import {
   allow,
@@ -25,7 +25,7 @@ interface Place {
  * else. No framework, no schema, no rate limit, no request log, no id in the answer.
  */
 export function startBare({ file, port, secretKey }: Place): Promise<{ close(): Promise<void> }> {
-  const bare: Bare = { db: openBareDatabase(file), keys: openKeyring([secretKey]) };
+  const bare: Bare = { db: openBareDatabase(file), keys: createKeyring([secretKey]) };
   const issuer = `http://127.0.0.1:${port}`;
   const server = createServer((request, response) => {
     if (request.method === 'GET') {

@@ -1,8 +1,8 @@
 import type { User } from '../../src/accounts/users.ts';
-import { recordAppAct } from '../../src/apps/app-acts.ts';
+import { recordAppAudit } from '../../src/apps/app-acts.ts';
 import { type App, registerApp } from '../../src/apps/apps.ts';
-import { proveApp } from '../../src/apps/proving.ts';
-import { recordAct } from '../../src/audit/acts.ts';
+import { verifyClient } from '../../src/apps/proving.ts';
+import { recordAudit } from '../../src/audit/acts.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { rememberConsent } from '../../src/oauth/consents.ts';
@@ -69,8 +69,8 @@ async function registerParcelwise(
   };
   const registered = await registerApp(db, { ...settings, ownerBusinessId, createdBy: maker.id }, at);
   if (!registered) throw new Error('The demo app Parcelwise could not be registered.');
-  await recordAppAct(db, { action: 'app.registered', actor: personAt(maker), app: registered.app }, at);
-  await proveApp({ db }, { clientId: registered.app.id, secret: registered.secret }, lastUsedAt);
+  await recordAppAudit(db, { action: 'app.registered', actor: personAt(maker), app: registered.app }, at);
+  await verifyClient({ db }, { clientId: registered.app.id, secret: registered.secret }, lastUsedAt);
   return registered.app;
 }
 
@@ -84,7 +84,7 @@ async function connect(db: Database, app: App, connection: Connected, now: numbe
   await rememberConsent(db, parties, { allowed: scopes, declined: 0 }, at);
   const subject = { kind: 'app', id: app.id, name: app.name } as const;
   const detail = { scope: formatScopes(scopes) };
-  await recordAct(db, { action: 'grant.allowed', actor: personAt(user), businessId, subject, detail }, at);
+  await recordAudit(db, { action: 'grant.allowed', actor: personAt(user), businessId, subject, detail }, at);
   await markExchanged(db, id, at);
   const grant = await findGrant(db, { grantId: id, rotation: 0 });
   // Refreshed ever since, or it would have ended by now.

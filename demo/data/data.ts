@@ -3,7 +3,7 @@ import { addInvoice, STATUSES } from '../../src/business/invoices.ts';
 import type { Business } from '../../src/accounts/businesses.ts';
 import { listMemberships } from '../../src/accounts/memberships.ts';
 import { findUserByEmail } from '../../src/accounts/users.ts';
-import { recordAppAct } from '../../src/apps/app-acts.ts';
+import { recordAppAudit } from '../../src/apps/app-acts.ts';
 import { findApp, registerApp } from '../../src/apps/apps.ts';
 import { OPERATOR } from '../../src/audit/acts.ts';
 import { DAY } from '../../src/lib/clock.ts';
@@ -24,7 +24,7 @@ export interface DemoCredentials {
 export async function ensureDemoData(storage: Storage, now: number): Promise<string> {
   const maker = await findUserByEmail(storage.durable, DEMO_USERS.admin.email);
   const [membership] = maker ? await listMemberships(storage.durable, maker.id) : [];
-  return membership?.businessId ?? storage.atomically((db) => addDemoData(db, now));
+  return membership?.businessId ?? storage.transaction((db) => addDemoData(db, now));
 }
 
 /** Found again at the second start; made anew if the file or the apps are gone. */
@@ -32,7 +32,7 @@ export async function ensureDemoApps(storage: Storage, ownerBusinessId: string, 
   const known: DemoCredentials | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
   const find = (app: { clientId: string }) => findApp(storage.durable, app.clientId);
   if (known && (await find(known.thirdParty)) && (await find(known.firstParty))) return known;
-  const credentials = await storage.atomically(async (db) => ({
+  const credentials = await storage.transaction(async (db) => ({
     thirdParty: await addDemoApp(db, { name: 'Ledgerly', ownerBusinessId, openToAnyBusiness: true }, now),
     firstParty: await addDemoApp(db, { name: 'Workbench', ownerBusinessId: null, openToAnyBusiness: false }, now),
   }));
@@ -87,6 +87,6 @@ async function addDemoApp(
   };
   const registered = await registerApp(db, settings, now);
   if (!registered) throw new Error(`The demo app ${app.name} could not be registered.`);
-  await recordAppAct(db, { action: 'app.registered', actor: OPERATOR, app: registered.app }, now);
+  await recordAppAudit(db, { action: 'app.registered', actor: OPERATOR, app: registered.app }, now);
   return { clientId: registered.app.id, clientSecret: registered.secret };
 }

@@ -13,7 +13,7 @@ export function ensureDemoEndpoint(
   { appId, url }: { appId: string; url: string },
   now: number,
 ): Promise<string> {
-  return storage.atomically(async (db) => {
+  return storage.transaction(async (db) => {
     const known = (await listEndpoints(db, appId)).find((endpoint) => endpoint.url === url);
     if (known) return replaceSecret(db, keys, known, now);
     const added = await addEndpoint(db, keys, { appId, url, eventTypes: [...CHOICES] }, now);

@@ -1,8 +1,8 @@
 import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
 import { addMember, type Role } from '../../src/accounts/memberships.ts';
-import { userActor, userSubject } from '../../src/accounts/user-acts.ts';
+import { userActor, auditedUser } from '../../src/accounts/user-acts.ts';
 import { addUser, type NewUser, type User } from '../../src/accounts/users.ts';
-import { type Actor, OPERATOR, recordAct } from '../../src/audit/acts.ts';
+import { type Actor, OPERATOR, recordAudit } from '../../src/audit/acts.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import type { Database } from '../../src/storage/storage.ts';
 
@@ -37,7 +37,7 @@ export function personAt(user: User): Actor {
 async function found(db: Database, name: string, at: number): Promise<Business> {
   const business = await addBusiness(db, { name }, at);
   const subject = { kind: 'business', id: business.id, name } as const;
-  await recordAct(db, { action: 'business.added', actor: OPERATOR, businessId: business.id, subject }, at);
+  await recordAudit(db, { action: 'business.added', actor: OPERATOR, businessId: business.id, subject }, at);
   return business;
 }
 
@@ -48,6 +48,6 @@ async function settle(
 ): Promise<void> {
   await addMember(db, { userId: user.id, businessId: business.id, role }, at);
   const action = by === OPERATOR ? 'member.added' : 'member.joined';
-  const subject = userSubject(user);
-  await recordAct(db, { action, actor: by, businessId: business.id, subject, detail: { role } }, at);
+  const subject = auditedUser(user);
+  await recordAudit(db, { action, actor: by, businessId: business.id, subject, detail: { role } }, at);
 }

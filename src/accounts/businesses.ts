@@ -1,6 +1,6 @@
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
-import { contains, type Sought } from '../storage/search.ts';
+import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
@@ -27,7 +27,7 @@ export async function listBusinesses(db: Database): Promise<Business[]> {
 }
 
 /** By name or id, each with how many members it has. */
-export async function searchBusinesses(db: Database, { search, after, limit }: Sought) {
+export async function searchBusinesses(db: Database, { search, after, limit }: SearchTerm) {
   let query = db
     .selectFrom('businesses')
     .selectAll()

@@ -1,10 +1,10 @@
 import { type Act, listActsOn } from '../audit/act-log.ts';
 import { countRepeat } from '../audit/act-repeats.ts';
-import { type Actor, recordAct } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/acts.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { Database } from '../storage/storage.ts';
-import { userSubject } from './user-acts.ts';
+import { auditedUser } from './user-acts.ts';
 import type { User } from './users.ts';
 
 interface FailedSignIn {
@@ -32,7 +32,7 @@ export async function recordFailedSignIn(
   if (!user || !Number.isInteger(Math.log10(times))) return;
   const actor: Actor = { kind: 'anonymous', id: null, name: 'Someone', email: null, address };
   const detail = { with: method, ...(times > 1 && { attempts_within_an_hour: String(times) }) };
-  await recordAct(db, { action: 'session.failed', actor, businessId: null, subject: userSubject(user), detail }, now);
+  await recordAudit(db, { action: 'session.failed', actor, businessId: null, subject: auditedUser(user), detail }, now);
 }
 
 /** The last ones, for the person whose account it is. */

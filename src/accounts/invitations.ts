@@ -1,4 +1,4 @@
-import { type Actor, recordAct, type UserActor } from '../audit/acts.ts';
+import { type Actor, recordAudit, type UserActor } from '../audit/acts.ts';
 import { DAY } from '../lib/clock.ts';
 import { readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
@@ -6,7 +6,7 @@ import { isId } from '../lib/ids.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Role, readRole } from './memberships.ts';
-import { holdOwnership, isDecidedByOwner } from './ownership.ts';
+import { isDecidedByOwner, lockOwnership } from './ownership.ts';
 
 /** A link with which the account of one email address can join a business. */
 export interface Invitation {
@@ -47,7 +47,7 @@ const KEPT_FOR = 30 * DAY;
 /** Needs a transaction. Undefined if it is not for this one to invite. Asked twice, it is the same invitation. */
 export async function invite(db: Database, invitation: NewInvitation, now: number): Promise<Invitation | undefined> {
   const { id, businessId, by } = invitation;
-  const ownership = await holdOwnership(db, { userId: by.id, businessId });
+  const ownership = await lockOwnership(db, { userId: by.id, businessId });
   if (!isDecidedByOwner(ownership, by)) return undefined;
   const [role, email] = [readRole(invitation.role), readEmail(invitation.email)];
   const made = await findInvitation(db, invitation.token);
@@ -80,7 +80,7 @@ async function recordInvitation(
 ): Promise<void> {
   const subject = { kind: 'invitation' as const, id, name: email };
   const detail = { role, ...(actor !== by && { in_the_name_of: by.name }) };
-  await recordAct(db, { action: 'member.invited', actor, businessId, subject, detail }, now);
+  await recordAudit(db, { action: 'member.invited', actor, businessId, subject, detail }, now);
 }
 
 async function refuseTooMany(db: Database, businessId: string, now: number): Promise<void> {
@@ -94,7 +94,7 @@ export async function withdrawInvitation(
   { id, businessId, by }: { id: string; businessId: string; by: UserActor },
   now: number,
 ): Promise<Invitation | undefined> {
-  const ownership = await holdOwnership(db, { userId: by.id, businessId });
+  const ownership = await lockOwnership(db, { userId: by.id, businessId });
   if (!isDecidedByOwner(ownership, by) || !isId(id)) return undefined;
   const { numUpdatedRows } = await withdraw(db, now)
     .where('id', '=', id)
@@ -107,7 +107,7 @@ export async function withdrawInvitation(
   if (invitation && numUpdatedRows === 1n) {
     const subject = { kind: 'invitation' as const, id, name: invitation.email };
     const detail = { role: invitation.role };
-    await recordAct(db, { action: 'member.invitation_withdrawn', actor: by, businessId, subject, detail }, now);
+    await recordAudit(db, { action: 'member.invitation_withdrawn', actor: by, businessId, subject, detail }, now);
   }
   return invitation;
 }

@@ -1,10 +1,10 @@
-import { recordAct, type UserActor } from '../audit/acts.ts';
+import { recordAudit, type UserActor } from '../audit/acts.ts';
 import { emailSkeleton } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Database } from '../storage/storage.ts';
 import { acceptInvitation, type Invitation, stateOf } from './invitations.ts';
 import { addMember, findMembership } from './memberships.ts';
-import { userSubject } from './user-acts.ts';
+import { auditedUser } from './user-acts.ts';
 import { setCurrentBusiness, type User } from './users.ts';
 
 /** Why an account cannot accept an invitation. */
@@ -42,8 +42,8 @@ export async function join(db: Database, { invitation, user, by }: Joining, now:
   if (!(await acceptInvitation(db, { id, userId: user.id }, now))) return false;
   await addMember(db, { userId: user.id, businessId, role }, now);
   await setCurrentBusiness(db, user.id, businessId);
-  const subject = userSubject(user);
+  const subject = auditedUser(user);
   const detail = { role, invitation: email };
-  await recordAct(db, { action: 'member.joined', actor: by, businessId, subject, detail }, now);
+  await recordAudit(db, { action: 'member.joined', actor: by, businessId, subject, detail }, now);
   return true;
 }

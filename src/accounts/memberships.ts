@@ -1,7 +1,7 @@
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
-import { prepare } from '../storage/prepared.ts';
-import { contains, type Sought } from '../storage/search.ts';
+import { preparedQuery } from '../storage/prepared.ts';
+import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Role } from '../storage/tables.ts';
 
@@ -76,7 +76,7 @@ export async function findMembership(
   return (await readMembership(db, { userId, businessId })).rows[0];
 }
 
-const readMembership = prepare((db, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) =>
+const readMembership = preparedQuery((db, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) =>
   selectMemberships(db).where('memberships.user_id', '=', userId).where('memberships.business_id', '=', businessId),
 );
 
@@ -84,7 +84,7 @@ export async function listMemberships(db: Database, userId: string): Promise<Mem
   return (await readMemberships(db, { userId })).rows;
 }
 
-const readMemberships = prepare((db, { userId }: Pick<Membership, 'userId'>) =>
+const readMemberships = preparedQuery((db, { userId }: Pick<Membership, 'userId'>) =>
   selectMemberships(db).where('memberships.user_id', '=', userId).orderBy('businesses.name'),
 );
 
@@ -101,7 +101,7 @@ export async function findCurrentMembership(
 export async function listMembers(
   db: Database,
   businessId: string,
-  { search, after, limit }: Sought,
+  { search, after, limit }: SearchTerm,
 ): Promise<Member[]> {
   let query = selectMembers(db).where('memberships.business_id', '=', businessId);
   if (search) query = query.where(contains(['users.name', 'users.email'], search));

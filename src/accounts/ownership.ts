@@ -12,7 +12,7 @@ interface Ownership {
 }
 
 /** Needs a transaction. */
-export async function holdOwnership(
+export async function lockOwnership(
   db: Database,
   { userId, businessId }: { userId: string; businessId: string },
 ): Promise<Ownership> {

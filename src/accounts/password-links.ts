@@ -1,11 +1,11 @@
-import { type Actor, recordAct } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/acts.ts';
 import { HOUR } from '../lib/clock.ts';
 import { hashSecret, newSecret, sha256 } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { listMemberships } from './memberships.ts';
-import { holdOwnership, isDecidedByOwner } from './ownership.ts';
-import { userSubject } from './user-acts.ts';
+import { isDecidedByOwner, lockOwnership } from './ownership.ts';
+import { auditedUser } from './user-acts.ts';
 import { type Authenticated, findUser, findUserForUpdate, type User, vouchForUser } from './users.ts';
 
 /** A one-time link with which a user sets a new password. */
@@ -58,8 +58,8 @@ export async function makePasswordLink(
     .values({ user_id: userId, ...link })
     .onConflict((conflict) => conflict.column('user_id').doUpdateSet(link))
     .execute();
-  const subject = userSubject(found.user);
-  await recordAct(db, { action: 'user.password_link_created', actor: by, businessId, subject }, now);
+  const subject = auditedUser(found.user);
+  await recordAudit(db, { action: 'user.password_link_created', actor: by, businessId, subject }, now);
   return { token, expiresAt: link.expires_at };
 }
 
@@ -75,7 +75,7 @@ async function mayMakeLink(db: Database, user: User, { kind, id, businessId }: M
     return admin?.isPlatformAdmin === true && admin.disabledAt === null;
   }
   if (businessId === null || user.isPlatformAdmin) return false;
-  const ownership = await holdOwnership(db, { userId: user.id, businessId });
+  const ownership = await lockOwnership(db, { userId: user.id, businessId });
   if (!ownership.member || !isDecidedByOwner(ownership, { kind, id })) return false;
   return (await listMemberships(db, user.id)).every((membership) => membership.businessId === businessId);
 }

@@ -1,9 +1,9 @@
-import { type Actor, recordAct } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
 import { withdrawInvitationsOf } from './invitations.ts';
 import { readRole, setRole } from './memberships.ts';
-import { holdOwnership, isDecidedByOwner, refuseLastOwner } from './ownership.ts';
-import { userSubject } from './user-acts.ts';
+import { isDecidedByOwner, lockOwnership, refuseLastOwner } from './ownership.ts';
+import { auditedUser } from './user-acts.ts';
 
 interface RoleChange {
   userId: string;
@@ -18,7 +18,7 @@ export async function changeRole(
   { userId, businessId, role, by }: RoleChange,
   now: number,
 ): Promise<boolean> {
-  const ownership = await holdOwnership(db, { userId, businessId });
+  const ownership = await lockOwnership(db, { userId, businessId });
   const { member } = ownership;
   if (!member || !isDecidedByOwner(ownership, by)) return false;
   const wanted = readRole(role);
@@ -27,8 +27,8 @@ export async function changeRole(
   await setRole(db, userId, businessId, wanted);
   // Whoever may no longer invite people cannot let them in by a link made before.
   await withdrawInvitationsOf(db, { userId, businessId }, now);
-  const subject = userSubject(member);
+  const subject = auditedUser(member);
   const detail = { from: member.role, to: wanted };
-  await recordAct(db, { action: 'member.role_changed', actor: by, businessId, subject, detail }, now);
+  await recordAudit(db, { action: 'member.role_changed', actor: by, businessId, subject, detail }, now);
   return true;
 }

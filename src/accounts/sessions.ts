@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
-import { prepare } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { type User, userFrom } from './users.ts';
@@ -57,7 +57,7 @@ export async function resumeSession(db: Database, id: string, now: number): Prom
 }
 
 /** With the user whose it is: no column of one has the name of a column of the other. */
-const readLive = prepare((db, { idHash, now }: { idHash: string; now: number }) =>
+const readLive = preparedQuery((db, { idHash, now }: { idHash: string; now: number }) =>
   db
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
@@ -74,7 +74,7 @@ export async function lockSession(db: Database, id: string): Promise<boolean> {
   return (await readForShare(db, { idHash: hashSecret(id) })).rows.length > 0;
 }
 
-const readForShare = prepare((db, { idHash }: { idHash: string }) =>
+const readForShare = preparedQuery((db, { idHash }: { idHash: string }) =>
   db.selectFrom('sessions').select('id_hash').where('id_hash', '=', idHash).forKeyShare(),
 );
 

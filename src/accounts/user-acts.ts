@@ -7,6 +7,6 @@ export function userActor({ id, name, email }: User, address: string | null): Us
 }
 
 /** Someone to whom something is done. */
-export function userSubject({ id, name }: Pick<User, 'id' | 'name'>): NewAct['subject'] {
+export function auditedUser({ id, name }: Pick<User, 'id' | 'name'>): NewAct['subject'] {
   return { kind: 'user', id, name };
 }

@@ -3,8 +3,8 @@ import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { hashPassword, isCommonPassword, isPassword } from '../lib/passwords.ts';
-import { prepare } from '../storage/prepared.ts';
-import { contains, type Sought } from '../storage/search.ts';
+import { preparedQuery } from '../storage/prepared.ts';
+import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
@@ -83,7 +83,9 @@ export async function findUser(db: Database, id: string): Promise<User | undefin
   return rows[0] && userFrom(rows[0]);
 }
 
-const readUser = prepare((db, { id }: Pick<User, 'id'>) => db.selectFrom('users').selectAll().where('id', '=', id));
+const readUser = preparedQuery((db, { id }: Pick<User, 'id'>) =>
+  db.selectFrom('users').selectAll().where('id', '=', id),
+);
 
 export async function findUserByEmail(db: Database, email: string): Promise<User | undefined> {
   const row = await findRowByEmail(db, email);
@@ -95,7 +97,7 @@ export async function listUsers(db: Database): Promise<User[]> {
 }
 
 /** By name, email or id. */
-export async function searchUsers(db: Database, { search, after, limit }: Sought): Promise<User[]> {
+export async function searchUsers(db: Database, { search, after, limit }: SearchTerm): Promise<User[]> {
   let query = db.selectFrom('users').selectAll().orderBy('id', 'desc').limit(limit);
   if (after) query = query.where('id', '<', after);
   if (isId(search)) query = query.where('id', '=', search);

@@ -1,4 +1,4 @@
-import { type Action, type Actor, recordAct } from '../audit/acts.ts';
+import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
 import type { App, AppSettings } from './apps.ts';
 
@@ -10,13 +10,13 @@ export interface AppAct {
 }
 
 /** In the transaction of the change itself, for the owners of the business that the app belongs to. */
-export async function recordAppAct(
+export async function recordAppAudit(
   db: Database,
   { action, actor, app, detail = {} }: AppAct,
   now: number,
 ): Promise<void> {
   const subject = { kind: 'app', id: app.id, name: app.name } as const;
-  await recordAct(db, { action, actor, businessId: app.ownerBusinessId, subject, detail }, now);
+  await recordAudit(db, { action, actor, businessId: app.ownerBusinessId, subject, detail }, now);
 }
 
 /** What an audit log says of a change; nothing where nothing changed. */

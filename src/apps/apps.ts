@@ -1,8 +1,8 @@
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
-import { prepare } from '../storage/prepared.ts';
-import { contains, type Sought } from '../storage/search.ts';
+import { preparedQuery } from '../storage/prepared.ts';
+import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { addSecret } from './app-secrets.ts';
@@ -72,7 +72,7 @@ export async function changeApp(db: Database, appId: string, settings: AppSettin
 }
 
 /** Whoever else would do the same to this app has to wait until this transaction ends. */
-export async function holdApp(db: Database, appId: string): Promise<void> {
+export async function lockApp(db: Database, appId: string): Promise<void> {
   await db
     .updateTable('apps')
     .set(({ ref }) => ({ name: ref('name') }))
@@ -127,7 +127,7 @@ export async function findApp(db: Database, id: string): Promise<App | undefined
   return rows[0] && fromRow(rows[0]);
 }
 
-const readApp = prepare((db, { id }: Pick<App, 'id'>) => selectApps(db).where('id', '=', id));
+const readApp = preparedQuery((db, { id }: Pick<App, 'id'>) => selectApps(db).where('id', '=', id));
 
 export async function listAppsById(db: Database, ids: string[]): Promise<App[]> {
   if (ids.length === 0) return [];
@@ -146,7 +146,7 @@ export async function listPlatformApps(db: Database): Promise<App[]> {
 export async function searchAppsOf(
   db: Database,
   ownerBusinessId: string | null,
-  { search, after, limit }: Sought,
+  { search, after, limit }: SearchTerm,
 ): Promise<App[]> {
   let query = selectApps(db).orderBy('id', 'desc').limit(limit);
   query =
@@ -165,7 +165,7 @@ export interface OwnedApp extends App {
 }
 
 /** By name, client_id, or the name or id of the owner, whoever that is. */
-export async function searchApps(db: Database, { search, after, limit }: Sought): Promise<OwnedApp[]> {
+export async function searchApps(db: Database, { search, after, limit }: SearchTerm): Promise<OwnedApp[]> {
   let query = selectOwnedApps(db).orderBy('apps.id', 'desc').limit(limit);
   if (after) query = query.where('apps.id', '<', after);
   if (isId(search)) {

@@ -1,12 +1,12 @@
 import { isId } from '../lib/ids.ts';
 import { hashSecret, sameText } from '../lib/secrets.ts';
-import { prepare } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import { useSecret } from './app-secrets.ts';
 import type { App } from './apps.ts';
 
 /** An app that sends a request: what has to be known of it to answer. */
-export type CallingApp = Pick<App, 'id' | 'redirectUris'>;
+export type AuthenticatedClient = Pick<App, 'id' | 'redirectUris'>;
 
 /** Of `apps as caller` and `app_secrets`. */
 export const CALLER_COLUMNS = [
@@ -19,7 +19,7 @@ export const CALLER_COLUMNS = [
 
 /** Whether there is such an app, and whether the secret is one of its. */
 interface ProvenApp {
-  app: CallingApp;
+  app: AuthenticatedClient;
   isProven: boolean;
 }
 
@@ -36,7 +36,7 @@ export interface CallerRow {
 export type ReadCaller = (db: Database, appId: string) => Promise<CallerRow[]>;
 
 /** Undefined if there is no such app. That a secret was used is written down now and then. */
-export async function proveApp(
+export async function verifyClient(
   { db, read = readCaller }: { db: Database; read?: ReadCaller | undefined },
   { clientId, secret }: { clientId: string; secret: string },
   now: number,
@@ -56,7 +56,7 @@ export async function readCaller(db: Database, appId: string): Promise<CallerRow
   return (await readWithSecrets(db, { appId })).rows;
 }
 
-const readWithSecrets = prepare((db, { appId }: { appId: string }) =>
+const readWithSecrets = preparedQuery((db, { appId }: { appId: string }) =>
   db
     .selectFrom('apps as caller')
     .leftJoin('app_secrets', 'app_secrets.app_id', 'caller.id')

@@ -1,5 +1,5 @@
 import { DAY } from '../lib/clock.ts';
-import { prepare } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** No window is longer. */
@@ -18,7 +18,7 @@ export async function countRepeat(
   return rows[0]?.times ?? 1;
 }
 
-const addRepeat = prepare((db, { key, now, endedBy }: { key: string; now: number; endedBy: number }) =>
+const addRepeat = preparedQuery((db, { key, now, endedBy }: { key: string; now: number; endedBy: number }) =>
   db
     .insertInto('act_repeats')
     .values({ key, since: now, times: 1 })
@@ -44,7 +44,7 @@ export async function isRepeat(
   return (await findRepeat(db, { key, endedBy: now - window })).rows.length > 0;
 }
 
-const findRepeat = prepare((db, { key, endedBy }: { key: string; endedBy: number }) =>
+const findRepeat = preparedQuery((db, { key, endedBy }: { key: string; endedBy: number }) =>
   db.selectFrom('act_repeats').select('times').where('key', '=', key).where('since', '>', endedBy),
 );
 

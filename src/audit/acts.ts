@@ -1,5 +1,5 @@
 import { firstIdAt, newId } from '../lib/ids.ts';
-import { prepare } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
@@ -103,7 +103,7 @@ export interface NewAct {
 type SubjectKind = 'app' | 'endpoint' | 'business' | 'user' | 'session' | 'invitation' | 'passkey' | 'key' | 'database';
 
 /** In the same transaction as the act itself, so that neither exists without the other. */
-export async function recordAct(db: Database, act: NewAct, now: number): Promise<void> {
+export async function recordAudit(db: Database, act: NewAct, now: number): Promise<void> {
   const { action, actor, businessId, subject, detail = {} } = act;
   await insertAct(db, {
     id: newId(now),
@@ -122,7 +122,7 @@ export async function recordAct(db: Database, act: NewAct, now: number): Promise
   });
 }
 
-const insertAct = prepare((db, act: Row<'acts'>) =>
+const insertAct = preparedQuery((db, act: Row<'acts'>) =>
   db.insertInto('acts').values({
     id: act.id,
     at: act.at,

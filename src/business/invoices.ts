@@ -4,7 +4,7 @@ import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { listAppsAllowed } from '../oauth/grant-standing.ts';
-import { prepare } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { formatAmount, readAmount } from './amounts.ts';
@@ -98,9 +98,9 @@ interface PageOfInvoices {
 /** No id comes after it. */
 const BEHIND_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-const readPage = prepare(selectPage);
+const readPage = preparedQuery(selectPage);
 
-const readPageOf = prepare((db, page: PageOfInvoices & { status: string }) =>
+const readPageOf = preparedQuery((db, page: PageOfInvoices & { status: string }) =>
   selectPage(db, page).where('status', '=', page.status),
 );
 

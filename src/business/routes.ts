@@ -32,7 +32,7 @@ export function mountAccounting(host: FastifyInstance, parts: BearerParts & { is
   host.get<{ Querystring: Sent<InvoiceQuery> }>(INVOICES, described(invoicesOperation), async (request, reply) => {
     const access = await accessOf(parts, request, reply);
     requireScope(access, 'read:invoices');
-    request.involved.scope = 'read:invoices';
+    request.requestContext.scope = 'read:invoices';
     const businessId = requireBusiness(access, headerOf(request.headers['x-business-id']));
     const page = readPage(request.query);
 

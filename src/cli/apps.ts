@@ -1,5 +1,5 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { type AppAct, changedSettings, recordAppAct } from '../apps/app-acts.ts';
+import { type AppAct, changedSettings, recordAppAudit } from '../apps/app-acts.ts';
 import { addSecret, listSecrets, removeSecret, secretName } from '../apps/app-secrets.ts';
 import {
   type App,
@@ -8,9 +8,9 @@ import {
   deleteApp,
   enableApp,
   findApp,
-  holdApp,
   listBusinessApps,
   listPlatformApps,
+  lockApp,
   registerApp,
   resumeApp,
 } from '../apps/apps.ts';
@@ -39,7 +39,7 @@ export const appCommands: Command[] = [
     },
     run: (options, env) =>
       withStorage(env, (storage) =>
-        storage.atomically(async (db) => {
+        storage.transaction(async (db) => {
           const now = systemClock();
           const registered = required(await registerApp(db, await readApp(db, options), now), 'name', 'app');
           await record(db, 'app.registered', { app: registered.app }, now);
@@ -59,10 +59,10 @@ export const appCommands: Command[] = [
       pkce: { value: 'yes|no', help: 'Whether requests without PKCE are refused' },
     },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const { id } = required(await findApp(db, options.text('app')), 'app', 'app');
-          await holdApp(db, id);
+          await lockApp(db, id);
           const before = required(await findApp(db, id), 'app', 'app');
           await changeApp(db, id, readChange(options, before));
           const app = required(await findApp(db, id), 'app', 'app');
@@ -112,7 +112,7 @@ export const appCommands: Command[] = [
     summary: 'Remove one of an app’s two secrets',
     options: { app: APP, secret: { value: 'ID', help: 'The secret’s id, from app list-secrets', required: true } },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const now = systemClock();
           const app = required(await findApp(db, options.text('app')), 'app', 'app');
@@ -133,7 +133,7 @@ function onApp(name: string, summary: string, act: (db: Database, app: App, now:
     summary,
     options: { app: APP },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const app = required(await findApp(db, options.text('app')), 'app', 'app');
           const result = await act(db, app, systemClock());
@@ -149,7 +149,7 @@ async function record(
   on: Pick<AppAct, 'app' | 'detail'>,
   now: number,
 ): Promise<void> {
-  await recordAppAct(db, { action, actor: OPERATOR, ...on }, now);
+  await recordAppAudit(db, { action, actor: OPERATOR, ...on }, now);
 }
 
 function readChange(options: Options, app: App): AppSettings {

@@ -4,7 +4,7 @@ import { readDatabaseUrl } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { syncFolder } from '../lib/key-file.ts';
-import { StorageRefused } from '../storage/errors.ts';
+import { StorageError } from '../storage/errors.ts';
 import { fileOf, isSqlite } from '../storage/examine.ts';
 import { copyDatabase, findFault, makeSingleFile, removeDatabase, type Tell } from '../storage/sqlite/files.ts';
 import type { Command } from './command.ts';
@@ -36,7 +36,7 @@ async function writeBackup(from: string, to: string): Promise<void> {
     await copyDatabase(from, draft, newProgress());
     makeSingleFile(draft);
     const fault = findFault(draft);
-    if (fault) throw new StorageRefused(`The database is not to be copied: ${fault}. See: gatehouse doctor`);
+    if (fault) throw new StorageError(`The database is not to be copied: ${fault}. See: gatehouse doctor`);
     renameSync(draft, to);
     syncFolder(dirname(to));
   } finally {
@@ -48,7 +48,7 @@ async function writeBackup(from: string, to: string): Promise<void> {
 export function readDatabaseFile(env: NodeJS.ProcessEnv): string {
   const url = readDatabaseUrl(env);
   if (isSqlite(url)) return fileOf(url);
-  throw new StorageRefused(
+  throw new StorageError(
     'DATABASE_URL names a PostgreSQL, which has its own tools for this: pg_basebackup with WAL archiving, or pg_dump. See docs/guides/run-in-production.md',
   );
 }

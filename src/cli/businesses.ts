@@ -1,5 +1,5 @@
 import { addBusiness, listBusinesses } from '../accounts/businesses.ts';
-import { OPERATOR, recordAct } from '../audit/acts.ts';
+import { OPERATOR, recordAudit } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Command, withStorage } from './command.ts';
 
@@ -9,12 +9,12 @@ export const businessCommands: Command[] = [
     summary: 'Add a business',
     options: { name: { value: 'NAME', help: 'What people call it', required: true } },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const now = systemClock();
           const business = await addBusiness(db, { name: options.text('name') }, now);
           const subject = { kind: 'business', id: business.id, name: business.name } as const;
-          await recordAct(db, { action: 'business.added', actor: OPERATOR, businessId: business.id, subject }, now);
+          await recordAudit(db, { action: 'business.added', actor: OPERATOR, businessId: business.id, subject }, now);
           return business;
         }),
       ),

@@ -1,4 +1,4 @@
-import { OPERATOR, recordAct } from '../audit/acts.ts';
+import { OPERATOR, recordAudit } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import { type Command, withStorage } from './command.ts';
@@ -12,9 +12,9 @@ export const clockConfirmCommand: Command = {
       const now = systemClock();
       const time = new Date(now).toISOString();
       const subject = { kind: 'database' as const, id: 'database', name: time };
-      await storage.atomically(async (db) => {
+      await storage.transaction(async (db) => {
         await confirmReading(db, now);
-        await recordAct(db, { action: 'database.clock_confirmed', actor: OPERATOR, businessId: null, subject }, now);
+        await recordAudit(db, { action: 'database.clock_confirmed', actor: OPERATOR, businessId: null, subject }, now);
       });
       return { confirmed: time };
     }),

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { readDatabaseUrl } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { openStorage } from '../storage/database.ts';
-import { StorageRefused } from '../storage/errors.ts';
+import { StorageError } from '../storage/errors.ts';
 import { fileOf, isSqlite } from '../storage/examine.ts';
 import { prepare } from '../storage/migrate.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -68,7 +68,7 @@ function parse(command: Command, args: string[]) {
 export function requireDatabase(env: NodeJS.ProcessEnv): void {
   const url = readDatabaseUrl(env);
   if (!isSqlite(url) || existsSync(fileOf(url))) return;
-  throw new StorageRefused(
+  throw new StorageError(
     `DATABASE_URL points at ${fileOf(url)}, and there is no such file. To create it, run: npm run --silent gatehouse -- migrate`,
   );
 }

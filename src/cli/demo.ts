@@ -9,7 +9,7 @@ import {
 import { ensureDemoEndpoint } from '../../demo/data/endpoint.ts';
 import { readSettings, SettingRefused, type Settings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
-import { openKeyring } from '../lib/keyring.ts';
+import { createKeyring } from '../lib/keyring.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
@@ -63,7 +63,7 @@ async function prepareApps(storage: Storage, settings: Settings) {
 }
 
 async function prepareHearing(storage: Storage, settings: Settings, { thirdParty }: DemoCredentials, url: string) {
-  const keys = openKeyring(settings.secretKeys);
+  const keys = createKeyring(settings.secretKeys);
   const signingSecret = await ensureDemoEndpoint(storage, keys, { appId: thirdParty.clientId, url }, systemClock());
   return { signingSecret };
 }

@@ -4,7 +4,7 @@ import { readSettings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
-import { type Keyring, openKeyring } from '../lib/keyring.ts';
+import { createKeyring, type Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 import { type LoggedDelivery, listDeliveries, resend, sendTest } from '../webhooks/deliveries.ts';
 import { type EndpointAct, eventsDetail, recordEndpointAct } from '../webhooks/endpoint-acts.ts';
@@ -38,7 +38,7 @@ export const endpointCommands: Command[] = [
     run: (options, env) => {
       const keys = openServerKeys(env);
       checkUrl(options, env);
-      return withStorage(env, ({ atomically }) =>
+      return withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const app = await findNamedApp(db, options);
           const addition = { appId: app.id, url: options.text('url'), eventTypes: readEvents(options, CHOICES) };
@@ -148,7 +148,7 @@ function onEndpoint({ name, summary, more = {}, act }: OnEndpoint): Command {
     summary,
     options: { app: APP, endpoint: ENDPOINT, ...more },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const app = await findNamedApp(db, options);
           const id = options.text('endpoint');
@@ -184,7 +184,7 @@ function checkUrl(options: Options, env: NodeJS.ProcessEnv): void {
 
 /** The server must be able to read again what is stored here: so the same keys, found the same way. */
 function openServerKeys(env: NodeJS.ProcessEnv): Keyring {
-  return openKeyring(readSettings(env).secretKeys);
+  return createKeyring(readSettings(env).secretKeys);
 }
 
 function describe({ attemptsMade, endpointId: _, event, ...delivery }: LoggedDelivery) {

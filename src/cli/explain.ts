@@ -1,6 +1,6 @@
 import { SettingRefused } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
-import { StorageRefused, StorageUnavailable } from '../storage/errors.ts';
+import { StorageError, StorageUnavailable } from '../storage/errors.ts';
 import { type Command, UsageError } from './command.ts';
 
 /** The workers could not begin, or not end, as they should; the sentence says all that there is to say. */
@@ -18,7 +18,7 @@ export function explain({ name, options }: Command, error: unknown): unknown {
 
 /** The same where the options are not to blame. */
 export function explainServing(error: unknown): unknown {
-  if (error instanceof SettingRefused || error instanceof StorageRefused) return error.message;
+  if (error instanceof SettingRefused || error instanceof StorageError) return error.message;
   if (error instanceof StorageUnavailable) return `${error.message} DATABASE_URL says which one.`;
   if (error instanceof WorkersFailed) return error.message;
   return error;

@@ -17,7 +17,7 @@ export const invoiceCommands: Command[] = [
       status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID (DRAFT if left out)' },
     },
     run: (options, env) =>
-      withStorage(env, async ({ durable, atomically }) => {
+      withStorage(env, async ({ durable, transaction: atomically }) => {
         const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');
         const invoice = {
           businessId: business.id,
@@ -39,7 +39,7 @@ export const invoiceCommands: Command[] = [
       status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID', required: true },
     },
     run: (options, env) =>
-      withStorage(env, async ({ atomically }) => {
+      withStorage(env, async ({ transaction: atomically }) => {
         const [businessId, number] = [options.text('business'), options.text('number')];
         const change = { businessId, number, status: options.text('status') };
         const changed = isId(businessId) && (await atomically((db) => setInvoiceStatus(db, change, systemClock())));

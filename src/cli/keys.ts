@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
-import { type Action, OPERATOR, recordAct } from '../audit/acts.ts';
+import { type Action, OPERATOR, recordAudit } from '../audit/acts.ts';
 import { type KeySource, readSecretKeys } from '../config.ts';
 import { DAY, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { replaceKeyFile, writeKeyFile } from '../lib/key-file.ts';
-import { openKeyring } from '../lib/keyring.ts';
+import { createKeyring } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import { REFRESH_LIFETIME } from '../oauth/grants.ts';
 import type { Database, Storage } from '../storage/storage.ts';
@@ -75,8 +75,8 @@ async function rotate(storage: Storage, source: KeySource, options: Options) {
 
 /** Only when every node knows the first key: what is concealed with it, a node that does not know it cannot use. */
 async function reseal(storage: Storage, { keys }: KeySource) {
-  const { resealed, lost } = await storage.atomically(async (db) => {
-    const done = await resealSecrets(db, openKeyring(keys));
+  const { resealed, lost } = await storage.transaction(async (db) => {
+    const done = await resealSecrets(db, createKeyring(keys));
     if (done.resealed > 0)
       await record(db, { action: 'key.resealed', id: idOf(keys[0] ?? ''), endpoints: done.resealed });
     return done;
@@ -127,7 +127,7 @@ async function keep(storage: Storage, { action, id, source: { file }, to }: Keep
     );
   }
   if (to !== '' && existsSync(to)) throw new FormError('to', `There is a file ${to} already.`);
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     await record(db, { action, id });
     try {
       if (to !== '') writeKeyFile(to, keys);
@@ -144,7 +144,7 @@ async function record(
 ): Promise<void> {
   const detail: Record<string, string> = endpoints === undefined ? {} : { endpoints: String(endpoints) };
   const act = { action, actor: OPERATOR, businessId: null, subject: { kind: 'key' as const, id, name: id }, detail };
-  await recordAct(db, act, systemClock());
+  await recordAudit(db, act, systemClock());
 }
 
 async function describeKeys(db: Database, { keys, file }: KeySource) {
@@ -173,5 +173,5 @@ function readCount(text: string): number {
 
 /** Names a key without telling anything about it. */
 export function idOf(key: string): string {
-  return openKeyring([key]).signing.id.toString('hex');
+  return createKeyring([key]).signing.id.toString('hex');
 }

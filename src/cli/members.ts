@@ -3,9 +3,9 @@ import { type Invitation, invite } from '../accounts/invitations.ts';
 import { mayJoin } from '../accounts/joining.ts';
 import { addMember, findMembership, listMembers } from '../accounts/memberships.ts';
 import { changeRole } from '../accounts/roles.ts';
-import { userActor, userSubject } from '../accounts/user-acts.ts';
+import { auditedUser, userActor } from '../accounts/user-acts.ts';
 import { findUser, type User } from '../accounts/users.ts';
-import { OPERATOR, recordAct } from '../audit/acts.ts';
+import { OPERATOR, recordAudit } from '../audit/acts.ts';
 import { readConsentUrl } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
@@ -45,7 +45,7 @@ export const memberCommands: Command[] = [
     },
     run: (options, env) => {
       const consentUrl = readConsentUrl(env);
-      return withStorage(env, ({ atomically }) =>
+      return withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const token = newSecret();
           const { inviterDisabledAt: _, ...invitation } = await inviteAsOperator(db, options, token);
@@ -59,7 +59,7 @@ export const memberCommands: Command[] = [
     summary: 'Make a user a member of a business',
     options: { user: USER, business: BUSINESS, role: ROLE },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const { user, businessId } = await findParties(db, options);
           requireVerified(user, businessId);
@@ -73,7 +73,7 @@ export const memberCommands: Command[] = [
     summary: 'Change what a member may do',
     options: { user: USER, business: BUSINESS, role: ROLE },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const { user, businessId } = await findParties(db, options);
           const change = { userId: user.id, businessId, role: options.text('role'), by: OPERATOR };
@@ -87,7 +87,7 @@ export const memberCommands: Command[] = [
     summary: 'Take a user out of a business; what they allowed there ends at once',
     options: { user: USER, business: BUSINESS },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const { user, businessId } = await findParties(db, options);
           const removed = await depart(db, { userId: user.id, businessId, by: OPERATOR }, systemClock());
@@ -114,8 +114,8 @@ export async function addMemberAsOperator(
   now: number,
 ): Promise<void> {
   await addMember(db, { userId: user.id, businessId, role }, now);
-  const subject = userSubject(user);
-  await recordAct(db, { action: 'member.added', actor: OPERATOR, businessId, subject, detail: { role } }, now);
+  const subject = auditedUser(user);
+  await recordAudit(db, { action: 'member.added', actor: OPERATOR, businessId, subject, detail: { role } }, now);
 }
 
 async function inviteAsOperator(db: Database, options: Options, token: string): Promise<Invitation> {

@@ -1,8 +1,8 @@
 import { removeAllPasskeys } from '../accounts/passkeys.ts';
 import { makePasswordLink } from '../accounts/password-links.ts';
-import { userSubject } from '../accounts/user-acts.ts';
+import { auditedUser } from '../accounts/user-acts.ts';
 import { findUser, hashNewPassword, markEmailVerified, type User } from '../accounts/users.ts';
-import { type Action, OPERATOR, recordAct } from '../audit/acts.ts';
+import { type Action, OPERATOR, recordAudit } from '../audit/acts.ts';
 import { readConsentUrl } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { resetAccount } from '../oauth/account-reset.ts';
@@ -30,7 +30,7 @@ export const recoveryCommands: Command[] = [
         const user = required(await findUser(storage.durable, options.text('user')), 'user', 'user');
         const hash = await hashNewPassword(user, password);
         const now = systemClock();
-        await storage.atomically(async (db) => {
+        await storage.transaction(async (db) => {
           await resetAccount(db, { userId: user.id, hash, endsGrants }, now);
           await recordByOperator(db, 'user.password_changed', user, now);
         });
@@ -44,7 +44,7 @@ export const recoveryCommands: Command[] = [
     options: { user: USER },
     run: (options, env) => {
       const consentUrl = readConsentUrl(env);
-      return withStorage(env, ({ atomically }) =>
+      return withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const wanted = { userId: options.text('user'), by: OPERATOR, businessId: null };
           const user = required(await findUser(db, wanted.userId), 'user', 'user');
@@ -59,7 +59,7 @@ export const recoveryCommands: Command[] = [
     summary: 'State that a user’s email address is theirs, so that they can join other businesses',
     options: { user: USER },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
           const now = systemClock();
@@ -73,7 +73,7 @@ export const recoveryCommands: Command[] = [
     summary: 'Remove every passkey of a user',
     options: { user: USER },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
           const removed = await removeAllPasskeys(db, user.id);
@@ -87,7 +87,7 @@ export const recoveryCommands: Command[] = [
 /** Concerns the platform, so no business sees it. */
 export async function recordByOperator(db: Database, action: PersonAction, user: User, now: number): Promise<void> {
   const detail: Record<string, string> = user.isPlatformAdmin ? { role: 'platform admin' } : {};
-  await recordAct(db, { action, actor: OPERATOR, businessId: null, subject: userSubject(user), detail }, now);
+  await recordAudit(db, { action, actor: OPERATOR, businessId: null, subject: auditedUser(user), detail }, now);
 }
 
 type PersonAction = Extract<Action, `user.${string}` | 'passkey.all_removed'>;

@@ -2,13 +2,13 @@ import { existsSync, realpathSync } from 'node:fs';
 import { withdrawEveryInvitation } from '../accounts/invitations.ts';
 import { removeEveryPasswordLink } from '../accounts/password-links.ts';
 import { endEverySession } from '../accounts/sessions.ts';
-import { OPERATOR, recordAct } from '../audit/acts.ts';
+import { OPERATOR, recordAudit } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { forgetEveryConsent } from '../oauth/consents.ts';
 import { endSomeGrants } from '../oauth/grants.ts';
 import { openStorage } from '../storage/database.ts';
-import { StorageRefused } from '../storage/errors.ts';
+import { StorageError } from '../storage/errors.ts';
 import { prepare } from '../storage/migrate.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import { copyDatabase, findFault, isHeld, makeSingleFile, removeDatabase } from '../storage/sqlite/files.ts';
@@ -63,9 +63,9 @@ function refusePresent(file: string): void {
   try {
     held = isHeld(file);
   } catch {
-    throw new StorageRefused(`${file} cannot be opened any more. Stop the server, move the file away, and try again.`);
+    throw new StorageError(`${file} cannot be opened any more. Stop the server, move the file away, and try again.`);
   }
-  if (held) throw new StorageRefused(`${file} is in use. Stop the server and every other command, and try again.`);
+  if (held) throw new StorageError(`${file} is in use. Stop the server and every other command, and try again.`);
 }
 
 /** All that is to be done to it is done to a copy, so that it either takes the place of the database as a whole or not. */
@@ -77,8 +77,8 @@ async function prepareDraft(draft: string, { from, isKept }: { from: string; isK
     const detail = Object.fromEntries(Object.entries(ended).map(([name, count]) => [name, String(count)]));
     const subject = { kind: 'database' as const, id: 'database', name: from };
     const act = { action: 'database.restored' as const, actor: OPERATOR, businessId: null, subject, detail };
-    await storage.atomically(async (db) => {
-      await recordAct(db, act, systemClock());
+    await storage.transaction(async (db) => {
+      await recordAudit(db, act, systemClock());
       // The backup may be old; by its own reading the clock would have jumped.
       await confirmReading(db, systemClock());
     });
@@ -90,7 +90,7 @@ async function prepareDraft(draft: string, { from, isKept }: { from: string; isK
 }
 
 function refuseVersion(error: unknown): never {
-  if (!(error instanceof StorageRefused)) throw error;
+  if (!(error instanceof StorageError)) throw error;
   throw new FormError('from', error.message.replace('The database that DATABASE_URL names', 'This backup'));
 }
 
@@ -98,9 +98,9 @@ function refuseVersion(error: unknown): never {
 async function endAll(storage: Storage, now: number) {
   let grants_ended = 0;
   for (let count = GRANTS_AT_ONCE; count > 0; grants_ended += count) {
-    count = await storage.atomically((db) => endSomeGrants(db, GRANTS_AT_ONCE, 'backup_restored', now));
+    count = await storage.transaction((db) => endSomeGrants(db, GRANTS_AT_ONCE, 'backup_restored', now));
   }
-  return storage.atomically(async (db) => ({
+  return storage.transaction(async (db) => ({
     grants_ended,
     consents_forgotten: await forgetEveryConsent(db),
     sessions_ended: await endEverySession(db),

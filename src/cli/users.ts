@@ -30,7 +30,7 @@ export const userCommands: Command[] = [
       const role = options.text('role') || 'member';
       if (options.text('role') && !businessId) throw new UsageError('--role goes with --business.');
       return withStorage(env, (storage) =>
-        storage.atomically(async (db) => {
+        storage.transaction(async (db) => {
           if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
           const now = systemClock();
           const added = await addUser(db, user, now);
@@ -53,7 +53,7 @@ export const userCommands: Command[] = [
     options: { user: USER },
     run: (options, env) =>
       withStorage(env, (storage) =>
-        storage.atomically(async (db) => {
+        storage.transaction(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
           const now = systemClock();
           if (await disableUserAndTell(db, user, now)) await recordByOperator(db, 'user.disabled', user, now);
@@ -66,7 +66,7 @@ export const userCommands: Command[] = [
     summary: 'Let a disabled user in again',
     options: { user: USER },
     run: (options, env) =>
-      withStorage(env, ({ atomically }) =>
+      withStorage(env, ({ transaction: atomically }) =>
         atomically(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
           if (await enableUser(db, user.id)) await recordByOperator(db, 'user.enabled', user, systemClock());

@@ -1,7 +1,7 @@
 import type { InsertObject } from 'kysely';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
-import { prepare } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row, Tables } from '../storage/tables.ts';
 import { type EventType, guardOf } from './event-types.ts';
@@ -39,7 +39,7 @@ export async function recordEvent(db: Database, event: NewEvent, now: number): P
   return row.id;
 }
 
-const insertEvent = prepare((db, { id, type, app_id, business_id, data, created_at }: EventRow) =>
+const insertEvent = preparedQuery((db, { id, type, app_id, business_id, data, created_at }: EventRow) =>
   db.insertInto('events').values(dispatchedIfUnheard({ id, type, app_id, business_id, data, created_at })),
 );
 

@@ -9,7 +9,7 @@ export class FormError extends Error {
 }
 
 /** Said to whoever comes when there is more to do than can be done; each edge renders it as its own kind of 503. */
-export class TooBusy extends Error {
+export class Overloaded extends Error {
   readonly retryAfter = 1;
 
   constructor() {

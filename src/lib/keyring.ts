@@ -17,7 +17,7 @@ export interface Keyring {
   all: Key[];
 }
 
-export function openKeyring(secrets: readonly string[]): Keyring {
+export function createKeyring(secrets: readonly string[]): Keyring {
   const all = secrets.map(openKey);
   const signing = all[0];
   if (!signing) throw new Error('A keyring needs at least one key.');

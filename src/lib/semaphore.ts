@@ -1,4 +1,4 @@
-import { TooBusy } from './errors.ts';
+import { Overloaded } from './errors.ts';
 
 /** For work that is dear: so much of it at once, so much more in turn, and whoever comes on top is told to come back. */
 export function newPlaces({ atOnce, inTurn }: { atOnce: number; inTurn: number }) {
@@ -10,7 +10,7 @@ export function newPlaces({ atOnce, inTurn }: { atOnce: number; inTurn: number }
       taken += 1;
       return;
     }
-    if (waiting.length >= inTurn) throw new TooBusy();
+    if (waiting.length >= inTurn) throw new Overloaded();
     await new Promise<void>((resolve) => waiting.push(resolve));
   }
 

@@ -4,11 +4,11 @@ import type { Keyring } from '../lib/keyring.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { recordAllowed, recordSilentlyAllowed } from './consent-acts.ts';
-import { type Consent, findConsentHolding, rememberConsent } from './consents.ts';
+import { type Consent, findConsentForShare, rememberConsent } from './consents.ts';
 import { type CodeParts, createGrant, findGrant } from './grants.ts';
 import { scopesAllowedBefore } from './scope-choice.ts';
 import type { ScopeMask } from './scopes.ts';
-import { sealToken } from './tokens.ts';
+import { encodeToken } from './tokens.ts';
 
 /** Who allows it, and where. */
 interface Allowance {
@@ -42,7 +42,7 @@ export async function allow(
   answer: Answer,
   now: number,
 ): Promise<string | undefined> {
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     if (!(await lockSession(db, answer.sessionId))) return;
     const isFirst = await createGrant(db, grantOf(request, answer, answer.choice.allowed), now);
     if (!isFirst) return;
@@ -51,7 +51,7 @@ export async function allow(
     await recordAllowed(db, request.app, { ...answer, scopes: choice.allowed }, now);
   });
   const grant = await findGrant(storage.durable, { grantId: answer.grantId, rotation: 0 });
-  const isOpen = grant && grant.exchangedAt === null && !grant.deadBecause && now < grant.codeExpiresAt;
+  const isOpen = grant && grant.exchangedAt === null && !grant.inactiveReason && now < grant.codeExpiresAt;
   return isOpen ? codeOf(keys, grant) : undefined;
 }
 
@@ -65,7 +65,7 @@ export async function allowSilently(
   allowance: Allowance,
   now: number,
 ): Promise<string | undefined> {
-  const grant = await storage.atomically(async (db) => {
+  const grant = await storage.transaction(async (db) => {
     if (!(await lockSession(db, allowance.sessionId))) return undefined;
     const scopes = await findSilentScopes(db, request, allowance);
     if (scopes === 0) return undefined;
@@ -81,13 +81,13 @@ async function findSilentScopes(
   { userId, businessId }: Allowance,
 ): Promise<ScopeMask> {
   if (request.app.ownerScope === 'platform') return request.scopes;
-  const consent = await findConsentHolding(db, { userId, appId: request.app.id, businessId });
+  const consent = await findConsentForShare(db, { userId, appId: request.app.id, businessId });
   return scopesAllowedBefore(request, consent);
 }
 
 /** Derived from the row, so that allowing twice yields the same code twice. */
 function codeOf(keys: Keyring, { id, salt, codeExpiresAt }: CodeParts): string {
-  return sealToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt: codeExpiresAt, scopes: 0 });
+  return encodeToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt: codeExpiresAt, scopes: 0 });
 }
 
 function grantOf(request: AuthorizationRequest, allowance: Allowance, scopes: ScopeMask) {

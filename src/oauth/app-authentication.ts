@@ -1,18 +1,18 @@
-import { type CallingApp, proveApp, type ReadCaller } from '../apps/proving.ts';
+import { type AuthenticatedClient, type ReadCaller, verifyClient } from '../apps/proving.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Involved } from '../request-log/request-context.ts';
+import type { RequestContext } from '../request-log/request-context.ts';
 import type { Storage } from '../storage/storage.ts';
 import { AppNotAuthenticated, OAuthError } from './errors.ts';
 
 /** What a request says of the app that sends it. */
-export interface PresentedCredentials {
+export interface ClientCredentials {
   authorization: string | undefined;
   clientId: string | undefined;
   clientSecret: string | undefined;
   address: string;
   /** Where it is written down which app it was. */
-  involved: Involved;
+  context: RequestContext;
 }
 
 interface Credentials {
@@ -33,18 +33,18 @@ export interface IdentifyingParts {
  * The app that sends a request, which counts towards what it may send (RFC 6749 §2.3.1). An unknown app and a wrong
  * secret look alike.
  */
-export async function identifyApp(
+export async function authenticateClient(
   { storage, limits, read }: IdentifyingParts,
-  presented: PresentedCredentials,
+  presented: ClientCredentials,
   now: number,
-): Promise<CallingApp> {
+): Promise<AuthenticatedClient> {
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
   const network = networkOf(presented.address);
   await limits.wrongSecrets.check(keyOf(clientId, network));
-  const found = await proveApp({ db: storage.durable, read }, { clientId, secret: clientSecret }, now);
+  const found = await verifyClient({ db: storage.durable, read }, { clientId, secret: clientSecret }, now);
   if (!found?.isProven) await countWrongSecret(limits.wrongSecrets, found?.app.id, network);
   // Its developer should see a wrong secret, too, whoever sent it.
-  if (found) presented.involved.appId = found.app.id;
+  if (found) presented.context.appId = found.app.id;
   if (found?.isProven) {
     await limits.perApp.count(found.app.id);
     return found.app;
@@ -70,11 +70,11 @@ function keyOf(clientId: string, network: string): string {
 }
 
 /** False for a `client_id` alone: that names an app and authenticates none. */
-export function presentsSecret({ authorization, clientSecret }: PresentedCredentials): boolean {
+export function presentsSecret({ authorization, clientSecret }: ClientCredentials): boolean {
   return authorization !== undefined || clientSecret !== undefined;
 }
 
-function readCredentials({ authorization, clientId, clientSecret }: PresentedCredentials): Credentials {
+function readCredentials({ authorization, clientId, clientSecret }: ClientCredentials): Credentials {
   if (authorization !== undefined) {
     const basic = readBasic(authorization);
     if (clientSecret !== undefined || (clientId !== undefined && clientId !== basic.clientId)) {

@@ -1,6 +1,6 @@
 import type { App } from '../apps/apps.ts';
 import { lastUses } from '../request-log/scope-uses.ts';
-import { contains, type Sought } from '../storage/search.ts';
+import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { selectLiveGrants } from './grant-queries.ts';
 import { boundBusiness } from './tenancy.ts';
@@ -20,7 +20,7 @@ export interface AppConnection {
 export async function listAppConnections(
   db: Database,
   app: App,
-  sought: Sought,
+  sought: SearchTerm,
   now: number,
 ): Promise<AppConnection[]> {
   const connected = selectConnected(db, app, sought, now).as('connected');
@@ -43,7 +43,7 @@ export async function listAppConnections(
 }
 
 /** In the order of an index, so that a page costs the same however many businesses there are. */
-function selectConnected(db: Database, app: App, { search, after, limit }: Sought, now: number) {
+function selectConnected(db: Database, app: App, { search, after, limit }: SearchTerm, now: number) {
   let query = selectLiveGrants(db, now)
     .innerJoin('users', 'users.id', 'grants.user_id')
     .innerJoin('memberships', (join) =>

@@ -1,14 +1,14 @@
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import type { Involved } from '../request-log/request-context.ts';
+import type { RequestContext } from '../request-log/request-context.ts';
 import type { Database } from '../storage/storage.ts';
 import { ApiError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import type { ReasonOf } from './reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
-import { describeUnproven, proveOpened } from './token-proof.ts';
+import { describeUnproven, verifyToken } from './token-proof.ts';
 import type { TokenUses } from './token-uses.ts';
-import { openToken } from './tokens.ts';
+import { decodeToken } from './tokens.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */
 export interface Access {
@@ -24,21 +24,21 @@ export interface Access {
 /** RFC 6750 §2.1 and §3.1. The token is taken from the header and nowhere else. */
 export async function readAccess(
   { db, keys, uses }: { db: Database; keys: Keyring; uses: TokenUses },
-  { authorization, inQuery, involved }: { authorization: string | undefined; inQuery: boolean; involved: Involved },
+  { authorization, inQuery, context }: { authorization: string | undefined; inQuery: boolean; context: RequestContext },
   now: number,
 ): Promise<Access> {
   const text = readBearer({ authorization, inQuery });
-  const token = openToken(keys, 'access', text);
-  const proven = token && (await proveOpened(db, token));
+  const token = decodeToken(keys, 'access', text);
+  const proven = token && (await verifyToken(db, token));
   if (!proven) {
     const { reason, description } = describeUnproven('access', text);
     throw invalidToken(reason, description);
   }
   const { grant } = proven;
-  involved.appId = grant.appId;
-  involved.userId = grant.userId;
-  involved.businessId = grant.businessId;
-  if (grant.deadBecause) throw invalidToken(grant.deadBecause, explain(grant.deadBecause));
+  context.appId = grant.appId;
+  context.userId = grant.userId;
+  context.businessId = grant.businessId;
+  if (grant.inactiveReason) throw invalidToken(grant.inactiveReason, explain(grant.inactiveReason));
   if (now >= token.expiresAt) {
     throw invalidToken(
       'access_token_expired',

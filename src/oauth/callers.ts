@@ -1,21 +1,27 @@
-import { CALLER_COLUMNS, type CallerRow, type CallingApp, type ReadCaller, readCaller } from '../apps/proving.ts';
-import { prepare } from '../storage/prepared.ts';
-import { type IdentifyingParts, identifyApp, type PresentedCredentials } from './app-authentication.ts';
+import {
+  type AuthenticatedClient,
+  CALLER_COLUMNS,
+  type CallerRow,
+  type ReadCaller,
+  readCaller,
+} from '../apps/proving.ts';
+import { preparedQuery } from '../storage/prepared.ts';
+import { authenticateClient, type ClientCredentials, type IdentifyingParts } from './app-authentication.ts';
 import { type Grant, grantFrom, selectStanding } from './grant-standing.ts';
-import { type ProvenToken, proveBy } from './token-proof.ts';
-import type { OpenedToken } from './tokens.ts';
+import { proveBy, type VerifiedToken } from './token-proof.ts';
+import type { DecodedToken } from './tokens.ts';
 
 /**
  * The app that sends a token, and what is known of the token, if it is one of ours. The grant is read beside the app, by the
  * same statement.
  */
-export async function identifyWithToken(
+export async function authenticateClientWithToken(
   { storage, limits }: IdentifyingParts,
-  presented: PresentedCredentials,
-  token: OpenedToken | undefined,
+  presented: ClientCredentials,
+  token: DecodedToken | undefined,
   now: number,
-): Promise<{ app: CallingApp; proven: ProvenToken | undefined }> {
-  if (!token) return { app: await identifyApp({ storage, limits }, presented, now), proven: undefined };
+): Promise<{ app: AuthenticatedClient; proven: VerifiedToken | undefined }> {
+  if (!token) return { app: await authenticateClient({ storage, limits }, presented, now), proven: undefined };
   const { grantId, rotation } = token;
   let grant: Grant | undefined;
   const read: ReadCaller = async (db, appId) => {
@@ -24,16 +30,17 @@ export async function identifyWithToken(
     // Nothing is found if either is missing, and who asks has to be known even where the grant is gone.
     return rows.length > 0 ? rows : readCaller(db, appId);
   };
-  const app = await identifyApp({ storage, limits, read }, presented, now);
+  const app = await authenticateClient({ storage, limits, read }, presented, now);
   return { app, proven: proveBy(grant, token) };
 }
 
-const readBoth = prepare((db, { appId, grantId, rotation }: { appId: string; grantId: string; rotation: number }) =>
-  selectStanding(db, rotation)
-    .innerJoin('apps as caller', (join) => join.on('caller.id', '=', appId).on('caller.deleted_at', 'is', null))
-    .leftJoin('app_secrets', 'app_secrets.app_id', 'caller.id')
-    .select(CALLER_COLUMNS)
-    // To the types these may be missing, since `apps`, the grant's own, may be: an inner join always has them.
-    .$narrowType<Pick<CallerRow, 'caller_id' | 'caller_redirect_uris'>>()
-    .where('grants.id', '=', grantId),
+const readBoth = preparedQuery(
+  (db, { appId, grantId, rotation }: { appId: string; grantId: string; rotation: number }) =>
+    selectStanding(db, rotation)
+      .innerJoin('apps as caller', (join) => join.on('caller.id', '=', appId).on('caller.deleted_at', 'is', null))
+      .leftJoin('app_secrets', 'app_secrets.app_id', 'caller.id')
+      .select(CALLER_COLUMNS)
+      // To the types these may be missing, since `apps`, the grant's own, may be: an inner join always has them.
+      .$narrowType<Pick<CallerRow, 'caller_id' | 'caller_redirect_uris'>>()
+      .where('grants.id', '=', grantId),
 );

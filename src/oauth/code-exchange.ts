@@ -1,41 +1,41 @@
-import type { CallingApp } from '../apps/proving.ts';
+import type { AuthenticatedClient } from '../apps/proving.ts';
 import { isRegistered } from '../apps/redirect-uris.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import type { Involved } from '../request-log/request-context.ts';
+import type { RequestContext } from '../request-log/request-context.ts';
 import type { Storage } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { type Grant, markExchanged, revokeGrant } from './grants.ts';
 import { answersChallenge } from './pkce.ts';
-import { type ProvenToken, proveOpened, refuseUnproven } from './token-proof.ts';
+import { unknownToken, type VerifiedToken, verifyToken } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 
 interface CodeExchange {
   code: string;
   /** What is known of the code, if it is one of ours. */
-  proven: ProvenToken | undefined;
+  proven: VerifiedToken | undefined;
   redirectUri: string | undefined;
   codeVerifier: string | undefined;
-  involved: Involved;
+  context: RequestContext;
 }
 
 /** RFC 6749 §4.1.3. The checks are in this order so that only the app itself can spend its code, and only once. */
 export async function exchangeCode(
   { storage, keys }: { storage: Storage; keys: Keyring },
-  app: CallingApp,
+  app: AuthenticatedClient,
   exchange: CodeExchange,
   now: number,
 ): Promise<TokenResponse> {
   const { proven } = exchange;
-  if (!proven) throw refuseUnproven('code', exchange.code);
+  if (!proven) throw unknownToken('code', exchange.code);
   const { grant } = proven;
   if (grant.appId !== app.id) {
     throw new OAuthError('invalid_grant', 'token_of_another_app', 'This code was issued to another app.');
   }
-  exchange.involved.businessId = grant.businessId;
-  exchange.involved.usedPkce = exchange.codeVerifier !== undefined;
+  exchange.context.businessId = grant.businessId;
+  exchange.context.usedPkce = exchange.codeVerifier !== undefined;
   if (grant.exchangedAt !== null) await refuseReuse(storage, grant, now);
-  if (grant.deadBecause) throw new OAuthError('invalid_grant', grant.deadBecause, explain(grant.deadBecause));
+  if (grant.inactiveReason) throw new OAuthError('invalid_grant', grant.inactiveReason, explain(grant.inactiveReason));
   refuseExpired(grant, now);
   refuseOtherRedirectUri(grant, app, exchange.redirectUri);
   await refuseWrongVerifier(storage, grant, exchange.codeVerifier, now);
@@ -43,7 +43,7 @@ export async function exchangeCode(
   // Whoever was first, or ended it meanwhile, is found by looking again.
   const first = await markExchanged(storage.durable, grant.id, now);
   if (!first) {
-    const again = await proveOpened(storage.durable, proven.token);
+    const again = await verifyToken(storage.durable, proven.token);
     return exchangeCode({ storage, keys }, app, { ...exchange, proven: again }, now);
   }
   return issueTokens(keys, { ...grant, rotatedAt: now }, grant.scopes, now);
@@ -52,7 +52,7 @@ export async function exchangeCode(
 /** RFC 6749 §4.1.2: a code that comes twice may have been stolen, so what it first gave is revoked too. */
 async function refuseReuse(storage: Storage, grant: Grant, now: number): Promise<never> {
   await revokeGrant(storage, grant.id, 'code_reused', now);
-  const reason = grant.deadBecause ?? 'code_reused';
+  const reason = grant.inactiveReason ?? 'code_reused';
   throw new OAuthError('invalid_grant', reason, explain(reason));
 }
 
@@ -65,7 +65,7 @@ function refuseExpired(grant: Grant, now: number): void {
   );
 }
 
-function refuseOtherRedirectUri(grant: Grant, app: CallingApp, sent: string | undefined): void {
+function refuseOtherRedirectUri(grant: Grant, app: AuthenticatedClient, sent: string | undefined): void {
   const fits =
     grant.redirectUri === null
       ? sent === undefined || isRegistered(app.redirectUris, sent)

@@ -1,6 +1,6 @@
 import type { App } from '../apps/apps.ts';
 import { countRepeat, isRepeat } from '../audit/act-repeats.ts';
-import { type Action, type Actor, recordAct } from '../audit/acts.ts';
+import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
 import { formatScopes, type ScopeMask } from './scopes.ts';
@@ -59,7 +59,7 @@ async function record(
   { actor, businessId, action, detail }: Decision & { action: Action; detail: Record<string, string> },
   now: number,
 ): Promise<void> {
-  await recordAct(db, { action, actor, businessId, subject: { kind: 'app', id, name }, detail }, now);
+  await recordAudit(db, { action, actor, businessId, subject: { kind: 'app', id, name }, detail }, now);
 }
 
 function keyOf(action: Action, app: App, { userId, businessId }: Decision): string {

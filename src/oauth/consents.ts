@@ -1,4 +1,4 @@
-import { prepare } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { type ScopeMask, scopesBeyond } from './scopes.ts';
@@ -24,13 +24,13 @@ export async function findConsent(db: Database, parties: ConsentParties): Promis
 }
 
 /** Like `findConsent`, in a transaction: until it is over, the consent cannot be withdrawn. The lock is shared. */
-export async function findConsentHolding(db: Database, parties: ConsentParties): Promise<Consent> {
+export async function findConsentForShare(db: Database, parties: ConsentParties): Promise<Consent> {
   const { rows } = await readAndHold(db, parties);
   return fromRow(rows[0]);
 }
 
-const readConsent = prepare(selectConsent);
-const readAndHold = prepare((db, parties: ConsentParties) => selectConsent(db, parties).forShare('consents'));
+const readConsent = preparedQuery(selectConsent);
+const readAndHold = preparedQuery((db, parties: ConsentParties) => selectConsent(db, parties).forShare('consents'));
 
 function selectConsent(db: Database, { userId, appId, businessId }: ConsentParties) {
   return db
@@ -83,7 +83,7 @@ async function holdConsent(db: Database, parties: ConsentParties): Promise<boole
   return numAffectedRows > 0n;
 }
 
-const touchConsent = prepare((db, { userId, appId, businessId }: ConsentParties) =>
+const touchConsent = preparedQuery((db, { userId, appId, businessId }: ConsentParties) =>
   db
     .updateTable('consents')
     .set(({ ref }) => ({ scopes: ref('scopes') }))

@@ -1,4 +1,4 @@
-import { TooBusy, TooManyRequests } from '../lib/errors.ts';
+import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
 import { ApiError, AppNotAuthenticated, inErrorCharacters, OAuthError } from './errors.ts';
 import { type ErrorCode, errorUri, type ReasonOf } from './reasons.ts';
@@ -49,9 +49,9 @@ function describe(error: unknown): Description {
     const headers = { 'retry-after': String(error.retryAfter) };
     return { status: 429, code, reason: code, description: error.message, headers };
   }
-  if (error instanceof StorageUnavailable || error instanceof TooBusy) {
+  if (error instanceof StorageUnavailable || error instanceof Overloaded) {
     const code = 'temporarily_unavailable';
-    const isBusy = error instanceof TooBusy;
+    const isBusy = error instanceof Overloaded;
     const description = isBusy ? error.message : 'The database is not available. Try again in a moment.';
     return { status: 503, code, reason: code, description, headers: { 'retry-after': '1' } };
   }

@@ -1,4 +1,4 @@
-import { prepare } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import { deathOf, type GrantReason } from './grant-reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
@@ -29,7 +29,7 @@ export interface Grant {
   /** The day on which the row may go, counted from the epoch; every refresh may move it. */
   removableOn: number;
   /** Why it is dead, or null while it lives. */
-  deadBecause: GrantReason | null;
+  inactiveReason: GrantReason | null;
   /** Whether the access token of the rotation that was asked about has been revoked by itself. */
   accessTokenRevoked: boolean;
 }
@@ -46,7 +46,7 @@ export async function findGrant(
   return rows[0] && grantFrom(rows[0]);
 }
 
-const readStanding = prepare((db, { grantId, rotation }: { grantId: string; rotation: number }) =>
+const readStanding = preparedQuery((db, { grantId, rotation }: { grantId: string; rotation: number }) =>
   selectStanding(db, rotation).where('grants.id', '=', grantId),
 );
 
@@ -168,7 +168,7 @@ export function grantFrom(row: Standing): Grant {
     usedRotation: row.used_rotation,
     rotatedAt: row.rotated_at,
     removableOn: row.removable_on,
-    deadBecause: deathOf(row),
+    inactiveReason: deathOf(row),
     accessTokenRevoked: row.revoked_rotation !== null,
   };
 }

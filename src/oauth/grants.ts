@@ -1,7 +1,7 @@
 import { recordEvent, recordEvents } from '../events/events.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newSalt } from '../lib/secrets.ts';
-import { prepare } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './grant-queries.ts';
@@ -44,7 +44,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
 
 type GrantRow = NewGrant & Pick<Row<'grants'>, 'salt' | 'created_at' | 'code_expires_at' | 'removable_on'>;
 
-const insertGrant = prepare((db, grant: GrantRow) => {
+const insertGrant = preparedQuery((db, grant: GrantRow) => {
   const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;
   const parties = { app_id: grant.appId, user_id: grant.userId, business_id: grant.businessId };
   const asked = { redirect_uri: grant.redirectUri, code_challenge: grant.codeChallenge };
@@ -63,7 +63,7 @@ export async function markExchanged(db: Database, grantId: string, now: number):
   return numAffectedRows === 1n;
 }
 
-const markOnce = prepare(
+const markOnce = preparedQuery(
   (db, { id, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Omit<Move, 'from' | 'to'>) =>
     db
       .updateTable('grants')
@@ -101,10 +101,10 @@ interface Move extends ReturnType<typeof rotatedNow> {
   exchanged_at: number;
 }
 
-const moveOn = prepare((db, move: Move) => updateRotation(db, move).set({ removable_on: move.removable_on }));
+const moveOn = preparedQuery((db, move: Move) => updateRotation(db, move).set({ removable_on: move.removable_on }));
 
 /** SQLite writes to the index of a column that is set, even to what it was; most refreshes are of the same day as the last. */
-const moveWithinDay = prepare((db, move: Move) => updateRotation(db, move));
+const moveWithinDay = preparedQuery((db, move: Move) => updateRotation(db, move));
 
 function updateRotation(db: Database, { id, from, to, exchanged_at, rotated_at, refresh_expires_at }: Move) {
   return db
@@ -120,13 +120,13 @@ export async function markUsed(db: Database, use: Pick<Grant, 'id' | 'rotation'>
   await updateUsed(db, use);
 }
 
-const updateUsed = prepare((db, { id, rotation }: Pick<Grant, 'id' | 'rotation'>) =>
+const updateUsed = preparedQuery((db, { id, rotation }: Pick<Grant, 'id' | 'rotation'>) =>
   db.updateTable('grants').set({ used_rotation: rotation }).where('id', '=', id).where('used_rotation', '<', rotation),
 );
 
 /** Ends every token of the grant. A grant that is dead already keeps its first reason. */
 export async function revokeGrant(storage: Storage, grantId: string, reason: GrantReason, now: number): Promise<void> {
-  await storage.atomically((db) => endGrant(db, grantId, reason, now));
+  await storage.transaction((db) => endGrant(db, grantId, reason, now));
 }
 
 /** The same in a transaction. True for exactly one caller. */
@@ -136,7 +136,7 @@ export async function endGrant(db: Database, grantId: string, reason: GrantReaso
   return rows.length > 0;
 }
 
-const endOne = prepare((db, { grantId, reason, now }: { grantId: string; reason: GrantReason; now: number }) =>
+const endOne = preparedQuery((db, { grantId, reason, now }: { grantId: string; reason: GrantReason; now: number }) =>
   updateEnded(db, { reason, now }).where('id', '=', grantId),
 );
 

@@ -2,18 +2,18 @@ import type { Database } from '../storage/storage.ts';
 import { selectLiveGrants } from './grant-queries.ts';
 
 /** How far something reaches at this moment: what would stop if it were stopped. */
-export interface Reach {
+export interface Impact {
   apps: number;
   businesses: number;
   users: number;
 }
 
 /** Of one app, of all that one user allowed, or of all that was allowed in one business. */
-export async function findReach(
+export async function countAffected(
   db: Database,
   whose: { app_id: string } | { user_id: string } | { business_id: string },
   now: number,
-): Promise<Reach> {
+): Promise<Impact> {
   const { apps, businesses, users } = await selectLiveGrants(db, now)
     .innerJoin('apps', 'apps.id', 'grants.app_id')
     .select(({ fn }) => [

@@ -1,14 +1,14 @@
 import { SECOND } from '../lib/clock.ts';
-import type { PresentedCredentials } from './app-authentication.ts';
-import { identifyWithToken } from './callers.ts';
+import type { ClientCredentials } from './app-authentication.ts';
+import { authenticateClientWithToken } from './callers.ts';
 import { requireField } from './fields.ts';
 import { REFRESH_LIFETIME } from './grants.ts';
 import type { IntrospectionRequest } from './schemas.ts';
 import { formatScopes } from './scopes.ts';
-import type { TokenParts } from './token-endpoint.ts';
-import { openEitherToken, type ProvenToken } from './token-proof.ts';
+import type { TokenDeps } from './token-endpoint.ts';
+import { openEitherToken, type VerifiedToken } from './token-proof.ts';
 import { ACCESS_LIFETIME } from './token-response.ts';
-import type { OpenedToken } from './tokens.ts';
+import type { DecodedToken } from './tokens.ts';
 
 /** RFC 7662 §2.2. */
 type Introspection =
@@ -27,22 +27,22 @@ type Introspection =
 
 /** POST /api/v1/oauth/introspect: an app learns of its own tokens only; any other text is simply not active. */
 export async function answerIntrospection(
-  parts: TokenParts,
+  parts: TokenDeps,
   fields: Partial<IntrospectionRequest>,
-  credentials: PresentedCredentials,
+  credentials: ClientCredentials,
   now: number,
 ): Promise<Introspection> {
   const token = openEitherToken(parts.keys, fields.token ?? '');
-  const { app, proven } = await identifyWithToken(parts, credentials, token, now);
+  const { app, proven } = await authenticateClientWithToken(parts, credentials, token, now);
   requireField(fields, 'token');
   const isKnown = proven && proven.grant.appId === app.id && isActive(proven, now);
   if (!isKnown) return { active: false };
-  credentials.involved.businessId = proven.grant.businessId;
+  credentials.context.businessId = proven.grant.businessId;
   if (proven.token.kind === 'access') parts.uses.note(proven.grant, proven.token);
   return describe(proven, parts.issuer, now);
 }
 
-function describe({ token, grant }: ProvenToken, issuer: string, now: number): Introspection {
+function describe({ token, grant }: VerifiedToken, issuer: string, now: number): Introspection {
   return {
     active: true,
     scope: formatScopes(token.kind === 'access' ? token.scopes & grant.scopes : grant.scopes),
@@ -59,15 +59,15 @@ function describe({ token, grant }: ProvenToken, issuer: string, now: number): I
  * A token's text rounds its expiry up to a whole second, so its time of issue can seem to be within the next second. No
  * client should read an `iat` in the future, and `exp - iat` is the lifetime: both are then one second less.
  */
-function describeLifetime({ kind, expiresAt }: OpenedToken, now: number) {
+function describeLifetime({ kind, expiresAt }: DecodedToken, now: number) {
   const lifetime = kind === 'access' ? ACCESS_LIFETIME : REFRESH_LIFETIME;
   const issuedAt = expiresAt - lifetime;
   const iat = (issuedAt > now ? issuedAt - SECOND : issuedAt) / SECOND;
   return { exp: iat + lifetime / SECOND, iat };
 }
 
-function isActive({ token, grant }: ProvenToken, now: number): boolean {
-  if (grant.deadBecause || now >= token.expiresAt) return false;
+function isActive({ token, grant }: VerifiedToken, now: number): boolean {
+  if (grant.inactiveReason || now >= token.expiresAt) return false;
   if (token.kind === 'refresh') return token.rotation >= grant.rotation;
   return !grant.accessTokenRevoked;
 }

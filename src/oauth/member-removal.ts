@@ -1,9 +1,9 @@
 import { withdrawInvitationsOf } from '../accounts/invitations.ts';
 import { removeMember } from '../accounts/memberships.ts';
-import { holdOwnership, isDecidedByOwner, refuseLastOwner } from '../accounts/ownership.ts';
-import { userSubject } from '../accounts/user-acts.ts';
+import { isDecidedByOwner, lockOwnership, refuseLastOwner } from '../accounts/ownership.ts';
+import { auditedUser } from '../accounts/user-acts.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
-import { type Actor, recordAct } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
 import { forgetConsentsOfMember } from './consents.ts';
 import { selectLiveGrants } from './grant-queries.ts';
@@ -23,7 +23,7 @@ export async function depart(
   { userId, businessId, by }: Parties & { by: Actor },
   now: number,
 ): Promise<boolean> {
-  const ownership = await holdOwnership(db, { userId, businessId });
+  const ownership = await lockOwnership(db, { userId, businessId });
   const { member } = ownership;
   if (!member || (by.id !== userId && !isDecidedByOwner(ownership, by))) return false;
   refuseLastOwner(ownership, by);
@@ -32,9 +32,9 @@ export async function depart(
   // In this order: whoever is about to rely on a consent either has made a grant that is found below, or waits.
   await forgetConsentsOfMember(db, { userId, businessId });
   await revokeGrantsOfUser(db, { userId, businessId, reason: 'member_removed' }, now);
-  const subject = userSubject(member);
+  const subject = auditedUser(member);
   const detail = { role: member.role };
-  await recordAct(db, { action: 'member.removed', actor: by, businessId, subject, detail }, now);
+  await recordAudit(db, { action: 'member.removed', actor: by, businessId, subject, detail }, now);
   return true;
 }
 

@@ -1,21 +1,21 @@
-import type { CallingApp } from '../apps/proving.ts';
+import type { AuthenticatedClient } from '../apps/proving.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import type { Involved } from '../request-log/request-context.ts';
+import type { RequestContext } from '../request-log/request-context.ts';
 import type { Storage } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
 import { findGrant, type Grant, revokeGrant, rotate } from './grants.ts';
 import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
-import { type ProvenToken, proveOpened, refuseUnproven } from './token-proof.ts';
+import { unknownToken, type VerifiedToken, verifyToken } from './token-proof.ts';
 import { issueTokens, type TokenResponse } from './token-response.ts';
 import type { TokenUses } from './token-uses.ts';
 
 interface Refresh {
   refreshToken: string;
   /** What is known of the token, if it is one of ours. */
-  proven: ProvenToken | undefined;
+  proven: VerifiedToken | undefined;
   scope: string | undefined;
-  involved: Involved;
+  context: RequestContext;
 }
 
 interface RefreshParts {
@@ -29,19 +29,19 @@ interface RefreshParts {
 /** RFC 6749 §6, with rotation. */
 export async function refresh(
   parts: RefreshParts,
-  app: CallingApp,
+  app: AuthenticatedClient,
   request: Refresh,
   now: number,
 ): Promise<TokenResponse> {
   const { storage, keys } = parts;
   const { proven } = request;
-  if (!proven) throw refuseUnproven('refresh', request.refreshToken);
+  if (!proven) throw unknownToken('refresh', request.refreshToken);
   const { grant, token } = proven;
   if (grant.appId !== app.id) {
     throw new OAuthError('invalid_grant', 'token_of_another_app', 'This refresh token was issued to another app.');
   }
-  request.involved.businessId = grant.businessId;
-  if (grant.deadBecause) throw new OAuthError('invalid_grant', grant.deadBecause, explain(grant.deadBecause));
+  request.context.businessId = grant.businessId;
+  if (grant.inactiveReason) throw new OAuthError('invalid_grant', grant.inactiveReason, explain(grant.inactiveReason));
   refuseExpired(token.expiresAt, now);
   const kind = await classify(parts, proven, now);
   if (kind === 'reuse') {
@@ -54,15 +54,15 @@ export async function refresh(
   if (kind === 'late retry') {
     return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt ?? now, accessFrom: now }, scopes, now);
   }
-  const first = await rotate(storage.recoverable, { grant, spent: token.rotation }, now);
-  if (!first) return refresh(parts, app, { ...request, proven: await proveOpened(storage.durable, token) }, now);
+  const first = await rotate(storage.relaxed, { grant, spent: token.rotation }, now);
+  if (!first) return refresh(parts, app, { ...request, proven: await verifyToken(storage.durable, token) }, now);
   return issueTokens(keys, { ...grant, rotation: token.rotation + 1, rotatedAt: now }, scopes, now);
 }
 
 /** The table of docs/decisions/0001. The row decides, so that two tabs, workers or nodes never get different successors. */
 async function classify(
   parts: RefreshParts,
-  { token, grant }: ProvenToken,
+  { token, grant }: VerifiedToken,
   now: number,
 ): Promise<'current' | 'retry' | 'late retry' | 'reuse'> {
   // Ahead of a row that lost a commit is as good as current: the token is proof that we issued it.

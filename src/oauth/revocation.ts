@@ -1,32 +1,32 @@
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
-import { recordAct } from '../audit/acts.ts';
+import { recordAudit } from '../audit/acts.ts';
 import type { Storage } from '../storage/storage.ts';
-import { type PresentedCredentials, presentsSecret } from './app-authentication.ts';
-import { identifyWithToken } from './callers.ts';
+import { type ClientCredentials, presentsSecret } from './app-authentication.ts';
+import { authenticateClientWithToken } from './callers.ts';
 import { requireField } from './fields.ts';
 import { endGrant, type Grant } from './grants.ts';
 import { revokeAccessToken } from './revoked-access-tokens.ts';
 import type { RevocationRequest } from './schemas.ts';
-import type { TokenParts } from './token-endpoint.ts';
-import { openEitherToken, type ProvenToken, proveOpened } from './token-proof.ts';
+import type { TokenDeps } from './token-endpoint.ts';
+import { openEitherToken, type VerifiedToken, verifyToken } from './token-proof.ts';
 
 /** POST /api/v1/oauth/revoke */
 export async function answerRevocation(
-  parts: TokenParts,
+  parts: TokenDeps,
   fields: Partial<RevocationRequest>,
-  credentials: PresentedCredentials,
+  credentials: ClientCredentials,
   now: number,
 ): Promise<Record<string, never>> {
   const token = openEitherToken(parts.keys, requireField(fields, 'token'));
   const isAuthenticated = presentsSecret(credentials);
   const { app, proven } = isAuthenticated
-    ? await identifyWithToken(parts, credentials, token, now)
-    : { app: undefined, proven: token && (await proveOpened(parts.storage.durable, token)) };
+    ? await authenticateClientWithToken(parts, credentials, token, now)
+    : { app: undefined, proven: token && (await verifyToken(parts.storage.durable, token)) };
   const clientId = app?.id ?? credentials.clientId;
   const presented = { clientId, isAuthenticated, proven, address: credentials.address };
   const grant = await revokeToken(parts, presented, now);
-  if (grant) Object.assign(credentials.involved, { appId: grant.appId, businessId: grant.businessId });
+  if (grant) Object.assign(credentials.context, { appId: grant.appId, businessId: grant.businessId });
   return {};
 }
 
@@ -34,7 +34,7 @@ export async function answerRevocation(
  * RFC 7009 §2.1. Possession of the token is enough. A request that also names an app can revoke only the tokens of that
  * app. An unknown or expired token, or one of another app, changes nothing, and the response does not tell.
  */
-async function revokeToken({ storage, limits, uses }: TokenParts, presented: Presented, now: number) {
+async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Presented, now: number) {
   const { clientId, isAuthenticated, proven, address } = presented;
   if (!proven || !isRevocable(proven, clientId, now)) return undefined;
   const { token, grant } = proven;
@@ -51,23 +51,23 @@ interface Presented {
   clientId: string | undefined;
   /** Whether the app presented its secret. */
   isAuthenticated: boolean;
-  proven: ProvenToken | undefined;
+  proven: VerifiedToken | undefined;
   address: string;
 }
 
 /** A grant ends once, and so it is written down once, for the owners of the business that it was for. */
 async function endByApp(storage: Storage, grant: Grant, address: string, now: number): Promise<void> {
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     if (!(await endGrant(db, grant.id, 'revoked_by_app', now))) return;
     const app = await findApp(db, grant.appId);
     const user = await findUser(db, grant.userId);
     const named = { kind: 'app', id: grant.appId, name: app?.name ?? 'A deleted app' } as const;
     const detail = { user: user?.name ?? '' };
     const act = { actor: { ...named, email: null, address }, businessId: grant.businessId, subject: named, detail };
-    await recordAct(db, { action: 'grant.revoked', ...act }, now);
+    await recordAudit(db, { action: 'grant.revoked', ...act }, now);
   });
 }
 
-function isRevocable({ token, grant }: ProvenToken, clientId: string | undefined, now: number): boolean {
+function isRevocable({ token, grant }: VerifiedToken, clientId: string | undefined, now: number): boolean {
   return now < token.expiresAt && (clientId === undefined || clientId === grant.appId);
 }

@@ -1,12 +1,12 @@
 import { DAY } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
-import type { OpenedToken } from './tokens.ts';
+import type { DecodedToken } from './tokens.ts';
 
 /** Much longer than a token lives: were the clock moved on and back again, what was revoked must not live again. */
 const KEPT_FOR = DAY;
 
 /** The few access tokens that were ended before their hour was over, each forgotten a day after it is. */
-export async function revokeAccessToken(db: Database, { grantId, rotation, expiresAt }: OpenedToken): Promise<void> {
+export async function revokeAccessToken(db: Database, { grantId, rotation, expiresAt }: DecodedToken): Promise<void> {
   await db
     .insertInto('revoked_access_tokens')
     .values({ grant_id: grantId, rotation, expires_at: expiresAt })

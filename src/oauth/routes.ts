@@ -5,7 +5,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { PresentedCredentials } from './app-authentication.ts';
+import type { ClientCredentials } from './app-authentication.ts';
 import { readAuthorizationRequest } from './authorization-request.ts';
 import { type Access, readAccess } from './bearer.ts';
 import { withoutEmpty } from './fields.ts';
@@ -21,13 +21,13 @@ import {
 } from './operations.ts';
 import { answerRevocation } from './revocation.ts';
 import { stamp } from './stamps.ts';
-import { answerTokenRequest, type TokenParts } from './token-endpoint.ts';
+import { answerTokenRequest, type TokenDeps } from './token-endpoint.ts';
 import type { TokenUses } from './token-uses.ts';
 
-interface OAuthParts extends TokenParts {
+interface OAuthParts extends TokenDeps {
   consentUrl: string;
   clock: Clock;
-  limits: TokenParts['limits'] & BearerParts['limits'];
+  limits: TokenDeps['limits'] & BearerParts['limits'];
 }
 
 export interface BearerParts {
@@ -62,7 +62,7 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
 interface Endpoint<Fields> {
   path: string;
   schema: object;
-  answer(parts: TokenParts, fields: Partial<Fields>, credentials: PresentedCredentials, now: number): Promise<object>;
+  answer(parts: TokenDeps, fields: Partial<Fields>, credentials: ClientCredentials, now: number): Promise<object>;
 }
 
 type Credentials = Partial<Record<'client_id' | 'client_secret', string>>;
@@ -119,18 +119,18 @@ export async function accessOf(
   reply.header('cache-control', 'no-store');
   const { authorization } = request.headers;
   const inQuery = Object.hasOwn(request.query as object, 'access_token');
-  const { involved } = request;
-  const access = await readAccess({ db: storage.durable, keys, uses }, { authorization, inQuery, involved }, clock());
+  const { requestContext: context } = request;
+  const access = await readAccess({ db: storage.durable, keys, uses }, { authorization, inQuery, context }, clock());
   await limits.perGrant.count(access.grantId);
   return access;
 }
 
-function credentialsOf(request: FastifyRequest, fields: Credentials): PresentedCredentials {
+function credentialsOf(request: FastifyRequest, fields: Credentials): ClientCredentials {
   return {
     authorization: request.headers.authorization,
     clientId: fields.client_id,
     clientSecret: fields.client_secret,
     address: request.ip,
-    involved: request.involved,
+    context: request.requestContext,
   };
 }

@@ -1,8 +1,8 @@
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { PresentedCredentials } from './app-authentication.ts';
-import { identifyWithToken } from './callers.ts';
+import type { ClientCredentials } from './app-authentication.ts';
+import { authenticateClientWithToken } from './callers.ts';
 import { exchangeCode } from './code-exchange.ts';
 import { OAuthError } from './errors.ts';
 import { requireField } from './fields.ts';
@@ -10,10 +10,10 @@ import { refresh } from './refresh.ts';
 import type { TokenRequest } from './schemas.ts';
 import type { TokenResponse } from './token-response.ts';
 import type { TokenUses } from './token-uses.ts';
-import { openToken } from './tokens.ts';
+import { decodeToken } from './tokens.ts';
 
 /** What the token, revoke and introspect endpoints are built on. */
-export interface TokenParts {
+export interface TokenDeps {
   storage: Storage;
   keys: Keyring;
   issuer: string;
@@ -24,24 +24,24 @@ export interface TokenParts {
 
 /** POST /api/v1/oauth/token */
 export async function answerTokenRequest(
-  parts: TokenParts,
+  parts: TokenDeps,
   fields: Partial<TokenRequest>,
-  credentials: PresentedCredentials,
+  credentials: ClientCredentials,
   now: number,
 ): Promise<TokenResponse> {
   const type = requireField(fields, 'grant_type');
-  const { app, proven } = await identifyWithToken(parts, credentials, openSent(parts, fields), now);
-  const { involved } = credentials;
+  const { app, proven } = await authenticateClientWithToken(parts, credentials, openSent(parts, fields), now);
+  const { context } = credentials;
   if (type === 'authorization_code') {
-    involved.grantType = type;
+    context.grantType = type;
     const code = requireField(fields, 'code');
     const { redirect_uri: redirectUri, code_verifier: codeVerifier } = fields;
-    return await exchangeCode(parts, app, { code, proven, redirectUri, codeVerifier, involved }, now);
+    return await exchangeCode(parts, app, { code, proven, redirectUri, codeVerifier, context }, now);
   }
   if (type === 'refresh_token') {
-    involved.grantType = type;
+    context.grantType = type;
     const refreshToken = requireField(fields, 'refresh_token');
-    return await refresh(parts, app, { refreshToken, proven, scope: fields.scope, involved }, now);
+    return await refresh(parts, app, { refreshToken, proven, scope: fields.scope, context }, now);
   }
   throw new OAuthError(
     'unsupported_grant_type',
@@ -50,6 +50,6 @@ export async function answerTokenRequest(
   );
 }
 
-function openSent({ keys }: TokenParts, { grant_type, refresh_token = '', code = '' }: Partial<TokenRequest>) {
-  return grant_type === 'refresh_token' ? openToken(keys, 'refresh', refresh_token) : openToken(keys, 'code', code);
+function openSent({ keys }: TokenDeps, { grant_type, refresh_token = '', code = '' }: Partial<TokenRequest>) {
+  return grant_type === 'refresh_token' ? decodeToken(keys, 'refresh', refresh_token) : decodeToken(keys, 'code', code);
 }

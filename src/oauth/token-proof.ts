@@ -2,28 +2,28 @@ import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
 import { findGrant, type Grant } from './grants.ts';
-import { isGenuine, kindOf, type OpenedToken, openToken, type TokenKind } from './tokens.ts';
+import { type DecodedToken, decodeToken, isGenuine, kindOf, type TokenKind } from './tokens.ts';
 
 /** A token that we did issue, and the grant that it belongs to. Whether either still holds is for the caller to ask. */
-export interface ProvenToken {
-  token: OpenedToken;
+export interface VerifiedToken {
+  token: DecodedToken;
   grant: Grant;
 }
 
 /** Of a token that has been opened. It may be asked again, since the grant may have changed meanwhile. */
-export async function proveOpened(db: Database, token: OpenedToken): Promise<ProvenToken | undefined> {
+export async function verifyToken(db: Database, token: DecodedToken): Promise<VerifiedToken | undefined> {
   return proveBy(await findGrant(db, token), token);
 }
 
 /** The grant itself has to vouch for the token. */
-export function proveBy(grant: Grant | undefined, token: OpenedToken): ProvenToken | undefined {
+export function proveBy(grant: Grant | undefined, token: DecodedToken): VerifiedToken | undefined {
   return grant && isGenuine(token, grant.salt) ? { token, grant } : undefined;
 }
 
 /** An access or a refresh token, whichever the text says it is. */
-export function openEitherToken(keys: Keyring, text: string): OpenedToken | undefined {
+export function openEitherToken(keys: Keyring, text: string): DecodedToken | undefined {
   const kind = kindOf(text);
-  return kind && kind !== 'code' ? openToken(keys, kind, text) : undefined;
+  return kind && kind !== 'code' ? decodeToken(keys, kind, text) : undefined;
 }
 
 const NAMES: Record<TokenKind, string> = {
@@ -43,7 +43,7 @@ export function describeUnproven(kind: TokenKind, text: string) {
   return { reason: 'token_unknown', description } as const;
 }
 
-export function refuseUnproven(kind: TokenKind, text: string): OAuthError {
+export function unknownToken(kind: TokenKind, text: string): OAuthError {
   const { reason, description } = describeUnproven(kind, text);
   return new OAuthError('invalid_grant', reason, description);
 }

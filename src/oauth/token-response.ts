@@ -2,7 +2,7 @@ import { HOUR, SECOND } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { type Grant, REFRESH_LIFETIME } from './grants.ts';
 import { formatScopes, type ScopeMask } from './scopes.ts';
-import { sealToken } from './tokens.ts';
+import { encodeToken } from './tokens.ts';
 
 /** Exactly the five fields of RFC 6749 §5.1 that the API reference names, for both grant types. */
 export interface TokenResponse {
@@ -30,7 +30,7 @@ export function issueTokens(
 ): TokenResponse {
   const expiresAt = accessFrom + ACCESS_LIFETIME;
   const seal = (token: { kind: 'access' | 'refresh'; expiresAt: number; scopes: ScopeMask }) =>
-    sealToken(keys, salt, { grantId: id, rotation, ...token });
+    encodeToken(keys, salt, { grantId: id, rotation, ...token });
   return {
     access_token: seal({ kind: 'access', expiresAt, scopes }),
     token_type: 'bearer',

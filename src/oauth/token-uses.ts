@@ -34,7 +34,7 @@ export function openTokenUses(storage: Storage, report: (error: unknown) => void
     for (const chunk of inChunks([...pending])) {
       try {
         // One statement per row: a statement that locks several could deadlock with a revocation.
-        await Promise.all(chunk.map(([id, rotation]) => markUsed(storage.recoverable, { id, rotation })));
+        await Promise.all(chunk.map(([id, rotation]) => markUsed(storage.relaxed, { id, rotation })));
         isFailing = false;
       } catch (error) {
         if (!isFailing) report(error);

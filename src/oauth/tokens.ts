@@ -23,7 +23,7 @@ export interface Token {
 export type TokenKind = 'access' | 'refresh' | 'code';
 
 /** Read from a text that passed the short check: it has our shape and our key, but its grant has yet to vouch for it. */
-export interface OpenedToken extends Token {
+export interface DecodedToken extends Token {
   key: Key;
   bytes: Buffer;
 }
@@ -46,7 +46,7 @@ const LENGTH = HEAD + 32;
 const BASE64URL = /^[A-Za-z0-9_-]{96}$/;
 
 /** The same fields, salt and key always make the same text: a token is derived, not random, and need not be stored. */
-export function sealToken(keys: Keyring, salt: Uint8Array, token: Token): string {
+export function encodeToken(keys: Keyring, salt: Uint8Array, token: Token): string {
   const { signing } = keys;
   // Every byte of it is written below.
   const bytes = Buffer.allocUnsafe(LENGTH);
@@ -61,7 +61,7 @@ export function sealToken(keys: Keyring, salt: Uint8Array, token: Token): string
 }
 
 /** Refuses junk, forgeries and other kinds of token before the database is asked. */
-export function openToken(keys: Keyring, kind: TokenKind, text: string): OpenedToken | undefined {
+export function decodeToken(keys: Keyring, kind: TokenKind, text: string): DecodedToken | undefined {
   const body = text.slice(PREFIXES[kind].length);
   if (!text.startsWith(PREFIXES[kind]) || !BASE64URL.test(body)) return undefined;
   const bytes = Buffer.from(body, 'base64url');
@@ -79,7 +79,7 @@ export function openToken(keys: Keyring, kind: TokenKind, text: string): OpenedT
 }
 
 /** Whether the grant with this salt made the token: a leaked key alone cannot forge one, nor can a leaked row. */
-export function isGenuine(token: OpenedToken, salt: Uint8Array): boolean {
+export function isGenuine(token: DecodedToken, salt: Uint8Array): boolean {
   return isMac(fullMac(token.key, token.kind, salt, token.bytes), token.bytes.subarray(HEAD));
 }
 

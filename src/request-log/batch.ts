@@ -1,5 +1,5 @@
 import { isError, isFromStranger, type NewRequest } from './logged-requests.ts';
-import type { Involved } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 import { type HourOfCounts, hourOf } from './request-counts.ts';
 import { keyOf, type NewScopeUse } from './scope-uses.ts';
 
@@ -72,9 +72,15 @@ function inOrder({ requests, oldest }: Ring): NewRequest[] {
 }
 
 /** Nothing here waits for anything: a request must not take longer because it is noted. */
-export function noteRequest(batch: Batch, appId: string, answered: AnsweredRequest, involved: Involved, now: number) {
+export function noteRequest(
+  batch: Batch,
+  appId: string,
+  answered: AnsweredRequest,
+  context: RequestContext,
+  now: number,
+) {
   const { method, route, status, reason, requestId, took } = answered;
-  const { businessId = null, userId, scope, grantType = null, usedPkce = false } = involved;
+  const { businessId = null, userId, scope, grantType = null, usedPkce = false } = context;
   const errors = isError(answered) ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
   const exchanges = grantType === 'authorization_code' && !errors ? 1 : 0;

@@ -1,5 +1,5 @@
 /** What a request turned out to be about. It is filled in on the way, since a refusal may end that way anywhere. */
-export interface Involved {
+export interface RequestContext {
   appId?: string;
   userId?: string;
   businessId?: string;

@@ -17,14 +17,14 @@ import {
 } from './batch.ts';
 import { inChunks } from './chunks.ts';
 import { addRequests, MOST_KEPT, type NewRequest, trimRequests } from './logged-requests.ts';
-import type { Involved } from './request-context.ts';
+import type { RequestContext } from './request-context.ts';
 import { addCounts } from './request-counts.ts';
 import { addScopeUses } from './scope-uses.ts';
 
 /** Remembers what apps ask for, so that people can see it. It is in nobody's way: nothing waits for it, and nothing fails by it. */
-export interface Activity {
+export interface RequestRecorder {
   /** Only what an app is known for is kept. */
-  note(answered: AnsweredRequest, involved: Involved): void;
+  note(answered: AnsweredRequest, context: RequestContext): void;
   /** Resolves when all that was noted before is stored, or could not be. */
   flush(): Promise<void>;
   /** How many requests and uses there was no room for, since it was opened. */
@@ -37,7 +37,7 @@ const FLUSHED_EVERY = 2 * SECOND;
 /** After so many new rows, an app's oldest go. */
 const TRIMMED_AFTER = MOST_KEPT / 2;
 
-export function openActivity(storage: Storage, clock: Clock, report: (error: unknown) => void): Activity {
+export function openActivity(storage: Storage, clock: Clock, report: (error: unknown) => void): RequestRecorder {
   const untrimmed = new Map<string, number>();
   let pending = emptyBatch();
   let last = Promise.resolve();
@@ -54,12 +54,12 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
     const steps = stepsOf(batch, [...requests.values()].flat());
     try {
       for (let step = steps[0]; step; step = steps[0]) {
-        await step.store(storage.recoverable);
+        await step.store(storage.relaxed);
         steps.shift();
         // Whoever waits for an answer goes first.
         await setImmediate();
       }
-      await trimApps(storage.recoverable, requests, untrimmed);
+      await trimApps(storage.relaxed, requests, untrimmed);
       isFailing = false;
       dropped += batch.dropped;
       if (batch.dropped > 0) report(new Error(`There was no room to remember ${batch.dropped} requests of apps.`));
@@ -85,8 +85,8 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
   }, FLUSHED_EVERY);
   timer.unref();
   return {
-    note(answered, involved) {
-      if (involved.appId !== undefined) noteRequest(pending, involved.appId, answered, involved, clock());
+    note(answered, context) {
+      if (context.appId !== undefined) noteRequest(pending, context.appId, answered, context, clock());
     },
     flush,
     dropped: () => dropped + pending.dropped,

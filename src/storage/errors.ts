@@ -2,4 +2,4 @@
 export class StorageUnavailable extends Error {}
 
 /** The address makes no sense, or what it points at cannot be used. */
-export class StorageRefused extends Error {}
+export class StorageError extends Error {}

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { StorageRefused, StorageUnavailable } from './errors.ts';
+import { StorageError, StorageUnavailable } from './errors.ts';
 import { foundation } from './migrations/001-foundation.ts';
 import { webhooks } from './migrations/002-webhooks.ts';
 import { people } from './migrations/003-people.ts';
@@ -10,11 +10,11 @@ import { audit } from './migrations/006-audit.ts';
 import { usedRotation } from './migrations/007-used-rotation.ts';
 import { clock } from './migrations/008-clock.ts';
 import { pkceUse } from './migrations/009-pkce-use.ts';
-import type { Change } from './migrations/change.ts';
+import type { Migration } from './migrations/change.ts';
 import type { Database, Storage } from './storage.ts';
 
 /** In order, forwards only. A change that has been released is never edited. */
-const CHANGES: Record<string, Change> = {
+const CHANGES: Record<string, Migration> = {
   '001-foundation': foundation,
   '002-webhooks': webhooks,
   '003-people': people,
@@ -34,7 +34,7 @@ export async function prepare(storage: Storage): Promise<void> {
     return;
   }
   if ((await listPending(storage.durable)).length > 0) {
-    throw new StorageRefused(
+    throw new StorageError(
       'The database that DATABASE_URL names is not up to date. Run: npm run --silent gatehouse -- migrate',
     );
   }
@@ -88,7 +88,7 @@ async function listApplied(db: Database): Promise<string[]> {
     .execute();
   const unknown = rows.find(({ name }) => !Object.hasOwn(CHANGES, name));
   if (unknown) {
-    throw new StorageRefused(
+    throw new StorageError(
       `The database that DATABASE_URL names was changed by a newer Gatehouse (${unknown.name}). Run that version.`,
     );
   }
@@ -99,6 +99,6 @@ function refuse(error: unknown): never {
   throw error instanceof StorageUnavailable ? error : foreign(error);
 }
 
-function foreign(reason: unknown): StorageRefused {
-  return new StorageRefused(`DATABASE_URL names a database that is not Gatehouse's: ${reason}.`);
+function foreign(reason: unknown): StorageError {
+  return new StorageError(`DATABASE_URL names a database that is not Gatehouse's: ${reason}.`);
 }

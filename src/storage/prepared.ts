@@ -11,7 +11,7 @@ interface Answer<Row> {
  * A statement that is put together once and then only asked again, with other values: for what nearly every request
  * needs. `build` is given stand-ins for the values, so it must take each by its name and decide nothing by it.
  */
-export function prepare<Values extends object, Row>(
+export function preparedQuery<Values extends object, Row>(
   build: (db: Database, values: Values) => Compilable<Row>,
 ): (db: Database, values: Values) => Promise<Answer<Row>> {
   const statements = new WeakMap<object, Statement<Values, Row>>();

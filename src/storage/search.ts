@@ -1,7 +1,7 @@
 import { type Expression, type SqlBool, sql } from 'kysely';
 
 /** A page of a long list: what matches a search, newest first, after the last row of the page before. */
-export interface Sought {
+export interface SearchTerm {
   search: string;
   after: string | undefined;
   limit: number;

@@ -11,12 +11,12 @@ export type Database = Kysely<Tables>;
  */
 export interface Storage {
   durable: Database;
-  recoverable: Database;
+  relaxed: Database;
   types: ColumnTypes;
   /** Whether starting brings the tables up to date; where many nodes share a database, an operator decides when. */
   migratesItself: boolean;
   /** Runs its work as one: all of it is kept, or none. */
-  atomically<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
+  transaction<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
   /** Throws if the database cannot be asked anything just now. */
   check(): Promise<void>;
   /** Counts across all nodes and workers; undefined where there is only one. */
@@ -25,7 +25,7 @@ export interface Storage {
    * Where reads can see commits that are not on disk yet: resolves once they are, and rejects if that takes too long.
    * Undefined if there are none.
    */
-  settled?(): Promise<void> | undefined;
+  flushed?(): Promise<void> | undefined;
   /** Returns some unused space of the file to the disk, where the engine does not do so itself; false if there is little left. */
   releaseFreePages?(): Promise<boolean>;
   /** How its pools of connections are used; undefined where there are none. */
@@ -42,7 +42,7 @@ interface PoolUse {
 }
 
 /** While serving, a database in trouble is given up on within seconds; a migration takes as long as it takes. */
-export type Haste = 'serving' | 'migrating';
+export type TimeoutProfile = 'serving' | 'migrating';
 
 /** What the engines call their column types. */
 export interface ColumnTypes {

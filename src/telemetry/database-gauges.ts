@@ -34,7 +34,7 @@ export function watchDatabase({ storage, clock }: Watched): { metrics: Metric[];
       await work().catch(() => failures.add(asked, 1));
     } while ((await rest(every)) === 'go on');
   };
-  const db = storage.recoverable;
+  const db = storage.relaxed;
   const looks = [
     look('backlog', BACKLOG_EVERY, () => lookAtBacklog(db, seen, clock())),
     look('grants', GRANTS_EVERY, async () => {

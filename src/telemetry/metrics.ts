@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { openStandardOutput } from '../lib/log-output.ts';
-import type { Activity } from '../request-log/request-recorder.ts';
+import type { RequestRecorder } from '../request-log/request-recorder.ts';
 import type { Storage } from '../storage/storage.ts';
 import { watchDatabase } from './database-gauges.ts';
 import { listenForScrapes } from './listener.ts';
@@ -14,7 +14,7 @@ interface MetricsParts {
   storage: Storage;
   clock: Clock;
   keys: Keyring;
-  activity: Activity;
+  activity: RequestRecorder;
   version: string;
 }
 

@@ -10,9 +10,9 @@ import { isId } from '../lib/ids.ts';
 import { readPeriod, startOf } from './audit-period.ts';
 import { auditBody } from './audit-table.ts';
 import { type Form, text } from './fields.ts';
-import { type Place, sendPage } from './layout.ts';
+import { type PageContext, sendPage } from './layout.ts';
 import { cutPage, PAGE_SIZE, readListing } from './listing.ts';
-import type { WebParts } from './parts.ts';
+import type { WebDeps } from './parts.ts';
 
 /** A log of what was done: in one business, or anywhere. The pages are the same in both. */
 interface AuditSection {
@@ -24,13 +24,13 @@ interface AuditSection {
 }
 
 interface AuditEntry {
-  at: Place;
+  at: PageContext;
   /** The business whose log it is; undefined for the log of everything. */
   tenant: Tenant | undefined;
   head: Html;
 }
 
-export function mountAuditSection(host: FastifyInstance, parts: WebParts, section: AuditSection): void {
+export function mountAuditSection(host: FastifyInstance, parts: WebDeps, section: AuditSection): void {
   const db = parts.storage.durable;
 
   host.get(section.path, async (request, reply) => {
@@ -54,7 +54,7 @@ export function mountAuditSection(host: FastifyInstance, parts: WebParts, sectio
 }
 
 /** What a reader can rely on. */
-export function describeKeeping({ auditRetention }: WebParts): string {
+export function describeKeeping({ auditRetention }: WebDeps): string {
   if (auditRetention === undefined) return 'Nothing in it can be changed or removed.';
   return `Nothing in it can be changed, and entries are removed only after ${auditRetention / DAY} days.`;
 }

@@ -6,7 +6,7 @@ import { undecidedScopes } from '../oauth/scope-choice.ts';
 import { listScopes, type Scope, type ScopeMask, scopeNames } from '../oauth/scopes.ts';
 import { boundBusiness } from '../oauth/tenancy.ts';
 import { described, type Problem, postForm, problemText } from './fields.ts';
-import { businessSelect, type Page, type Place } from './layout.ts';
+import { businessSelect, type Page, type PageContext } from './layout.ts';
 
 interface ConsentQuestion {
   platformName: string;
@@ -23,7 +23,7 @@ interface ConsentQuestion {
   /** The origins of the platform itself. */
   sites: string[];
   problem: Problem | undefined;
-  at: Place;
+  at: PageContext;
 }
 
 export function consentScreen(shown: ConsentQuestion): Page {
@@ -117,7 +117,7 @@ function circumstances({ asked, at, sites }: ConsentQuestion): Html {
 }
 
 /** In the same form as Allow: what is chosen here is what is meant, whether or not Switch was clicked. */
-function businessChoice(at: Place): Html {
+function businessChoice(at: PageContext): Html {
   if (at.memberships.length < 2) return html`${at.current?.businessName}`;
   // A select cuts off a name that does not fit, so the whole name is shown above it.
   return html`<p class="whole">${at.current?.businessName}</p><div class="switch">${businessSelect(at)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;

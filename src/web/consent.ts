@@ -22,17 +22,17 @@ import { consentScreen } from './consent-screen.ts';
 import { sourceOf } from './destination.ts';
 import { type Form, list, type Problem, text } from './fields.ts';
 import { sendPage } from './layout.ts';
-import type { WebParts } from './parts.ts';
-import { notFound, PageRefused, SignInNeeded, sessionOver } from './refusals.ts';
+import type { WebDeps } from './parts.ts';
+import { notFound, PageError, SignInRequired, sessionOver } from './refusals.ts';
 import { readReturnTo } from './return-to.ts';
 import { actorOf } from './visits.ts';
 
-export function mountConsent(host: FastifyInstance, parts: WebParts): void {
+export function mountConsent(host: FastifyInstance, parts: WebDeps): void {
   host.get('/consent', (request, reply) => askConsent(parts, request, reply));
   host.post<{ Body: Form }>('/consent', (request, reply) => answerConsent(parts, request, reply));
 }
 
-async function askConsent(parts: WebParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function askConsent(parts: WebDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { storage, keys, clock, issuer } = parts;
   const { query, askedAt } = readStamp(keys, rawQuery(request.url), clock());
   const asked = await readAuthorizationRequest(storage.durable, query);
@@ -78,7 +78,7 @@ function needsNoScreen(asked: AuthorizationRequest, consent: Consent): boolean {
 }
 
 async function answerConsent(
-  parts: WebParts,
+  parts: WebDeps,
   request: FastifyRequest<{ Body: Form }>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
@@ -110,17 +110,17 @@ async function answerConsent(
 }
 
 async function recordDenial(
-  { storage, clock }: WebParts,
+  { storage, clock }: WebDeps,
   { app }: AuthorizationRequest,
   decision: Parameters<typeof recordDenied>[2],
 ): Promise<void> {
   if (!(await findMembership(storage.durable, decision.userId, decision.businessId))) return;
-  await storage.atomically((db) => recordDenied(db, app, decision, clock()));
+  await storage.transaction((db) => recordDenied(db, app, decision, clock()));
 }
 
 /** Another business was chosen on the screen than it was about: then the question has to be put anew. */
 async function switchBusiness(
-  { storage }: WebParts,
+  { storage }: WebDeps,
   { user }: Session,
   question: Question,
   form: Form,
@@ -133,7 +133,7 @@ async function switchBusiness(
 }
 
 /** The same question about the business that was chosen, with the ticks as they were left. */
-async function askAbout(parts: WebParts, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
+async function askAbout(parts: WebDeps, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
   const { request, asked, session, question } = asking;
   const { query, businessId } = question;
   const consent = await findEarlier(parts, asking);
@@ -145,13 +145,13 @@ async function askAbout(parts: WebParts, reply: FastifyReply, asking: Answering)
 }
 
 /** Round by the authorize endpoint, where the request is checked and stamped anew. */
-function startOver({ issuer }: WebParts, reply: FastifyReply, query: string): FastifyReply {
+function startOver({ issuer }: WebDeps, reply: FastifyReply, query: string): FastifyReply {
   return reply.redirect(`${issuer}/api/v1/oauth/authorize?${query}`, 303);
 }
 
 /** Someone went back and allowed it once more: that must not mint a second code, nor undo a disconnect in between. */
-function answered(): PageRefused {
-  return new PageRefused(409, 'Answered already', 'You have answered this before. Go back to the app and start again.');
+function answered(): PageError {
+  return new PageError(409, 'Answered already', 'You have answered this before. Go back to the app and start again.');
 }
 
 function requireSignIn(request: FastifyRequest, asked: AuthorizationRequest, askedAt: number): Session {
@@ -160,12 +160,12 @@ function requireSignIn(request: FastifyRequest, asked: AuthorizationRequest, ask
     const description = 'Nobody is signed in; ask without prompt=none.';
     throw new CallbackError(asked.callback, new OAuthError('login_required', 'login_required', description));
   }
-  if (!session || (asked.prompt === 'login' && session.signedInAt < askedAt)) throw new SignInNeeded(request.url);
+  if (!session || (asked.prompt === 'login' && session.signedInAt < askedAt)) throw new SignInRequired(request.url);
   return session;
 }
 
 async function requireMembership(
-  { storage }: WebParts,
+  { storage }: WebDeps,
   asked: AuthorizationRequest,
   session: Session,
 ): Promise<Membership> {
@@ -185,14 +185,14 @@ interface Asking {
 type Answering = Asking & { request: FastifyRequest<{ Body: Form }> };
 
 /** Everything was optional, and nothing was ticked: a code for nothing would help nobody. */
-async function askForSomething(parts: WebParts, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
+async function askForSomething(parts: WebDeps, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
   const consent = await findEarlier(parts, asking);
   const path = readReturnTo(asking.request.body.return_to, parts.consentUrl);
   const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
   return showConsent(parts, reply, { ...asking, consent, ticked: 0, path, problem });
 }
 
-function findEarlier({ storage }: WebParts, { asked, session, question }: Asking): Promise<Consent> {
+function findEarlier({ storage }: WebDeps, { asked, session, question }: Asking): Promise<Consent> {
   const parties = { userId: session.user.id, appId: asked.app.id, businessId: question.businessId };
   return findConsent(storage.durable, parties);
 }
@@ -207,7 +207,7 @@ interface Showing extends Asking {
   problem?: Problem;
 }
 
-async function showConsent(parts: WebParts, reply: FastifyReply, showing: Showing): Promise<FastifyReply> {
+async function showConsent(parts: WebDeps, reply: FastifyReply, showing: Showing): Promise<FastifyReply> {
   const { storage, keys, platformName, issuer, consentUrl } = parts;
   const { request, asked, session, question, consent, ticked, path, isChosen = false, problem } = showing;
   const db = storage.durable;

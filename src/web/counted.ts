@@ -1,4 +1,4 @@
-import type { Reach } from '../oauth/impact.ts';
+import type { Impact } from '../oauth/impact.ts';
 
 /** One kind of thing, and how many of it. */
 export function counted(count: number, one: string, many: string): string {
@@ -6,7 +6,7 @@ export function counted(count: number, one: string, many: string): string {
 }
 
 /** Who has connected an app. */
-export function reachText({ businesses, users }: Reach): string {
+export function reachText({ businesses, users }: Impact): string {
   if (users === 0) return 'nobody';
   return `${counted(businesses, 'business', 'businesses')}, ${counted(users, 'user', 'users')}`;
 }

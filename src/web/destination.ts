@@ -1,7 +1,7 @@
 import { readAuthorizationRequest } from '../oauth/authorization-request.ts';
 import { CallbackError } from '../oauth/errors.ts';
 import { readStamp } from '../oauth/stamps.ts';
-import type { WebParts } from './parts.ts';
+import type { WebDeps } from './parts.ts';
 
 /** Where a sign-in leads. */
 export interface Destination {
@@ -11,7 +11,7 @@ export interface Destination {
   formTargets: string[];
 }
 
-export async function destinationOf(parts: WebParts, returnTo: string): Promise<Destination> {
+export async function destinationOf(parts: WebDeps, returnTo: string): Promise<Destination> {
   const [path, stamped = ''] = returnTo.split(/\?(.*)/s);
   if (path !== '/consent') return { appName: undefined, formTargets: [] };
   const { query } = readStamp(parts.keys, stamped, parts.clock());

@@ -37,7 +37,7 @@ const SENTENCES = {
 export type Done = keyof typeof SENTENCES;
 
 /** To a page that says what was done. */
-export function redirectDone(reply: FastifyReply, path: string, done: Done): FastifyReply {
+export function redirectWithFlash(reply: FastifyReply, path: string, done: Done): FastifyReply {
   return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${done}`, 303);
 }
 
@@ -49,7 +49,7 @@ export function doneBeforeSignIn(query: unknown): string | undefined {
   return typeof name === 'string' && AT_SIGN_IN.includes(name) ? SENTENCES[name as Done] : undefined;
 }
 
-export function doneSentence(query: unknown): string | undefined {
+export function flashMessage(query: unknown): string | undefined {
   const name = (query as { done?: unknown } | undefined)?.done;
   return typeof name === 'string' && Object.hasOwn(SENTENCES, name) ? SENTENCES[name as Done] : undefined;
 }

@@ -1,10 +1,10 @@
-import { FormError, TooBusy, TooManyRequests } from '../lib/errors.ts';
+import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { ApiError, OAuthError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
 import { postForm } from './fields.ts';
-import type { Page, Place } from './layout.ts';
-import { notFound, OtherBusiness, PageRefused } from './refusals.ts';
+import type { Page, PageContext } from './layout.ts';
+import { notFound, OtherBusiness, PageError } from './refusals.ts';
 
 interface ErrorPage {
   status: number;
@@ -16,12 +16,12 @@ interface ErrorPage {
 interface Circumstances {
   platformName: string;
   requestId: string;
-  wayOn?: WayOn | undefined;
+  wayOn?: ErrorNavigation | undefined;
 }
 
 /** For someone who is signed in, their usual frame; for anyone else, a link to sign in. */
-export interface WayOn {
-  at: Place | undefined;
+export interface ErrorNavigation {
+  at: PageContext | undefined;
 }
 
 /** Whoever has met an app that cannot be trusted goes back to it, and while something is broken, no page works. */
@@ -46,13 +46,13 @@ export function errorPage(error: unknown, { platformName, requestId, wayOn }: Ci
   };
 }
 
-function linkOn({ at }: WayOn): Html {
+function linkOn({ at }: ErrorNavigation): Html {
   return at
     ? html`<p><a href="/settings/connected-apps">Back to Connected apps</a></p>`
     : html`<p><a href="/sign-in">Sign in</a></p>`;
 }
 
-function switches({ csrf }: Place, { businesses, returnTo }: OtherBusiness): Html {
+function switches({ csrf }: PageContext, { businesses, returnTo }: OtherBusiness): Html {
   return html`${businesses.map(({ businessId, businessName }) =>
     postForm({
       action: '/settings/current-business',
@@ -78,7 +78,7 @@ function describe(error: unknown): Description {
 <p class="muted">You have not been sent anywhere, and nothing was shared.</p>`;
     return { status: 400, title: 'This app cannot be connected', body };
   }
-  if (error instanceof PageRefused) {
+  if (error instanceof PageError) {
     return { status: error.status, title: error.title, body: html`<p>${error.message}</p>` };
   }
   if (error instanceof ApiError)
@@ -89,7 +89,7 @@ function describe(error: unknown): Description {
     const headers = { 'retry-after': String(error.retryAfter) };
     return { status: 429, title: 'Too many requests', body: html`<p>${error.message}</p>`, headers };
   }
-  if (error instanceof StorageUnavailable || error instanceof TooBusy) {
+  if (error instanceof StorageUnavailable || error instanceof Overloaded) {
     const body = html`<p>Try again in a moment.</p>`;
     return { status: 503, title: 'Not available just now', body, headers: { 'retry-after': '1' } };
   }

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { FormError, TooBusy, TooManyRequests } from '../lib/errors.ts';
+import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 
 /** A form that changes something: only a page of ours, in this browser, has its csrf text. */
@@ -40,9 +40,9 @@ export async function tryCounted<Answer>(
     return await work();
   } catch (error) {
     if (error instanceof FormError) return showAgain(error, 400);
-    if (!(error instanceof TooManyRequests || error instanceof TooBusy)) throw error;
+    if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return showAgain({ field: 'password', message: error.message }, error instanceof TooBusy ? 503 : 429);
+    return showAgain({ field: 'password', message: error.message }, error instanceof Overloaded ? 503 : 429);
   }
 }
 

@@ -3,7 +3,7 @@ import type { JoinObstacle } from '../accounts/joining.ts';
 import type { User } from '../accounts/users.ts';
 import { type Html, html } from '../lib/html.ts';
 import { described, input, type Problem, postForm, problemText, time } from './fields.ts';
-import { PageRefused } from './refusals.ts';
+import { PageError } from './refusals.ts';
 import { ROLE_MEANINGS, ROLE_NAMES } from './settings/members/fields.ts';
 
 /** A link that someone has opened, in one browser. */
@@ -21,12 +21,12 @@ const CLOSED: Record<InvitationState, [title: string, sentence: string]> = {
 };
 
 /** Which of the ways to be closed it is, but not whose it was or who has used it. */
-export function closedInvitation(invitation: Invitation | undefined, now: number): PageRefused {
+export function closedInvitation(invitation: Invitation | undefined, now: number): PageError {
   if (!invitation) {
     const sentence = 'It may have been copied only in part. Ask whoever sent it to you for a new one.';
-    return new PageRefused(404, 'This link does not work', sentence);
+    return new PageError(404, 'This link does not work', sentence);
   }
-  return new PageRefused(410, ...CLOSED[stateOf(invitation, now)]);
+  return new PageError(410, ...CLOSED[stateOf(invitation, now)]);
 }
 
 /** To someone who has not signed in. */

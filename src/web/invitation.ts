@@ -2,14 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findInvitation, type Invitation, stateOf } from '../accounts/invitations.ts';
 import { findObstacle, join } from '../accounts/joining.ts';
 import { findMembership } from '../accounts/memberships.ts';
-import { redirectDone } from './done.ts';
+import { redirectWithFlash } from './done.ts';
 import { type Form, type Problem, text, tryCounted, tryForm } from './fields.ts';
 import { closedInvitation, joinBody, memberBody, newcomerBody, obstacleBody } from './invitation-pages.ts';
 import { rememberBrowser } from './known-browsers.ts';
 import { sendPage } from './layout.ts';
 import { joinAsNewcomer } from './newcomers.ts';
-import type { WebParts } from './parts.ts';
-import { SignInNeeded } from './refusals.ts';
+import type { WebDeps } from './parts.ts';
+import { SignInRequired } from './refusals.ts';
 import { actorOf, keepSession } from './visits.ts';
 
 type ForInvitation = { Params: { token: string }; Body: Form };
@@ -17,7 +17,7 @@ type ForInvitation = { Params: { token: string }; Body: Form };
 const JOINED = '/settings/connected-apps';
 
 /** The pages of an invitation. Who has the link may read whom it invites, to what, and who made it. */
-export function mountInvitation(host: FastifyInstance, parts: WebParts): void {
+export function mountInvitation(host: FastifyInstance, parts: WebDeps): void {
   host.get<ForInvitation>('/invitation/:token', async (request, reply) => {
     const invitation = await findOpen(parts, request.params.token);
     return show(parts, { request, reply, invitation });
@@ -33,32 +33,32 @@ export function mountInvitation(host: FastifyInstance, parts: WebParts): void {
       const signedIn = await joinAsNewcomer(parts, request, { invitation, token });
       keepSession(reply, signedIn.session);
       rememberBrowser(parts, reply, signedIn);
-      return redirectDone(reply, JOINED, 'joined');
+      return redirectWithFlash(reply, JOINED, 'joined');
     };
     return tryCounted(reply, create, (problem, status) => show(parts, { request, reply, invitation, problem, status }));
   });
 }
 
-async function findOpen({ storage, clock }: WebParts, token: string): Promise<Invitation> {
+async function findOpen({ storage, clock }: WebDeps, token: string): Promise<Invitation> {
   const invitation = await findInvitation(storage.durable, token);
   if (!invitation || stateOf(invitation, clock()) !== 'open') throw closedInvitation(invitation, clock());
   return invitation;
 }
 
-async function joinAsUser(parts: WebParts, request: FastifyRequest<ForInvitation>, reply: FastifyReply) {
+async function joinAsUser(parts: WebDeps, request: FastifyRequest<ForInvitation>, reply: FastifyReply) {
   const { storage, clock } = parts;
   const { token } = request.params;
   const user = request.visit.session?.user;
-  if (!user) throw new SignInNeeded(`/invitation/${token}`);
+  if (!user) throw new SignInRequired(`/invitation/${token}`);
   const invitation = await findInvitation(storage.durable, token);
   // A second click finds what the first has done.
-  if (invitation?.acceptedBy === user.id) return redirectDone(reply, JOINED, 'joined');
+  if (invitation?.acceptedBy === user.id) return redirectWithFlash(reply, JOINED, 'joined');
   if (!invitation) throw closedInvitation(invitation, clock());
   const by = { ...actorOf(request), id: user.id };
   const enter = async () => {
-    const isIn = await storage.atomically((db) => join(db, { invitation, user, by }, clock()));
+    const isIn = await storage.transaction((db) => join(db, { invitation, user, by }, clock()));
     if (!isIn) throw closedInvitation(await findInvitation(storage.durable, token), clock());
-    return redirectDone(reply, JOINED, 'joined');
+    return redirectWithFlash(reply, JOINED, 'joined');
   };
   return tryForm(enter, (problem) => show(parts, { request, reply, invitation, problem }));
 }
@@ -71,7 +71,7 @@ interface Shown {
   status?: number;
 }
 
-async function show(parts: WebParts, { request, reply, invitation, problem, status = problem ? 400 : 200 }: Shown) {
+async function show(parts: WebDeps, { request, reply, invitation, problem, status = problem ? 400 : 200 }: Shown) {
   const { session, csrf } = request.visit;
   const link = { path: `/invitation/${encodeURIComponent(request.params.token)}`, csrf, invitation };
   const { platformName } = parts;

@@ -5,7 +5,7 @@ import { LONGEST_EMAIL, normalEmail } from '../lib/email-addresses.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { isSigned, seal, sign, unseal } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { WebParts } from './parts.ts';
+import type { WebDeps } from './parts.ts';
 import { COOKIE } from './visits.ts';
 
 /** A browser that someone has signed in with before. */
@@ -21,7 +21,7 @@ const KNOWN_FOR = 90 * DAY;
 const BROWSER = 'known browser';
 const BINDING = 'password of a known browser';
 
-export function rememberBrowser({ keys, clock }: WebParts, reply: FastifyReply, { user, proof }: Authenticated): void {
+export function rememberBrowser({ keys, clock }: WebDeps, reply: FastifyReply, { user, proof }: Authenticated): void {
   const known: KnownBrowser = { userId: user.id, until: clock() + KNOWN_FOR, binding: sign(keys, BINDING, proof) };
   reply.setCookie(NAME, seal(keys, BROWSER, known), { ...COOKIE, maxAge: KNOWN_FOR / SECOND });
 }
@@ -39,7 +39,7 @@ interface Counted {
  * it is used up, a small reserve is left for the known browsers of the account, which all of them share: a stranger who
  * keeps guessing cannot lock the owner out, and collected cookies do not multiply the guesses.
  */
-export async function countAttempt(parts: WebParts, request: FastifyRequest, email: string): Promise<Counted> {
+export async function countAttempt(parts: WebDeps, request: FastifyRequest, email: string): Promise<Counted> {
   const { signInPerAccount, signInReserve } = parts.limits;
   const account = normalEmail(email).slice(0, LONGEST_EMAIL);
   try {
@@ -55,7 +55,7 @@ async function count(limit: RateLimit, account: string): Promise<Counted> {
   return { giveBack: () => limit.giveBack(account), forget: () => limit.forget(account) };
 }
 
-async function isKnown({ storage, keys, clock }: WebParts, request: FastifyRequest, account: string): Promise<boolean> {
+async function isKnown({ storage, keys, clock }: WebDeps, request: FastifyRequest, account: string): Promise<boolean> {
   const known = unseal<KnownBrowser>(keys, BROWSER, request.cookies[NAME] ?? '');
   if (!known || !(known.until > clock())) return false;
   const found = await vouchForUser(storage.durable, known.userId);

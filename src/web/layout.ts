@@ -12,12 +12,12 @@ export interface Page {
   /** Narrow pages ask for one thing, wide ones are for work, and some are for reading. */
   width: 'narrow' | 'reading' | 'wide';
   /** Who is at work here; absent on pages that anyone may see. */
-  at?: Place;
+  at?: PageContext;
   /** Our own script makes a page nicer for whoever works with it; where someone is to decide or has to trust, none runs. */
   runsScript?: boolean;
 }
 
-export interface Place {
+export interface PageContext {
   user: User;
   csrf: string;
   current: Membership | undefined;
@@ -114,7 +114,7 @@ ${body}
 
 const arch = html`<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false"><path fill="currentColor" d="M3 22V3h3v2h3V3h6v2h3V3h3v19h-6v-7a3 3 0 0 0-6 0v7z"/></svg>`;
 
-function menu(at: Place): Html {
+function menu(at: PageContext): Html {
   const links = [
     { path: '/settings/connected-apps', name: 'Connected apps' },
     ...(at.current ? [{ path: '/settings/members', name: 'Members' }] : []),
@@ -130,13 +130,13 @@ ${link(at, '/settings/account', at.user.name)}
 ${postForm({ action: '/sign-out', csrf: at.csrf, style: 'leave', body: html`<button class="quiet">Sign out</button>` })}</div>`;
 }
 
-function link({ path: opened, here = opened }: Place, path: string, name: string): Html {
+function link({ path: opened, here = opened }: PageContext, path: string, name: string): Html {
   const isHere = here === path || here.startsWith(`${path}/`) || here.startsWith(`${path}?`);
   return html`<a href="${path}" ${isHere && html`aria-current="page"`}>${name}</a>`;
 }
 
 /** Which business the user acts for, and a way to act for another. */
-function businessSwitch(at: Place): Html {
+function businessSwitch(at: PageContext): Html {
   if (!at.current) return html`<span class="muted">No business</span>`;
   if (at.memberships.length < 2) return html`<span class="business">${at.current.businessName}</span>`;
   return postForm({
@@ -149,7 +149,7 @@ ${businessSelect(at)}
   });
 }
 
-export function businessSelect({ current, memberships }: Place): Html {
+export function businessSelect({ current, memberships }: PageContext): Html {
   const options = memberships.map(({ businessId, businessName }) => {
     const isCurrent = businessId === current?.businessId;
     return html`<option value="${businessId}" ${isCurrent && html`selected`}>${businessName}</option>`;

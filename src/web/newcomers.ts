@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { findInvitation, type Invitation } from '../accounts/invitations.ts';
 import { join } from '../accounts/joining.ts';
-import { userActor, userSubject } from '../accounts/user-acts.ts';
+import { auditedUser, userActor } from '../accounts/user-acts.ts';
 import { insertUser, prepareUser } from '../accounts/users.ts';
-import { recordAct } from '../audit/acts.ts';
+import { recordAudit } from '../audit/acts.ts';
 import { FormError } from '../lib/errors.ts';
 import { networkOf } from '../lib/networks.ts';
 import { type Form, text } from './fields.ts';
 import { closedInvitation } from './invitation-pages.ts';
-import type { WebParts } from './parts.ts';
+import type { WebDeps } from './parts.ts';
 import { renewSession, type SignedIn } from './sign-in.ts';
 
 const TAKEN =
@@ -20,7 +20,7 @@ const TAKEN =
  * account, and hashes a password.
  */
 export async function joinAsNewcomer(
-  { storage, limits, clock }: WebParts,
+  { storage, limits, clock }: WebDeps,
   request: FastifyRequest<{ Body: Form }>,
   { invitation, token }: { invitation: Invitation; token: string },
 ): Promise<SignedIn> {
@@ -37,11 +37,11 @@ export async function joinAsNewcomer(
     },
     now,
   );
-  const signedIn = await storage.atomically(async (db) => {
+  const signedIn = await storage.transaction(async (db) => {
     const user = await insertUser(db, row);
     if (!user) throw new FormError('email', TAKEN);
     const by = userActor(user, request.ip);
-    await recordAct(db, { action: 'user.added', actor: by, businessId: null, subject: userSubject(user) }, now);
+    await recordAudit(db, { action: 'user.added', actor: by, businessId: null, subject: auditedUser(user) }, now);
     if (!(await join(db, { invitation, user, by }, now))) throw closedInvitation(await findInvitation(db, token), now);
     const started = await renewSession(db, request, { user, proof: row.password_hash, means: 'password' }, now);
     if (!started) throw new Error('A user who has just been added cannot sign in.');

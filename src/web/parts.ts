@@ -2,15 +2,15 @@ import type { Site } from '../accounts/webauthn.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Activity } from '../request-log/request-recorder.ts';
+import type { RequestRecorder } from '../request-log/request-recorder.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** What the pages are built on. */
-export interface WebParts {
+export interface WebDeps {
   storage: Storage;
   keys: Keyring;
   clock: Clock;
-  activity: Activity;
+  activity: RequestRecorder;
   /** Where apps start, and what answers are issued by. */
   issuer: string;
   /** The origin of these pages. */
@@ -33,6 +33,6 @@ export interface WebParts {
 }
 
 /** What passkeys are bound to. */
-export function siteOf({ keys, platformName, consentUrl }: WebParts): Site {
+export function siteOf({ keys, platformName, consentUrl }: WebDeps): Site {
   return { keys, name: platformName, origin: consentUrl };
 }

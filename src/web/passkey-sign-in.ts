@@ -7,7 +7,7 @@ import { askForPasskey, claimedCredential, verifyPasskey } from '../accounts/web
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { type Form, text } from './fields.ts';
-import { siteOf, type WebParts } from './parts.ts';
+import { siteOf, type WebDeps } from './parts.ts';
 import { answerSignIn, renewSession, type SignedIn } from './sign-in.ts';
 
 /** One sentence for whatever was wrong: nobody learns which passkeys there are. */
@@ -17,7 +17,7 @@ const REFUSAL = {
 };
 
 /** Sign-in without a password. */
-export function mountPasskeySignIn(host: FastifyInstance, parts: WebParts): void {
+export function mountPasskeySignIn(host: FastifyInstance, parts: WebDeps): void {
   host.post('/sign-in/passkey/options', async (request, reply) => {
     const options = await askForPasskey(siteOf(parts), bearerOf(request), parts.clock());
     return reply.header('cache-control', 'no-store').send(options);
@@ -32,7 +32,7 @@ export function mountPasskeySignIn(host: FastifyInstance, parts: WebParts): void
 }
 
 /** Counted like a password, but for the account: which one it is, only a valid answer tells. */
-async function signIn(parts: WebParts, request: FastifyRequest, answer: string): Promise<SignedIn | undefined> {
+async function signIn(parts: WebDeps, request: FastifyRequest, answer: string): Promise<SignedIn | undefined> {
   const { limits } = parts;
   await limits.signInPerAddress.count(networkOf(request.ip));
   const passkey = await findPasskey(parts.storage.durable, claimedCredential(answer) ?? '');
@@ -42,13 +42,13 @@ async function signIn(parts: WebParts, request: FastifyRequest, answer: string):
   return signedIn;
 }
 
-async function recordFailure({ storage, clock }: WebParts, passkey: Passkey | undefined, address: string) {
+async function recordFailure({ storage, clock }: WebDeps, passkey: Passkey | undefined, address: string) {
   const user = passkey && (await findUser(storage.durable, passkey.userId));
-  await storage.atomically((db) => recordFailedSignIn(db, { user, method: 'passkey', address }, clock()));
+  await storage.transaction((db) => recordFailedSignIn(db, { user, method: 'passkey', address }, clock()));
 }
 
 async function renewByPasskey(
-  parts: WebParts,
+  parts: WebDeps,
   request: FastifyRequest,
   { answer, passkey }: { answer: string; passkey: Passkey },
 ): Promise<SignedIn | undefined> {
@@ -57,7 +57,7 @@ async function renewByPasskey(
   const authenticated = verified && (await vouchForUser(storage.durable, passkey.userId));
   if (!authenticated) return undefined;
   await limits.changesPerUser.count(authenticated.user.id);
-  return storage.atomically(async (db) => {
+  return storage.transaction(async (db) => {
     if (!(await spendChallenge(db, verified.challenge))) return undefined;
     if (!(await usePasskey(db, passkey.id, verified.counter, clock()))) return undefined;
     return renewSession(db, request, { ...authenticated, means: 'passkey' }, clock());

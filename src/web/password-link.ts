@@ -1,22 +1,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findPasswordLink, type PasswordLink, usePasswordLink } from '../accounts/password-links.ts';
-import { userActor, userSubject } from '../accounts/user-acts.ts';
+import { auditedUser, userActor } from '../accounts/user-acts.ts';
 import { hashNewPassword, markEmailVerified } from '../accounts/users.ts';
-import { recordAct } from '../audit/acts.ts';
+import { recordAudit } from '../audit/acts.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/networks.ts';
 import { resetAccount } from '../oauth/account-reset.ts';
 import type { Database } from '../storage/storage.ts';
-import { redirectDone } from './done.ts';
+import { redirectWithFlash } from './done.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryCounted } from './fields.ts';
 import { sendPage } from './layout.ts';
-import type { WebParts } from './parts.ts';
-import { PageRefused } from './refusals.ts';
+import type { WebDeps } from './parts.ts';
+import { PageError } from './refusals.ts';
 
 type ForLink = { Params: { token: string }; Body: Form };
 
 /** A one-time link leads to a form for a new password. It signs nobody in: that is what the password is for. */
-export function mountPasswordLink(host: FastifyInstance, parts: WebParts): void {
+export function mountPasswordLink(host: FastifyInstance, parts: WebDeps): void {
   host.get<ForLink>('/password/:token', async (request, reply) => {
     return show(parts, request, reply, await requireLink(parts, request.params.token));
   });
@@ -25,32 +25,32 @@ export function mountPasswordLink(host: FastifyInstance, parts: WebParts): void 
     const link = await requireLink(parts, request.params.token);
     const set = async () => {
       await setPassword(parts, request, link);
-      return redirectDone(reply, '/sign-in', 'password_set');
+      return redirectWithFlash(reply, '/sign-in', 'password_set');
     };
     return tryCounted(reply, set, (problem, status) => show(parts, request, reply, link, { problem, status }));
   });
 }
 
-async function requireLink({ storage, clock }: WebParts, token: string): Promise<PasswordLink> {
+async function requireLink({ storage, clock }: WebDeps, token: string): Promise<PasswordLink> {
   const link = await findPasswordLink(storage.durable, token, clock());
   if (!link) throw closedLink();
   return link;
 }
 
 /** One answer for an unknown, used, replaced and expired link, so that it says nothing about any account. */
-function closedLink(): PageRefused {
+function closedLink(): PageError {
   const sentence =
     'A link to set a new password works once, for 24 hours, and ends when a newer one is made or the password changes. Ask for a new one.';
-  return new PageRefused(404, 'This link does not work', sentence);
+  return new PageError(404, 'This link does not work', sentence);
 }
 
 /** Hashing is slow on purpose, so attempts are limited like those to sign in. */
-async function setPassword(parts: WebParts, request: FastifyRequest<ForLink>, { user }: PasswordLink): Promise<void> {
+async function setPassword(parts: WebDeps, request: FastifyRequest<ForLink>, { user }: PasswordLink): Promise<void> {
   const { storage, limits, clock } = parts;
   await limits.signInPerAddress.count(networkOf(request.ip));
   const hash = await hashNewPassword(user, text(request.body, 'password'));
   const endsGrants = text(request.body, 'end_grants') === 'yes';
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     const used = await usePasswordLink(db, request.params.token, clock());
     if (!used) throw closedLink();
     await resetAccount(db, { userId: user.id, hash, endsGrants }, clock());
@@ -68,19 +68,19 @@ interface Reset {
 /** An owner vouches for an address in their business only, so their link does not verify it. */
 async function recordReset(db: Database, { link, address, endsGrants }: Reset, now: number): Promise<void> {
   const { user, maker } = link;
-  const act = { actor: userActor(user, address), businessId: maker.businessId, subject: userSubject(user) };
+  const act = { actor: userActor(user, address), businessId: maker.businessId, subject: auditedUser(user) };
   const detail = {
     link_by: maker.kind === 'user' ? maker.name : maker.kind,
     apps: endsGrants ? 'disconnected' : 'kept',
   };
-  await recordAct(db, { ...act, action: 'user.password_reset', detail }, now);
+  await recordAudit(db, { ...act, action: 'user.password_reset', detail }, now);
   if (maker.kind !== 'user' && (await markEmailVerified(db, user.id, now))) {
-    await recordAct(db, { ...act, action: 'user.email_verified' }, now);
+    await recordAudit(db, { ...act, action: 'user.email_verified' }, now);
   }
 }
 
 async function show(
-  { platformName }: WebParts,
+  { platformName }: WebDeps,
   request: FastifyRequest<ForLink>,
   reply: FastifyReply,
   { user, expiresAt }: PasswordLink,

@@ -1,14 +1,17 @@
 import type { FastifyRequest } from 'fastify';
 import { findCurrentMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
-import { doneSentence } from './done.ts';
-import type { WayOn } from './error-page.ts';
-import type { Place } from './layout.ts';
-import type { WebParts } from './parts.ts';
+import { flashMessage } from './done.ts';
+import type { ErrorNavigation } from './error-page.ts';
+import type { PageContext } from './layout.ts';
+import type { WebDeps } from './parts.ts';
 import { findVisitor, isReading, requireSession } from './visits.ts';
 
 /** Where a signed-in person is: as whom, for which business, on which page. */
-export async function findPlace(parts: WebParts, request: FastifyRequest): Promise<Place & { session: Session }> {
+export async function loadPageContext(
+  parts: WebDeps,
+  request: FastifyRequest,
+): Promise<PageContext & { session: Session }> {
   const session = requireSession(request);
   const db = parts.storage.durable;
   return {
@@ -20,12 +23,12 @@ export async function findPlace(parts: WebParts, request: FastifyRequest): Promi
     here: request.url,
     // Where a form answers with a page, there is nothing to come back to.
     path: isReading(request) ? request.url.replace(/[?&]done=[^&]*/, '') : '/',
-    done: isReading(request) ? doneSentence(request.query) : undefined,
+    done: isReading(request) ? flashMessage(request.query) : undefined,
   };
 }
 
 /** From a page that is not there. Whatever address was asked for, the answer to one person is the same. */
-export async function findWayOn(parts: WebParts, request: FastifyRequest): Promise<WayOn> {
+export async function loadErrorNavigation(parts: WebDeps, request: FastifyRequest): Promise<ErrorNavigation> {
   const visitor = await findVisitor(parts, request.headers.cookie ?? '');
   if (!visitor?.session) return { at: undefined };
   const { user } = visitor.session;

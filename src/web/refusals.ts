@@ -2,7 +2,7 @@ import type { Membership } from '../accounts/memberships.ts';
 import type { Done } from './done.ts';
 
 /** A refusal to a person who asked for a page. */
-export class PageRefused extends Error {
+export class PageError extends Error {
   readonly status: number;
   readonly title: string;
 
@@ -14,12 +14,12 @@ export class PageRefused extends Error {
 }
 
 /** What does not exist and what is not yours look alike. */
-export function notFound(): PageRefused {
-  return new PageRefused(404, 'Page not found', 'There is nothing at this address, or it is not yours to see.');
+export function notFound(): PageError {
+  return new PageError(404, 'Page not found', 'There is nothing at this address, or it is not yours to see.');
 }
 
 /** The page belongs to other businesses of this user. The error page offers to switch to one of them. */
-export class OtherBusiness extends PageRefused {
+export class OtherBusiness extends PageError {
   readonly businesses: Membership[];
   /** The page to open after the switch. */
   readonly returnTo: string;
@@ -31,12 +31,12 @@ export class OtherBusiness extends PageRefused {
   }
 }
 
-export function forbidden(sentence: string): PageRefused {
-  return new PageRefused(403, 'Not allowed', sentence);
+export function forbidden(sentence: string): PageError {
+  return new PageError(403, 'Not allowed', sentence);
 }
 
 /** Only someone who is signed in can go on; they come back to `returnTo` afterwards. */
-export class SignInNeeded extends Error {
+export class SignInRequired extends Error {
   readonly returnTo: string;
   /** What is said where they sign in. */
   readonly done: Done | undefined;
@@ -49,6 +49,6 @@ export class SignInNeeded extends Error {
 }
 
 /** Someone sent a form of ours, and is no longer signed in: what they typed is lost, so they are told why. */
-export function sessionOver(returnTo: string): SignInNeeded {
-  return new SignInNeeded(returnTo, 'session_over');
+export function sessionOver(returnTo: string): SignInRequired {
+  return new SignInRequired(returnTo, 'session_over');
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { mountConsent } from './consent.ts';
 import { mountInvitation } from './invitation.ts';
-import type { WebParts } from './parts.ts';
+import type { WebDeps } from './parts.ts';
 import { mountPasskeySignIn } from './passkey-sign-in.ts';
 import { mountPasswordLink } from './password-link.ts';
 import { mountPlatform } from './platform/routes.ts';
@@ -17,7 +17,7 @@ import { mountSignOut } from './sign-out.ts';
 import { recogniseVisitors } from './visits.ts';
 
 /** Every page of the web host. */
-export function mountWeb(host: FastifyInstance, parts: WebParts): void {
+export function mountWeb(host: FastifyInstance, parts: WebDeps): void {
   recogniseVisitors(host, parts);
   host.get('/', async (_, reply) => reply.redirect('/settings/connected-apps', 303));
   for (const mount of [

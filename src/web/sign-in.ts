@@ -3,9 +3,9 @@ import { recordFailedSignIn } from '../accounts/failed-sign-ins.ts';
 import { endSession, type Session, startSession } from '../accounts/sessions.ts';
 import { userActor } from '../accounts/user-acts.ts';
 import { type Authenticated, authenticateUser, findUserByEmail, markSignedIn } from '../accounts/users.ts';
-import { recordAct } from '../audit/acts.ts';
+import { recordAudit } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
-import { TooBusy, TooManyRequests } from '../lib/errors.ts';
+import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
@@ -15,7 +15,7 @@ import { doneBeforeSignIn } from './done.ts';
 import { type Form, input, type Problem, postForm, text } from './fields.ts';
 import { countAttempt, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
-import type { WebParts } from './parts.ts';
+import type { WebDeps } from './parts.ts';
 import { passkeyBox } from './passkey-box.ts';
 import { readReturnTo } from './return-to.ts';
 import { browserOf, keepSession } from './visits.ts';
@@ -30,7 +30,7 @@ interface SignInForm {
   problem?: Problem;
 }
 
-export function mountSignIn(host: FastifyInstance, parts: WebParts): void {
+export function mountSignIn(host: FastifyInstance, parts: WebDeps): void {
   // The form is shown even to someone with a session: a second sign-in is what prompt=login asks for.
   host.get<{ Querystring: Form }>('/sign-in', async (request, reply) => {
     const returnTo = readReturnTo(request.query.return_to, parts.consentUrl);
@@ -57,7 +57,7 @@ interface Attempt {
 
 /** To where the person was going, if they may; or else the form again, with what was typed. */
 export async function answerSignIn(
-  parts: WebParts,
+  parts: WebDeps,
   { request, reply, email, refusal }: Attempt,
   attempt: () => Promise<SignedIn | undefined>,
 ): Promise<FastifyReply> {
@@ -75,21 +75,21 @@ export async function answerSignIn(
     rememberBrowser(parts, reply, signedIn);
     return reply.redirect(returnTo, 303);
   } catch (error) {
-    if (!(error instanceof TooManyRequests || error instanceof TooBusy)) throw error;
+    if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return refuse(error instanceof TooBusy ? 503 : 429, error.message);
+    return refuse(error instanceof Overloaded ? 503 : 429, error.message);
   }
 }
 
 /** Each attempt is counted before it is looked at, by account and by address, and forgiven if it succeeds. */
-async function signIn(parts: WebParts, request: FastifyRequest, email: string, password: string) {
+async function signIn(parts: WebDeps, request: FastifyRequest, email: string, password: string) {
   const { storage, limits, clock } = parts;
   const network = networkOf(request.ip);
   await limits.signInPerAddress.count(network);
   const counted = await countAttempt(parts, request, email);
   const authenticated = await authenticateUser(storage.durable, email, password).catch(async (error) => {
     // Nothing was tried, so nothing counts.
-    if (error instanceof TooBusy) {
+    if (error instanceof Overloaded) {
       await Promise.all([counted.giveBack(), limits.signInPerAddress.giveBack(network)]);
     }
     throw error;
@@ -97,11 +97,11 @@ async function signIn(parts: WebParts, request: FastifyRequest, email: string, p
   if (authenticated) await limits.changesPerUser.count(authenticated.user.id);
   const signedIn =
     authenticated &&
-    (await storage.atomically((db) => renewSession(db, request, { ...authenticated, means: 'password' }, clock())));
+    (await storage.transaction((db) => renewSession(db, request, { ...authenticated, means: 'password' }, clock())));
   if (!signedIn) {
     const user = await findUserByEmail(storage.durable, email);
     const failed = { user, method: 'password', address: request.ip } as const;
-    await storage.atomically((db) => recordFailedSignIn(db, failed, clock()));
+    await storage.transaction((db) => recordFailedSignIn(db, failed, clock()));
     return undefined;
   }
   await counted.forget();
@@ -127,11 +127,11 @@ export async function renewSession(
   const actor = userActor(user, request.ip);
   const name = nameBrowser(browserOf(request).browser);
   const subject = { kind: 'session', id: hashSecret(session.id), name } as const;
-  await recordAct(db, { action: 'session.started', actor, businessId: null, subject, detail: { with: means } }, now);
+  await recordAudit(db, { action: 'session.started', actor, businessId: null, subject, detail: { with: means } }, now);
   return { session, user, proof };
 }
 
-function signInPage({ platformName }: WebParts, form: SignInForm): Page {
+function signInPage({ platformName }: WebDeps, form: SignInForm): Page {
   const { csrf, returnTo, email, destination, done, problem } = form;
   return {
     title: 'Sign in',

@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { endSession, type Session } from '../accounts/sessions.ts';
-import { recordAct } from '../audit/acts.ts';
+import { recordAudit } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
 import { html } from '../lib/html.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import { redirectDone } from './done.ts';
+import { redirectWithFlash } from './done.ts';
 import { postForm } from './fields.ts';
 import { sendPage } from './layout.ts';
-import type { WebParts } from './parts.ts';
+import type { WebDeps } from './parts.ts';
 import { actorOf, browserOf, dropSession } from './visits.ts';
 
-export function mountSignOut(host: FastifyInstance, parts: WebParts): void {
+export function mountSignOut(host: FastifyInstance, parts: WebDeps): void {
   // A link cannot sign anyone out: it only asks.
   host.get('/sign-out', async (request, reply) =>
     sendPage(reply, {
@@ -28,14 +28,14 @@ ${postForm({ action: '/sign-out', csrf: request.visit.csrf, body: html`<button c
   host.post('/sign-out', async (request, reply) => {
     if (request.visit.session) await signOut(parts, request, request.visit.session);
     dropSession(reply);
-    return redirectDone(reply, '/sign-in', 'signed_out');
+    return redirectWithFlash(reply, '/sign-in', 'signed_out');
   });
 }
 
-async function signOut({ storage, clock }: WebParts, request: FastifyRequest, { id }: Session): Promise<void> {
+async function signOut({ storage, clock }: WebDeps, request: FastifyRequest, { id }: Session): Promise<void> {
   const subject = { kind: 'session', id: hashSecret(id), name: nameBrowser(browserOf(request).browser) } as const;
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     if (!(await endSession(db, id))) return;
-    await recordAct(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
+    await recordAudit(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
   });
 }

@@ -1,8 +1,8 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { seal, unseal } from '../lib/keyring.ts';
-import type { WebParts } from './parts.ts';
-import { notFound, PageRefused } from './refusals.ts';
+import type { WebDeps } from './parts.ts';
+import { notFound, PageError } from './refusals.ts';
 
 /** What a form will make. Its id is chosen when the form is shown, so that sending it twice makes one. */
 interface Ticket {
@@ -12,7 +12,7 @@ interface Ticket {
   until: number;
 }
 
-type TicketParts = Pick<WebParts, 'keys' | 'clock'>;
+type TicketParts = Pick<WebDeps, 'keys' | 'clock'>;
 
 const LASTS = DAY;
 
@@ -32,13 +32,13 @@ export function readTicket<More extends object>(
   const ticket = unseal<Ticket & More>(keys, purpose, sealed);
   if (!ticket) throw notFound();
   if (ticket.owner !== owner) {
-    throw new PageRefused(
+    throw new PageError(
       409,
       'Another place',
       'This form is about something else than you act for now. Nothing was made.',
     );
   }
   if (ticket.until <= clock())
-    throw new PageRefused(409, 'Too late', 'This form is a day old. Open it anew. Nothing was made.');
+    throw new PageError(409, 'Too late', 'This form is a day old. Open it anew. Nothing was made.');
   return ticket;
 }

@@ -7,8 +7,8 @@ import type { UserActor } from '../audit/acts.ts';
 import { SECOND } from '../lib/clock.ts';
 import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
-import type { WebParts } from './parts.ts';
-import { forbidden, notFound, OtherBusiness, SignInNeeded, sessionOver } from './refusals.ts';
+import type { WebDeps } from './parts.ts';
+import { forbidden, notFound, OtherBusiness, SignInRequired, sessionOver } from './refusals.ts';
 import { readReturnTo } from './return-to.ts';
 
 /** `__Host-`: the browser itself refuses the cookie from any other host, or over plain http from anywhere but here. */
@@ -36,7 +36,7 @@ declare module 'fastify' {
 
 /** Who asks, where no page was found that would know. Without the cookie that forms are tied to, nobody. */
 export async function findVisitor(
-  { storage, keys, clock }: WebParts,
+  { storage, keys, clock }: WebDeps,
   header: string,
 ): Promise<Pick<Visit, 'session' | 'csrf'> | undefined> {
   const { [SESSION]: id, [VISITOR]: visitor } = fastifyCookie.parse(header);
@@ -48,7 +48,7 @@ export async function findVisitor(
 }
 
 /** Before any page: who is here. Before any change: whether a page of ours asked for it. */
-export function recogniseVisitors(host: FastifyInstance, parts: WebParts): void {
+export function recogniseVisitors(host: FastifyInstance, parts: WebDeps): void {
   const { storage, keys, clock, consentUrl, limits } = parts;
   host.decorateRequest('visit');
   host.addHook('onRequest', async (request, reply) => {
@@ -84,7 +84,7 @@ export function isReading({ method }: FastifyRequest): boolean {
 
 export function requireSession(request: FastifyRequest): Session {
   if (request.visit.session) return request.visit.session;
-  throw isReading(request) ? new SignInNeeded(request.url) : sessionOver(request.visit.formPage);
+  throw isReading(request) ? new SignInRequired(request.url) : sessionOver(request.visit.formPage);
 }
 
 /** Not found, unless the user may open the page after switching to one of these businesses. */

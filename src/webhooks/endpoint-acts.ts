@@ -1,5 +1,5 @@
 import type { App } from '../apps/apps.ts';
-import { type Action, type Actor, recordAct } from '../audit/acts.ts';
+import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -19,7 +19,7 @@ export async function recordEndpointAct(
 ): Promise<void> {
   const subject = { kind: 'endpoint', id: endpoint.id, name: new URL(endpoint.url).host } as const;
   const act = { action, actor, businessId: app.ownerBusinessId, subject, detail: { app: app.name, ...detail } };
-  await recordAct(db, act, now);
+  await recordAudit(db, act, now);
 }
 
 /** What an endpoint hears of, for such a record. */

@@ -1,4 +1,4 @@
-import { holdApp } from '../apps/apps.ts';
+import { lockApp } from '../apps/apps.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -32,7 +32,7 @@ export async function addEndpoint(
   { id, appId, url, eventTypes }: NewEndpoint,
   now: number,
 ): Promise<{ endpoint: Endpoint; secret: string }> {
-  await holdApp(db, appId);
+  await lockApp(db, appId);
   const present = await listEndpoints(db, appId);
   if (present.length >= MOST_PER_APP) throw new FormError('url', `An app has at most ${MOST_PER_APP} endpoints.`);
   const secret = newSigningSecret();

@@ -3,11 +3,11 @@ import { findApp } from '../apps/apps.ts';
 import { listEvents } from '../events/events.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
-import { identifyApp } from '../oauth/app-authentication.ts';
+import { authenticateClient } from '../oauth/app-authentication.ts';
 import { ApiError } from '../oauth/errors.ts';
 import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../oauth/paging.ts';
 import { describedBy } from '../oauth/routes.ts';
-import type { TokenParts } from '../oauth/token-endpoint.ts';
+import type { TokenDeps } from '../oauth/token-endpoint.ts';
 import { onlyAudible } from './audience.ts';
 import { toPayload } from './messages.ts';
 import { eventsOperation, NAMED_SCHEMAS } from './operations.ts';
@@ -16,14 +16,14 @@ import type { EventQuery } from './schemas.ts';
 const PATH = '/api/v1/events';
 
 /** A receiver that was down catches up here. */
-export function mountEvents(host: FastifyInstance, parts: TokenParts & { clock: Clock }): void {
+export function mountEvents(host: FastifyInstance, parts: TokenDeps & { clock: Clock }): void {
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
   host.get<{ Querystring: Sent<EventQuery> }>(PATH, describedBy(eventsOperation), async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const { headers, ip: address, involved } = request;
+    const { headers, ip: address, requestContext: context } = request;
     const { authorization } = headers;
-    const credentials = { authorization, clientId: undefined, clientSecret: undefined, address, involved };
-    const app = await identifyApp(parts, credentials, parts.clock());
+    const credentials = { authorization, clientId: undefined, clientSecret: undefined, address, context };
+    const app = await authenticateClient(parts, credentials, parts.clock());
     await rejectPaused(parts, app.id);
     const { limit, after } = readPage(request.query);
 
@@ -40,7 +40,7 @@ export function mountEvents(host: FastifyInstance, parts: TokenParts & { clock: 
 }
 
 /** The platform paused the app because it does not trust it, so its past events are withheld, too. */
-async function rejectPaused({ storage }: TokenParts, appId: string): Promise<void> {
+async function rejectPaused({ storage }: TokenDeps, appId: string): Promise<void> {
   const app = await findApp(storage.durable, appId);
   if (app?.pausedAt === null) return;
   const description = 'The platform has paused the app. It can read its events again once it is resumed.';

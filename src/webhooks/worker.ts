@@ -72,7 +72,7 @@ async function round(
   begin: (endpoint: Claimed) => void,
   isStopped: () => boolean,
 ): Promise<boolean> {
-  const db = parts.storage.recoverable;
+  const db = parts.storage.relaxed;
   const hasEvents = await areEventsWaiting(db);
   if (hasEvents) await dispatchAll(parts, isStopped);
   const taken = [...atWork.values()].reduce((sum, count) => sum + count, 0);
@@ -84,23 +84,21 @@ async function round(
 async function dispatchAll({ storage, clock }: WorkerParts, isStopped: () => boolean): Promise<void> {
   let taken = EVENTS_AT_ONCE;
   while (taken === EVENTS_AT_ONCE && !isStopped()) {
-    taken = await storage.recoverable.transaction().execute((db) => dispatchEvents(db, EVENTS_AT_ONCE, clock()));
+    taken = await storage.relaxed.transaction().execute((db) => dispatchEvents(db, EVENTS_AT_ONCE, clock()));
   }
 }
 
 async function claim({ storage, keys, clock }: WorkerParts, atWork: AtWork, limit: number): Promise<Claimed[]> {
   const now = clock();
-  const chosen = await chooseDue(storage.recoverable, { limit, atWork }, now);
+  const chosen = await chooseDue(storage.relaxed, { limit, atWork }, now);
   if (chosen.length === 0) return [];
-  return storage.recoverable
-    .transaction()
-    .execute((db) => claimEndpoints(db, keys, { chosen, lease: now + LEASE }, now));
+  return storage.relaxed.transaction().execute((db) => claimEndpoints(db, keys, { chosen, lease: now + LEASE }, now));
 }
 
 /** One delivery after the other, in order. The first failure ends it: the endpoint is left alone for a while. */
 async function workOn(parts: WorkerParts, endpoint: Claimed, isStopped: () => boolean): Promise<void> {
   const { clock } = parts;
-  const db = parts.storage.recoverable;
+  const db = parts.storage.relaxed;
   const began = systemClock();
   let pause: number | undefined = 0;
   for (const delivery of await listDue(db, endpoint.id, DELIVERIES_IN_A_ROW, clock())) {
@@ -116,15 +114,15 @@ async function workOn(parts: WorkerParts, endpoint: Claimed, isStopped: () => bo
 /** How long to leave the endpoint alone afterwards; undefined if it has been switched off. */
 async function deliver(parts: WorkerParts, endpoint: Claimed, delivery: Delivery): Promise<number | undefined> {
   const { storage, clock } = parts;
-  const event = await findEvent(storage.recoverable, delivery.eventId);
+  const event = await findEvent(storage.relaxed, delivery.eventId);
   // What is a month old is gone, and what the app may not know any more is kept from it.
-  const isWithheld = !event || !(await mayHear(storage.recoverable, event, clock()));
+  const isWithheld = !event || !(await mayHear(storage.relaxed, event, clock()));
   // Nobody is told of anything that a crash could still undo.
-  await storage.settled?.();
+  await storage.flushed?.();
   const outcome = isWithheld ? WITHHELD : await attempt(endpoint, toMessage(event), parts);
   if (!isWithheld) showAttempt(endpoint.url, outcome);
   const now = clock();
-  return storage.recoverable.transaction().execute(async (db) => {
+  return storage.relaxed.transaction().execute(async (db) => {
     await recordAttempt(db, delivery, outcome, { chance: newChance(), now });
     return noteOutcome(db, endpoint, outcome, now);
   });

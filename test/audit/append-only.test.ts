@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR, recordAct } from '../../src/audit/acts.ts';
+import { OPERATOR, recordAudit } from '../../src/audit/acts.ts';
 import { cleanUp } from '../../src/clean-up.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { newWorld, type World } from '../support/world.ts';
@@ -17,7 +17,7 @@ const readActs = (world: World) => world.storage().durable.selectFrom('acts').se
 test('the database itself refuses to change, replace or remove an act', async () => {
   const world = await newWorld();
   const { durable } = world.storage();
-  await recordAct(durable, act, world.clock());
+  await recordAudit(durable, act, world.clock());
   const [written] = await readActs(world);
   assert.ok(written);
 
@@ -40,8 +40,8 @@ test('the database itself refuses to change, replace or remove an act', async ()
 test('a change that is undone leaves no act', async () => {
   const world = await newWorld();
 
-  const undone = world.storage().atomically(async (db) => {
-    await recordAct(db, act, world.clock());
+  const undone = world.storage().transaction(async (db) => {
+    await recordAudit(db, act, world.clock());
     throw new Error('and now something fails');
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR, recordAct, removeOldActs } from '../../src/audit/acts.ts';
+import { OPERATOR, recordAudit, removeOldActs } from '../../src/audit/acts.ts';
 import { cleanUp } from '../../src/clean-up.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { readActs } from '../support/acts.ts';
@@ -9,7 +9,7 @@ import { newWorld, type World } from '../support/world.ts';
 async function addActs(world: World, name: string, count = 1): Promise<void> {
   const subject = { kind: 'business', id: 'some', name } as const;
   const act = { action: 'business.added', actor: OPERATOR, businessId: null, subject } as const;
-  for (let i = 0; i < count; i++) await recordAct(world.storage().durable, act, world.clock());
+  for (let i = 0; i < count; i++) await recordAudit(world.storage().durable, act, world.clock());
 }
 
 const names = async (world: World) => (await readActs(world)).map(({ subject_name }) => subject_name);

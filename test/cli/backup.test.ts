@@ -25,7 +25,7 @@ function keepWriting(storage: Storage) {
   const written = { pairs: 0, goesOn: true };
   const work = (async () => {
     while (written.goesOn) {
-      await storage.atomically(async (db) => {
+      await storage.transaction(async (db) => {
         await addBusiness(db, { name: `left ${'x'.repeat(70)}` }, Date.now());
         await addBusiness(db, { name: `right ${'x'.repeat(70)}` }, Date.now());
       });

@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { startDemoApp } from '../../demo/app.ts';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../../demo/data/data.ts';
 import { ensureDemoEndpoint } from '../../demo/data/endpoint.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { signMessage } from '../../src/webhooks/signatures.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
 import { freePort } from '../support/ports.ts';
@@ -76,7 +76,7 @@ test('a second start of the demo adds nothing', async () => {
 
 test('the demo app hears by webhook of what happens, at each start, and believes nobody else', async () => {
   const url = `http://127.0.0.1:${await freePort()}/webhooks`;
-  const keys = openKeyring(world.settings.secretKeys);
+  const keys = createKeyring(world.settings.secretKeys);
   const hearing = { appId: thirdParty.clientId, url };
   await ensureDemoEndpoint(world.storage(), keys, hearing, world.clock());
   const signingSecret = await ensureDemoEndpoint(world.storage(), keys, hearing, world.clock());

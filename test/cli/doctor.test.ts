@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -127,7 +127,7 @@ test('webhook secrets whose key is gone are counted, and so are those under an o
   const storage = await openStorage(cli.databaseUrl);
   const { ledger } = await settle(() => storage, Date.now);
   const endpoint = { appId: ledger.id, url: 'https://example.com/', eventTypes: ['invoice.paid'] };
-  await storage.atomically((db) => addEndpoint(db, openKeyring([KEYS[0]]), endpoint, Date.now()));
+  await storage.transaction((db) => addEndpoint(db, createKeyring([KEYS[0]]), endpoint, Date.now()));
   await storage.close();
 
   const outdated = await examine(cli, { SECRET_KEYS: `${KEYS[1]},${KEYS[0]}` });

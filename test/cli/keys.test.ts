@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newBrowser } from '../support/browser.ts';
@@ -28,7 +28,7 @@ async function settleIn({ cli, readKeys }: Awaited<ReturnType<typeof newPlace>>)
   const people = await settle(() => storage, Date.now);
   const receiver = await newReceiver();
   const endpoint = { appId: people.ledger.id, url: receiver.url, eventTypes: ['invoice.paid'] };
-  const added = await storage.atomically((db) => addEndpoint(db, openKeyring(readKeys()), endpoint, Date.now()));
+  const added = await storage.transaction((db) => addEndpoint(db, createKeyring(readKeys()), endpoint, Date.now()));
   await storage.close();
   const clientOf = ({ api, web }: { api: string; web: string }) =>
     newClient({

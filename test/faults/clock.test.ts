@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DAY, HOUR, SECOND } from '../../src/lib/clock.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { Tokens } from '../support/client.ts';
@@ -133,7 +133,7 @@ async function makeOld({ url }: Storehouse): Promise<void> {
 async function listenTo({ url, firm }: Storehouse, address: string): Promise<void> {
   const storage = await openStorage(url);
   const endpoint = { appId: firm.app.id, url: address, eventTypes: ['grant.created', 'grant.revoked'] };
-  await addEndpoint(storage.durable, openKeyring([KEY]), endpoint, Date.now() - DAY);
+  await addEndpoint(storage.durable, createKeyring([KEY]), endpoint, Date.now() - DAY);
   await storage.close();
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
 import { newReceiver } from '../support/receiver.ts';
@@ -27,7 +27,7 @@ test('without the first key what it signed is refused with a reason, the pages g
   world.wind(1);
   const { endpoint } = await addEndpoint(
     world.storage().durable,
-    openKeyring([FIRST]),
+    createKeyring([FIRST]),
     { appId: world.ledger.id, url: receiver.url, eventTypes: ['grant.created'] },
     world.clock(),
   );

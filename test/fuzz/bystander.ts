@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { invite } from '../../src/accounts/invitations.ts';
 import { newId, newRandomId } from '../../src/lib/ids.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { KEY, type Product } from './product.ts';
 
@@ -13,9 +13,9 @@ export async function settleBystander({ storage, people }: Product): Promise<voi
   const { acme, ada, ledger } = people;
   const now = Date.now();
   await people.addInvoice(acme);
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     const endpoint = { appId: ledger.id, url: 'https://bystander.example/', eventTypes: ['invoice.paid'] };
-    await addEndpoint(db, openKeyring([KEY]), endpoint, now);
+    await addEndpoint(db, createKeyring([KEY]), endpoint, now);
     const by = { kind: 'user', id: ada.id, name: ada.name, email: ada.email, address: '127.0.0.1' } as const;
     const invitation = { id: newId(now), token: newRandomId(), businessId: acme.id, role: 'member', by };
     await invite(db, { ...invitation, email: 'guest@bystander.example' }, now);

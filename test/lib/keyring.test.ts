@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isSigned, openKeyring, seal, sign, unseal } from '../../src/lib/keyring.ts';
+import { createKeyring, isSigned, seal, sign, unseal } from '../../src/lib/keyring.ts';
 
-const keys = openKeyring(['the first key']);
+const keys = createKeyring(['the first key']);
 const values = fc.record({ text: fc.string({ unit: 'grapheme' }), number: fc.integer() }, { noNullPrototype: true });
 
 test('what is sealed comes back unchanged', () => {
@@ -50,11 +50,11 @@ test('a seal with more behind it does not open', () => {
 });
 
 test('a signature holds under every key of the ring, and the first one makes it', () => {
-  const [older, both] = [openKeyring(['old']), openKeyring(['new', 'old'])];
+  const [older, both] = [createKeyring(['old']), createKeyring(['new', 'old'])];
 
   assert.equal(isSigned(both, 'purpose', 'text', sign(older, 'purpose', 'text')), true);
   assert.equal(isSigned(older, 'purpose', 'text', sign(both, 'purpose', 'text')), false);
-  assert.equal(sign(both, 'purpose', 'text'), sign(openKeyring(['new']), 'purpose', 'text'));
+  assert.equal(sign(both, 'purpose', 'text'), sign(createKeyring(['new']), 'purpose', 'text'));
 });
 
 test('a key is named by four bytes, differs by purpose, and a ring without keys cannot be', () => {
@@ -65,5 +65,5 @@ test('a key is named by four bytes, differs by purpose, and a ring without keys 
   assert.equal(keys.find(Buffer.from(key?.id ?? [])), key);
   assert.equal(keys.find(Buffer.alloc(4)), undefined);
   assert.notEqual(key?.mac('a', text), key?.mac('b', text));
-  assert.throws(() => openKeyring([]));
+  assert.throws(() => createKeyring([]));
 });

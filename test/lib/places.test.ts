@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { TooBusy } from '../../src/lib/errors.ts';
+import { Overloaded } from '../../src/lib/errors.ts';
 import { hashPassword, isPassword, PASSWORDS } from '../../src/lib/passwords.ts';
 import { newPlaces } from '../../src/lib/semaphore.ts';
 
@@ -46,7 +46,7 @@ test('whoever finds every place taken and every turn given is refused at once, a
   const { do: doWork, endAll } = newWork();
   const within = [1, 2].map((name) => places.take(doWork(name)));
 
-  await assert.rejects(places.take(doWork(3)), TooBusy);
+  await assert.rejects(places.take(doWork(3)), Overloaded);
   await endAll();
   const later = places.take(doWork(4));
   await endAll();
@@ -74,7 +74,7 @@ test('of more passwords than have a place or a turn the surplus is refused, and 
   const refused = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []));
 
   assert.equal(refused.length, surplus);
-  for (const reason of refused) assert.ok(reason instanceof TooBusy);
+  for (const reason of refused) assert.ok(reason instanceof Overloaded);
   assert.ok(answers.every((answer) => answer.status === 'rejected' || answer.value));
   assert.equal(await isPassword('correct horse', stored), true);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { newDoor } from '../../src/crowds.ts';
-import { TooBusy } from '../../src/lib/errors.ts';
+import { Overloaded } from '../../src/lib/errors.ts';
 import { PATIENCE } from '../../src/lib/patience.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -13,7 +13,7 @@ test('of a crowd, who has waited too long is turned away at once, and the next a
 
   assert.deepEqual([ask(), ask(), ask(), ask()], [undefined, undefined, undefined, undefined]);
   now += 501;
-  assert.ok(ask() instanceof TooBusy);
+  assert.ok(ask() instanceof Overloaded);
   assert.equal(turnAway('/healthz'), undefined);
   await setImmediate();
   assert.equal(ask(), undefined);

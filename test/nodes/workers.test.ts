@@ -121,7 +121,7 @@ suite('workers', { concurrency: true }, () => {
         const endpoints = Array.from({ length: ENDPOINTS }, (_, place) => `${receiver.url}/${place}`);
         for (const url of endpoints) {
           const wish = { appId: ledger.id, url, eventTypes: ['grant.created'] };
-          await storage.atomically((db) => addEndpoint(db, keys, wish, Date.now()));
+          await storage.transaction((db) => addEndpoint(db, keys, wish, Date.now()));
         }
         const browser = await signedIn;
         const codes = await Promise.all(Array.from({ length: GRANTS }, () => client.allow({}, browser)));

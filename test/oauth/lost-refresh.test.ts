@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { markUsed } from '../../src/oauth/grants.ts';
 import { refresh } from '../../src/oauth/refresh.ts';
-import { proveOpened } from '../../src/oauth/token-proof.ts';
+import { verifyToken } from '../../src/oauth/token-proof.ts';
 import { openTokenUses } from '../../src/oauth/token-uses.ts';
-import { openToken } from '../../src/oauth/tokens.ts';
+import { decodeToken } from '../../src/oauth/tokens.ts';
 import { grantIdIn, readGrant, withoutWrites } from '../support/rows.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -180,17 +180,17 @@ test('a revoked grant sends no response again [R6]', async () => {
 test('a use that is stored while a refresh is under way is not missed by it [T17]', async () => {
   const { first, lost } = await loseRefresh();
   world.wind(MINUTE);
-  const keys = openKeyring(world.settings.secretKeys);
-  const token = openToken(keys, 'refresh', first.refresh_token);
+  const keys = createKeyring(world.settings.secretKeys);
+  const token = decodeToken(keys, 'refresh', first.refresh_token);
   assert.ok(token);
   const uses = openTokenUses(world.storage(), () => {});
   const parts = { storage: world.storage(), keys, retryWindow: 0, uses };
   // The request has read the row. Then the access token is used, and the use is stored and leaves the memory.
-  const proven = await proveOpened(world.storage().durable, token);
+  const proven = await verifyToken(world.storage().durable, token);
   assert.equal(await works(lost.access_token), true);
-  await markUsed(world.storage().recoverable, { id: token.grantId, rotation: 1 });
+  await markUsed(world.storage().relaxed, { id: token.grantId, rotation: 1 });
 
-  const request = { refreshToken: first.refresh_token, proven, scope: undefined, involved: {} };
+  const request = { refreshToken: first.refresh_token, proven, scope: undefined, context: {} };
   await assert.rejects(refresh(parts, world.ledger, request, world.clock()), { reason: 'refresh_token_reused' });
   await uses.stop();
 });

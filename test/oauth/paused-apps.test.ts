@@ -19,7 +19,7 @@ async function connect() {
   return { app, credentials, unused, access: body.access_token, refresh: body.refresh_token };
 }
 
-const pause = (app: RegisteredApp) => world.storage().atomically((tx) => pauseAppAndTell(tx, app, world.clock()));
+const pause = (app: RegisteredApp) => world.storage().transaction((tx) => pauseAppAndTell(tx, app, world.clock()));
 
 test('a paused app is refused at its very next call, and told why wherever it asks', async () => {
   const { app, credentials, unused, access, refresh } = await connect();

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { openKeyring } from '../../src/lib/keyring.ts';
-import { isGenuine, kindOf, openToken, sealToken, type Token, type TokenKind } from '../../src/oauth/tokens.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
+import { decodeToken, encodeToken, isGenuine, kindOf, type Token, type TokenKind } from '../../src/oauth/tokens.ts';
 
 const KINDS: TokenKind[] = ['access', 'refresh', 'code'];
 const PREFIXES = { access: 'gat_', refresh: 'grt_', code: 'gac_' };
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-const keys = openKeyring(['a key of the tests', 'an older key of the tests']);
-const stranger = openKeyring(['a key of someone else']);
+const keys = createKeyring(['a key of the tests', 'an older key of the tests']);
+const stranger = createKeyring(['a key of someone else']);
 
 const uint32 = fc.integer({ min: 0, max: 0xffffffff });
 const salts = fc.uint8Array({ minLength: 16, maxLength: 16 });
@@ -25,7 +25,7 @@ const tokens: fc.Arbitrary<Token> = fc.record(
 
 /** Opened and vouched for, as the endpoints do it. */
 function accept(ring: typeof keys, kind: TokenKind, text: string, salt: Uint8Array): Token | undefined {
-  const opened = openToken(ring, kind, text);
+  const opened = decodeToken(ring, kind, text);
   if (!opened || !isGenuine(opened, salt)) return undefined;
   const { grantId, rotation, expiresAt, scopes } = opened;
   return { kind, grantId, rotation, expiresAt, scopes };
@@ -34,7 +34,7 @@ function accept(ring: typeof keys, kind: TokenKind, text: string, salt: Uint8Arr
 test('what was sealed comes back as it was, from 96 base64url characters behind the prefix of its kind', () => {
   fc.assert(
     fc.property(tokens, salts, (token, salt) => {
-      const text = sealToken(keys, salt, token);
+      const text = encodeToken(keys, salt, token);
       assert.deepEqual(accept(keys, token.kind, text, salt), token);
       assert.match(text, new RegExp(`^${PREFIXES[token.kind]}[A-Za-z0-9_-]{96}$`));
       assert.equal(kindOf(text), token.kind);
@@ -45,10 +45,10 @@ test('what was sealed comes back as it was, from 96 base64url characters behind 
 test('the same token is always sealed to the same text, and another field makes another text', () => {
   fc.assert(
     fc.property(tokens, salts, tokens, (token, salt, other) => {
-      const text = sealToken(keys, salt, token);
-      assert.equal(sealToken(openKeyring(['a key of the tests']), Uint8Array.from(salt), { ...token }), text);
+      const text = encodeToken(keys, salt, token);
+      assert.equal(encodeToken(createKeyring(['a key of the tests']), Uint8Array.from(salt), { ...token }), text);
       const same = JSON.stringify(other) === JSON.stringify(token);
-      assert.equal(sealToken(keys, salt, other) === text, same);
+      assert.equal(encodeToken(keys, salt, other) === text, same);
     }),
   );
 });
@@ -56,7 +56,7 @@ test('the same token is always sealed to the same text, and another field makes 
 test('a text in which any one character was changed is refused', () => {
   fc.assert(
     fc.property(tokens, salts, fc.nat({ max: 99 }), fc.constantFrom(...ALPHABET), (token, salt, place, character) => {
-      const text = sealToken(keys, salt, token);
+      const text = encodeToken(keys, salt, token);
       fc.pre(text[place] !== character);
       const changed = text.slice(0, place) + character + text.slice(place + 1);
       for (const kind of KINDS) assert.equal(accept(keys, kind, changed, salt), undefined);
@@ -68,7 +68,7 @@ test('a text in which any one character was changed is refused', () => {
 test('a text that was shortened, lengthened, padded or written in other letters is refused', () => {
   fc.assert(
     fc.property(tokens, salts, fc.string({ minLength: 1, maxLength: 4 }), (token, salt, more) => {
-      const text = sealToken(keys, salt, token);
+      const text = encodeToken(keys, salt, token);
       for (const changed of [text.slice(0, -1), text.slice(1), text + more, more + text, `${text}=`, `${text}\n`]) {
         assert.equal(accept(keys, token.kind, changed, salt), undefined);
       }
@@ -80,7 +80,7 @@ test('a token of one kind is never one of another, not even under the other pref
   fc.assert(
     fc.property(tokens, salts, fc.constantFrom(...KINDS), (token, salt, kind) => {
       fc.pre(kind !== token.kind);
-      const text = sealToken(keys, salt, token);
+      const text = encodeToken(keys, salt, token);
       assert.equal(accept(keys, kind, text, salt), undefined);
       assert.equal(accept(keys, kind, PREFIXES[kind] + text.slice(4), salt), undefined);
     }),
@@ -91,8 +91,8 @@ test('a token is refused by every grant but its own, though its short check hold
   fc.assert(
     fc.property(tokens, salts, salts, (token, salt, otherSalt) => {
       fc.pre(Buffer.compare(salt, otherSalt) !== 0);
-      const text = sealToken(keys, salt, token);
-      assert.ok(openToken(keys, token.kind, text));
+      const text = encodeToken(keys, salt, token);
+      assert.ok(decodeToken(keys, token.kind, text));
       assert.equal(accept(keys, token.kind, text, otherSalt), undefined);
     }),
   );
@@ -101,8 +101,8 @@ test('a token is refused by every grant but its own, though its short check hold
 test('a token is refused under any other key, before a grant is asked', () => {
   fc.assert(
     fc.property(tokens, salts, (token, salt) => {
-      assert.equal(openToken(stranger, token.kind, sealToken(keys, salt, token)), undefined);
-      assert.equal(openToken(keys, token.kind, sealToken(stranger, salt, token)), undefined);
+      assert.equal(decodeToken(stranger, token.kind, encodeToken(keys, salt, token)), undefined);
+      assert.equal(decodeToken(keys, token.kind, encodeToken(stranger, salt, token)), undefined);
     }),
   );
 });
@@ -110,10 +110,10 @@ test('a token is refused under any other key, before a grant is asked', () => {
 test('the first key signs and every key of the ring verifies', () => {
   fc.assert(
     fc.property(tokens, salts, (token, salt) => {
-      const before = openKeyring(['an older key of the tests']);
-      const text = sealToken(before, salt, token);
+      const before = createKeyring(['an older key of the tests']);
+      const text = encodeToken(before, salt, token);
       assert.deepEqual(accept(keys, token.kind, text, salt), token);
-      assert.equal(accept(before, token.kind, sealToken(keys, salt, token), salt), undefined);
+      assert.equal(accept(before, token.kind, encodeToken(keys, salt, token), salt), undefined);
     }),
   );
 });
@@ -121,8 +121,8 @@ test('the first key signs and every key of the ring verifies', () => {
 test('no text at all makes opening fail with anything but a refusal', () => {
   fc.assert(
     fc.property(fc.constantFrom(...KINDS), fc.string({ unit: 'binary', maxLength: 150 }), (kind, text) => {
-      assert.equal(openToken(keys, kind, text), undefined);
-      assert.equal(openToken(keys, kind, PREFIXES[kind] + text), undefined);
+      assert.equal(decodeToken(keys, kind, text), undefined);
+      assert.equal(decodeToken(keys, kind, PREFIXES[kind] + text), undefined);
     }),
   );
 });

@@ -5,7 +5,7 @@ import { addSecret, listSecrets, removeSecret } from '../../src/apps/app-secrets
 import { setInvoiceStatus } from '../../src/business/invoices.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { warnOfExpiring } from '../../src/oauth/grants.ts';
 import type { Document } from '../../src/web/reference/document.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
@@ -71,14 +71,14 @@ async function receiveAll({ storage, clock, ...rest }: World): Promise<Received[
     url: receiver.url,
     eventTypes: EVENT_TYPES.filter((type) => type !== 'endpoint.test'),
   };
-  const keys = openKeyring(rest.settings.secretKeys);
+  const keys = createKeyring(rest.settings.secretKeys);
   const { endpoint } = await addEndpoint(storage().durable, keys, subscription, clock());
 
   const connect = async () => (await rest.exchange(await rest.allow({ client_id: app.id }), credentials)).body;
   await connect();
   await rest.revoke((await connect()).refresh_token);
   const { number } = await rest.addInvoice(rest.acme, { number: 'INV-7' });
-  await storage().atomically(async (db) => {
+  await storage().transaction(async (db) => {
     await setInvoiceStatus(db, { businessId: rest.acme.id, number, status: 'PAID' }, clock());
     await addSecret(db, app.id, clock());
     const [oldest] = await listSecrets(db, app.id);
@@ -89,6 +89,6 @@ async function receiveAll({ storage, clock, ...rest }: World): Promise<Received[
   const before = EVENT_TYPES.length;
   await receiver.has(before);
   rest.wind(28 * DAY);
-  await storage().atomically((db) => warnOfExpiring(db, 100, clock()));
+  await storage().transaction((db) => warnOfExpiring(db, 100, clock()));
   return receiver.has(before + 1);
 }

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import { cleanUp } from '../../src/clean-up.ts';
 import { DAY, HOUR } from '../../src/lib/clock.ts';
 import { newRandomId } from '../../src/lib/ids.ts';
-import type { Involved } from '../../src/request-log/request-context.ts';
+import type { RequestContext } from '../../src/request-log/request-context.ts';
 import { hourOf, listCounts } from '../../src/request-log/request-counts.ts';
 import { openActivity } from '../../src/request-log/request-recorder.ts';
 import { listScopeUses } from '../../src/request-log/scope-uses.ts';
@@ -28,7 +28,7 @@ after(async () => {
 
 const START = Date.UTC(2030, 0, 1);
 
-interface Noted extends Involved {
+interface Noted extends RequestContext {
   status?: number;
   reason?: string | null;
 }
@@ -44,9 +44,9 @@ function newRecorder() {
   );
   after(() => activity.stop());
   const parties = { appId: newRandomId(), userId: newRandomId(), businessId: newRandomId() };
-  const note = ({ status = 200, reason = null, ...involved }: Noted = {}) => {
+  const note = ({ status = 200, reason = null, ...context }: Noted = {}) => {
     const answered = { method: 'GET', route: '/api/v1/accounting/invoices', requestId: newRandomId(), took: 3 };
-    activity.note({ ...answered, status, reason }, { ...parties, scope: 'read:invoices', ...involved });
+    activity.note({ ...answered, status, reason }, { ...parties, scope: 'read:invoices', ...context });
   };
   const logged = (appId = parties.appId) =>
     db.selectFrom('logged_requests').selectAll().where('app_id', '=', appId).orderBy('id').execute();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { hashNewPassword } from '../../src/accounts/users.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Document } from '../../src/web/reference/document.ts';
 import { addEndpoint, replaceSecret } from '../../src/webhooks/endpoints.ts';
 import { nextAttemptAt } from '../../src/webhooks/retry-schedule.ts';
@@ -11,10 +11,10 @@ import { freePort } from '../support/ports.ts';
 import { newWorld } from '../support/world.ts';
 
 const world = await newWorld();
-const keys = openKeyring(world.settings.secretKeys);
+const keys = createKeyring(world.settings.secretKeys);
 const listen = () => {
   const wish = { appId: world.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
-  return world.storage().atomically((tx) => addEndpoint(tx, keys, wish, world.clock()));
+  return world.storage().transaction((tx) => addEndpoint(tx, keys, wish, world.clock()));
 };
 
 test('none of the 3,000 passwords that are tried first, or of those found in breaches, is taken [S13]', async () => {

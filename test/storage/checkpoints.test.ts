@@ -40,7 +40,7 @@ test('while it is written to, the log is brought over into the database and begi
   for (let log = 0; log >= longest; log = lookAt(file).log) {
     longest = log;
     // First as fast as it goes, then at the pace of the disk.
-    const [rows, db] = log < 2000 ? [10, storage.recoverable] : [1, storage.durable];
+    const [rows, db] = log < 2000 ? [10, storage.relaxed] : [1, storage.durable];
     await Promise.all(Array.from({ length: rows }, () => write(db)));
     written += rows;
   }
@@ -61,7 +61,7 @@ test('a reader goes on seeing the state that it began with, however much is writ
   assert.equal(reader.prepare('select count(*) as rows from businesses').get()?.rows, 0);
 
   for (let batch = 0; batch < 200; batch += 1)
-    await Promise.all(Array.from({ length: 10 }, () => write(storage.recoverable)));
+    await Promise.all(Array.from({ length: 10 }, () => write(storage.relaxed)));
 
   assert.equal(reader.prepare('select count(*) as rows from businesses').get()?.rows, 0);
   reader.exec('commit');
@@ -75,7 +75,7 @@ test('where the file is gone, those who have it open write on, and it is not mad
   const storage = await open(path);
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`);
 
-  for (let row = 0; row < 2000; row += 1) await write(storage.recoverable);
+  for (let row = 0; row < 2000; row += 1) await write(storage.relaxed);
 
   const { rows } = await sql<{ rows: number }>`select count(*) as rows from businesses`.execute(storage.durable);
   assert.equal(rows[0]?.rows, 2000);

@@ -33,7 +33,7 @@ test('a write-ahead log that grew during a long read is cut back afterwards', as
   const storage = await open(path);
   const reader = new DatabaseSync(path);
   reader.exec('begin; select count(*) from businesses');
-  for (let row = 0; row < 80; row++) await write(storage.recoverable, MB);
+  for (let row = 0; row < 80; row++) await write(storage.relaxed, MB);
   const grown = statSync(`${path}-wal`).size;
   reader.exec('commit');
   reader.close();
@@ -50,7 +50,7 @@ test('a file from which most rows were removed gives the space back to the disk 
 }, async ({ signal }) => {
   const path = join(folder, 'rows.db');
   const storage = await open(path);
-  for (let row = 0; row < 200; row++) await write(storage.recoverable, 100_000);
+  for (let row = 0; row < 200; row++) await write(storage.relaxed, 100_000);
   await write(storage.durable, 10);
   const pages = async () => {
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(storage.durable);

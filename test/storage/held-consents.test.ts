@@ -5,12 +5,12 @@ import { sql } from 'kysely';
 import { lockSession, startSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/user-acts.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { resetAccount } from '../../src/oauth/account-reset.ts';
 import { allow, allowSilently as authorizeSilently } from '../../src/oauth/allow.ts';
 import { readAuthorizationRequest } from '../../src/oauth/authorization-request.ts';
 import { disconnect } from '../../src/oauth/connections.ts';
-import { findConsentHolding, rememberConsent } from '../../src/oauth/consents.ts';
+import { findConsentForShare, rememberConsent } from '../../src/oauth/consents.ts';
 import { createGrant, findGrant } from '../../src/oauth/grants.ts';
 import { readScopes } from '../../src/oauth/scopes.ts';
 import { openStorage } from '../../src/storage/database.ts';
@@ -31,12 +31,12 @@ const { scopes } = readScopes(['read:invoices']);
 const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
 
 const allowOnce = (db: Database) => rememberConsent(db, parties, { allowed: scopes, declined: 0 }, Date.now());
-const leave = () => storage.atomically((db) => disconnect(db, parties, 'disconnected_by_user', Date.now()));
+const leave = () => storage.transaction((db) => disconnect(db, parties, 'disconnected_by_user', Date.now()));
 
 /** What a silent Allow does with a consent, with something else in between. */
 async function allowSilently(meanwhile: () => unknown): Promise<string | undefined> {
-  return storage.atomically(async (db) => {
-    const { allowed } = await findConsentHolding(db, parties);
+  return storage.transaction(async (db) => {
+    const { allowed } = await findConsentForShare(db, parties);
     await meanwhile();
     const [id, now] = [newId(Date.now()), Date.now()];
     const asked = { redirectUri: null, codeChallenge: null };
@@ -54,7 +54,7 @@ async function untilSomeoneWaits(): Promise<void> {
 }
 
 test('who disconnects while a grant is made from the consent waits, and ends that grant too', async () => {
-  await storage.atomically(allowOnce);
+  await storage.transaction(allowOnce);
   let left: Promise<unknown> | undefined;
 
   const id = await allowSilently(async () => {
@@ -64,14 +64,14 @@ test('who disconnects while a grant is made from the consent waits, and ends tha
   await left;
 
   const grant = await findGrant(storage.durable, { grantId: id ?? '', rotation: 0 });
-  assert.equal(grant?.deadBecause, 'disconnected_by_user');
+  assert.equal(grant?.inactiveReason, 'disconnected_by_user');
 });
 
 test('no grant is made from a consent that is being taken back', async () => {
-  await storage.atomically(allowOnce);
+  await storage.transaction(allowOnce);
   let made: Promise<string | undefined> | undefined;
 
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     await disconnect(db, parties, 'disconnected_by_user', Date.now());
     made = allowSilently(() => {});
     await untilSomeoneWaits();
@@ -88,7 +88,7 @@ test('Allow makes no grant in a session that a password reset is ending', async 
   );
   let code: Promise<string | undefined> | undefined;
 
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     await resetAccount(db, { userId: ada.id, hash: 'another', endsGrants: true }, Date.now());
     code = allowOnScreen(session.id);
     await untilSomeoneWaits();
@@ -100,7 +100,7 @@ test('Allow makes no grant in a session that a password reset is ending', async 
 });
 
 test('a silent authorization does not wait for another of the same user and app', async () => {
-  await storage.atomically(allowOnce);
+  await storage.transaction(allowOnce);
   const browser = { user: ada, browser: 'A test', address: '127.0.0.1' };
   const { id } = await startSession(storage.durable, browser, Date.now());
   const authorize = async () => {
@@ -109,9 +109,9 @@ test('a silent authorization does not wait for another of the same user and app'
   };
   await authorize();
 
-  const code = await storage.atomically(async (db) => {
+  const code = await storage.transaction(async (db) => {
     await lockSession(db, id);
-    await findConsentHolding(db, parties);
+    await findConsentForShare(db, parties);
     return authorize();
   });
 
@@ -133,7 +133,7 @@ async function newAuthorization(sessionId: string) {
   });
   query.set('redirect_uri', ledger.redirectUris[0] ?? '');
   const request = await readAuthorizationRequest(storage.durable, query.toString());
-  const keys = openKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
+  const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
   const by = { userId: ada.id, sessionId, businessId: acme.id, actor: userActor(ada, '127.0.0.1') };
   return { keys, request, by };
 }

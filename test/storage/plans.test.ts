@@ -6,11 +6,11 @@ import { searchActs } from '../../src/audit/act-search.ts';
 import { listInvoices } from '../../src/business/invoices.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { newRateLimit } from '../../src/lib/rate-limit.ts';
-import { identifyWithToken } from '../../src/oauth/callers.ts';
+import { authenticateClientWithToken } from '../../src/oauth/callers.ts';
 import { findGrant, type Grant, rotate } from '../../src/oauth/grants.ts';
-import { openToken, sealToken } from '../../src/oauth/tokens.ts';
+import { decodeToken, encodeToken } from '../../src/oauth/tokens.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { type SeenStatement, watchStatements } from '../../src/storage/statements.ts';
@@ -60,22 +60,22 @@ test('to check a token, the rows of the grant and its app are read; of people an
 });
 
 test('an app and the token that it sends are found at once, each by its key', async () => {
-  const keys = openKeyring(['the-key-that-this-test-signs-with']);
+  const keys = createKeyring(['the-key-that-this-test-signs-with']);
   const fields = { kind: 'refresh', grantId: GRANT, rotation: 0, expiresAt: 0, scopes: 0 } as const;
-  const token = openToken(keys, 'refresh', sealToken(keys, new Uint8Array(16), fields));
+  const token = decodeToken(keys, 'refresh', encodeToken(keys, new Uint8Array(16), fields));
   const limit = newRateLimit({ points: 10, seconds: 60 });
   const credentials = {
     authorization: undefined,
     clientId: GRANT,
     clientSecret: '-',
     address: '127.0.0.1',
-    involved: {},
+    context: {},
   };
 
   const plan = await planOf(
     await firstStatement(openMemory, async (storage) => {
       const limits = { perApp: limit, wrongSecrets: limit };
-      const identified = identifyWithToken({ storage, limits }, credentials, token, 0);
+      const identified = authenticateClientWithToken({ storage, limits }, credentials, token, 0);
       await assert.rejects(identified, /No app has this client_id/);
     }),
   );
@@ -92,7 +92,7 @@ test('an app and the token that it sends are found at once, each by its key', as
 test('a refresh on the same day as the last one writes to no index, and one on another day to one', async () => {
   const grant = { id: GRANT, rotation: 0, exchangedAt: 0, removableOn: 31 } as Grant;
   const opcodesAt = async (now: number) => {
-    const move = ({ recoverable }: Storage) => rotate(recoverable, { grant, spent: 0 }, now);
+    const move = ({ relaxed: recoverable }: Storage) => rotate(recoverable, { grant, spent: 0 }, now);
     const [db, text] = await firstStatement(openMemory, move);
     const { rows } = await sql.raw<{ opcode: string }>(`explain ${text}`).execute(db);
     return rows.map(({ opcode }) => opcode);

@@ -27,7 +27,7 @@ const NOW = Date.now();
 async function newGrant(): Promise<string> {
   const id = crypto.randomUUID();
   const parties = { appId: people.ledger.id, userId: people.ada.id, businessId: people.acme.id };
-  await storage.atomically((db) =>
+  await storage.transaction((db) =>
     createGrant(db, { id, ...parties, scopes: 1, redirectUri: null, codeChallenge: null }, NOW),
   );
   return id;
@@ -60,7 +60,7 @@ test('while a rotation waits for its row, reads go on; once the row is free, it 
   await other.query('begin');
   await other.query('update grants set scopes = scopes where id = $1', [id]);
 
-  const rotating = rotate(storage.recoverable, { grant, spent: 0 }, NOW);
+  const rotating = rotate(storage.relaxed, { grant, spent: 0 }, NOW);
   const meanwhile = await find(id);
   await other.query('commit');
 
@@ -75,7 +75,7 @@ test('a rotation that waits for its row for too long is refused, and those behin
   await other.query('update grants set scopes = scopes where id = $1', [held.id]);
 
   const rotated = await Promise.allSettled(
-    [held, free].map((grant) => rotate(storage.recoverable, { grant, spent: 0 }, NOW)),
+    [held, free].map((grant) => rotate(storage.relaxed, { grant, spent: 0 }, NOW)),
   );
   await other.query('commit');
 
@@ -93,13 +93,13 @@ test('a rotation that waits for its row delays no rotation of another grant, how
   await other.query('update grants set scopes = scopes where id = $1', [locked.id]);
   let isFirstSettled = false;
 
-  const first = rotate(storage.recoverable, { grant: locked, spent: 0 }, NOW).finally(() => {
+  const first = rotate(storage.relaxed, { grant: locked, spent: 0 }, NOW).finally(() => {
     isFirstSettled = true;
   });
   const more = Promise.allSettled(
-    Array.from({ length: 50 }, () => rotate(storage.recoverable, { grant: locked, spent: 0 }, NOW)),
+    Array.from({ length: 50 }, () => rotate(storage.relaxed, { grant: locked, spent: 0 }, NOW)),
   );
-  const rotated = await Promise.all(free.map((grant) => rotate(storage.recoverable, { grant, spent: 0 }, NOW)));
+  const rotated = await Promise.all(free.map((grant) => rotate(storage.relaxed, { grant, spent: 0 }, NOW)));
   const wasWaiting = !isFirstSettled;
   await other.query('commit');
 

@@ -51,15 +51,15 @@ const pause = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a durable write is on disk before it is answered', async () => {
   assert.ok(await isKept(() => add(storage.durable, 'Kept')));
-  assert.ok(await isKept(() => storage.atomically((db) => add(db, 'Kept'))));
+  assert.ok(await isKept(() => storage.transaction((db) => add(db, 'Kept'))));
 });
 
 test('a recoverable write may be answered before', async () => {
-  assert.equal(await isKept(() => add(storage.recoverable, 'Perhaps')), false);
+  assert.equal(await isKept(() => add(storage.relaxed, 'Perhaps')), false);
 });
 
 test('a durable write stays durable, however the two are mixed', async () => {
-  const mixed = Array.from({ length: 40 }, (_, i) => (i % 3 === 0 ? storage.durable : storage.recoverable));
+  const mixed = Array.from({ length: 40 }, (_, i) => (i % 3 === 0 ? storage.durable : storage.relaxed));
 
   const seen = await Promise.all(mixed.map(async (db) => ({ db, kept: await isKept(() => add(db, 'Mixed')) })));
 
@@ -89,7 +89,7 @@ test('a durable transaction stays durable while recoverable statements wait for 
     }
   };
 
-  const [kept] = await Promise.all([isKept(() => storage.atomically(work)), add(storage.recoverable, 'Waiting')]);
+  const [kept] = await Promise.all([isKept(() => storage.transaction(work)), add(storage.relaxed, 'Waiting')]);
 
   assert.ok(kept);
 });
@@ -103,7 +103,7 @@ test('SQLite keeps a write-ahead log, which is what makes both classes safe', as
 test('work that fails half-way leaves nothing behind', async () => {
   const before = await names(storage.durable);
 
-  const failing = storage.atomically(async (db) => {
+  const failing = storage.transaction(async (db) => {
     await add(db, 'First half');
     await add(db, 'Second half');
     throw new Error('something went wrong');
@@ -114,15 +114,15 @@ test('work that fails half-way leaves nothing behind', async () => {
 });
 
 test('after work that failed, the next works', async () => {
-  await assert.rejects(storage.atomically((db) => sql`nonsense`.execute(db)));
+  await assert.rejects(storage.transaction((db) => sql`nonsense`.execute(db)));
 
-  await storage.atomically((db) => add(db, 'Afterwards'));
+  await storage.transaction((db) => add(db, 'Afterwards'));
 
   assert.ok((await names(storage.durable)).includes('Afterwards'));
 });
 
 test('a plain statement never slips into a transaction that someone else has open', async () => {
-  const failing = storage.atomically(async (db) => {
+  const failing = storage.transaction(async (db) => {
     await add(db, 'Inside');
     for (let i = 0; i < 5; i++) await pause();
     throw new Error('rolled back');
@@ -133,7 +133,7 @@ test('a plain statement never slips into a transaction that someone else has ope
 
   await assert.rejects(failing, /rolled back/);
   await outside;
-  const found = await names(storage.recoverable);
+  const found = await names(storage.relaxed);
   assert.ok(found.includes('Outside'));
   assert.ok(!found.includes('Inside'));
 });
@@ -149,7 +149,7 @@ test('transactions run one after the other, so that none sees half of another', 
     seen.push((await names(db)).length - before);
   };
 
-  await Promise.all(Array.from({ length: 8 }, () => storage.atomically(work)));
+  await Promise.all(Array.from({ length: 8 }, () => storage.transaction(work)));
 
   assert.deepEqual(seen, [2, 2, 2, 2, 2, 2, 2, 2]);
 });
@@ -174,7 +174,7 @@ test('a write that another process keeps out for good fails as unavailable', asy
 
   await assert.rejects(add(storage.durable, 'Refused'), StorageUnavailable);
   await assert.rejects(
-    storage.atomically((db) => add(db, 'Refused')),
+    storage.transaction((db) => add(db, 'Refused')),
     StorageUnavailable,
   );
 
@@ -191,7 +191,9 @@ test('two that have the file open in one process let each other write', async ()
     for (let i = 0; i < 20; i++) await add(db, 'By turns');
   };
 
-  await Promise.all([storage, other].flatMap(({ durable, recoverable }) => [write(durable), write(recoverable)]));
+  await Promise.all(
+    [storage, other].flatMap(({ durable, relaxed: recoverable }) => [write(durable), write(recoverable)]),
+  );
 
   await other.close();
   assert.equal((await names(storage.durable)).length - before, 80);
@@ -214,11 +216,11 @@ test('what fails by itself fails alone: those who were to be committed with it a
   const results = await Promise.allSettled([
     add(storage.durable, 'Before'),
     sql`insert into businesses (id) values ('incomplete')`.execute(storage.durable),
-    storage.atomically(async (db) => {
+    storage.transaction(async (db) => {
       await add(db, 'Undone');
       throw new Error('changed my mind');
     }),
-    add(storage.recoverable, 'After'),
+    add(storage.relaxed, 'After'),
   ]);
 
   const found = await names(storage.durable);
@@ -254,7 +256,7 @@ test('a read never sees what a failed commit takes back', async () => {
 
   const writing = Promise.allSettled([
     add(storage.durable, 'Taken back'),
-    storage.atomically((db) => add(db, 'Taken back')),
+    storage.transaction((db) => add(db, 'Taken back')),
     sql`insert into children values (17)`.execute(storage.durable),
   ]);
   const found = await names(storage.durable);
@@ -269,7 +271,7 @@ test('a read never sees what a failed commit takes back', async () => {
 test('what was written is kept when the storage is closed in the same turn', async () => {
   const brief = await openStorage(url);
   let closing: Promise<void> | undefined;
-  const writing = brief.atomically(async (db) => {
+  const writing = brief.transaction(async (db) => {
     await add(db, 'In passing');
     closing = brief.close();
   });

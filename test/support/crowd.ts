@@ -156,7 +156,7 @@ function liveGrant(now: number) {
 
 function newInsert(storage: Storage) {
   return <Name extends keyof Tables>(table: Name, rows: Partial<Tables[Name]>[]): Promise<void> =>
-    storage.atomically(async (db) => {
+    storage.transaction(async (db) => {
       for (let place = 0; place < rows.length; place += AT_ONCE) {
         const some = rows.slice(place, place + AT_ONCE) as never;
         await db.insertInto(table).values(some).execute();

@@ -53,14 +53,14 @@ export async function settle(storage: () => Storage, clock: () => number) {
         createdBy: null,
         ...rest,
       };
-      const registered = await storage().atomically((db) => registerApp(db, registration, clock()));
+      const registered = await storage().transaction((db) => registerApp(db, registration, clock()));
       assert.ok(registered);
       rememberSecret('client secret', registered.secret);
       return { ...registered.app, secret: registered.secret };
     },
 
     addInvoice: (business: Business, changes: Partial<Parameters<typeof addInvoice>[1]> = {}) =>
-      storage().atomically((db) =>
+      storage().transaction((db) =>
         addInvoice(
           db,
           {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
@@ -91,5 +91,5 @@ export async function settleAt({ api, web }: Workers, databaseUrl: string) {
   const people = await settle(() => storage, Date.now);
   const browse = () => newBrowser(web, [api, web]);
   const client = newClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
-  return { ...people, client, storage, keys: openKeyring([KEY]) };
+  return { ...people, client, storage, keys: createKeyring([KEY]) };
 }

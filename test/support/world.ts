@@ -6,7 +6,7 @@ import { startSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { PATIENCE } from '../../src/lib/patience.ts';
 import { startServer } from '../../src/server.ts';
 import { newBrowser } from './browser.ts';
@@ -47,7 +47,7 @@ export async function newWorld(env: Record<string, string> = {}) {
   const clock = () => now;
   let server = await startServer(settings, clock);
   after(async () => {
-    await rememberSigningSecrets(server.storage, openKeyring(settings.secretKeys));
+    await rememberSigningSecrets(server.storage, createKeyring(settings.secretKeys));
     const stored = await readStored(server.storage, folder);
     await server.close();
     await database.remove();

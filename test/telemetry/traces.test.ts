@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { readTraceparent } from '../../src/telemetry/trace-context.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -116,9 +116,9 @@ test('a request, the statements it makes and the trace it came with are told to 
 test('a webhook is told of by the host it went to, and a failure is one', async () => {
   const hook = await newReceiver(withStatus(500));
   const world = await newWorld({ OTEL_EXPORTER_OTLP_ENDPOINT, WEBHOOKS_TO_LOOPBACK: 'yes' });
-  const keys = openKeyring(world.settings.secretKeys);
+  const keys = createKeyring(world.settings.secretKeys);
   const endpoint = { appId: world.ledger.id, url: hook.url, eventTypes: ['invoice.paid'] };
-  await world.storage().atomically(async (db) => {
+  await world.storage().transaction(async (db) => {
     const added = await addEndpoint(db, keys, endpoint, world.clock());
     await sendTest(db, added.endpoint, world.clock());
   });

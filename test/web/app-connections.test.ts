@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { addEndpoint, disableEndpoint } from '../../src/webhooks/endpoints.ts';
 import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../support/app-pages.ts';
 import { nextOf, type Visited } from '../support/browser.ts';
@@ -133,12 +133,14 @@ test('thousands of connected businesses are read fifty at a time, each once', as
 
 test('an app’s own page warns of webhooks that do not arrive, to those who may see them', async () => {
   const { app, path } = await newApp('Deaf');
-  const keys = openKeyring(world.settings.secretKeys);
+  const keys = createKeyring(world.settings.secretKeys);
   const listen = async (url: string) =>
     (
       await world
         .storage()
-        .atomically((tx) => addEndpoint(tx, keys, { appId: app.id, url, eventTypes: ['grant.created'] }, world.clock()))
+        .transaction((tx) =>
+          addEndpoint(tx, keys, { appId: app.id, url, eventTypes: ['grant.created'] }, world.clock()),
+        )
     ).endpoint.id;
   const [failing, off, fine] = [
     await listen('https://failing.example/'),

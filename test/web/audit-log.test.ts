@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR, recordAct } from '../../src/audit/acts.ts';
+import { OPERATOR, recordAudit } from '../../src/audit/acts.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { exportedActs, readActs, shownActs } from '../support/acts.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
@@ -28,7 +28,7 @@ async function workOnEndpoint(browser: Browser, list: string): Promise<void> {
 async function addAct(world: World, name: string, action: 'app.registered' | 'member.added' = 'app.registered') {
   const subject = { kind: 'app', id: newId(world.clock()), name } as const;
   const act = { action, actor: { ...OPERATOR, name: 'Olga', address: '203.0.113.9' }, businessId: world.acme.id };
-  await recordAct(world.storage().durable, { ...act, subject, detail: { role: 'admin' } }, world.clock());
+  await recordAudit(world.storage().durable, { ...act, subject, detail: { role: 'admin' } }, world.clock());
 }
 
 test('what is done on pages and by apps stands in the owner’s log, the newest first, with who, when and from where', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR, recordAct } from '../../src/audit/acts.ts';
+import { OPERATOR, recordAudit } from '../../src/audit/acts.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { exportedActs, readActs, shownActs } from '../support/acts.ts';
@@ -12,7 +12,7 @@ const LOG = '/settings/audit-log';
 async function addAct(world: World, name: string): Promise<void> {
   const subject = { kind: 'app', id: newId(world.clock()), name } as const;
   const act = { action: 'app.registered', actor: OPERATOR, businessId: world.acme.id, subject } as const;
-  await recordAct(world.storage().durable, act, world.clock());
+  await recordAudit(world.storage().durable, act, world.clock());
 }
 
 /** Entries of the same log, newer than all others. */

@@ -22,7 +22,7 @@ const passwordLink = await makeLink();
 
 async function makeLink(): Promise<string> {
   const wanted = { userId: world.ada.id, by: OPERATOR, businessId: null };
-  const made = await world.storage().atomically((db) => makePasswordLink(db, wanted, world.clock()));
+  const made = await world.storage().transaction((db) => makePasswordLink(db, wanted, world.clock()));
   return `/password/${made?.token}`;
 }
 

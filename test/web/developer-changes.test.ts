@@ -196,7 +196,7 @@ test('two secrets that are removed at once leave one [D4]', async () => {
   const both = removableSecrets(await browser.open(path));
 
   await Promise.allSettled(
-    both.map((id) => world.storage().atomically((db) => removeSecret(db, app.id, id, world.clock()))),
+    both.map((id) => world.storage().transaction((db) => removeSecret(db, app.id, id, world.clock()))),
   );
 
   assert.equal(both.length, 2);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { DEVELOPER, PLATFORM } from '../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../support/browser.ts';
 import { newWorld } from '../support/world.ts';
 
 const world = await newWorld();
-const keys = openKeyring(world.settings.secretKeys);
+const keys = createKeyring(world.settings.secretKeys);
 const bolt = await world.addBusiness('Bolt');
 const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
 const platform = await world.addApp({ name: 'Console' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { recordEvent } from '../../src/events/events.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { disconnect } from '../../src/oauth/connections.ts';
 import { addEndpoint, disableEndpoint } from '../../src/webhooks/endpoints.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
@@ -12,7 +12,7 @@ import { newWorld } from '../support/world.ts';
 
 const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
 const browser = await world.signedIn();
-const keys = openKeyring(world.settings.secretKeys);
+const keys = createKeyring(world.settings.secretKeys);
 const db = () => world.storage().durable;
 
 async function newEndpoint(url: string, appId?: string) {
@@ -199,7 +199,7 @@ test('the log is shown 25 at a time, newest first, and what waits for an endpoin
   await disableEndpoint(db(), endpoint.id, 'by_owner', world.clock());
   const data = { endpointId: endpoint.id };
   // As one, so that they are also dispatched as one.
-  await world.storage().atomically(async (tx) => {
+  await world.storage().transaction(async (tx) => {
     const event = { type: 'endpoint.test', appId, businessId: null, data } as const;
     for (let i = 0; i < 30; i++) await recordEvent(tx, event, world.clock());
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { DAY, HOUR } from '../../src/lib/clock.ts';
-import { openKeyring, reveal } from '../../src/lib/keyring.ts';
+import { createKeyring, reveal } from '../../src/lib/keyring.ts';
 import { addEndpoint, disableEndpoint, noteFailure } from '../../src/webhooks/endpoints.ts';
 import { DEVELOPER, PLATFORM } from '../support/app-pages.ts';
 import type { Fields, Visited } from '../support/browser.ts';
@@ -10,7 +10,7 @@ import { newWorld } from '../support/world.ts';
 
 const world = await newWorld();
 const browser = await world.signedIn();
-const keys = openKeyring(world.settings.secretKeys);
+const keys = createKeyring(world.settings.secretKeys);
 const db = () => world.storage().durable;
 const CHOICES = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
 const URL_ = 'https://hooks.example/gatehouse';

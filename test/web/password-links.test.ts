@@ -39,7 +39,7 @@ async function linkByAdmin({ id }: User): Promise<string> {
 /** As the command does, on the clock of the test. */
 async function linkByOperator({ id: userId }: User): Promise<string> {
   const wanted = { userId, by: OPERATOR, businessId: null };
-  const made = await world.storage().atomically((db) => makePasswordLink(db, wanted, world.clock()));
+  const made = await world.storage().transaction((db) => makePasswordLink(db, wanted, world.clock()));
   assert.ok(made);
   return `/password/${made.token}`;
 }

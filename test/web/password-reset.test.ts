@@ -56,7 +56,7 @@ test('a passkey that is added while the password is reset does not survive the r
 
   await Promise.all([
     browser.post(PASSKEYS, { csrf, credential, passkey_name: 'Mine' }),
-    world.storage().atomically((db) => resetAccount(db, { userId: user.id, hash, endsGrants: false }, world.clock())),
+    world.storage().transaction((db) => resetAccount(db, { userId: user.id, hash, endsGrants: false }, world.clock())),
   ]);
 
   assert.deepEqual(await passkeysOf(world, user), []);

@@ -11,7 +11,7 @@ const AT_ONCE = 500;
 const world = await newWorld();
 const root = await world.addUser('Root', [], true);
 const admin = await world.signedIn(root);
-await world.storage().atomically(fill);
+await world.storage().transaction(fill);
 
 /** As many of everything, and as many connections of one app. */
 async function fill(db: Database): Promise<void> {

@@ -173,7 +173,7 @@ test('ten thousand requests are read fifty at a time, each once, in small pages;
     businessId: world.acme.id,
     took: 12,
   }));
-  await world.storage().atomically((tx) => addRequests(tx, requests));
+  await world.storage().transaction((tx) => addRequests(tx, requests));
 
   const first = await open('?errors=only&period=month');
   const next = nextOf(first) ?? '';

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { recordEvent } from '../../src/events/events.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { startNames } from '../support/names.ts';
 import { newWorld } from '../support/world.ts';
@@ -40,7 +40,7 @@ await startNames((name) => NAMED.get(name));
 
 /** Writes each address straight into the database: what the form would have refused is tried, too. */
 async function tell(world: Awaited<ReturnType<typeof newWorld>>, urls: string[]): Promise<void> {
-  const [db, keys] = [world.storage().durable, openKeyring(world.settings.secretKeys)];
+  const [db, keys] = [world.storage().durable, createKeyring(world.settings.secretKeys)];
   for (const url of urls) {
     const app = await world.addApp({ ownerBusinessId: world.acme.id });
     const accepted = { appId: app.id, url: 'https://app.example/hook', eventTypes: ['grant.created'] };

@@ -73,7 +73,7 @@ const lives = async () => {
   const found = await findGrant(db(), { grantId: grant.id, rotation: grant.rotation });
   const row = await db().selectFrom('grants').selectAll().where('id', '=', grant.id).executeTakeFirstOrThrow();
   const isOpen = (row.refresh_expires_at ?? 0) > NOW;
-  return isOpen && !found?.deadBecause && ((found?.scopes ?? 0) & readScopes([scope]).scopes) > 0;
+  return isOpen && !found?.inactiveReason && ((found?.scopes ?? 0) & readScopes([scope]).scopes) > 0;
 };
 
 for (const [what, table, where, to] of ENDS) {

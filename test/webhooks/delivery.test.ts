@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { deleteApp } from '../../src/apps/apps.ts';
 import { recordEvent } from '../../src/events/events.ts';
 import { MINUTE, SECOND } from '../../src/lib/clock.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { PATIENCE } from '../../src/lib/patience.ts';
 import { listDeliveries } from '../../src/webhooks/deliveries.ts';
 import { addEndpoint, findEndpoint, replaceSecret } from '../../src/webhooks/endpoints.ts';
@@ -14,7 +14,7 @@ import { newReceiver, withStatus } from '../support/receiver.ts';
 import { newWorld } from '../support/world.ts';
 
 const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-const keys = openKeyring(world.settings.secretKeys);
+const keys = createKeyring(world.settings.secretKeys);
 const browser = await world.signedIn();
 const db = () => world.storage().durable;
 
@@ -223,7 +223,7 @@ async function until<Value>(look: () => Promise<Value | undefined>): Promise<Val
 
 test('nothing is sent unsigned: without the key that kept its secret an endpoint gets nothing', async () => {
   const [app, receiver] = [await newApp(), await newReceiver()];
-  const foreign = openKeyring(['a-key-of-another-server-that-this-one-never-had']);
+  const foreign = createKeyring(['a-key-of-another-server-that-this-one-never-had']);
   const { endpoint } = await addEndpoint(
     db(),
     foreign,

@@ -13,8 +13,8 @@ import { newWorld } from '../support/world.ts';
 
 const world = await newWorld();
 const browser = await world.signedIn();
-const atomically = <Result>(work: Parameters<ReturnType<typeof world.storage>['atomically']>[0]) =>
-  world.storage().atomically(work) as Promise<Result>;
+const atomically = <Result>(work: Parameters<ReturnType<typeof world.storage>['transaction']>[0]) =>
+  world.storage().transaction(work) as Promise<Result>;
 
 const newApp = (scopes = ['read:invoices', 'read:contacts']) =>
   world.addApp({ ownerBusinessId: world.acme.id, scopes });

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { deleteApp } from '../../src/apps/apps.ts';
 import { recordEvent } from '../../src/events/events.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { listDeliveries, resend, sendTest } from '../../src/webhooks/deliveries.ts';
 import {
   addEndpoint,
@@ -22,7 +22,7 @@ import { newReceiver, withStatus } from '../support/receiver.ts';
 import { newWorld } from '../support/world.ts';
 
 const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-const keys = openKeyring(world.settings.secretKeys);
+const keys = createKeyring(world.settings.secretKeys);
 const db = () => world.storage().durable;
 
 /** An app with one endpoint, and ways to make something happen to it. */
@@ -32,7 +32,7 @@ async function listen(url: string) {
   const { endpoint } = await addEndpoint(db(), keys, wish, world.clock());
   const event = { type: 'grant.created', appId, businessId: world.acme.id, data: {} } as const;
   const happen = (times = 1) =>
-    world.storage().atomically(async (tx) => {
+    world.storage().transaction(async (tx) => {
       for (let i = 0; i < times; i++) await recordEvent(tx, event, world.clock());
     });
   return { endpoint, appId, happen };
@@ -73,11 +73,11 @@ test('an endpoint that has failed is left alone, however much comes in, until it
   }
   assert.equal(receiver.received.length, 1);
 
-  await world.storage().atomically((tx) => sendTest(tx, endpoint, world.clock()));
+  await world.storage().transaction((tx) => sendTest(tx, endpoint, world.clock()));
   await receiver.has(2);
   await until(() => isResting(endpoint));
   const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
-  await world.storage().atomically((tx) => resend(tx, endpoint.id, delivery?.id ?? '', world.clock()));
+  await world.storage().transaction((tx) => resend(tx, endpoint.id, delivery?.id ?? '', world.clock()));
   await receiver.has(3);
   await until(() => isResting(endpoint));
   await disableEndpoint(db(), endpoint.id, 'by_owner', world.clock());

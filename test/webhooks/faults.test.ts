@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { recordEvent } from '../../src/events/events.ts';
 import { SECOND } from '../../src/lib/clock.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { databaseUrl, TEMPLATE } from '../support/engines.ts';
@@ -52,7 +52,7 @@ async function assertAllArrive(nodeCount: number, url: string): Promise<void> {
     if (place % ENDPOINTS_PER_OWNER === 0) owner = await addBusiness(`Owner ${place}`);
     const app = await addApp({ ownerBusinessId: owner.id });
     const endpoint = { appId: app.id, url: `${receiver.url}/${app.id}`, eventTypes: ['grant.created'] };
-    const { secret } = await addEndpoint(storage.durable, openKeyring([SECRET_KEY]), endpoint, Date.now());
+    const { secret } = await addEndpoint(storage.durable, createKeyring([SECRET_KEY]), endpoint, Date.now());
     secrets.set(`/hook/${app.id}`, secret);
     appIds.push(app.id);
   }
@@ -99,7 +99,7 @@ async function record(storage: Storage, { appIds, businessId, count, recorded, u
     const few = Math.min(10, count - made);
     const isUndone = randomInt(10) === 0;
     const batch: [string, string][] = [];
-    const work = storage.atomically(async (db) => {
+    const work = storage.transaction(async (db) => {
       for (let i = 0; i < few; i++) {
         const appId = appIds[randomInt(appIds.length)] ?? '';
         const data = { appId, isUndone: String(isUndone) };

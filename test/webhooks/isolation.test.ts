@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { recordEvent } from '../../src/events/events.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { freePort } from '../support/ports.ts';
 import { newReceiver } from '../support/receiver.ts';
@@ -13,7 +13,7 @@ const ROUNDS = 5;
 
 test('one endpoint that is dead and one that never answers keep none of the others waiting', async () => {
   const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-  const [db, keys] = [world.storage().durable, openKeyring(world.settings.secretKeys)];
+  const [db, keys] = [world.storage().durable, createKeyring(world.settings.secretKeys)];
   const held: ServerResponse[] = [];
   const [receiver, stuck] = [await newReceiver(), await newReceiver((_, response) => held.push(response))];
   const others = Array.from({ length: ENDPOINTS - 2 }, (_, place) => `${receiver.url}/${place}`);

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { addBusiness } from '../../src/accounts/businesses.ts';
 import { registerApp } from '../../src/apps/apps.ts';
 import { recordEvent } from '../../src/events/events.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -12,7 +12,7 @@ import { startWebhooks } from '../../src/webhooks/worker.ts';
 import { newReceiver } from '../support/receiver.ts';
 
 test('no endpoint hears of anything that a crash could still undo', async () => {
-  const [storage, keys, receiver] = [await openStorage('sqlite::memory:'), openKeyring(['any']), await newReceiver()];
+  const [storage, keys, receiver] = [await openStorage('sqlite::memory:'), createKeyring(['any']), await newReceiver()];
   await migrate(storage);
   const db = storage.durable;
   const { id: businessId } = await addBusiness(db, { name: 'Acme' }, 0);

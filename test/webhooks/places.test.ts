@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { recordEvent } from '../../src/events/events.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newReceiver, withStatus } from '../support/receiver.ts';
 import { newWorld } from '../support/world.ts';
@@ -11,12 +11,12 @@ const PLACES_OF_AN_OWNER = 50;
 
 test('one owner’s slow endpoints take up fifty places of a node, and the others have theirs at once', async () => {
   const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-  const keys = openKeyring(world.settings.secretKeys);
+  const keys = createKeyring(world.settings.secretKeys);
   const held: ServerResponse[] = [];
   const [slow, quick] = [await newReceiver((_, response) => held.push(response)), await newReceiver()];
   const listen = async (ownerBusinessId: string | null, url: string, count: number) => {
     const { id: appId } = await world.addApp({ ownerBusinessId });
-    await world.storage().atomically(async (db) => {
+    await world.storage().transaction(async (db) => {
       const wish = { appId, url, eventTypes: ['grant.created'] };
       for (let i = 0; i < count; i++) await addEndpoint(db, keys, wish, world.clock());
     });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { recordEvent, recordEvents } from '../../src/events/events.ts';
-import { openKeyring } from '../../src/lib/keyring.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -12,7 +12,7 @@ import { databaseUrl, TEMPLATE } from '../support/engines.ts';
 import { settle } from '../support/people.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 
-const KEYS = openKeyring(['the-key-that-all-of-these-nodes-sign-with']);
+const KEYS = createKeyring(['the-key-that-all-of-these-nodes-sign-with']);
 const DELIVERED = { outcome: 'delivered', status: 200, head: '', took: 1 } as const;
 const TIMEOUT = { outcome: 'timeout', status: null, head: '', took: 15_000 } as const;
 
@@ -25,18 +25,18 @@ test('a delivery that comes in while another node is done with its endpoint is n
   const { endpoint, happen } = await listen(storage);
 
   await happen();
-  await storage.atomically((db) => dispatchEvents(db, 200, Date.now()));
+  await storage.transaction((db) => dispatchEvents(db, 200, Date.now()));
   await happen();
   // One node has dispatched the second event, and is about to say so; another looks for work meanwhile.
-  await storage.atomically(async (dispatching) => {
+  await storage.transaction(async (dispatching) => {
     await dispatchEvents(dispatching, 200, Date.now());
     const now = Date.now();
     const lease = now + 60_000;
     const chosen = await chooseDue(storage.durable, { limit: 10, atWork: new Map() }, now);
-    const [claimed] = await storage.atomically((db) => claimEndpoints(db, KEYS, { chosen, lease }, now));
+    const [claimed] = await storage.transaction((db) => claimEndpoints(db, KEYS, { chosen, lease }, now));
     if (!claimed) return;
     for (const delivery of await listDue(storage.durable, endpoint.id, 50, now)) {
-      await recordAttempt(storage.recoverable, delivery, DELIVERED, { chance: 0, now });
+      await recordAttempt(storage.relaxed, delivery, DELIVERED, { chance: 0, now });
     }
     const dueAt = await nextDueAt(storage.durable, endpoint.id);
     await releaseEndpoint(storage.durable, claimed, { dueAt, restsUntil: 0 });
@@ -52,12 +52,12 @@ test('a node that was too slow to keep its endpoint cannot undo what another has
   await migrate(storage);
   const { endpoint, happen } = await listen(storage);
   await happen();
-  await storage.atomically((db) => dispatchEvents(db, 200, Date.now()));
+  await storage.transaction((db) => dispatchEvents(db, 200, Date.now()));
   const [seenByBoth] = await listDue(storage.durable, endpoint.id, 50, Date.now());
   assert.ok(seenByBoth);
 
-  await recordAttempt(storage.recoverable, seenByBoth, DELIVERED, { chance: 0, now: Date.now() });
-  await recordAttempt(storage.recoverable, seenByBoth, TIMEOUT, { chance: 0, now: Date.now() });
+  await recordAttempt(storage.relaxed, seenByBoth, DELIVERED, { chance: 0, now: Date.now() });
+  await recordAttempt(storage.relaxed, seenByBoth, TIMEOUT, { chance: 0, now: Date.now() });
 
   assert.equal(await nextDueAt(storage.durable, endpoint.id), null, 'nothing is left to send');
   const { delivered_at } = await storage.durable.selectFrom('deliveries').selectAll().executeTakeFirstOrThrow();
@@ -72,14 +72,14 @@ test('what happens to an app without an endpoint is recorded, and never has to b
   const unheard = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
   await recordEvent(storage.durable, unheard, Date.now());
   await recordEvents(storage.durable, [unheard, unheard], Date.now());
-  const countDispatched = () => storage.atomically((db) => dispatchEvents(db, 200, Date.now()));
+  const countDispatched = () => storage.transaction((db) => dispatchEvents(db, 200, Date.now()));
 
   assert.equal(await countDispatched(), 0);
   const recorded = storage.durable.selectFrom('events').select('id').where('type', '=', 'grant.created');
   assert.equal((await recorded.execute()).length, 3);
 
   const wish = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
-  await storage.atomically((db) => addEndpoint(db, KEYS, wish, Date.now()));
+  await storage.transaction((db) => addEndpoint(db, KEYS, wish, Date.now()));
   await recordEvent(storage.durable, unheard, Date.now());
   await recordEvents(storage.durable, [unheard, unheard], Date.now());
   assert.equal(await countDispatched(), 3);
@@ -89,7 +89,7 @@ test('what happens to an app without an endpoint is recorded, and never has to b
 async function listen(storage: Storage) {
   const { ledger, acme } = await settle(() => storage, Date.now);
   const wish = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
-  const { endpoint } = await storage.atomically((db) => addEndpoint(db, KEYS, wish, Date.now()));
+  const { endpoint } = await storage.transaction((db) => addEndpoint(db, KEYS, wish, Date.now()));
   const event = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
   return { endpoint, happen: () => recordEvent(storage.durable, event, Date.now()) };
 }

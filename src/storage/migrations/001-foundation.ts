@@ -1,11 +1,11 @@
-import type { Change } from './change.ts';
+import type { Migration } from './change.ts';
 
-export const foundation: Change = async (db, types) => {
-  const tables: Change[] = [accounts, sessions, apps, grants, consents, events, invoices, rateLimits];
+export const foundation: Migration = async (db, types) => {
+  const tables: Migration[] = [accounts, sessions, apps, grants, consents, events, invoices, rateLimits];
   for (const create of tables) await create(db, types);
 };
 
-const accounts: Change = async (db, { id, integer, time }) => {
+const accounts: Migration = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('users')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -35,7 +35,7 @@ const accounts: Change = async (db, { id, integer, time }) => {
   await db.schema.createIndex('memberships_by_business').on('memberships').column('business_id').execute();
 };
 
-const sessions: Change = async (db, { id, time }) => {
+const sessions: Migration = async (db, { id, time }) => {
   await db.schema
     .createTable('sessions')
     .addColumn('id_hash', 'text', (column) => column.primaryKey())
@@ -50,7 +50,7 @@ const sessions: Change = async (db, { id, time }) => {
   await db.schema.createIndex('sessions_by_expiry').on('sessions').column('expires_at').execute();
 };
 
-const apps: Change = async (db, { id, integer, time }) => {
+const apps: Migration = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('apps')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -81,7 +81,7 @@ const apps: Change = async (db, { id, integer, time }) => {
 };
 
 /** No foreign keys here: a grant is found, and could be moved to another database, by its id alone. */
-const grants: Change = async (db, { id, bytes, integer, time, updatedInPlace }) => {
+const grants: Migration = async (db, { id, bytes, integer, time, updatedInPlace }) => {
   await db.schema
     .createTable('grants')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -107,7 +107,7 @@ const grants: Change = async (db, { id, bytes, integer, time, updatedInPlace }) 
   await db.schema.createIndex('grants_by_removal').on('grants').column('removable_on').execute();
 };
 
-const consents: Change = async (db, { id, integer, time }) => {
+const consents: Migration = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('consents')
     .addColumn('user_id', id, (column) => column.notNull())
@@ -131,7 +131,7 @@ const consents: Change = async (db, { id, integer, time }) => {
     .execute();
 };
 
-const events: Change = async (db, { id, time }) => {
+const events: Migration = async (db, { id, time }) => {
   await db.schema
     .createTable('events')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -144,7 +144,7 @@ const events: Change = async (db, { id, time }) => {
   await db.schema.createIndex('events_by_time').on('events').column('created_at').execute();
 };
 
-const invoices: Change = async (db, { id, time, amount }) => {
+const invoices: Migration = async (db, { id, time, amount }) => {
   await db.schema
     .createTable('invoices')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -162,7 +162,7 @@ const invoices: Change = async (db, { id, time, amount }) => {
 };
 
 /** Its columns are those of the library that counts in it. */
-const rateLimits: Change = async (db, { integer, time }) => {
+const rateLimits: Migration = async (db, { integer, time }) => {
   await db.schema
     .createTable('rate_limits')
     .addColumn('key', 'text', (column) => column.primaryKey())

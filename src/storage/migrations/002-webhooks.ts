@@ -1,12 +1,12 @@
-import type { Change } from './change.ts';
+import type { Migration } from './change.ts';
 
 /** Apps hear what happened: where they want to hear it, and what is on its way. */
-export const webhooks: Change = async (db, types) => {
+export const webhooks: Migration = async (db, types) => {
   for (const change of [dispatching, grants, endpoints, deliveries]) await change(db, types);
 };
 
 /** An event is dispatched once; the index holds only those that are not yet. */
-const dispatching: Change = async (db, { time }) => {
+const dispatching: Migration = async (db, { time }) => {
   await db.schema.alterTable('events').addColumn('dispatched_at', time).execute();
   await db.schema
     .createIndex('events_to_dispatch')
@@ -18,13 +18,13 @@ const dispatching: Change = async (db, { time }) => {
 };
 
 /** Who may hear of a business is found by it; no column of these indexes changes when a token is refreshed. */
-const grants: Change = async (db, { time }) => {
+const grants: Migration = async (db, { time }) => {
   await db.schema.alterTable('grants').addColumn('warned_at', time).execute();
   await db.schema.createIndex('grants_by_business').on('grants').column('business_id').execute();
   await db.schema.createIndex('grants_by_app').on('grants').column('app_id').execute();
 };
 
-const endpoints: Change = async (db, { id, integer, time, updatedInPlace }) => {
+const endpoints: Migration = async (db, { id, integer, time, updatedInPlace }) => {
   await db.schema
     .createTable('endpoints')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -47,7 +47,7 @@ const endpoints: Change = async (db, { id, integer, time, updatedInPlace }) => {
   await db.schema.createIndex('endpoints_by_due').on('endpoints').column('due_at').execute();
 };
 
-const deliveries: Change = async (db, { id, integer, time }) => {
+const deliveries: Migration = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('deliveries')
     .addColumn('id', id, (column) => column.primaryKey())

@@ -1,19 +1,19 @@
 import { sql } from 'kysely';
-import type { Change } from './change.ts';
+import type { Migration } from './change.ts';
 
 /** People see and control everything: what was done, what apps did, who is invited, and sign-in without a password. */
-export const people: Change = async (db, types) => {
+export const people: Migration = async (db, types) => {
   const changes = [pausing, declining, connections, auditing, activity, members, invitations, passkeys, delivering];
   for (const change of changes) await change(db, types);
 };
 
 /** The platform's own switch: an app's owner cannot turn it back. */
-const pausing: Change = async (db, { time }) => {
+const pausing: Migration = async (db, { time }) => {
   await db.schema.alterTable('apps').addColumn('paused_at', time).execute();
 };
 
 /** Optional scopes that were left out of a consent. */
-const declining: Change = async (db, { integer }) => {
+const declining: Migration = async (db, { integer }) => {
   await db.schema
     .alterTable('consents')
     .addColumn('declined', integer, (column) => column.notNull().defaultTo(0))
@@ -21,7 +21,7 @@ const declining: Change = async (db, { integer }) => {
 };
 
 /** Both in one order, so that a page of who has connected what is read, and not sorted. None of it changes at a refresh. */
-const connections: Change = async (db) => {
+const connections: Migration = async (db) => {
   const order = ['business_id', 'app_id', 'user_id'];
   await db.schema.dropIndex('grants_by_business').execute();
   await db.schema.createIndex('grants_by_business').on('grants').columns(order).execute();
@@ -31,7 +31,7 @@ const connections: Change = async (db) => {
 };
 
 /** The table itself refuses to have a row changed or removed. */
-const auditing: Change = async (db, { id, time, appendOnly }) => {
+const auditing: Migration = async (db, { id, time, appendOnly }) => {
   await db.schema
     .createTable('acts')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -53,7 +53,7 @@ const auditing: Change = async (db, { id, time, appendOnly }) => {
   for (const statement of appendOnly('acts')) await sql.raw(statement).execute(db);
 };
 
-const activity: Change = async (db, { id, integer, time, updatedInPlace }) => {
+const activity: Migration = async (db, { id, integer, time, updatedInPlace }) => {
   await db.schema
     .createTable('logged_requests')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -97,12 +97,12 @@ const activity: Change = async (db, { id, integer, time, updatedInPlace }) => {
 };
 
 /** The members of a business are listed in order, a page at a time. */
-const members: Change = async (db) => {
+const members: Migration = async (db) => {
   await db.schema.createIndex('memberships_in_order').on('memberships').columns(['business_id', 'user_id']).execute();
   await db.schema.dropIndex('memberships_by_business').execute();
 };
 
-const invitations: Change = async (db, { id, time }) => {
+const invitations: Migration = async (db, { id, time }) => {
   await db.schema
     .createTable('invitations')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -121,7 +121,7 @@ const invitations: Change = async (db, { id, time }) => {
   await db.schema.createIndex('invitations_by_expiry').on('invitations').column('expires_at').execute();
 };
 
-const passkeys: Change = async (db, { id, bytes, time }) => {
+const passkeys: Migration = async (db, { id, bytes, time }) => {
   await db.schema
     .createTable('passkeys')
     .addColumn('id', id, (column) => column.primaryKey())
@@ -145,7 +145,7 @@ const passkeys: Change = async (db, { id, bytes, time }) => {
 };
 
 /** A failing endpoint rests, whatever comes in; and what waits for one is read in its order, and not sorted. */
-const delivering: Change = async (db, { time }) => {
+const delivering: Migration = async (db, { time }) => {
   await db.schema
     .alterTable('endpoints')
     .addColumn('rests_until', time, (column) => column.notNull().defaultTo(0))

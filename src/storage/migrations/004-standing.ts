@@ -1,11 +1,11 @@
-import type { Change } from './change.ts';
+import type { Migration } from './change.ts';
 
 /**
  * Every check of a token asks whether its user is disabled, and since when they have been a member. Both are answered by
  * an index alone, and the first by one that holds next to nobody: in a large database a row is far from the last one.
  * That is unique, or SQLite would rather look among all users.
  */
-export const standing: Change = async (db) => {
+export const standing: Migration = async (db) => {
   await db.schema
     .createIndex('users_disabled')
     .on('users')

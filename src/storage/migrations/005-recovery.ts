@@ -1,14 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 import { emailSkeleton, normalEmail } from '../../lib/email-addresses.ts';
-import type { Change } from './change.ts';
+import type { Migration } from './change.ts';
 
 /** Account recovery: who owns an address, who may join with it, and how a lost password is replaced. */
-export const recovery: Change = async (db, types) => {
+export const recovery: Migration = async (db, types) => {
   for (const change of [skeletons, verification, invitations, passwordLinks]) await change(db, types);
 };
 
 /** Until now an operator added every account but those that people made with an invitation, as the audit log says. */
-const verification: Change = async (db, { id, time }) => {
+const verification: Migration = async (db, { id, time }) => {
   await db.schema.alterTable('users').addColumn('email_verified_at', time).execute();
   await db.schema.alterTable('users').addColumn('origin_business_id', id).execute();
   await sql`update users set email_verified_at = created_at where not exists (
@@ -22,7 +22,7 @@ const verification: Change = async (db, { id, time }) => {
 };
 
 /** An invitation names one address from now on. Those that are open name none, and so they end. */
-const invitations: Change = async (db) => {
+const invitations: Migration = async (db) => {
   await db.schema
     .alterTable('invitations')
     .addColumn('email', 'text', (column) => column.notNull().defaultTo(''))
@@ -33,7 +33,7 @@ const invitations: Change = async (db) => {
   await db.schema.alterTable('invitations').dropColumn('note').execute();
 };
 
-const passwordLinks: Change = async (db, { id, time }) => {
+const passwordLinks: Migration = async (db, { id, time }) => {
   await db.schema
     .createTable('password_links')
     .addColumn('user_id', id, (column) => column.primaryKey().references('users.id'))
@@ -49,7 +49,7 @@ const passwordLinks: Change = async (db, { id, time }) => {
     .execute();
 };
 
-const skeletons: Change = async (db) => {
+const skeletons: Migration = async (db) => {
   await db.schema
     .alterTable('users')
     .addColumn('email_skeleton', 'text', (column) => column.notNull().defaultTo(''))

@@ -1,17 +1,17 @@
 import { sql } from 'kysely';
-import type { Change } from './change.ts';
+import type { Migration } from './change.ts';
 
 /** The audit log has bounds: repeats are merged, and entries may be removed once they are old enough. */
-export const audit: Change = async (db, types) => {
+export const audit: Migration = async (db, types) => {
   for (const change of [actors, repeats, retention]) await change(db, types);
 };
 
-const actors: Change = async (db) => {
+const actors: Migration = async (db) => {
   await db.schema.createIndex('acts_by_actor').on('acts').columns(['actor_id', 'id']).execute();
 };
 
 /** How often something was repeated since its last entry in the log. */
-const repeats: Change = async (db, { integer, time }) => {
+const repeats: Migration = async (db, { integer, time }) => {
   await db.schema
     .createTable('act_repeats')
     .addColumn('key', 'text', (column) => column.primaryKey())
@@ -22,7 +22,7 @@ const repeats: Change = async (db, { integer, time }) => {
 };
 
 /** One row. The triggers let entries be removed that are older than it says; outside of the retention job that is none. */
-const retention: Change = async (db, { time, removableByRetention }) => {
+const retention: Migration = async (db, { time, removableByRetention }) => {
   await db.schema
     .createTable('acts_retention')
     .addColumn('removable_before', time, (column) => column.notNull())

@@ -1,7 +1,7 @@
-import type { Change } from './change.ts';
+import type { Migration } from './change.ts';
 
 /** One row: the last plausible reading of the clock, by which retention judges what the clock says next. */
-export const clock: Change = async (db, { integer, time }) => {
+export const clock: Migration = async (db, { integer, time }) => {
   await db.schema
     .createTable('clock')
     .addColumn('id', integer, (column) => column.primaryKey())

@@ -16,7 +16,7 @@ import { sha256 } from '../../lib/secrets.ts';
 import { StorageUnavailable } from '../errors.ts';
 import { addShortcut } from '../prepared.ts';
 import { statementLog } from '../statements.ts';
-import type { Haste, Storage } from '../storage.ts';
+import type { Storage, TimeoutProfile } from '../storage.ts';
 import type { Tables } from '../tables.ts';
 import { isOutdatedPlan, translate } from './errors.ts';
 import { newShared, retryLocked, SHARED_LOCK_TIMEOUT, type Shared } from './pipeline.ts';
@@ -27,7 +27,7 @@ import { readPostgresUrl } from './target.ts';
  * Two pools, one for each durability class: what differs is whether a commit waits for the disk (and a standby). Two
  * connections more are shared by statements that stand alone and are quickly done.
  */
-export function openPostgres(url: string, haste: Haste): Storage {
+export function openPostgres(url: string, haste: TimeoutProfile): Storage {
   const target = readPostgresUrl(url);
   const durablePools = openPools(target, haste, { commit: 'on' });
   const recoverablePools = openPools(target, haste, { commit: 'off' });
@@ -45,7 +45,7 @@ export function openPostgres(url: string, haste: Haste): Storage {
   );
   return {
     durable,
-    recoverable,
+    relaxed: recoverable,
     migratesItself: false,
     types: {
       id: sql`uuid`,
@@ -70,7 +70,7 @@ export function openPostgres(url: string, haste: Haste): Storage {
         `create trigger ${table}_no_truncate before truncate on ${table} for each statement execute function ${table}_append_only()`,
       ],
     },
-    atomically: (work) => durable.transaction().execute(work),
+    transaction: (work) => durable.transaction().execute(work),
     async check() {
       await sql`select 1`.execute(durable);
     },

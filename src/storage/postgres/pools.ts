@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
 import { StorageUnavailable } from '../errors.ts';
-import type { Haste } from '../storage.ts';
+import type { TimeoutProfile } from '../storage.ts';
 import type { PostgresTarget } from './target.ts';
 
 /** One pool per host. Only the writable one ever hands out connections; which that is may change. */
@@ -30,7 +30,7 @@ interface Use {
   lockTimeout?: number;
 }
 
-export function openPools(target: PostgresTarget, haste: Haste, use: Use): Pools {
+export function openPools(target: PostgresTarget, haste: TimeoutProfile, use: Use): Pools {
   const { hosts, user, password, database, poolSize, ssl } = target;
   const { commit, pipeline = false, lockTimeout = LOCK_TIMEOUT } = use;
   const limits = haste === 'serving' ? [...SERVER_LIMITS, `lock_timeout=${lockTimeout}`] : [];

@@ -1,4 +1,4 @@
-import { StorageRefused } from '../errors.ts';
+import { StorageError } from '../errors.ts';
 
 /** Where a PostgreSQL is: several hosts are a primary and its standbys, in any order. */
 export interface PostgresTarget {
@@ -21,15 +21,14 @@ export function readPostgresUrl(text: string): PostgresTarget {
   const url = URL.parse(`${before}host${after}`);
   const [database = '', user = '', password = ''] = decode([url?.pathname.slice(1), url?.username, url?.password]);
   if (!url || hosts === '' || database === '') {
-    throw new StorageRefused('DATABASE_URL must look like postgres://user:password@host:5432/database.');
+    throw new StorageError('DATABASE_URL must look like postgres://user:password@host:5432/database.');
   }
   const { searchParams } = url;
   const unknown = [...searchParams.keys()].find((name) => !PARAMETERS.includes(name));
-  if (unknown)
-    throw new StorageRefused(`DATABASE_URL has a parameter other than ${PARAMETERS.join(', ')}: ${unknown}.`);
+  if (unknown) throw new StorageError(`DATABASE_URL has a parameter other than ${PARAMETERS.join(', ')}: ${unknown}.`);
   const sslMode = searchParams.get('sslmode') ?? 'disable';
   if (!SSL_MODES.includes(sslMode)) {
-    throw new StorageRefused(`DATABASE_URL has an sslmode other than ${SSL_MODES.join(', ')}.`);
+    throw new StorageError(`DATABASE_URL has an sslmode other than ${SSL_MODES.join(', ')}.`);
   }
   return {
     hosts: hosts.split(',').map(readHost),
@@ -45,20 +44,20 @@ function decode(parts: (string | undefined)[]): string[] {
   try {
     return parts.map((part) => decodeURIComponent(part ?? ''));
   } catch {
-    throw new StorageRefused('DATABASE_URL has a % that encodes nothing. In a password, write %25 for it.');
+    throw new StorageError('DATABASE_URL has a % that encodes nothing. In a password, write %25 for it.');
   }
 }
 
 function readHost(text: string): { host: string; port: number } {
   const [, host = '', port = '5432'] = /^(.+?)(?::(\d{1,5}))?$/.exec(text) ?? [];
-  if (host === '' || Number(port) > 65535) throw new StorageRefused(`DATABASE_URL has no such host: ${text}.`);
+  if (host === '' || Number(port) > 65535) throw new StorageError(`DATABASE_URL has no such host: ${text}.`);
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }
 
 function readPoolSize(text: string | null): number {
   const size = Number(text ?? 10);
   if (!Number.isInteger(size) || size < 1 || size > 1000) {
-    throw new StorageRefused('DATABASE_URL has a pool_size that is not a number from 1 to 1000.');
+    throw new StorageError('DATABASE_URL has a pool_size that is not a number from 1 to 1000.');
   }
   return size;
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { StorageRefused } from '../errors.ts';
+import { StorageError } from '../errors.ts';
 import { refuseEmptied } from './assert-not-truncated.ts';
 import { BUSY_MS } from './busy.ts';
 import { LOG_SETTINGS } from './checkpoints.ts';
@@ -27,7 +27,7 @@ export function openConnection(path: string): Connection {
     return { file, log: openLog(path), prepare, run: (text) => void prepare(text).statement.run() };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new StorageRefused(`DATABASE_URL points at ${path}, which cannot be opened as a database: ${reason}.`);
+    throw new StorageError(`DATABASE_URL points at ${path}, which cannot be opened as a database: ${reason}.`);
   }
 }
 

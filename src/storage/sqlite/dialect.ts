@@ -50,7 +50,7 @@ export function openSqlite(path: string): Storage {
   addShortcut(recoverable, executeAlone(engine, 'recoverable'));
   return {
     durable,
-    recoverable,
+    relaxed: recoverable,
     migratesItself: true,
     types: {
       id: sql`text`,
@@ -70,7 +70,7 @@ export function openSqlite(path: string): Storage {
         `create trigger ${table}_no_delete before delete on ${table} when not exists (select 1 from ${table}_retention where old.at < removable_before) begin select raise(abort, '${table} is append-only'); end`,
       ],
     },
-    atomically: (work) =>
+    transaction: (work) =>
       durable.transaction().execute((db) => {
         addShortcut(db, executeWithin(engine));
         return work(db);
@@ -79,7 +79,7 @@ export function openSqlite(path: string): Storage {
       // It has to look into the file: a bare `select 1` would not notice that it is locked or gone.
       await sql`select 1 from sqlite_schema limit 1`.execute(durable);
     },
-    settled: log.syncing,
+    flushed: log.syncing,
     releaseFreePages: () => releaseFreePages(engine),
     async close() {
       await lock.take();

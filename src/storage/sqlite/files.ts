@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { StorageRefused } from '../errors.ts';
+import { StorageError } from '../errors.ts';
 
 /** So many pages are copied before anyone is told how far it has come. */
 const PAGES_AT_ONCE = 2500;
@@ -20,7 +20,7 @@ export async function copyDatabase(from: string, to: string, tell: Tell = () => 
     await backup(source, to, { rate: PAGES_AT_ONCE, progress });
   } catch (error) {
     const reason = error instanceof Error ? error.message : error;
-    throw new StorageRefused(`${from} cannot be copied to ${to}: ${reason}.`);
+    throw new StorageError(`${from} cannot be copied to ${to}: ${reason}.`);
   } finally {
     source?.close();
   }

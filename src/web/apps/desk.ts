@@ -6,7 +6,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { listEndpoints } from '../../webhooks/endpoints.ts';
 import type { Problem } from '../fields.ts';
 import { sendPage } from '../layout.ts';
-import type { WebParts } from '../parts.ts';
+import type { WebDeps } from '../parts.ts';
 import { findReason } from '../platform/reasons.ts';
 import { notFound } from '../refusals.ts';
 import { notFoundUnlessIn } from '../visits.ts';
@@ -19,7 +19,7 @@ export type AppRequest = FastifyRequest<{ Params: { id: string } }>;
 /** What every page about apps does: let in, find the app, show it, and show it again with what was wrong. */
 export type Desk = ReturnType<typeof openDesk>;
 
-export function openDesk(parts: WebParts, section: AppSection) {
+export function openDesk(parts: WebDeps, section: AppSection) {
   const db = parts.storage.durable;
 
   const show = (reply: FastifyReply, { at }: Entry, content: Html, status = 200): FastifyReply => {

@@ -3,7 +3,7 @@ import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { countExchanges } from '../../request-log/request-counts.ts';
 import { postForm } from '../fields.ts';
-import type { WebParts } from '../parts.ts';
+import type { WebDeps } from '../parts.ts';
 import type { Entry } from './section.ts';
 
 const LOOKED_BACK = 7 * DAY;
@@ -11,7 +11,7 @@ const FEWEST = 5;
 
 /** Requiring PKCE breaks an app that does not use it, so it is offered once every exchange of a week has used it. */
 export async function pkceOffer(
-  { storage, activity, clock }: WebParts,
+  { storage, activity, clock }: WebDeps,
   { app, entry, path }: { app: App; entry: Entry; path: string },
 ): Promise<Html | null> {
   if (app.requiresPkce || !entry.canChange) return null;

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { changedSettings, recordAppAct } from '../../apps/app-acts.ts';
-import { type App, type AppSettings, changeApp, findApp, holdApp, registerApp } from '../../apps/apps.ts';
+import { changedSettings, recordAppAudit } from '../../apps/app-acts.ts';
+import { type App, type AppSettings, changeApp, findApp, lockApp, registerApp } from '../../apps/apps.ts';
 import { html } from '../../lib/html.ts';
-import { redirectDone } from '../done.ts';
+import { redirectWithFlash } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import { readListing } from '../listing.ts';
-import type { WebParts } from '../parts.ts';
+import type { WebDeps } from '../parts.ts';
 import { notFound } from '../refusals.ts';
 import { makeTicket, readTicket } from '../tickets.ts';
 import { actorOf } from '../visits.ts';
@@ -22,7 +22,7 @@ import { mountTryIt } from './try/routes.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 
-export function mountAppPages(host: FastifyInstance, parts: WebParts, section: AppSection): void {
+export function mountAppPages(host: FastifyInstance, parts: WebDeps, section: AppSection): void {
   const desk = openDesk(parts, section);
   for (const mount of [
     mountLists,
@@ -67,10 +67,10 @@ function mountRegistration(host: FastifyInstance, desk: Desk): void {
     const { id } = readTicket(desk, 'new app', { sealed: ticket, owner: entry.ownerBusinessId });
     const register = async () => {
       const registration = { ...settings, id, ownerBusinessId: entry.ownerBusinessId, createdBy: entry.at.user.id };
-      const registered = await storage.atomically(async (tx) => {
+      const registered = await storage.transaction(async (tx) => {
         const fresh = await registerApp(tx, registration, clock());
         const act = { action: 'app.registered', actor: actorOf(request) } as const;
-        if (fresh) await recordAppAct(tx, { ...act, app: fresh.app }, clock());
+        if (fresh) await recordAppAudit(tx, { ...act, app: fresh.app }, clock());
         return fresh;
       });
       if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
@@ -91,7 +91,7 @@ function mountSettings(host: FastifyInstance, desk: Desk): void {
     const settings = readAppForm(request.body, section);
     const change = async () => {
       await storeSettings(desk, request, () => settings);
-      return redirectDone(reply, path, 'saved');
+      return redirectWithFlash(reply, path, 'saved');
     };
     return tryForm(change, (problem) => showApp(reply, entry, { app, settings, problem }));
   });
@@ -99,7 +99,7 @@ function mountSettings(host: FastifyInstance, desk: Desk): void {
   host.post<ForApp>(`${section.path}/:id/require-pkce`, async (request, reply) => {
     const { path } = await enterApp(request);
     await storeSettings(desk, request, (before) => ({ ...before, requiresPkce: true }));
-    return redirectDone(reply, path, 'pkce_required');
+    return redirectWithFlash(reply, path, 'pkce_required');
   });
 }
 
@@ -110,14 +110,14 @@ async function storeSettings(
   settingsFrom: (before: App) => AppSettings,
 ): Promise<void> {
   const { id } = request.params;
-  await storage.atomically(async (tx) => {
-    await holdApp(tx, id);
+  await storage.transaction(async (tx) => {
+    await lockApp(tx, id);
     const before = await findApp(tx, id);
     if (!before) throw notFound();
     await changeApp(tx, id, settingsFrom(before));
     const changed = changedSettings(before, (await findApp(tx, id)) ?? before);
     if (changed === '') return;
     const act = { action: 'app.changed', actor: actorOf(request), app: before, detail: { changed } } as const;
-    await recordAppAct(tx, act, clock());
+    await recordAppAudit(tx, act, clock());
   });
 }

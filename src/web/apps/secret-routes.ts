@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { recordAppAct } from '../../apps/app-acts.ts';
+import { recordAppAudit } from '../../apps/app-acts.ts';
 import { type AppSecret, addSecret, listSecrets, removeSecret, secretName } from '../../apps/app-secrets.ts';
 import type { Database } from '../../storage/storage.ts';
-import { redirectDone } from '../done.ts';
+import { redirectWithFlash } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import { notFound } from '../refusals.ts';
 import { actorOf } from '../visits.ts';
@@ -22,10 +22,10 @@ function mountAddition(host: FastifyInstance, desk: Desk): void {
   host.post<{ Params: { id: string } }>(`${section.path}/:id/secrets`, async (request, reply) => {
     const { entry, app } = await enterApp(request);
     const add = async () => {
-      const secret = await storage.atomically(async (tx) => {
+      const secret = await storage.transaction(async (tx) => {
         const added = await addSecret(tx, app.id, clock());
         const detail = { secret: secretName(added.slice(-4)) };
-        await recordAppAct(tx, { action: 'secret.added', actor: actorOf(request), app, detail }, clock());
+        await recordAppAudit(tx, { action: 'secret.added', actor: actorOf(request), app, detail }, clock());
         return added;
       });
       return show(reply, entry, newSecretBody({ section, issuer }, app, secret));
@@ -51,12 +51,12 @@ function mountRemoval(host: FastifyInstance, desk: Desk): void {
     const isSure = isOnly || !isInUse(secret, clock()) || text(request.body ?? {}, 'sure') === 'yes';
     if (!isSure) return reply.redirect(`${path}/secrets/${secret.id}/remove`, 303);
     const remove = async () => {
-      await storage.atomically(async (tx) => {
+      await storage.transaction(async (tx) => {
         if (!(await removeSecret(tx, app.id, secret.id, clock()))) throw notFound();
         const detail = { secret: secretName(secret.hint) };
-        await recordAppAct(tx, { action: 'secret.removed', actor: actorOf(request), app, detail }, clock());
+        await recordAppAudit(tx, { action: 'secret.removed', actor: actorOf(request), app, detail }, clock());
       });
-      return redirectDone(reply, path, 'secret_removed');
+      return redirectWithFlash(reply, path, 'secret_removed');
     };
     return tryForm(remove, (problem) => showApp(reply, entry, { app, problem }));
   });

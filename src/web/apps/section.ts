@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { Html } from '../../lib/html.ts';
-import type { Place } from '../layout.ts';
+import type { PageContext } from '../layout.ts';
 
 /** A part of the site in which apps are kept: a business's own, or the platform's. The pages are the same in both. */
 export interface AppSection {
   path: string;
   title: string;
   /** What stands at the top of each of its pages. */
-  above?(at: Place): Html;
+  above?(at: PageContext): Html;
   /** Whether it makes sense to open an app here to other businesses. */
   canOpenToAnyBusiness: boolean;
   /** Lets in whoever may look, and throws for anyone else. */
@@ -15,7 +15,7 @@ export interface AppSection {
 }
 
 export interface Entry {
-  at: Place;
+  at: PageContext;
   /** Null for the platform. */
   ownerBusinessId: string | null;
   intro: string;

@@ -1,6 +1,6 @@
 import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Reach } from '../../oauth/impact.ts';
+import type { Impact } from '../../oauth/impact.ts';
 import { reachText } from '../counted.ts';
 import { postForm } from '../fields.ts';
 import type { AppSection, Entry } from './section.ts';
@@ -10,7 +10,7 @@ interface StopQuestion {
   entry: Entry;
   app: App;
   /** What would stop at this moment. */
-  reach: Reach;
+  reach: Impact;
 }
 
 /** At the end of an app's settings. */

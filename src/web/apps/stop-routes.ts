@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { recordAppAct } from '../../apps/app-acts.ts';
+import { recordAppAudit } from '../../apps/app-acts.ts';
 import { type App, deleteApp, enableApp } from '../../apps/apps.ts';
-import { findReach } from '../../oauth/impact.ts';
+import { countAffected } from '../../oauth/impact.ts';
 import { disableAppAndTell } from '../../oauth/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
-import { redirectDone } from '../done.ts';
+import { redirectWithFlash } from '../done.ts';
 import { actorOf } from '../visits.ts';
 import type { AppRequest, Desk } from './desk.ts';
 import { deleteBody, disableBody } from './stop-pages.ts';
@@ -42,10 +42,10 @@ function mountSwitches(host: FastifyInstance, desk: Desk): void {
   for (const { verb, turn, action, done } of switches) {
     host.post<ForApp>(`${section.path}/:id/${verb}`, async (request, reply) => {
       const { app, path } = await enterApp(request);
-      await storage.atomically(async (tx) => {
-        if (await turn(tx, app)) await recordAppAct(tx, { action, actor: actorOf(request), app }, clock());
+      await storage.transaction(async (tx) => {
+        if (await turn(tx, app)) await recordAppAudit(tx, { action, actor: actorOf(request), app }, clock());
       });
-      return redirectDone(reply, path, done);
+      return redirectWithFlash(reply, path, done);
     });
   }
 }
@@ -59,15 +59,15 @@ function mountDeletion(host: FastifyInstance, desk: Desk): void {
 
   host.post<ForApp>(`${section.path}/:id/delete`, async (request, reply) => {
     const { app } = await enterApp(request);
-    await storage.atomically(async (tx) => {
+    await storage.transaction(async (tx) => {
       if (!(await deleteApp(tx, app.id, clock()))) return;
-      await recordAppAct(tx, { action: 'app.deleted', actor: actorOf(request), app }, clock());
+      await recordAppAudit(tx, { action: 'app.deleted', actor: actorOf(request), app }, clock());
     });
-    return redirectDone(reply, section.path, 'app_deleted');
+    return redirectWithFlash(reply, section.path, 'app_deleted');
   });
 }
 
 async function askAbout({ section, db, clock, enterApp }: Desk, request: AppRequest) {
   const { entry, app } = await enterApp(request);
-  return { section, entry, app, reach: await findReach(db, { app_id: app.id }, clock()) };
+  return { section, entry, app, reach: await countAffected(db, { app_id: app.id }, clock()) };
 }

@@ -1,6 +1,6 @@
 import type { OwnedApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Reach } from '../../oauth/impact.ts';
+import type { Impact } from '../../oauth/impact.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import { appBadges } from '../app-badges.ts';
 import { counted, reachText } from '../counted.ts';
@@ -9,7 +9,7 @@ import { reasonField, reasonText } from './reasons.ts';
 
 interface Around {
   platformName: string;
-  reach: Reach;
+  reach: Impact;
   csrf: string;
 }
 

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { recordAppAct } from '../../apps/app-acts.ts';
+import { recordAppAudit } from '../../apps/app-acts.ts';
 import { findOwnedApp, type OwnedApp, resumeApp, searchApps } from '../../apps/apps.ts';
-import { countConnections, findReach } from '../../oauth/impact.ts';
+import { countAffected, countConnections } from '../../oauth/impact.ts';
 import { pauseAppAndTell } from '../../oauth/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
-import { redirectDone } from '../done.ts';
+import { redirectWithFlash } from '../done.ts';
 import { type Form, type Problem, text, tryForm } from '../fields.ts';
 import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
+import type { WebDeps } from '../parts.ts';
+import { loadPageContext } from '../place.ts';
 import { notFound } from '../refusals.ts';
 import { actorOf } from '../visits.ts';
 import { appBody, appRow, pauseBody } from './app-views.ts';
@@ -19,14 +19,14 @@ const PATH = '/platform/apps';
 type ForApp = { Params: { id: string }; Body: Form | undefined };
 
 /** Every app, whoever owns it. */
-export function mountAllApps(host: FastifyInstance, parts: WebParts): void {
+export function mountAllApps(host: FastifyInstance, parts: WebDeps): void {
   for (const mount of [mountList, mountApp, mountSwitches]) mount(host, parts);
 }
 
-function mountList(host: FastifyInstance, parts: WebParts): void {
+function mountList(host: FastifyInstance, parts: WebDeps): void {
   const { storage, clock, platformName } = parts;
   host.get(PATH, async (request, reply) => {
-    const at = await findPlace(parts, request);
+    const at = await loadPageContext(parts, request);
     const listing = { ...readListing(request.query), path: PATH };
     const { shown, next } = cutPage(await searchApps(storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
     const ids = shown.map(({ id }) => id);
@@ -38,12 +38,12 @@ function mountList(host: FastifyInstance, parts: WebParts): void {
   });
 }
 
-function mountApp(host: FastifyInstance, parts: WebParts): void {
+function mountApp(host: FastifyInstance, parts: WebDeps): void {
   const { storage, clock, platformName } = parts;
   host.get<ForApp>(`${PATH}/:id`, async (request, reply) => {
-    const at = await findPlace(parts, request);
+    const at = await loadPageContext(parts, request);
     const app = await requireApp(storage.durable, request.params.id);
-    const reach = await findReach(storage.durable, { app_id: app.id }, clock());
+    const reach = await countAffected(storage.durable, { app_id: app.id }, clock());
     const reason = app.pausedAt === null ? undefined : await findReason(storage.durable, app.id, 'app.paused');
     const body = appBody(app, { platformName, reach, reason, csrf: at.csrf });
     return sendPlatformPage(reply, parts, { at, title: app.name, body });
@@ -57,41 +57,41 @@ function mountApp(host: FastifyInstance, parts: WebParts): void {
 }
 
 /** Whoever was second, or sends a form once more, changes nothing and is shown how it stands. */
-function mountSwitches(host: FastifyInstance, parts: WebParts): void {
+function mountSwitches(host: FastifyInstance, parts: WebDeps): void {
   const { storage, clock } = parts;
   host.post<ForApp>(`${PATH}/:id/pause`, async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
     const pause = async () => {
       const detail = reasonDetail(request.body);
-      await storage.atomically(async (db) => {
+      await storage.transaction(async (db) => {
         if (!(await pauseAppAndTell(db, app, clock()))) return;
-        await recordAppAct(db, { action: 'app.paused', actor: actorOf(request), app, detail }, clock());
+        await recordAppAudit(db, { action: 'app.paused', actor: actorOf(request), app, detail }, clock());
       });
-      return redirectDone(reply, `${PATH}/${app.id}`, 'app_paused');
+      return redirectWithFlash(reply, `${PATH}/${app.id}`, 'app_paused');
     };
     return tryForm(pause, (problem) => askToPause(parts, request, reply, app, problem));
   });
 
   host.post<ForApp>(`${PATH}/:id/resume`, async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
-    await storage.atomically(async (db) => {
+    await storage.transaction(async (db) => {
       if (!(await resumeApp(db, app.id))) return;
-      await recordAppAct(db, { action: 'app.resumed', actor: actorOf(request), app }, clock());
+      await recordAppAudit(db, { action: 'app.resumed', actor: actorOf(request), app }, clock());
     });
-    return redirectDone(reply, `${PATH}/${app.id}`, 'app_resumed');
+    return redirectWithFlash(reply, `${PATH}/${app.id}`, 'app_resumed');
   });
 }
 
 async function askToPause(
-  parts: WebParts,
+  parts: WebDeps,
   request: FastifyRequest<ForApp>,
   reply: FastifyReply,
   app: OwnedApp,
   problem?: Problem,
 ): Promise<FastifyReply> {
   const { storage, clock, platformName } = parts;
-  const at = await findPlace(parts, request);
-  const reach = await findReach(storage.durable, { app_id: app.id }, clock());
+  const at = await loadPageContext(parts, request);
+  const reach = await countAffected(storage.durable, { app_id: app.id }, clock());
   const around = { platformName, reach, csrf: at.csrf, typed: text(request.body ?? {}, 'reason') };
   const body = pauseBody(app, problem ? { ...around, problem } : around);
   return sendPlatformPage(reply, parts, { at, title: `Pause ${app.name}`, body, status: problem ? 400 : 200 });

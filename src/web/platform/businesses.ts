@@ -3,13 +3,13 @@ import { type Business, findBusiness, searchBusinesses } from '../../accounts/bu
 import { listMembers, type Member } from '../../accounts/memberships.ts';
 import { type OwnedApp, searchApps } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { findReach } from '../../oauth/impact.ts';
+import { countAffected } from '../../oauth/impact.ts';
 import { appBadges } from '../app-badges.ts';
 import { counted } from '../counted.ts';
 import { copyable, time } from '../fields.ts';
 import { cutPage, PAGE_SIZE, pager, readListing, searchForm } from '../listing.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
+import type { WebDeps } from '../parts.ts';
+import { loadPageContext } from '../place.ts';
 import { notFound } from '../refusals.ts';
 import { roleBadge } from '../settings/members/fields.ts';
 import { longList, sendPlatformPage } from './page.ts';
@@ -19,14 +19,14 @@ const PATH = '/platform/businesses';
 const APPS_SHOWN = 50;
 
 /** Every business. */
-export function mountBusinesses(host: FastifyInstance, parts: WebParts): void {
+export function mountBusinesses(host: FastifyInstance, parts: WebDeps): void {
   mountList(host, parts);
   mountBusiness(host, parts);
 }
 
-function mountList(host: FastifyInstance, parts: WebParts): void {
+function mountList(host: FastifyInstance, parts: WebDeps): void {
   host.get(PATH, async (request, reply) => {
-    const at = await findPlace(parts, request);
+    const at = await loadPageContext(parts, request);
     const listing = { ...readListing(request.query), path: PATH };
     const found = await searchBusinesses(parts.storage.durable, { ...listing, limit: PAGE_SIZE + 1 });
     const { shown, next } = cutPage(found);
@@ -42,17 +42,17 @@ function businessRow({ id, name, createdAt, members }: Business & { members: num
 `;
 }
 
-function mountBusiness(host: FastifyInstance, parts: WebParts): void {
+function mountBusiness(host: FastifyInstance, parts: WebDeps): void {
   const { storage, clock } = parts;
   host.get<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
-    const at = await findPlace(parts, request);
+    const at = await loadPageContext(parts, request);
     const db = storage.durable;
     const business = await findBusiness(db, request.params.id);
     if (!business) throw notFound();
     const listing = { ...readListing(request.query), path: `${PATH}/${business.id}` };
     const { shown, next } = cutPage(await listMembers(db, business.id, { ...listing, limit: PAGE_SIZE + 1 }));
     const apps = await searchApps(db, { search: business.id, after: undefined, limit: APPS_SHOWN + 1 });
-    const reach = await findReach(db, { business_id: business.id }, clock());
+    const reach = await countAffected(db, { business_id: business.id }, clock());
     const body = html`<h1>${business.name}</h1>
 ${facts(business, reach)}
 ${appSection(business, apps)}

@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import { mountAppPages } from '../apps/routes.ts';
 import type { AppSection } from '../apps/section.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
+import type { WebDeps } from '../parts.ts';
+import { loadPageContext } from '../place.ts';
 import { platformTabs } from './tabs.ts';
 
 /** First-party apps. */
-export function mountPlatformApps(host: FastifyInstance, parts: WebParts): void {
+export function mountPlatformApps(host: FastifyInstance, parts: WebDeps): void {
   mountAppPages(host, parts, platformSection(parts));
 }
 
-function platformSection(parts: WebParts): AppSection {
+function platformSection(parts: WebDeps): AppSection {
   return {
     path: '/platform/developer/apps',
     title: 'First-party apps',
@@ -18,7 +18,7 @@ function platformSection(parts: WebParts): AppSection {
     canOpenToAnyBusiness: false,
     async enter(request) {
       return {
-        at: await findPlace(parts, request),
+        at: await loadPageContext(parts, request),
         ownerBusinessId: null,
         intro: 'First-party apps. They act in the current business of whoever signs in, and ask for no consent.',
         canChange: true,

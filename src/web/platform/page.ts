@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
-import { type Place, sendPage } from '../layout.ts';
+import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, searchForm } from '../listing.ts';
-import type { WebParts } from '../parts.ts';
+import type { WebDeps } from '../parts.ts';
 import { platformTabs } from './tabs.ts';
 
 interface PlatformPage {
-  at: Place;
+  at: PageContext;
   title: string;
   body: Html;
   status?: number;
@@ -14,7 +14,7 @@ interface PlatformPage {
 
 export function sendPlatformPage(
   reply: FastifyReply,
-  { platformName }: WebParts,
+  { platformName }: WebDeps,
   { at, title, body, status = 200 }: PlatformPage,
 ): FastifyReply {
   const page = { title, platformName, width: 'wide' as const, at, body: html`${platformTabs(at)}${body}` };

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { WebParts } from '../parts.ts';
+import type { WebDeps } from '../parts.ts';
 import { notFound } from '../refusals.ts';
 import { mountAllApps } from './apps.ts';
 import { mountPlatformAuditLog } from './audit-log.ts';
@@ -9,7 +9,7 @@ import { mountUserRecovery } from './user-recovery.ts';
 import { mountUsers } from './users.ts';
 
 /** To anyone but a platform admin these pages do not exist, signed in or not, however they are asked. */
-export function mountPlatform(host: FastifyInstance, parts: WebParts): void {
+export function mountPlatform(host: FastifyInstance, parts: WebDeps): void {
   host.register(async (scope) => {
     const admit = async (request: FastifyRequest) => {
       if (!request.visit.session?.user.isPlatformAdmin) throw notFound();

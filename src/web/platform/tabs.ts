@@ -1,5 +1,5 @@
 import { type Html, html } from '../../lib/html.ts';
-import type { Place } from '../layout.ts';
+import type { PageContext } from '../layout.ts';
 
 const TABS = [
   { path: '/platform/apps', name: 'All apps' },
@@ -10,7 +10,7 @@ const TABS = [
 ];
 
 /** The way around the platform's own pages; it stands at the top of each. */
-export function platformTabs({ path: here }: Pick<Place, 'path'>): Html {
+export function platformTabs({ path: here }: Pick<PageContext, 'path'>): Html {
   const [page = ''] = here.split('?');
   const isHere = (path: string) => page === path || page.startsWith(`${path}/`);
   return html`<nav class="tabs" aria-label="Platform"><ul>

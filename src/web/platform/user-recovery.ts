@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { makePasswordLink } from '../../accounts/password-links.ts';
-import { userSubject } from '../../accounts/user-acts.ts';
+import { auditedUser } from '../../accounts/user-acts.ts';
 import { findUser, markEmailVerified, type User } from '../../accounts/users.ts';
-import { recordAct } from '../../audit/acts.ts';
+import { recordAudit } from '../../audit/acts.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { redirectDone } from '../done.ts';
+import { redirectWithFlash } from '../done.ts';
 import { type Form, postForm } from '../fields.ts';
-import type { WebParts } from '../parts.ts';
+import type { WebDeps } from '../parts.ts';
 import { passwordLinkBody } from '../password-link.ts';
-import { findPlace } from '../place.ts';
+import { loadPageContext } from '../place.ts';
 import { forbidden, notFound } from '../refusals.ts';
 import { actorOf } from '../visits.ts';
 import { sendPlatformPage } from './page.ts';
@@ -17,15 +17,15 @@ const USERS = '/platform/users';
 type ForUser = { Params: { id: string }; Body: Form | undefined };
 
 /** How a platform admin gives an account back to its owner. */
-export function mountUserRecovery(host: FastifyInstance, parts: WebParts): void {
+export function mountUserRecovery(host: FastifyInstance, parts: WebDeps): void {
   const { storage, clock, consentUrl } = parts;
 
   host.post<ForUser>(`${USERS}/:id/password-link`, async (request, reply) => {
-    const at = await findPlace(parts, request);
+    const at = await loadPageContext(parts, request);
     const user = await findUser(storage.durable, request.params.id);
     if (!user) throw notFound();
     const wanted = { userId: user.id, by: actorOf(request), businessId: null };
-    const made = await storage.atomically((db) => makePasswordLink(db, wanted, clock()));
+    const made = await storage.transaction((db) => makePasswordLink(db, wanted, clock()));
     if (!made) throw forbidden('You cannot create a link for yourself. Another platform admin can.');
     const link = `${consentUrl}/password/${made.token}`;
     const body = html`${passwordLinkBody({ name: user.name, link, expiresAt: made.expiresAt })}
@@ -34,14 +34,14 @@ export function mountUserRecovery(host: FastifyInstance, parts: WebParts): void 
   });
 
   host.post<ForUser>(`${USERS}/:id/verify-email`, async (request, reply) => {
-    await storage.atomically(async (db) => {
+    await storage.transaction(async (db) => {
       const user = await findUser(db, request.params.id);
       if (!user) throw notFound();
       if (!(await markEmailVerified(db, user.id, clock()))) return;
       const act = { action: 'user.email_verified', actor: actorOf(request), businessId: null } as const;
-      await recordAct(db, { ...act, subject: userSubject(user) }, clock());
+      await recordAudit(db, { ...act, subject: auditedUser(user) }, clock());
     });
-    return redirectDone(reply, `${USERS}/${request.params.id}`, 'email_verified');
+    return redirectWithFlash(reply, `${USERS}/${request.params.id}`, 'email_verified');
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Membership } from '../../accounts/memberships.ts';
 import type { User } from '../../accounts/users.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Reach } from '../../oauth/impact.ts';
+import type { Impact } from '../../oauth/impact.ts';
 import { counted } from '../counted.ts';
 import { copyable, type Problem, postForm, problemText, time } from '../fields.ts';
 import { PAGE_SIZE } from '../listing.ts';
@@ -13,7 +13,7 @@ import { recoverySection } from './user-recovery.ts';
 /** What belongs to a user at this moment. */
 interface Belongings {
   sessions: number;
-  reach: Reach;
+  reach: Impact;
   csrf: string;
 }
 
@@ -105,7 +105,7 @@ ${postForm({
 })}</div>`;
 }
 
-function connectedText({ apps, businesses }: Reach): string {
+function connectedText({ apps, businesses }: Impact): string {
   if (apps === 0) return 'no apps';
   return `${counted(apps, 'app', 'apps')} in ${counted(businesses, 'business', 'businesses')}`;
 }

@@ -2,18 +2,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { listMemberships } from '../../accounts/memberships.ts';
 import { countSessions } from '../../accounts/sessions.ts';
 import { listSolelyOwned } from '../../accounts/sole-owners.ts';
-import { userSubject } from '../../accounts/user-acts.ts';
+import { auditedUser } from '../../accounts/user-acts.ts';
 import { enableUser, findUser, holdPlatformAdmins, searchUsers, type User } from '../../accounts/users.ts';
-import { recordAct } from '../../audit/acts.ts';
+import { recordAudit } from '../../audit/acts.ts';
 import { FormError } from '../../lib/errors.ts';
-import { findReach } from '../../oauth/impact.ts';
+import { countAffected } from '../../oauth/impact.ts';
 import { disableUserAndTell } from '../../oauth/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
-import { redirectDone } from '../done.ts';
+import { redirectWithFlash } from '../done.ts';
 import { type Form, type Problem, text, tryForm } from '../fields.ts';
 import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
+import type { WebDeps } from '../parts.ts';
+import { loadPageContext } from '../place.ts';
 import { notFound } from '../refusals.ts';
 import { actorOf, requireSession } from '../visits.ts';
 import { longList, sendPlatformPage } from './page.ts';
@@ -24,13 +24,13 @@ const PATH = '/platform/users';
 type ForUser = { Params: { id: string }; Body: Form | undefined };
 
 /** Every user. */
-export function mountUsers(host: FastifyInstance, parts: WebParts): void {
+export function mountUsers(host: FastifyInstance, parts: WebDeps): void {
   for (const mount of [mountList, mountUser, mountSwitches]) mount(host, parts);
 }
 
-function mountList(host: FastifyInstance, parts: WebParts): void {
+function mountList(host: FastifyInstance, parts: WebDeps): void {
   host.get(PATH, async (request, reply) => {
-    const at = await findPlace(parts, request);
+    const at = await loadPageContext(parts, request);
     const listing = { ...readListing(request.query), path: PATH };
     const { shown, next } = cutPage(await searchUsers(parts.storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
     const title = 'Users';
@@ -39,10 +39,10 @@ function mountList(host: FastifyInstance, parts: WebParts): void {
   });
 }
 
-function mountUser(host: FastifyInstance, parts: WebParts): void {
+function mountUser(host: FastifyInstance, parts: WebDeps): void {
   const { storage, clock } = parts;
   host.get<ForUser>(`${PATH}/:id`, async (request, reply) => {
-    const at = await findPlace(parts, request);
+    const at = await loadPageContext(parts, request);
     const user = await requireUser(storage.durable, request.params.id);
     const memberships = await listMemberships(storage.durable, user.id);
     const isYou = user.id === at.user.id;
@@ -58,35 +58,35 @@ function mountUser(host: FastifyInstance, parts: WebParts): void {
   });
 
   host.post<ForUser>(`${PATH}/:id/enable`, async (request, reply) => {
-    const user = await storage.atomically(async (db) => {
+    const user = await storage.transaction(async (db) => {
       const found = await requireUser(db, request.params.id);
       const act = {
         action: 'user.enabled',
         actor: actorOf(request),
         businessId: null,
-        subject: userSubject(found),
+        subject: auditedUser(found),
       } as const;
-      if (await enableUser(db, found.id)) await recordAct(db, act, clock());
+      if (await enableUser(db, found.id)) await recordAudit(db, act, clock());
       return found;
     });
-    return redirectDone(reply, `${PATH}/${user.id}`, 'user_enabled');
+    return redirectWithFlash(reply, `${PATH}/${user.id}`, 'user_enabled');
   });
 }
 
-function mountSwitches(host: FastifyInstance, parts: WebParts): void {
+function mountSwitches(host: FastifyInstance, parts: WebDeps): void {
   const { storage, clock } = parts;
   host.post<ForUser>(`${PATH}/:id/disable`, async (request, reply) => {
     const user = await requireUser(storage.durable, request.params.id);
     const disable = async () => {
       const detail = reasonDetail(request.body);
-      await storage.atomically(async (db) => {
+      await storage.transaction(async (db) => {
         await refuseToLockOut(db, request, user);
         if (!(await disableUserAndTell(db, user, clock()))) return;
-        const subject = userSubject(user);
+        const subject = auditedUser(user);
         const act = { action: 'user.disabled', actor: actorOf(request), businessId: null, subject, detail } as const;
-        await recordAct(db, act, clock());
+        await recordAudit(db, act, clock());
       });
-      return redirectDone(reply, `${PATH}/${user.id}`, 'user_disabled');
+      return redirectWithFlash(reply, `${PATH}/${user.id}`, 'user_disabled');
     };
     return tryForm(disable, (problem) => askToDisable(parts, request, reply, user, problem));
   });
@@ -102,13 +102,13 @@ async function refuseToLockOut(db: Database, request: FastifyRequest, user: User
 }
 
 async function askToDisable(
-  parts: WebParts,
+  parts: WebDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   problem?: Problem,
 ): Promise<FastifyReply> {
-  const at = await findPlace(parts, request);
+  const at = await loadPageContext(parts, request);
   const solelyOwned = await listSolelyOwned(parts.storage.durable, user.id);
   const typed = text((request.body ?? {}) as Form, 'reason');
   const body = disableBody(user, { ...(await affected(parts, user)), solelyOwned, typed, csrf: at.csrf, problem });
@@ -116,10 +116,10 @@ async function askToDisable(
 }
 
 /** What stops if this user is disabled now. */
-async function affected({ storage, clock }: WebParts, user: User) {
+async function affected({ storage, clock }: WebDeps, user: User) {
   return {
     sessions: await countSessions(storage.durable, user.id, clock()),
-    reach: await findReach(storage.durable, { user_id: user.id }, clock()),
+    reach: await countAffected(storage.durable, { user_id: user.id }, clock()),
   };
 }
 

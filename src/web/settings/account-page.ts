@@ -8,9 +8,9 @@ import { type Html, html } from '../../lib/html.ts';
 import { conceal, type Keyring, reveal } from '../../lib/keyring.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { type Form, input, type Problem, postForm, text, time } from '../fields.ts';
-import { type Place, sendPage } from '../layout.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
+import { type PageContext, sendPage } from '../layout.ts';
+import type { WebDeps } from '../parts.ts';
+import { loadPageContext } from '../place.ts';
 import { unverifiedBadge } from '../verification.ts';
 import { isReading } from '../visits.ts';
 import { roleBadge } from './members/fields.ts';
@@ -20,9 +20,9 @@ import { recoveryHistory } from './recovery-history.ts';
 export const ACCOUNT = '/settings/account';
 const SESSIONS_SHOWN = 30;
 
-export async function showAccount(parts: WebParts, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {
+export async function showAccount(parts: WebDeps, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {
   const { storage, clock, keys, platformName } = parts;
-  const at = await findPlace(parts, request);
+  const at = await loadPageContext(parts, request);
   const wanted = { userId: at.user.id, limit: SESSIONS_SHOWN + 1 };
   const sessions = await listSessions(storage.durable, wanted, clock());
   const passkeys = await listPasskeys(storage.durable, at.user.id);
@@ -43,7 +43,7 @@ interface Person {
   platformName: string;
 }
 
-function personSection({ user, csrf, memberships }: Place, { typed, problem, platformName }: Person): Html {
+function personSection({ user, csrf, memberships }: PageContext, { typed, problem, platformName }: Person): Html {
   const name = problem?.field === 'name' ? text(typed, 'name') : user.name;
   return html`<section class="card"><h2>You</h2>
 <dl class="facts">
@@ -58,7 +58,7 @@ ${postForm({
 })}</section>`;
 }
 
-function passwordSection({ csrf }: Place, history: Html | false, problem?: Problem): Html {
+function passwordSection({ csrf }: PageContext, history: Html | false, problem?: Problem): Html {
   return html`<section class="card"><h2>Change password</h2>
 ${history}
 ${postForm({
@@ -71,7 +71,7 @@ ${input({ name: 'password', label: 'New password', type: 'password', hint: 'At l
 }
 
 interface SessionSection {
-  at: Place;
+  at: PageContext;
   sessions: SessionSummary[];
   /** The hash of the session that asks. */
   here: string;

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { endOtherSession, endOtherSessions, startSession } from '../../accounts/sessions.ts';
-import { userSubject } from '../../accounts/user-acts.ts';
+import { auditedUser } from '../../accounts/user-acts.ts';
 import { authenticateUser, hashNewPassword, renameUser, replacePasswordHash } from '../../accounts/users.ts';
-import { recordAct } from '../../audit/acts.ts';
+import { recordAudit } from '../../audit/acts.ts';
 import { nameBrowser } from '../../lib/browser-names.ts';
 import { FormError } from '../../lib/errors.ts';
-import { redirectDone } from '../done.ts';
+import { redirectWithFlash } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
 import { countAttempt, rememberBrowser } from '../known-browsers.ts';
-import type { WebParts } from '../parts.ts';
+import type { WebDeps } from '../parts.ts';
 import { notFound } from '../refusals.ts';
 import type { SignedIn } from '../sign-in.ts';
 import { actorOf, browserOf, keepSession, requireSession } from '../visits.ts';
@@ -16,13 +16,13 @@ import { ACCOUNT, revealSession, showAccount } from './account-page.ts';
 
 type Posted = FastifyRequest<{ Body: Form }>;
 
-export function mountAccount(host: FastifyInstance, parts: WebParts): void {
+export function mountAccount(host: FastifyInstance, parts: WebDeps): void {
   host.get(ACCOUNT, async (request, reply) => showAccount(parts, request, reply));
 
   host.post<{ Body: Form }>(`${ACCOUNT}/name`, async (request, reply) => {
     const change = async () => {
       await changeName(parts, request);
-      return redirectDone(reply, ACCOUNT, 'name_changed');
+      return redirectWithFlash(reply, ACCOUNT, 'name_changed');
     };
     return tryForm(change, (problem) => showAccount(parts, request, reply, problem));
   });
@@ -32,45 +32,45 @@ export function mountAccount(host: FastifyInstance, parts: WebParts): void {
       const signedIn = await changePassword(parts, request);
       keepSession(reply, signedIn.session);
       rememberBrowser(parts, reply, signedIn);
-      return redirectDone(reply, ACCOUNT, 'password_changed');
+      return redirectWithFlash(reply, ACCOUNT, 'password_changed');
     };
     return tryForm(change, (problem) => showAccount(parts, request, reply, problem));
   });
 
   host.post<{ Body: Form }>(`${ACCOUNT}/end-session`, async (request, reply) => {
     await endOne(parts, request);
-    return redirectDone(reply, ACCOUNT, 'session_ended');
+    return redirectWithFlash(reply, ACCOUNT, 'session_ended');
   });
 
   host.post<{ Body: Form }>(`${ACCOUNT}/end-other-sessions`, async (request, reply) => {
     await endOthers(parts, request);
-    return redirectDone(reply, ACCOUNT, 'sessions_ended');
+    return redirectWithFlash(reply, ACCOUNT, 'sessions_ended');
   });
 }
 
-async function changeName({ storage, clock }: WebParts, request: Posted): Promise<void> {
+async function changeName({ storage, clock }: WebDeps, request: Posted): Promise<void> {
   const { user } = requireSession(request);
   const name = text(request.body, 'name');
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     if (!(await renameUser(db, user.id, name))) return;
-    const subject = userSubject(user);
+    const subject = auditedUser(user);
     const act = { action: 'user.renamed', actor: actorOf(request), businessId: null, subject } as const;
-    await recordAct(db, { ...act, detail: { to: name.trim().normalize('NFC') } }, clock());
+    await recordAudit(db, { ...act, detail: { to: name.trim().normalize('NFC') } }, clock());
   });
 }
 
 /** The current password is asked as at sign-in, and counted so; every session ends, and this browser gets a new one. */
-async function changePassword(parts: WebParts, request: Posted): Promise<SignedIn> {
+async function changePassword(parts: WebDeps, request: Posted): Promise<SignedIn> {
   const { storage, clock } = parts;
   const { user } = requireSession(request);
   const proof = await askPassword(parts, request);
   const hash = await hashNewPassword(user, text(request.body, 'password'));
-  return storage.atomically(async (db) => {
+  return storage.transaction(async (db) => {
     if (!(await replacePasswordHash(db, { userId: user.id, proof, hash }))) throw wrongPassword();
     const session = await startSession(db, { user, ...browserOf(request) }, clock());
     await endOtherSessions(db, session);
-    const subject = userSubject(user);
-    await recordAct(
+    const subject = auditedUser(user);
+    await recordAudit(
       db,
       { action: 'user.password_changed', actor: actorOf(request), businessId: null, subject },
       clock(),
@@ -79,7 +79,7 @@ async function changePassword(parts: WebParts, request: Posted): Promise<SignedI
   });
 }
 
-async function askPassword(parts: WebParts, request: Posted): Promise<string> {
+async function askPassword(parts: WebDeps, request: Posted): Promise<string> {
   const { user } = requireSession(request);
   const counted = await countAttempt(parts, request, user.email);
   const known = await authenticateUser(parts.storage.durable, user.email, text(request.body, 'current_password'));
@@ -92,25 +92,25 @@ function wrongPassword(): FormError {
   return new FormError('current_password', 'This is not your current password.');
 }
 
-async function endOne({ storage, keys, clock }: WebParts, request: Posted): Promise<void> {
+async function endOne({ storage, keys, clock }: WebDeps, request: Posted): Promise<void> {
   const session = requireSession(request);
   const idHash = revealSession(keys, text(request.body, 'session'));
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     const ended = idHash && (await endOtherSession(db, session, idHash));
     if (!ended) throw notFound();
     const subject = { kind: 'session', id: ended.idHash, name: nameBrowser(ended.browser) } as const;
-    await recordAct(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
+    await recordAudit(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
   });
 }
 
-async function endOthers({ storage, clock }: WebParts, request: Posted): Promise<void> {
+async function endOthers({ storage, clock }: WebDeps, request: Posted): Promise<void> {
   const session = requireSession(request);
   const { user } = session;
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     const ended = await endOtherSessions(db, session);
     if (ended === 0) return;
-    const subject = userSubject(user);
+    const subject = auditedUser(user);
     const act = { action: 'session.others_ended', actor: actorOf(request), businessId: null, subject } as const;
-    await recordAct(db, { ...act, detail: { sessions: String(ended) } }, clock());
+    await recordAudit(db, { ...act, detail: { sessions: String(ended) } }, clock());
   });
 }

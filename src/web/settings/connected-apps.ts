@@ -3,10 +3,10 @@ import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import type { ConnectionsWanted } from '../../oauth/connection-rows.ts';
 import { type Connection, listConnections } from '../../oauth/connections.ts';
-import { type Place, sendPage } from '../layout.ts';
+import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
+import type { WebDeps } from '../parts.ts';
+import { loadPageContext } from '../place.ts';
 import { appCards, CONNECTED_APPS, elsewhereRows } from './connection-cards.ts';
 import { mountDisconnecting } from './disconnecting.ts';
 
@@ -14,11 +14,11 @@ import { mountDisconnecting } from './disconnecting.ts';
 const PER_PAGE = 15;
 const MOST_ELSEWHERE = 8;
 
-export function mountConnectedApps(host: FastifyInstance, parts: WebParts): void {
+export function mountConnectedApps(host: FastifyInstance, parts: WebDeps): void {
   const { storage, clock, platformName } = parts;
 
   host.get(CONNECTED_APPS, async (request, reply) => {
-    const at = await findPlace(parts, request);
+    const at = await loadPageContext(parts, request);
     // The newest uses may still be in memory.
     await parts.activity.flush();
     const listing = readConnectionListing(request.query);
@@ -44,21 +44,21 @@ function readConnectionListing(query: unknown): ConnectionListing {
 }
 
 /** Owners see what everyone has connected to the business, others what they have themselves. One more than is shown. */
-function wantedHere(at: Place, { search, from }: ConnectionListing): ConnectionsWanted {
+function wantedHere(at: PageContext, { search, from }: ConnectionListing): ConnectionsWanted {
   const businessIds = at.current ? [at.current.businessId] : [];
   return { businessIds, userId: isOwner(at) ? undefined : at.user.id, search, after: from, limit: PER_PAGE + 1 };
 }
 
 /** In businesses that one is not acting for, one's own, on the first page. */
 function wantedElsewhere(
-  { user, current, memberships }: Place,
+  { user, current, memberships }: PageContext,
   { search, from }: ConnectionListing,
 ): ConnectionsWanted {
   const others = memberships.map(({ businessId }) => businessId).filter((id) => id !== current?.businessId);
   return { businessIds: from ? [] : others, userId: user.id, search, limit: MOST_ELSEWHERE + 1 };
 }
 
-function isOwner({ current }: Place): boolean {
+function isOwner({ current }: PageContext): boolean {
   return current?.role === 'owner';
 }
 
@@ -68,7 +68,7 @@ interface Found {
   elsewhere: Connection[];
 }
 
-function listBody(at: Place, { listing, here, elsewhere }: Found, platformName: string): Html {
+function listBody(at: PageContext, { listing, here, elsewhere }: Found, platformName: string): Html {
   const { search, after } = listing;
   const shown = here.slice(0, PER_PAGE);
   const last = shown.at(-1);
@@ -95,7 +95,7 @@ ${elsewhere.length > MOST_ELSEWHERE && html`<p class="muted small">There are mor
 const NOWHERE =
   'You are not a member of any business yet, so no app can act for you. Ask an owner of yours for an invitation: it is a link that lets you in.';
 
-function emptySentence(at: Place, { search, after }: Listing, elsewhere: Connection[]): string {
+function emptySentence(at: PageContext, { search, after }: Listing, elsewhere: Connection[]): string {
   const business = at.current?.businessName;
   if (!business) return NOWHERE;
   if (search) return `No connection in ${business} matches “${search}”.`;

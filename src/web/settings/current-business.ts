@@ -3,12 +3,12 @@ import { findMembership } from '../../accounts/memberships.ts';
 import { setCurrentBusiness } from '../../accounts/users.ts';
 import { isId } from '../../lib/ids.ts';
 import { type Form, text } from '../fields.ts';
-import type { WebParts } from '../parts.ts';
+import type { WebDeps } from '../parts.ts';
 import { notFound } from '../refusals.ts';
 import { readReturnTo } from '../return-to.ts';
 import { requireSession } from '../visits.ts';
 
-export function mountCurrentBusiness(host: FastifyInstance, { storage, consentUrl }: WebParts): void {
+export function mountCurrentBusiness(host: FastifyInstance, { storage, consentUrl }: WebDeps): void {
   host.post<{ Body: Form }>('/settings/current-business', async (request, reply) => {
     const { user } = requireSession(request);
     const businessId = text(request.body, 'business');

@@ -1,19 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { mountAppPages } from '../apps/routes.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
+import type { WebDeps } from '../parts.ts';
+import { loadPageContext } from '../place.ts';
 import { forbidden, notFound } from '../refusals.ts';
 
 const PATH = '/settings/developer';
 
 /** The current business's own apps. Every member may look; owners and admins may change. */
-export function mountDeveloper(host: FastifyInstance, parts: WebParts): void {
+export function mountDeveloper(host: FastifyInstance, parts: WebDeps): void {
   mountAppPages(host, parts, {
     path: PATH,
     title: 'Developer',
     canOpenToAnyBusiness: true,
     async enter(request) {
-      const at = await findPlace(parts, request);
+      const at = await loadPageContext(parts, request);
       if (!at.current && request.url.startsWith(`${PATH}/`)) throw notFound();
       if (!at.current) throw forbidden('You are not a member of any business yet, and apps belong to a business.');
       return {

@@ -2,22 +2,22 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findMembership } from '../../accounts/memberships.ts';
 import { findUser } from '../../accounts/users.ts';
 import { type App, findApp } from '../../apps/apps.ts';
-import { recordAct } from '../../audit/acts.ts';
+import { recordAudit } from '../../audit/acts.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { countPeople } from '../../oauth/connection-rows.ts';
 import { type Connection, disconnect, listConnections, type Named } from '../../oauth/connections.ts';
-import { redirectDone } from '../done.ts';
+import { redirectWithFlash } from '../done.ts';
 import { type Form, postForm, text, time } from '../fields.ts';
 import { sendPage } from '../layout.ts';
-import type { WebParts } from '../parts.ts';
-import { findPlace } from '../place.ts';
+import type { WebDeps } from '../parts.ts';
+import { loadPageContext } from '../place.ts';
 import { notFound } from '../refusals.ts';
 import { actorOf, requireSession } from '../visits.ts';
 import { CONNECTED_APPS } from './connection-cards.ts';
 
 /** One's own goes with one click. */
-export function mountDisconnecting(host: FastifyInstance, parts: WebParts): void {
+export function mountDisconnecting(host: FastifyInstance, parts: WebDeps): void {
   host.post<{ Body: Form }>(`${CONNECTED_APPS}/disconnect`, async (request, reply) => {
     const { user } = requireSession(request);
     const [appId, businessId] = [text(request.body, 'app'), text(request.body, 'business')];
@@ -25,7 +25,7 @@ export function mountDisconnecting(host: FastifyInstance, parts: WebParts): void
     const app = await findApp(parts.storage.durable, appId);
     if (!app || !membership) throw notFound();
     await end(parts, request, { app, businessId, user });
-    return redirectDone(reply, CONNECTED_APPS, 'disconnected');
+    return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected');
   });
 
   mountForOnePerson(host, parts);
@@ -33,7 +33,7 @@ export function mountDisconnecting(host: FastifyInstance, parts: WebParts): void
 }
 
 /** What another person has connected, an owner can end; with a question first. */
-function mountForOnePerson(host: FastifyInstance, parts: WebParts): void {
+function mountForOnePerson(host: FastifyInstance, parts: WebDeps): void {
   const path = `${CONNECTED_APPS}/:business/:app/:user/disconnect`;
   type Asked = { Params: { business: string; app: string; user: string } };
 
@@ -52,11 +52,11 @@ function mountForOnePerson(host: FastifyInstance, parts: WebParts): void {
     const user = await findUser(parts.storage.durable, request.params.user);
     if (!user) throw notFound();
     await end(parts, request, { app, businessId: business.id, user });
-    return redirectDone(reply, CONNECTED_APPS, 'disconnected');
+    return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected');
   });
 }
 
-function mountForEveryone(host: FastifyInstance, parts: WebParts): void {
+function mountForEveryone(host: FastifyInstance, parts: WebDeps): void {
   const path = `${CONNECTED_APPS}/:business/:app/disconnect`;
   type Asked = { Params: { business: string; app: string } };
 
@@ -70,14 +70,14 @@ function mountForEveryone(host: FastifyInstance, parts: WebParts): void {
   host.post<Asked>(path, async (request, reply) => {
     const { app, business } = await enterAsOwner(parts, request);
     await end(parts, request, { app, businessId: business.id });
-    return redirectDone(reply, CONNECTED_APPS, 'disconnected_everyone');
+    return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected_everyone');
   });
 }
 
 type OwnerRequest = FastifyRequest<{ Params: { business: string; app: string } }>;
 
 /** Only owners get further, and whatever is not of their business is not there. */
-async function enterAsOwner({ storage }: WebParts, request: OwnerRequest): Promise<{ app: App; business: Named }> {
+async function enterAsOwner({ storage }: WebDeps, request: OwnerRequest): Promise<{ app: App; business: Named }> {
   const { user } = requireSession(request);
   const { business: id, app: appId } = request.params;
   const membership = isId(id) ? await findMembership(storage.durable, user.id, id) : undefined;
@@ -94,16 +94,16 @@ interface Ending {
 }
 
 /** Doing it once more changes nothing, and says the same. What there never was is not there. */
-async function end({ storage, clock }: WebParts, request: FastifyRequest, { app, businessId, user }: Ending) {
+async function end({ storage, clock }: WebDeps, request: FastifyRequest, { app, businessId, user }: Ending) {
   const [actor, now] = [actorOf(request), clock()];
   const reason = user?.id === actor.id ? 'disconnected_by_user' : 'disconnected_by_owner';
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     const people = await disconnect(db, { appId: app.id, businessId, userId: user?.id }, reason, now);
     if (people === undefined) throw notFound();
     if (people === 0) return;
     const subject = { kind: 'app' as const, id: app.id, name: app.name };
     const detail: Record<string, string> = user ? { user: user.name } : { user: 'everyone', people: String(people) };
-    await recordAct(db, { action: 'grant.disconnected', actor, businessId, subject, detail }, now);
+    await recordAudit(db, { action: 'grant.disconnected', actor, businessId, subject, detail }, now);
   });
 }
 
@@ -114,11 +114,11 @@ interface Question {
 }
 
 async function ask(
-  parts: WebParts,
+  parts: WebDeps,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   { title, body, action }: Question,
 ): Promise<FastifyReply> {
-  const at = await findPlace(parts, request);
+  const at = await loadPageContext(parts, request);
   return sendPage(reply, {
     title,
     platformName: parts.platformName,

@@ -5,7 +5,7 @@ import { nameBrowser } from '../../lib/browser-names.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { type Form, input, type Problem, postForm, text, time } from '../fields.ts';
-import type { Place } from '../layout.ts';
+import type { PageContext } from '../layout.ts';
 import { passkeyBox } from '../passkey-box.ts';
 import { browserOf } from '../visits.ts';
 
@@ -19,7 +19,7 @@ export function mayAddPasskey({ signedInAt }: Session, now: number): boolean {
 }
 
 interface Showing {
-  at: Place & { session: Session };
+  at: PageContext & { session: Session };
   passkeys: Passkey[];
   request: FastifyRequest;
   typed: Form;

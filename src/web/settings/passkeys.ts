@@ -4,14 +4,14 @@ import { addPasskey, listPasskeys, removePasskey } from '../../accounts/passkeys
 import { resumeSession } from '../../accounts/sessions.ts';
 import { findUserForUpdate } from '../../accounts/users.ts';
 import { askForNewPasskey, readNewPasskey } from '../../accounts/webauthn.ts';
-import { type Action, recordAct } from '../../audit/acts.ts';
+import { type Action, recordAudit } from '../../audit/acts.ts';
 import { FormError } from '../../lib/errors.ts';
 import { readName } from '../../lib/names.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
-import { redirectDone } from '../done.ts';
+import { redirectWithFlash } from '../done.ts';
 import { type Form, text, tryForm } from '../fields.ts';
-import { siteOf, type WebParts } from '../parts.ts';
+import { siteOf, type WebDeps } from '../parts.ts';
 import { notFound, sessionOver } from '../refusals.ts';
 import { actorOf, requireSession } from '../visits.ts';
 import { ACCOUNT, showAccount } from './account-page.ts';
@@ -20,7 +20,7 @@ import { mayAddPasskey, PASSKEYS } from './passkey-section.ts';
 type Posted = FastifyRequest<{ Body: Form }>;
 
 /** Passkeys of the signed-in user. */
-export function mountPasskeys(host: FastifyInstance, parts: WebParts): void {
+export function mountPasskeys(host: FastifyInstance, parts: WebDeps): void {
   host.post<{ Body: Form }>(`${PASSKEYS}/options`, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     return tryForm(
@@ -32,19 +32,19 @@ export function mountPasskeys(host: FastifyInstance, parts: WebParts): void {
   host.post<{ Body: Form }>(PASSKEYS, async (request, reply) => {
     const add = async () => {
       await keepPasskey(parts, request);
-      return redirectDone(reply, ACCOUNT, 'passkey_added');
+      return redirectWithFlash(reply, ACCOUNT, 'passkey_added');
     };
     return tryForm(add, (problem) => showAccount(parts, request, reply, problem));
   });
 
   host.post<{ Params: { id: string }; Body: Form }>(`${PASSKEYS}/:id/remove`, async (request, reply) => {
     await dropPasskey(parts, request, request.params.id);
-    return redirectDone(reply, ACCOUNT, 'passkey_removed');
+    return redirectWithFlash(reply, ACCOUNT, 'passkey_removed');
   });
 }
 
 /** What is wrong with the name is said now, before the authenticator has made a key for it. */
-async function askForPasskey(parts: WebParts, request: Posted) {
+async function askForPasskey(parts: WebDeps, request: Posted) {
   const session = requireSession(request);
   if (!mayAddPasskey(session, parts.clock())) {
     throw new FormError('passkey', 'Your last sign-in was too long ago. Reload the page, and sign in again.');
@@ -56,14 +56,14 @@ async function askForPasskey(parts: WebParts, request: Posted) {
 }
 
 /** That the sign-in was recent was asked with the challenge, and only this session has the challenge. */
-async function keepPasskey(parts: WebParts, request: Posted): Promise<void> {
+async function keepPasskey(parts: WebDeps, request: Posted): Promise<void> {
   const { storage, clock } = parts;
   const { id, user } = requireSession(request);
   const answer = { answer: text(request.body, 'credential'), bearer: hashSecret(id) };
   const made = await readNewPasskey(siteOf(parts), answer, clock());
   if (!made) throw notAdded();
   const { credential, challenge } = made;
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     if (!(await spendChallenge(db, challenge))) throw notAdded();
     // Locks the user, so that a password reset that came first has ended this session by now.
     await findUserForUpdate(db, user.id);
@@ -79,9 +79,9 @@ function notAdded(): FormError {
   return new FormError('passkey', 'This passkey could not be added. Try again, perhaps with another device.');
 }
 
-async function dropPasskey({ storage, clock }: WebParts, request: Posted, id: string): Promise<void> {
+async function dropPasskey({ storage, clock }: WebDeps, request: Posted, id: string): Promise<void> {
   const { user } = requireSession(request);
-  await storage.atomically(async (db) => {
+  await storage.transaction(async (db) => {
     const passkey = await removePasskey(db, user.id, id);
     if (!passkey) throw notFound();
     await record(db, { action: 'passkey.removed', request, passkey }, clock());
@@ -100,5 +100,5 @@ async function record(
   now: number,
 ): Promise<void> {
   const subject = { kind: 'passkey', id, name } as const;
-  await recordAct(db, { action, actor: actorOf(request), businessId: null, subject }, now);
+  await recordAudit(db, { action, actor: actorOf(request), businessId: null, subject }, now);
 }

@@ -116,7 +116,7 @@ async function refreshWhileDeleted({ world, connect }: Connections): Promise<Ans
       world,
       () => world.refresh(tokens.refresh_token, credentials),
       async () => {
-        await world.storage().atomically(async (db) => {
+        await world.storage().transaction(async (db) => {
           const refreshed = db.updateTable('grants').set(({ eb }) => ({ rotation: eb('rotation', '+', 1) }));
           await refreshed.where('app_id', '=', app.id).execute();
           await deleteApp(db, app.id, world.clock());

@@ -6,7 +6,7 @@ import type { World } from '../../support/world.ts';
  */
 export async function takeTurns<Result>(world: World, ...works: (() => Promise<Result>)[]): Promise<Result[]> {
   const begun: Promise<Result>[] = [];
-  await world.storage().atomically(async () => {
+  await world.storage().transaction(async () => {
     for (const work of works) {
       begun.push(work());
       await passTime(world);

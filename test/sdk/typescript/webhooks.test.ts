@@ -4,13 +4,13 @@ import { mock, test } from 'node:test';
 import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { GatehouseError, verifyWebhook, type WebhookOptions } from '../../../sdk/typescript/src/index.ts';
-import { openKeyring } from '../../../src/lib/keyring.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
 import { addEndpoint, replaceSecret } from '../../../src/webhooks/endpoints.ts';
 import { newReceiver } from '../../support/receiver.ts';
 import { newWorld } from '../../support/world.ts';
 
 const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-const keys = openKeyring(world.settings.secretKeys);
+const keys = createKeyring(world.settings.secretKeys);
 const NOW = world.clock();
 // The library and the public one have only the real clock; here it shows what the server's does.
 mock.timers.enable({ apis: ['Date'], now: NOW });

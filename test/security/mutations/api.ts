@@ -51,8 +51,8 @@ export const API_MUTATIONS: Mutation[] = [
     promise: 'P5',
     breaks: 'a refresh token works as an access token',
     file: 'src/oauth/bearer.ts',
-    find: "const token = openToken(keys, 'access', text);",
-    replace: "const token = openToken(keys, 'access', text) ?? openToken(keys, 'refresh', text);",
+    find: "const token = decodeToken(keys, 'access', text);",
+    replace: "const token = decodeToken(keys, 'access', text) ?? decodeToken(keys, 'refresh', text);",
     tests: [BEARER],
   },
   {

@@ -125,7 +125,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
     promise: 'I4',
     breaks: 'a token of a disabled user is active',
     file: 'src/oauth/introspection.ts',
-    find: 'grant.deadBecause || now',
+    find: 'grant.inactiveReason || now',
     replace: 'now',
     tests: [INTROSPECT],
   },

@@ -62,7 +62,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
     file: 'src/oauth/app-authentication.ts',
     find: 'const { clientId, clientSecret, usedBasic } = readCredentials(presented);',
     replace: `if (presented.clientId && !presented.clientSecret && !presented.authorization) {
-      const bare = await proveApp({ db: storage.durable, read }, { clientId: presented.clientId, secret: '' }, now);
+      const bare = await verifyClient({ db: storage.durable, read }, { clientId: presented.clientId, secret: '' }, now);
       if (bare) return bare.app;
     }
     const { clientId, clientSecret, usedBasic } = readCredentials(presented);`,

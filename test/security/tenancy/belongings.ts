@@ -9,7 +9,7 @@ import { addSecret } from '../../../src/apps/app-secrets.ts';
 import { OPERATOR } from '../../../src/audit/acts.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import { conceal, openKeyring } from '../../../src/lib/keyring.ts';
+import { conceal, createKeyring } from '../../../src/lib/keyring.ts';
 import { hashSecret, newSecret } from '../../../src/lib/secrets.ts';
 import { makeTicket } from '../../../src/web/tickets.ts';
 import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
@@ -92,7 +92,7 @@ export async function provide(world: World, holder: Holder, route = ''): Promise
     ...(isAbout('/consent') && { question: await questionAbout(world, app.id) }),
     act: (await latestAct(world)) ?? '',
   };
-  await world.storage().atomically((tx) => dispatchEvents(tx, 100, world.clock()));
+  await world.storage().transaction((tx) => dispatchEvents(tx, 100, world.clock()));
   return things;
 }
 
@@ -124,7 +124,7 @@ async function connectFor(
 }
 
 async function addSecretTo({ storage, clock }: World, appId: string): Promise<Pick<Belongings, 'secret'>> {
-  return storage().atomically(async (tx) => {
+  return storage().transaction(async (tx) => {
     await addSecret(tx, appId, clock());
     const { id } = await tx
       .selectFrom('app_secrets')
@@ -137,10 +137,10 @@ async function addSecretTo({ storage, clock }: World, appId: string): Promise<Pi
 
 async function addEndpointTo(world: World, appId: string, { place, word }: { place: Business; word: string }) {
   const { storage, clock, settings } = world;
-  const keys = openKeyring(settings.secretKeys);
+  const keys = createKeyring(settings.secretKeys);
   // An address that is never called: it is refused before anything is sent.
   const wish = { appId, url: `https://127.0.0.1/${word}`, eventTypes: ['grant.created'] };
-  return storage().atomically(async (tx) => {
+  return storage().transaction(async (tx) => {
     const { endpoint } = await addEndpoint(tx, keys, wish, clock());
     await disableEndpoint(tx, endpoint.id, 'by_owner', clock());
     await recordEvent(tx, { type: 'grant.created', appId, businessId: place.id, data: { note: word } }, clock());
@@ -162,13 +162,13 @@ async function inviteTo({ storage, clock }: World, place: Business, { owner, wor
     email: `${word}@invited.example`,
     by: userActor(owner, '127.0.0.1'),
   };
-  await storage().atomically((tx) => invite(tx, wish, clock()));
+  await storage().transaction((tx) => invite(tx, wish, clock()));
   return { invitation: id, token };
 }
 
 async function makeLinkFor({ storage, clock }: World, { id: userId }: User): Promise<string> {
   const wish = { userId, by: OPERATOR, businessId: null };
-  const made = await storage().atomically((tx) => makePasswordLink(tx, wish, clock()));
+  const made = await storage().transaction((tx) => makePasswordLink(tx, wish, clock()));
   return made?.token ?? '';
 }
 
@@ -178,12 +178,12 @@ async function unverify({ storage }: World, { id }: User): Promise<void> {
 }
 
 async function addPersonalThings({ storage, clock, settings }: World, user: User, word: string) {
-  const keys = openKeyring(settings.secretKeys);
+  const keys = createKeyring(settings.secretKeys);
   const from = { user, browser: `${word} browser`, address: '127.0.0.1' };
   const { id } = await startSession(storage().durable, from, clock());
   const credential = { id: newSecret(), publicKey: new Uint8Array([1]), counter: 0, transports: [] };
   const wish = { userId: user.id, name: `${word} phone`, credential };
-  const passkey = await storage().atomically((tx) => addPasskey(tx, wish, clock()));
+  const passkey = await storage().transaction((tx) => addPasskey(tx, wish, clock()));
   return {
     session: conceal(keys, 'session address', hashSecret(id)),
     passkey: passkey?.id ?? '',
@@ -192,7 +192,7 @@ async function addPersonalThings({ storage, clock, settings }: World, user: User
 }
 
 function makeTickets({ settings, clock }: World, business: Business | null, appId: string) {
-  const parts = { keys: openKeyring(settings.secretKeys), clock };
+  const parts = { keys: createKeyring(settings.secretKeys), clock };
   const owner = business?.id ?? null;
   return {
     appTicket: makeTicket(parts, 'new app', { owner }),

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { holdApp } from '../../../apps/apps.ts';
+import { lockApp } from '../../../apps/apps.ts';
 import { isId } from '../../../lib/ids.ts';
 import type { Database } from '../../../storage/storage.ts';
 import { resend, sendTest } from '../../../webhooks/deliveries.ts';
@@ -16,7 +16,7 @@ import {
   removeEndpoint,
   replaceMarkedSecret,
 } from '../../../webhooks/endpoints.ts';
-import { redirectDone } from '../../done.ts';
+import { redirectWithFlash } from '../../done.ts';
 import { type Form, text, tryForm } from '../../fields.ts';
 import { notFound } from '../../refusals.ts';
 import { makeTicket, readTicket } from '../../tickets.ts';
@@ -63,8 +63,8 @@ function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string):
     const { id } = readTicket(desk, 'new endpoint', { sealed: ticket, owner: appId });
     const add = async () => {
       refuseLoopback(settings.url, desk);
-      const added = await storage.atomically(async (tx) => {
-        await holdApp(tx, appId);
+      const added = await storage.transaction(async (tx) => {
+        await lockApp(tx, appId);
         if (await findEndpoint(tx, appId, id)) return undefined;
         const fresh = await addEndpoint(tx, keys, { id, appId, ...settings }, clock());
         const act = { actor: actorOf(request), app: of.app, ...fresh, detail: eventsDetail(fresh.endpoint) };
@@ -94,13 +94,13 @@ function mountSettings(host: FastifyInstance, desk: EndpointDesk, path: string):
     const settings = readEndpointForm(request.body);
     const change = async () => {
       refuseLoopback(settings.url, desk);
-      await storage.atomically(async (tx) => {
+      await storage.transaction(async (tx) => {
         const endpoint = await changeEndpoint(tx, { appId: one.app.id, id: one.endpoint.id }, settings);
         if (!endpoint) throw notFound();
         const act = { actor: actorOf(request), app: one.app, endpoint, detail: eventsDetail(endpoint) };
         await recordEndpointAct(tx, { action: 'endpoint.changed', ...act }, clock());
       });
-      return redirectDone(reply, one.path, 'saved');
+      return redirectWithFlash(reply, one.path, 'saved');
     };
     return tryForm(change, (problem) => showEndpoint(reply, one, { settings, problem }));
   });
@@ -120,7 +120,7 @@ function mountSecret(
   host.post<ForOne>(`${path}/secret`, async (request, reply) => {
     const { entry, app, endpoint, path } = await enterEndpoint(request);
     const mark = text(request.body, 'secret_mark');
-    const done = await storage.atomically(async (tx) => {
+    const done = await storage.transaction(async (tx) => {
       const secret = await replaceMarkedSecret(tx, keys, { id: endpoint.id, mark }, clock());
       const replaced = await findEndpoint(tx, app.id, endpoint.id);
       if (secret === undefined || !replaced) return undefined;
@@ -150,11 +150,11 @@ function mountSwitches(host: FastifyInstance, { storage, clock, enterEndpoint }:
   for (const [name, { action, done, turn }] of Object.entries(switches)) {
     host.post<ForOne>(`${path}/${name}`, async (request, reply) => {
       const { app, endpoint, path } = await enterEndpoint(request);
-      await storage.atomically(async (tx) => {
+      await storage.transaction(async (tx) => {
         const isTurned = await turn(tx, endpoint);
         if (isTurned) await recordEndpointAct(tx, { action, actor: actorOf(request), app, endpoint }, clock());
       });
-      return redirectDone(reply, path, done);
+      return redirectWithFlash(reply, path, done);
     });
   }
 }
@@ -171,11 +171,11 @@ function mountRemoval(
 
   host.post<ForOne>(`${path}/remove`, async (request, reply) => {
     const { app, endpoint, listPath } = await enterEndpoint(request);
-    await storage.atomically(async (tx) => {
+    await storage.transaction(async (tx) => {
       if (!(await removeEndpoint(tx, app.id, endpoint.id))) return;
       await recordEndpointAct(tx, { action: 'endpoint.removed', actor: actorOf(request), app, endpoint }, clock());
     });
-    return redirectDone(reply, listPath, 'endpoint_removed');
+    return redirectWithFlash(reply, listPath, 'endpoint_removed');
   });
 }
 
@@ -188,7 +188,7 @@ function mountSending(
     const one = await enterEndpoint(request);
     const { endpoint } = one;
     const send = async () => {
-      await storage.atomically((tx) => sendTest(tx, endpoint, clock()));
+      await storage.transaction((tx) => sendTest(tx, endpoint, clock()));
       return reply.redirect(`${one.path}?sent=test`, 303);
     };
     return tryForm(send, (problem) => showEndpoint(reply, one, { problem }));
@@ -198,7 +198,7 @@ function mountSending(
   host.post<{ Params: ForOne['Params'] & { delivery: string } }>(resending, async (request, reply) => {
     const { endpoint, path } = await enterEndpoint(request);
     const { delivery } = request.params;
-    const again = () => storage.atomically((tx) => resend(tx, endpoint.id, delivery, clock()));
+    const again = () => storage.transaction((tx) => resend(tx, endpoint.id, delivery, clock()));
     if (!isId(delivery) || !(await again())) throw notFound();
     return reply.redirect(`${path}?sent=again`, 303);
   });

@@ -2,10 +2,10 @@ import { FormError } from '../../../lib/errors.ts';
 import { sha256 } from '../../../lib/secrets.ts';
 import { formatScopes } from '../../../oauth/scopes.ts';
 import { type Form, text } from '../../fields.ts';
-import type { Walk } from './walk.ts';
+import type { PlaygroundState } from './walk.ts';
 
 /** What the browser is sent to the authorize endpoint with (RFC 6749 §4.1.1, RFC 7636 §4.3). */
-export function authorizeQuery(walk: Walk, state: string): Record<string, string> {
+export function authorizeQuery(walk: PlaygroundState, state: string): Record<string, string> {
   return {
     response_type: 'code',
     client_id: walk.appId,
@@ -17,7 +17,7 @@ export function authorizeQuery(walk: Walk, state: string): Record<string, string
   };
 }
 
-export function authorizeUrl(issuer: string, walk: Walk, state: string): string {
+export function authorizeUrl(issuer: string, walk: PlaygroundState, state: string): string {
   return `${issuer}/api/v1/oauth/authorize?${new URLSearchParams(authorizeQuery(walk, state))}`;
 }
 

@@ -6,7 +6,7 @@ import { requireSession } from '../../visits.ts';
 import type { AppRequest, Desk } from '../desk.ts';
 import type { Trial } from './frame.ts';
 import { type Question, startBody } from './pages.ts';
-import { keepWalk, openWalk, type Walk } from './walk.ts';
+import { keepWalk, openWalk, type PlaygroundState } from './walk.ts';
 
 export type TryDesk = ReturnType<typeof openTryDesk>;
 
@@ -29,10 +29,10 @@ export function openTryDesk(desk: Desk) {
       return { section, ...(await enterApp(request)), issuer, returnAddress };
     },
 
-    keep: (request: FastifyRequest, walk: Walk): string =>
+    keep: (request: FastifyRequest, walk: PlaygroundState): string =>
       keepWalk({ keys, session: requireSession(request) }, walk, clock()),
 
-    open: (request: FastifyRequest, kept: string): Walk | undefined =>
+    open: (request: FastifyRequest, kept: string): PlaygroundState | undefined =>
       openWalk({ keys, session: requireSession(request) }, kept, clock()),
 
     showLost: (reply: FastifyReply, trial: Trial): FastifyReply =>

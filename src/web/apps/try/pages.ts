@@ -5,7 +5,7 @@ import { described, type Problem, postForm, problemText } from '../../fields.ts'
 import { authorizeQuery, authorizeUrl } from './callback.ts';
 import { curlText } from './calls.ts';
 import { frame, sample, type Trial } from './frame.ts';
-import type { Walk } from './walk.ts';
+import type { PlaygroundState } from './walk.ts';
 
 export interface Question {
   scopes: ScopeMask;
@@ -80,7 +80,12 @@ const MEANINGS: Record<string, string> = {
 };
 
 /** The request that a browser makes, before it is made. `state` is the walk itself. */
-export function authorizeBody(trial: Trial, walk: Walk, state: string, again?: { pasted: string; problem: Problem }) {
+export function authorizeBody(
+  trial: Trial,
+  walk: PlaygroundState,
+  state: string,
+  again?: { pasted: string; problem: Problem },
+) {
   const url = authorizeUrl(trial.issuer, walk, state);
   const comesBack = walk.redirectUri === trial.returnAddress;
   const query = Object.entries(authorizeQuery(walk, state));

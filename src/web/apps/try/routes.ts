@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { recordAppAct } from '../../../apps/app-acts.ts';
-import { type App, changeApp, findApp, holdApp } from '../../../apps/apps.ts';
+import { recordAppAudit } from '../../../apps/app-acts.ts';
+import { type App, changeApp, findApp, lockApp } from '../../../apps/apps.ts';
 import { FormError } from '../../../lib/errors.ts';
 import { newSecret } from '../../../lib/secrets.ts';
 import { readScopes } from '../../../oauth/scopes.ts';
-import { redirectDone } from '../../done.ts';
+import { redirectWithFlash } from '../../done.ts';
 import { type Form, list, text, tryForm } from '../../fields.ts';
-import { notFound, PageRefused } from '../../refusals.ts';
+import { notFound, PageError } from '../../refusals.ts';
 import { actorOf } from '../../visits.ts';
 import type { Desk } from '../desk.ts';
 import { readCallback, readPasted } from './callback.ts';
@@ -15,7 +15,7 @@ import { authorizeBody, type Question, switchBody } from './pages.ts';
 import { sendCall } from './send.ts';
 import { callbackBody, retryBody, stepBody } from './step-pages.ts';
 import { isStep, STEPS, type StepName } from './steps.ts';
-import type { Walk } from './walk.ts';
+import type { PlaygroundState } from './walk.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 type ForStep = { Params: { id: string; step: string }; Body: Form };
@@ -57,7 +57,7 @@ function mountReturnAddress(host: FastifyInstance, desk: TryDesk, path: string):
     const trial = await desk.enterTrial(request);
     const change = async () => {
       await setReturnAddress(desk, request, trial.app.id);
-      return redirectDone(reply, `${trial.path}/try`, 'saved');
+      return redirectWithFlash(reply, `${trial.path}/try`, 'saved');
     };
     return tryForm(change, (problem) => desk.showStart(reply, trial, { problem }));
   });
@@ -70,15 +70,15 @@ async function setReturnAddress(
   appId: string,
 ): Promise<void> {
   const isWanted = text(request.body, 'answer') === 'add';
-  await storage.atomically(async (tx) => {
-    await holdApp(tx, appId);
+  await storage.transaction(async (tx) => {
+    await lockApp(tx, appId);
     const app = await findApp(tx, appId);
     if (!app) throw notFound();
     if (isWanted === app.redirectUris.includes(returnAddress)) return;
     const others = app.redirectUris.filter((uri) => uri !== returnAddress);
     await changeApp(tx, appId, { ...app, redirectUris: isWanted ? [...others, returnAddress] : others });
     const detail = { changed: 'redirect URIs' };
-    await recordAppAct(tx, { action: 'app.changed', actor: actorOf(request), app, detail }, clock());
+    await recordAppAudit(tx, { action: 'app.changed', actor: actorOf(request), app, detail }, clock());
   });
 }
 
@@ -112,10 +112,10 @@ function mountReturn(host: FastifyInstance, desk: TryDesk): void {
   });
 }
 
-function notAnAnswer(): PageRefused {
+function notAnAnswer(): PageError {
   const sentence =
     'This is no answer to a request that you have made here in the last 30 minutes. Open the app and try it again.';
-  return new PageRefused(400, 'Not an answer', sentence);
+  return new PageError(400, 'Not an answer', sentence);
 }
 
 /** On the way someone may have chosen another business to act for; to them, and to them only, the app is elsewhere. */
@@ -123,7 +123,7 @@ async function isElsewhere(
   { section, db, show }: TryDesk,
   request: FastifyRequest,
   reply: FastifyReply,
-  walk: Walk,
+  walk: PlaygroundState,
 ): Promise<boolean> {
   const entry = await section.enter(request);
   const app = await findApp(db, walk.appId);
@@ -152,7 +152,7 @@ function mountSteps(host: FastifyInstance, desk: TryDesk, path: string): void {
 }
 
 /** Typed once, where it is first needed. */
-function withSecret(name: StepName, walk: Walk, form: Form): Walk {
+function withSecret(name: StepName, walk: PlaygroundState, form: Form): PlaygroundState {
   if (name !== 'exchange') return walk;
   const secret = text(form, 'client_secret').trim();
   if (secret === '') throw new FormError('client_secret', 'Enter one of the app’s secrets.');
@@ -162,7 +162,7 @@ function withSecret(name: StepName, walk: Walk, form: Form): Walk {
   return { ...walk, secret };
 }
 
-async function takeStep(issuer: string, name: StepName, walk: Walk) {
+async function takeStep(issuer: string, name: StepName, walk: PlaygroundState) {
   const { secret = '', tokens } = walk;
   const call = STEPS[name].call(issuer, walk);
   const secrets = { CLIENT_SECRET: secret, ACCESS_TOKEN: tokens?.access ?? '', REFRESH_TOKEN: tokens?.refresh ?? '' };

@@ -5,12 +5,12 @@ import { type Call, curlText, exportText, requestText } from './calls.ts';
 import { frame, sample, type Trial } from './frame.ts';
 import type { Answer } from './send.ts';
 import { nextSteps, STEPS, type StepName } from './steps.ts';
-import type { Walk } from './walk.ts';
+import type { PlaygroundState } from './walk.ts';
 
 /** Where someone stands: what they know, as they see it and as it travels. */
 interface Standing {
   trial: Trial;
-  walk: Walk;
+  walk: PlaygroundState;
   /** The same, concealed. */
   kept: string;
   problem?: Problem | undefined;
@@ -95,7 +95,7 @@ function explanation({ issuer }: Trial, uri: string): Html {
   return html`${uri.startsWith(`${issuer}/`) && html`<p><a href="${uri}" target="_blank" rel="noopener">What this means, and what to do about it</a></p>`}`;
 }
 
-function showTokens({ access, refresh }: NonNullable<Walk['tokens']>): Html {
+function showTokens({ access, refresh }: NonNullable<PlaygroundState['tokens']>): Html {
   const variables = { ACCESS_TOKEN: access, REFRESH_TOKEN: refresh };
   return html`<details><summary>Show the tokens in full, for curl</summary>
 <p class="small">They are real: whoever has them can do what you allowed.</p>

@@ -1,16 +1,16 @@
 import { type Call, clientSecret, getWithToken, post, refreshToken } from './calls.ts';
 import type { Answer } from './send.ts';
-import type { Walk } from './walk.ts';
+import type { PlaygroundState } from './walk.ts';
 
 /** One request of the walk. */
 interface Step {
   title: string;
   why: string;
   button: string;
-  isPossible(walk: Walk): boolean;
-  call(issuer: string, walk: Walk): Call;
+  isPossible(walk: PlaygroundState): boolean;
+  call(issuer: string, walk: PlaygroundState): Call;
   /** What is known after an answer. */
-  learn(walk: Walk, answer: Answer): Walk;
+  learn(walk: PlaygroundState, answer: Answer): PlaygroundState;
 }
 
 export type StepName = 'exchange' | 'businesses' | 'invoices' | 'refresh' | 'revoke';
@@ -92,12 +92,12 @@ export function isStep(name: string): name is StepName {
 }
 
 /** What can be done from here: first what an app would do next, then the rest. */
-export function nextSteps(walk: Walk, last: StepName | undefined): StepName[] {
+export function nextSteps(walk: PlaygroundState, last: StepName | undefined): StepName[] {
   const place = last === undefined ? 0 : NAMES.indexOf(last) + 1;
   return [...NAMES.slice(place), ...NAMES.slice(0, place)].filter((name) => STEPS[name].isPossible(walk));
 }
 
-function learnTokens(walk: Walk, { json }: Answer): Walk {
+function learnTokens(walk: PlaygroundState, { json }: Answer): PlaygroundState {
   const { access_token: access, refresh_token: refresh } = (json ?? {}) as Record<string, unknown>;
   return typeof access === 'string' && typeof refresh === 'string' ? { ...walk, tokens: { access, refresh } } : walk;
 }

@@ -4,7 +4,7 @@ import { hashSecret } from '../../../lib/secrets.ts';
 import type { ScopeMask } from '../../../oauth/scopes.ts';
 
 /** How far someone has come in trying an app. */
-export interface Walk {
+export interface PlaygroundState {
   appId: string;
   redirectUri: string;
   scopes: ScopeMask;
@@ -20,7 +20,7 @@ export interface Walk {
 interface Kept {
   session: string;
   at: number;
-  walk: Walk;
+  walk: PlaygroundState;
 }
 
 interface Keeper {
@@ -34,13 +34,13 @@ const GOOD_FOR = 30 * MINUTE;
  * It travels through its owner's browser, as the `state` of the request and then in forms, and nothing of it is stored
  * here. Concealed and not just sealed: the verifier is in it, and later a secret and tokens.
  */
-export function keepWalk({ keys, session }: Keeper, walk: Walk, now: number): string {
+export function keepWalk({ keys, session }: Keeper, walk: PlaygroundState, now: number): string {
   const kept: Kept = { session: hashSecret(session.id), at: now, walk };
   return conceal(keys, 'try it', JSON.stringify(kept));
 }
 
 /** Undefined if it was changed, was kept too long ago, or belongs to another session. */
-export function openWalk({ keys, session }: Keeper, text: string, now: number): Walk | undefined {
+export function openWalk({ keys, session }: Keeper, text: string, now: number): PlaygroundState | undefined {
   const revealed = reveal(keys, 'try it', text);
   if (revealed === undefined) return undefined;
   const { session: of, at, walk } = JSON.parse(revealed) as Kept;

@@ -4,7 +4,7 @@ import { changeRole } from '../../../accounts/roles.ts';
 import type { App } from '../../../apps/apps.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { depart, listAppsAllowedBy } from '../../../oauth/member-removal.ts';
-import { redirectDone } from '../../done.ts';
+import { redirectWithFlash } from '../../done.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../../fields.ts';
 import { notFound } from '../../refusals.ts';
 import { unverifiedBadge } from '../../verification.ts';
@@ -32,8 +32,8 @@ function mountRole(host: FastifyInstance, { storage, clock, show, enterForMember
     const role = text(request.body, 'role');
     const change = { userId: member.id, businessId: entry.business.businessId, role, by: entry.by };
     const set = async () => {
-      if (!(await storage.atomically((db) => changeRole(db, change, clock())))) throw notFound();
-      return redirectDone(reply, PATH, 'role_changed');
+      if (!(await storage.transaction((db) => changeRole(db, change, clock())))) throw notFound();
+      return redirectWithFlash(reply, PATH, 'role_changed');
     };
     return tryForm(set, (problem) =>
       show(reply, entry, { title: member.name, body: memberBody(entry, member, { role, problem }) }, 400),
@@ -66,9 +66,9 @@ function mountRemoval(host: FastifyInstance, desk: MemberDesk): void {
     refuseOtherBusiness(entry, request.body);
     const parties = { userId: member.id, businessId: entry.business.businessId, by: entry.by };
     const remove = async () => {
-      if (!(await storage.atomically((tx) => depart(tx, parties, clock())))) throw notFound();
-      if (member.id === entry.at.user.id) return redirectDone(reply, '/settings/connected-apps', 'left');
-      return redirectDone(reply, PATH, 'member_removed');
+      if (!(await storage.transaction((tx) => depart(tx, parties, clock())))) throw notFound();
+      if (member.id === entry.at.user.id) return redirectWithFlash(reply, '/settings/connected-apps', 'left');
+      return redirectWithFlash(reply, PATH, 'member_removed');
     };
     return tryForm(remove, (problem) => ask(reply, entry, member, problem));
   });

@@ -3,17 +3,17 @@ import { findMember, type Member, type Membership } from '../../../accounts/memb
 import type { UserActor } from '../../../audit/acts.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { type Form, text } from '../../fields.ts';
-import { type Place, sendPage } from '../../layout.ts';
-import type { WebParts } from '../../parts.ts';
-import { findPlace } from '../../place.ts';
-import { notFound, PageRefused } from '../../refusals.ts';
+import { type PageContext, sendPage } from '../../layout.ts';
+import type { WebDeps } from '../../parts.ts';
+import { loadPageContext } from '../../place.ts';
+import { notFound, PageError } from '../../refusals.ts';
 import { actorOf, notFoundUnlessIn } from '../../visits.ts';
 
 export const PATH = '/settings/members';
 
 /** Someone at work in a business of theirs. */
 export interface Entry {
-  at: Place;
+  at: PageContext;
   business: Membership;
   isOwner: boolean;
   by: UserActor;
@@ -29,18 +29,18 @@ interface OneMember {
 /** What every page about members does: let in whoever may, find the member, and show a page. */
 export type MemberDesk = ReturnType<typeof openMemberDesk>;
 
-export function openMemberDesk(parts: WebParts) {
+export function openMemberDesk(parts: WebDeps) {
   const db = parts.storage.durable;
 
   const show = (
     reply: FastifyReply,
-    { at }: { at: Place },
+    { at }: { at: PageContext },
     { title, body }: { title: string; body: Html },
     status = 200,
   ): FastifyReply => sendPage(reply, { title, platformName: parts.platformName, width: 'wide', at, body }, { status });
 
   async function enter(request: FastifyRequest): Promise<Entry> {
-    const at = await findPlace(parts, request);
+    const at = await loadPageContext(parts, request);
     if (!at.current) throw notFound();
     const by = actorOf(request);
     return { at, business: at.current, isOwner: at.current.role === 'owner', by };
@@ -91,5 +91,5 @@ export function businessField({ business }: Entry): Html {
 export function refuseOtherBusiness({ business }: Entry, form: Form): void {
   if (text(form, 'business') === business.businessId) return;
   const sentence = `You now act for ${business.businessName}, and this form is about another business. Nothing was changed.`;
-  throw new PageRefused(409, 'Another business', sentence);
+  throw new PageError(409, 'Another business', sentence);
 }

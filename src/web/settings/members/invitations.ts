@@ -9,10 +9,10 @@ import {
 } from '../../../accounts/invitations.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { newSecret } from '../../../lib/secrets.ts';
-import { redirectDone } from '../../done.ts';
+import { redirectWithFlash } from '../../done.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../../fields.ts';
 import { cutPage, PAGE_SIZE, pager, readListing } from '../../listing.ts';
-import { notFound, PageRefused } from '../../refusals.ts';
+import { notFound, PageError } from '../../refusals.ts';
 import { makeTicket, readTicket } from '../../tickets.ts';
 import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
 import { AS_ROLE, roleBadge, roleField } from './fields.ts';
@@ -50,7 +50,7 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
     const { id, token } = readTicket<{ token: string }>(desk, 'new invitation', of);
     const wanted = { ...typed, id, token, businessId, by: entry.by };
     const make = async () => {
-      const invitation = await storage.atomically((db) => invite(db, wanted, clock()));
+      const invitation = await storage.transaction((db) => invite(db, wanted, clock()));
       if (!invitation) throw notFound();
       if (stateOf(invitation, clock()) !== 'open') return reply.redirect(LIST, 303);
       return show(reply, entry, {
@@ -77,16 +77,12 @@ function mountOpen(host: FastifyInstance, { storage, clock, db, show, enterAsOwn
   host.post<{ Params: { id: string }; Body: Form }>(`${LIST}/:id/withdraw`, async (request, reply) => {
     const { business, by } = await enterAsOwner(request);
     const wanted = { id: request.params.id, businessId: business.businessId, by };
-    const invitation = await storage.atomically((tx) => withdrawInvitation(tx, wanted, clock()));
+    const invitation = await storage.transaction((tx) => withdrawInvitation(tx, wanted, clock()));
     if (!invitation) throw notFound();
     if (invitation.acceptedAt !== null) {
-      throw new PageRefused(
-        409,
-        'Too late',
-        'Someone has joined with this invitation already. Look among the members.',
-      );
+      throw new PageError(409, 'Too late', 'Someone has joined with this invitation already. Look among the members.');
     }
-    return redirectDone(reply, LIST, 'invitation_withdrawn');
+    return redirectWithFlash(reply, LIST, 'invitation_withdrawn');
   });
 }
 

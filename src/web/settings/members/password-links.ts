@@ -4,7 +4,7 @@ import { makePasswordLink } from '../../../accounts/password-links.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { type Form, postForm } from '../../fields.ts';
 import { passwordLinkBody } from '../../password-link.ts';
-import { PageRefused } from '../../refusals.ts';
+import { PageError } from '../../refusals.ts';
 import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
 
 /** Owners help members who cannot sign in any more. */
@@ -16,7 +16,7 @@ export function mountPasswordLinks(host: FastifyInstance, desk: MemberDesk): voi
     refuseOtherBusiness(entry, request.body);
     const { id: userId, name } = member;
     const wanted = { userId, by: entry.by, businessId: entry.business.businessId };
-    const made = await storage.atomically((db) => makePasswordLink(db, wanted, clock()));
+    const made = await storage.transaction((db) => makePasswordLink(db, wanted, clock()));
     if (!made) throw notByOwner(desk.platformName);
     const link = `${consentUrl}/password/${made.token}`;
     const body = html`${passwordLinkBody({ name, link, expiresAt: made.expiresAt })}
@@ -26,9 +26,9 @@ export function mountPasswordLinks(host: FastifyInstance, desk: MemberDesk): voi
 }
 
 /** The same for every reason: to which other businesses someone belongs is not for an owner to know. */
-function notByOwner(platformName: string): PageRefused {
+function notByOwner(platformName: string): PageError {
   const sentence = `You cannot create a link for this person. Ask a platform admin of ${platformName}, who can.`;
-  return new PageRefused(403, 'Not allowed', sentence);
+  return new PageError(403, 'Not allowed', sentence);
 }
 
 export function passwordLinkSection(entry: Entry, member: Member): Html {

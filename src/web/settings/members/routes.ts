@@ -4,8 +4,8 @@ import { listMembers, type Member } from '../../../accounts/memberships.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { time } from '../../fields.ts';
 import { cutPage, type Listing, PAGE_SIZE, pager, readListing, searchForm } from '../../listing.ts';
-import type { WebParts } from '../../parts.ts';
-import { findPlace } from '../../place.ts';
+import type { WebDeps } from '../../parts.ts';
+import { loadPageContext } from '../../place.ts';
 import { unverifiedBadge } from '../../verification.ts';
 import { mountMemberChanges } from './changes.ts';
 import { type Entry, type MemberDesk, openMemberDesk, PATH } from './desk.ts';
@@ -15,7 +15,7 @@ import { mountPasswordLinks } from './password-links.ts';
 import { memberTabs } from './tabs.ts';
 
 /** Who belongs to the current business, and who is invited. Every member may look; owners decide. */
-export function mountMembers(host: FastifyInstance, parts: WebParts): void {
+export function mountMembers(host: FastifyInstance, parts: WebDeps): void {
   const desk = openMemberDesk(parts);
   mountList(host, desk);
   mountInvitations(host, desk);
@@ -26,7 +26,7 @@ export function mountMembers(host: FastifyInstance, parts: WebParts): void {
 function mountList(host: FastifyInstance, desk: MemberDesk): void {
   const { db, clock, show, enter } = desk;
   host.get(PATH, async (request, reply) => {
-    const place = await findPlace(desk, request);
+    const place = await loadPageContext(desk, request);
     if (!place.current) return show(reply, { at: place }, { title: 'Members', body: nowhere });
     const entry = await enter(request);
     const { businessId } = entry.business;
