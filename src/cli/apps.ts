@@ -59,8 +59,8 @@ export const appCommands: Command[] = [
       pkce: { value: 'yes|no', help: 'Whether requests without PKCE are refused' },
     },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const { id } = required(await findApp(db, options.text('app')), 'app', 'app');
           await lockApp(db, id);
           const before = required(await findApp(db, id), 'app', 'app');
@@ -112,8 +112,8 @@ export const appCommands: Command[] = [
     summary: 'Remove one of an app’s two secrets',
     options: { app: APP, secret: { value: 'ID', help: 'The secret’s id, from app list-secrets', required: true } },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const now = systemClock();
           const app = required(await findApp(db, options.text('app')), 'app', 'app');
           const named = (await listSecrets(db, app.id)).find(({ id }) => id === options.text('secret'));
@@ -133,8 +133,8 @@ function onApp(name: string, summary: string, act: (db: Database, app: App, now:
     summary,
     options: { app: APP },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const app = required(await findApp(db, options.text('app')), 'app', 'app');
           const result = await act(db, app, systemClock());
           return { ...describe((await findApp(db, app.id)) ?? app), ...(result as object | undefined) };

@@ -9,8 +9,8 @@ export const businessCommands: Command[] = [
     summary: 'Add a business',
     options: { name: { value: 'NAME', help: 'What people call it', required: true } },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const now = systemClock();
           const business = await addBusiness(db, { name: options.text('name') }, now);
           const subject = { kind: 'business', id: business.id, name: business.name } as const;

@@ -38,8 +38,8 @@ export const endpointCommands: Command[] = [
     run: (options, env) => {
       const keys = openServerKeys(env);
       checkUrl(options, env);
-      return withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      return withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const app = await findNamedApp(db, options);
           const addition = { appId: app.id, url: options.text('url'), eventTypes: readEvents(options, CHOICES) };
           const { endpoint, secret } = await addEndpoint(db, keys, addition, systemClock());
@@ -148,8 +148,8 @@ function onEndpoint({ name, summary, more = {}, act }: OnEndpoint): Command {
     summary,
     options: { app: APP, endpoint: ENDPOINT, ...more },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const app = await findNamedApp(db, options);
           const id = options.text('endpoint');
           const find = async () => (isId(id) ? findEndpoint(db, app.id, id) : undefined);

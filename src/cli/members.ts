@@ -45,8 +45,8 @@ export const memberCommands: Command[] = [
     },
     run: (options, env) => {
       const consentUrl = readConsentUrl(env);
-      return withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      return withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const token = newSecret();
           const { inviterDisabledAt: _, ...invitation } = await inviteAsOperator(db, options, token);
           return { ...invitation, link: `${consentUrl}/invitation/${token}` };
@@ -59,8 +59,8 @@ export const memberCommands: Command[] = [
     summary: 'Make a user a member of a business',
     options: { user: USER, business: BUSINESS, role: ROLE },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const { user, businessId } = await findParties(db, options);
           requireVerified(user, businessId);
           await addMemberAsOperator(db, { user, businessId, role: options.text('role') }, systemClock());
@@ -73,8 +73,8 @@ export const memberCommands: Command[] = [
     summary: 'Change what a member may do',
     options: { user: USER, business: BUSINESS, role: ROLE },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const { user, businessId } = await findParties(db, options);
           const change = { userId: user.id, businessId, role: options.text('role'), by: OPERATOR };
           await changeRole(db, change, systemClock());
@@ -87,8 +87,8 @@ export const memberCommands: Command[] = [
     summary: 'Take a user out of a business; what they allowed there ends at once',
     options: { user: USER, business: BUSINESS },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const { user, businessId } = await findParties(db, options);
           const removed = await depart(db, { userId: user.id, businessId, by: OPERATOR }, systemClock());
           const result = removed ? { userId: user.id, businessId, removed } : undefined;

@@ -44,8 +44,8 @@ export const recoveryCommands: Command[] = [
     options: { user: USER },
     run: (options, env) => {
       const consentUrl = readConsentUrl(env);
-      return withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      return withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const wanted = { userId: options.text('user'), by: OPERATOR, businessId: null };
           const user = required(await findUser(db, wanted.userId), 'user', 'user');
           const link = required(await makePasswordLink(db, wanted, systemClock()), 'user', 'user');
@@ -59,8 +59,8 @@ export const recoveryCommands: Command[] = [
     summary: 'State that a user’s email address is theirs, so that they can join other businesses',
     options: { user: USER },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
           const now = systemClock();
           if (await markEmailVerified(db, user.id, now)) await recordByOperator(db, 'user.email_verified', user, now);
@@ -73,8 +73,8 @@ export const recoveryCommands: Command[] = [
     summary: 'Remove every passkey of a user',
     options: { user: USER },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
           const removed = await removeAllPasskeys(db, user.id);
           if (removed > 0) await recordByOperator(db, 'passkey.all_removed', user, systemClock());

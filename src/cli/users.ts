@@ -66,8 +66,8 @@ export const userCommands: Command[] = [
     summary: 'Let a disabled user in again',
     options: { user: USER },
     run: (options, env) =>
-      withStorage(env, ({ transaction: atomically }) =>
-        atomically(async (db) => {
+      withStorage(env, ({ transaction }) =>
+        transaction(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
           if (await enableUser(db, user.id)) await recordByOperator(db, 'user.enabled', user, systemClock());
           return findUser(db, user.id);

@@ -38,7 +38,13 @@ test('no endpoint hears of anything that a crash could still undo', async () => 
     isAsked = true;
     return disk.promise;
   };
-  const parts = { storage: { ...storage, settled }, keys, clock: () => 0, allowsLoopback: true, timeLimit: 5000 };
+  const parts = {
+    storage: { ...storage, flushed: settled },
+    keys,
+    clock: () => 0,
+    allowsLoopback: true,
+    timeLimit: 5000,
+  };
   const stop = startWebhooks(parts, assert.ifError);
 
   while (!isAsked) await setTimeout(10);
