@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
+import { PATIENCE, type Patience } from './http/timeouts.ts';
 import { DAY, SECOND } from './lib/clock.ts';
 import { isGuessable, readKeyFile, SHORTEST_KEY, splitKeys, syncFolder, writeKeyFile } from './lib/key-file.ts';
-import { PATIENCE, type Patience } from './lib/patience.ts';
 import { newSecret } from './lib/secrets.ts';
 import {
   type Address,

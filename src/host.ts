@@ -1,13 +1,13 @@
 import { Server } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { BODY_LIMIT } from './bodies.ts';
 import { type Address, SettingRefused, type Settings } from './config.ts';
-import { boundConnections, newDoor, serverOptions } from './crowds.ts';
+import { BODY_LIMIT } from './http/body-parsers.ts';
+import { ApiError } from './http/errors.ts';
+import { boundConnections, newDoor, serverOptions } from './http/overload.ts';
 import { SECOND } from './lib/clock.ts';
 import { newRandomId } from './lib/ids.ts';
 import type { LogOutput } from './lib/log-output.ts';
-import { ApiError } from './oauth/errors.ts';
 import { plainJson } from './oauth/routes.ts';
 import { findWrong, refuse, refuseUnreadable, wayOnFrom } from './refusing.ts';
 import type { CountAnswer } from './telemetry/requests.ts';

@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Settings } from './config.ts';
+import { answerError } from './http/error-responses.ts';
+import { ApiError } from './http/errors.ts';
 import { Overloaded } from './lib/errors.ts';
 import { STATUS_CODES } from './lib/http.ts';
 import { newRandomId } from './lib/ids.ts';
 import { errorLocation } from './oauth/callback.ts';
-import { answerError } from './oauth/error-answers.ts';
-import { ApiError, CallbackError, UntrustedRequest } from './oauth/errors.ts';
+import { CallbackError, UntrustedRequest } from './oauth/errors.ts';
 import { redirectWithFlash } from './web/done.ts';
 import { type ErrorNavigation, errorPage, leadsOn } from './web/error-page.ts';
 import { sendPage } from './web/layout.ts';

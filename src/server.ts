@@ -1,16 +1,16 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance } from 'fastify';
-import { readForms, readJsonAndForms } from './bodies.ts';
 import { mountAccounting } from './business/routes.ts';
 import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
 import { cannotListen, drain, finish, listen, newHost, type Routes } from './host.ts';
+import { readForms, readJsonAndForms } from './http/body-parsers.ts';
+import { BROKEN } from './http/error-schemas.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createKeyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
 import { newRateLimit } from './lib/rate-limit.ts';
 import { VERSION } from './lib/version.ts';
-import { BROKEN } from './oauth/refusal-schemas.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { openTokenUses, type TokenUses } from './oauth/token-uses.ts';
 import { refuse } from './refusing.ts';

@@ -1,6 +1,6 @@
+import { ANYWHERE, describeRefusals, UNCACHED } from '../http/error-schemas.ts';
+import { REASONS } from '../http/errors.ts';
 import { Type } from '../lib/schema.ts';
-import { REASONS } from '../oauth/reasons.ts';
-import { ANYWHERE, describeRefusals, UNCACHED } from '../oauth/refusal-schemas.ts';
 import { BUSINESS, BUSINESS_HEADER, INVOICE, INVOICE_QUERY, ME } from './schemas.ts';
 
 const TAGS = ['Business API'];

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findBusiness } from '../accounts/businesses.ts';
+import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../http/paging.ts';
 import { isId } from '../lib/ids.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
-import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../oauth/paging.ts';
 import { accessOf, type BearerParts, describedBy, openToBrowsers, shareWithAnyOrigin } from '../oauth/routes.ts';
 import { listInvoices, STATUSES } from './invoices.ts';
 import { describeAccess } from './me.ts';

@@ -1,5 +1,5 @@
+import { LIMIT } from '../http/paging.ts';
 import { type Static, Type } from '../lib/schema.ts';
-import { LIMIT } from '../oauth/paging.ts';
 import { oneOf, oneOfOpen } from '../oauth/schemas.ts';
 import { STATUSES } from './invoices.ts';
 

@@ -1,10 +1,9 @@
+import { ApiError, type ReasonOf, toErrorCharacters } from '../http/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RequestContext } from '../request-log/request-context.ts';
 import type { Database } from '../storage/storage.ts';
-import { ApiError } from './errors.ts';
 import { explain } from './grant-reasons.ts';
-import type { ReasonOf } from './reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
 import { describeUnproven, verifyToken } from './token-proof.ts';
 import type { TokenUses } from './token-uses.ts';
@@ -63,29 +62,41 @@ function readBearer({ authorization = '', inQuery }: { authorization: string | u
 
 function nothingPresented(): ApiError {
   const description = 'Send the access token: Authorization: Bearer <access token>.';
-  return new ApiError({ status: 401, code: 'unauthorized', reason: 'token_missing', description, challenge: {} });
+  return new ApiError({
+    status: 401,
+    code: 'unauthorized',
+    reason: 'token_missing',
+    description,
+    headers: bearerChallenge({}),
+  });
 }
 
 function presentedTwice(): ApiError {
   const code = 'invalid_request';
   const description = 'Send the access token in the Authorization header only, not in the address.';
-  const challenge = { error: code, error_description: description };
-  return new ApiError({ status: 400, code, reason: 'token_in_address', description, challenge });
+  const headers = bearerChallenge({ error: code, error_description: description });
+  return new ApiError({ status: 400, code, reason: 'token_in_address', description, headers });
+}
+
+/** RFC 6750 §3: without parameters if the request had no token. */
+function bearerChallenge(parameters: Record<string, string>): Record<string, string> {
+  const list = Object.entries(parameters).map(([name, value]) => `${name}="${toErrorCharacters(value)}"`);
+  return { 'www-authenticate': ['Bearer', list.join(', ')].join(' ').trim() };
 }
 
 /** RFC 6750 §3.1: the token does not work. */
 export function invalidToken(reason: ReasonOf<'invalid_token'>, description: string): ApiError {
   const code = 'invalid_token';
-  const challenge = { error: code, error_description: description };
-  return new ApiError({ status: 401, code, reason, description, challenge });
+  const headers = bearerChallenge({ error: code, error_description: description });
+  return new ApiError({ status: 401, code, reason, description, headers });
 }
 
 export function requireScope(access: Access, scope: string): void {
   if (access.scopes & readScopes([scope]).scopes) return;
   const code = 'insufficient_scope';
   const description = `This needs the scope ${scope}, which the user has not allowed for this token.`;
-  const challenge = { error: code, error_description: description, scope };
-  throw new ApiError({ status: 403, code, reason: code, description, challenge });
+  const headers = bearerChallenge({ error: code, error_description: description, scope });
+  throw new ApiError({ status: 403, code, reason: code, description, headers });
 }
 
 /** The header selects; it never grants. The answer is the same whether or not the other business exists. */

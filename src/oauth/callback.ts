@@ -1,5 +1,5 @@
-import { type Callback, type CallbackError, inErrorCharacters } from './errors.ts';
-import { errorUri } from './reasons.ts';
+import { errorUri, toErrorCharacters } from '../http/errors.ts';
+import type { Callback, CallbackError } from './errors.ts';
 
 /** The answer to an authorize request: the registered address, its own query kept (RFC 6749 §3.1.2), and ours behind. */
 export function codeLocation(callback: Callback, code: string, issuer: string): string {
@@ -10,7 +10,7 @@ export function errorLocation({ callback, refusal }: CallbackError, issuer: stri
   const { code, reason, message } = refusal;
   const answer = new URLSearchParams({
     error: code,
-    error_description: inErrorCharacters(message),
+    error_description: toErrorCharacters(message),
     error_uri: errorUri(issuer, code, reason),
     reason,
   });

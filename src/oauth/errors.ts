@@ -1,4 +1,4 @@
-import type { ErrorCode, ReasonOf } from './reasons.ts';
+import { ApiError, type ReasonOf } from '../http/errors.ts';
 
 /** RFC 6749 §4.1.2.1 and §5.2, with the two that `prompt=none` adds (OpenID Connect Core §3.1.2.6). */
 type OAuthErrorCode =
@@ -14,24 +14,17 @@ type OAuthErrorCode =
   | 'consent_required';
 
 /** A refusal to an app's developer: the code is the RFC's, the reason is ours, the sentence says what to do. */
-export class OAuthError<Code extends OAuthErrorCode = OAuthErrorCode> extends Error {
-  readonly code: Code;
-  readonly reason: ReasonOf<Code>;
-
+export class OAuthError<Code extends OAuthErrorCode = OAuthErrorCode> extends ApiError<Code> {
   constructor(code: Code, reason: ReasonOf<Code>, description: string) {
-    super(description);
-    this.code = code;
-    this.reason = reason;
+    super({ status: 400, code, reason, description });
   }
 }
 
-/** The app's own credentials are missing or wrong. HTTP Basic needs an answer in kind (RFC 6749 §5.2). */
-export class AppNotAuthenticated extends OAuthError<'invalid_client'> {
-  readonly usedBasic: boolean;
-
+/** The client's credentials are missing or wrong. If it used HTTP Basic, the response names that scheme (RFC 6749 §5.2). */
+export class AppNotAuthenticated extends ApiError<'invalid_client'> {
   constructor(reason: ReasonOf<'invalid_client'>, description: string, { usedBasic }: { usedBasic: boolean }) {
-    super('invalid_client', reason, description);
-    this.usedBasic = usedBasic;
+    const headers = usedBasic ? { 'www-authenticate': 'Basic realm="Gatehouse"' } : undefined;
+    super({ status: 401, code: 'invalid_client', reason, description, headers });
   }
 }
 
@@ -57,33 +50,9 @@ export class UntrustedRequest extends Error {
   }
 }
 
-interface Refusal<Code extends ErrorCode> {
-  status: number;
-  code: Code;
-  reason: ReasonOf<Code>;
-  description: string;
-  /** The parameters of `WWW-Authenticate: Bearer`; without them the header is left out. */
-  challenge?: Record<string, string>;
-}
-
-/** A refusal to any other program: who calls the business API (RFC 6750 §3), or sends what cannot be read. */
-export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
-  readonly refusal: Refusal<Code>;
-
-  constructor(refusal: Refusal<Code>) {
-    super(refusal.description);
-    this.refusal = refusal;
-  }
-}
-
 /** Where an authorize request is answered. */
 export interface Callback {
   redirectUri: string;
   /** Still percent-encoded as it came, so that the app gets back the very same bytes. */
   state: string | undefined;
-}
-
-/** RFC 6749 §5.2 allows printable ASCII without quote and backslash; what a stranger sent may hold anything. */
-export function inErrorCharacters(text: string): string {
-  return text.replaceAll('"', "'").replace(/[^\x20-\x5b\x5d-\x7e]/g, '?');
 }

@@ -1,6 +1,3 @@
-import { Type } from '../lib/schema.ts';
-import { serverMetadata } from './metadata.ts';
-import { REASONS } from './reasons.ts';
 import {
   ANYWHERE_WITH_A_BODY,
   describeRefusals,
@@ -9,7 +6,10 @@ import {
   RETRY_AFTER,
   UNCACHED,
   UNREADABLE_BODY,
-} from './refusal-schemas.ts';
+} from '../http/error-schemas.ts';
+import { REASONS } from '../http/errors.ts';
+import { Type } from '../lib/schema.ts';
+import { serverMetadata } from './metadata.ts';
 import {
   AUTHORIZE_QUERY,
   EXAMPLE_APP,

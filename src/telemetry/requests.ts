@@ -1,4 +1,4 @@
-import { REASONS } from '../oauth/reasons.ts';
+import { REASONS } from '../http/errors.ts';
 import { type Cell, type Histogram, type Metric, newHistogram, type Sample } from './registry.ts';
 
 /** A request that has been answered. */

@@ -1,6 +1,7 @@
+import { ApiError } from '../http/errors.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
-import { ApiError, OAuthError, UntrustedRequest } from '../oauth/errors.ts';
+import { UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
 import { postForm } from './fields.ts';
 import type { Page, PageContext } from './layout.ts';
@@ -82,8 +83,7 @@ function describe(error: unknown): Description {
     return { status: error.status, title: error.title, body: html`<p>${error.message}</p>` };
   }
   if (error instanceof ApiError)
-    return { status: error.refusal.status, title: 'Not done', body: html`<p>${error.message}</p>` };
-  if (error instanceof OAuthError) return { status: 400, title: 'Not done', body: html`<p>${error.message}</p>` };
+    return { status: error.status, title: 'Not done', body: html`<p>${error.message}</p>` };
   if (error instanceof FormError) return { status: 400, title: 'Not done', body: html`<p>${error.message}</p>` };
   if (error instanceof TooManyRequests) {
     const headers = { 'retry-after': String(error.retryAfter) };

@@ -1,6 +1,6 @@
+import { ANYWHERE, describeRefusals, UNCACHED } from '../http/error-schemas.ts';
+import { REASONS } from '../http/errors.ts';
 import { Type } from '../lib/schema.ts';
-import { REASONS } from '../oauth/reasons.ts';
-import { ANYWHERE, describeRefusals, UNCACHED } from '../oauth/refusal-schemas.ts';
 import { EVENT, EVENT_QUERY } from './schemas.ts';
 
 export const eventsOperation = {

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { findApp } from '../apps/apps.ts';
 import { listEvents } from '../events/events.ts';
+import { ApiError } from '../http/errors.ts';
+import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../http/paging.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { authenticateClient } from '../oauth/app-authentication.ts';
-import { ApiError } from '../oauth/errors.ts';
-import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../oauth/paging.ts';
 import { describedBy } from '../oauth/routes.ts';
 import type { TokenDeps } from '../oauth/token-endpoint.ts';
 import { onlyAudible } from './audience.ts';

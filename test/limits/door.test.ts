@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { newDoor } from '../../src/crowds.ts';
+import { newDoor } from '../../src/http/overload.ts';
+import { PATIENCE } from '../../src/http/timeouts.ts';
 import { Overloaded } from '../../src/lib/errors.ts';
-import { PATIENCE } from '../../src/lib/patience.ts';
 import { newWorld } from '../support/world.ts';
 
 test('of a crowd, who has waited too long is turned away at once, and the next are let in', async () => {

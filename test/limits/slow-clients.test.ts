@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { PATIENCE } from '../../src/http/timeouts.ts';
 import { SECOND } from '../../src/lib/clock.ts';
-import { PATIENCE } from '../../src/lib/patience.ts';
 import { newWorld } from '../support/world.ts';
 
 const world = await newWorld();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { errorUri, REASONS } from '../../src/oauth/reasons.ts';
+import { errorUri, REASONS } from '../../src/http/errors.ts';
 import { newWorld } from '../support/world.ts';
 
 const world = await newWorld();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { REASONS } from '../../src/oauth/reasons.ts';
+import { REASONS } from '../../src/http/errors.ts';
 import { type Answer as DescribedAnswer, listOperations } from '../../src/web/reference/document.ts';
 import type { Answer } from '../support/client.ts';
 import { newReading } from '../support/described.ts';

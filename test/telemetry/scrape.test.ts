@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { REASONS } from '../../src/oauth/reasons.ts';
+import { REASONS } from '../../src/http/errors.ts';
 import { write } from '../reference/raw.ts';
 import { freePort } from '../support/ports.ts';
 import { newWorld } from '../support/world.ts';

@@ -1,6 +1,6 @@
 import type { App } from '../../apps/apps.ts';
+import { errorUri } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { errorUri } from '../../oauth/reasons.ts';
 import { isError, type LoggedRequest } from '../../request-log/logged-requests.ts';
 import type { HourOfCounts } from '../../request-log/request-counts.ts';
 import { preciseTime } from '../fields.ts';

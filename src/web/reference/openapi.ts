@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
+import { REQUEST_ID } from '../../http/error-schemas.ts';
 import { Type } from '../../lib/schema.ts';
-import { REQUEST_ID } from '../../oauth/refusal-schemas.ts';
 import { describedBy, openToBrowsers, plainJson, shareWithAnyOrigin } from '../../oauth/routes.ts';
 import { SCOPES } from '../../oauth/scopes.ts';
 import { type Document, listOperations } from './document.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createApp, ERROR_CODES, EVENT_TYPES, type GatehouseEvent, SCOPES } from '../../../sdk/typescript/src/index.ts';
 import { EVENT_TYPES as SERVER_EVENT_TYPES } from '../../../src/events/event-types.ts';
 import { SETTLED_AFTER } from '../../../src/events/events.ts';
-import { REASONS } from '../../../src/oauth/reasons.ts';
+import { REASONS } from '../../../src/http/errors.ts';
 import { SCOPES as SERVER_SCOPES } from '../../../src/oauth/scopes.ts';
 import { REDIRECT_URI } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';

@@ -11,8 +11,8 @@ export const API_MUTATIONS: Mutation[] = [
     promise: 'P1',
     breaks: 'a request without a token is told of an invalid one',
     file: 'src/oauth/bearer.ts',
-    find: "reason: 'token_missing', description, challenge: {} }",
-    replace: "reason: 'token_missing', description, challenge: { error: 'invalid_token' } }",
+    find: 'headers: bearerChallenge({})',
+    replace: "headers: bearerChallenge({ error: 'invalid_token' })",
     tests: [BEARER],
   },
   {

@@ -35,7 +35,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T2',
     breaks: 'errors may be cached',
-    file: 'src/oauth/error-answers.ts',
+    file: 'src/http/error-responses.ts',
     find: "'cache-control': 'no-store', pragma: 'no-cache', ",
     replace: '',
     tests: [BODIES],
@@ -43,8 +43,8 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T3',
     breaks: 'failed Basic authentication gets no challenge',
-    file: 'src/oauth/error-answers.ts',
-    find: 'error.usedBasic ?',
+    file: 'src/oauth/errors.ts',
+    find: 'usedBasic ?',
     replace: 'false ?',
     tests: [AUTHENTICATION],
   },
@@ -175,7 +175,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T26',
     breaks: 'of two equal JSON names the last one wins',
-    file: 'src/bodies.ts',
+    file: 'src/http/body-parsers.ts',
     find: 'done(error ?? findRepeated(request, names), body);',
     replace: 'done(error, body);',
     tests: [BODIES],
@@ -183,7 +183,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T26',
     breaks: 'of two equal form fields the last one wins',
-    file: 'src/bodies.ts',
+    file: 'src/http/body-parsers.ts',
     find: 'done(findRepeated(request, names), Object',
     replace: 'done(null, Object',
     tests: [BODIES],
@@ -191,7 +191,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T26',
     breaks: 'a body of any size is read',
-    file: 'src/bodies.ts',
+    file: 'src/http/body-parsers.ts',
     find: 'BODY_LIMIT = 64 * 1024',
     replace: 'BODY_LIMIT = 1024 * 1024',
     tests: [BODIES],
@@ -199,7 +199,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T26',
     breaks: 'a content type without a parser is read as JSON',
-    file: 'src/bodies.ts',
+    file: 'src/http/body-parsers.ts',
     find: "host.addContentTypeParser<string>('application/json', asText",
     replace: "host.addContentTypeParser<string>(['application/json', 'text/plain'], asText",
     tests: [BODIES],
@@ -207,7 +207,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T27',
     breaks: 'code_verifier is lost from forms',
-    file: 'src/bodies.ts',
+    file: 'src/http/body-parsers.ts',
     find: 'names), Object.fromEntries(fields));',
     replace: 'names), { ...Object.fromEntries(fields), code_verifier: undefined });',
     tests: [BODIES],

@@ -1,4 +1,4 @@
-import { SECOND } from './clock.ts';
+import { SECOND } from '../lib/clock.ts';
 
 /** How long others may take and how much may be asked at once, so that no one can keep the rest from being served. */
 export interface Patience {

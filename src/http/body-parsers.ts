@@ -1,6 +1,6 @@
 import forms from '@fastify/formbody';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError } from './oauth/errors.ts';
+import { ApiError } from './errors.ts';
 
 export const BODY_LIMIT = 64 * 1024;
 

@@ -1,7 +1,6 @@
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
-import { ApiError, AppNotAuthenticated, inErrorCharacters, OAuthError } from './errors.ts';
-import { type ErrorCode, errorUri, type ReasonOf } from './reasons.ts';
+import { ApiError, type ErrorCode, errorUri, type ReasonOf, toErrorCharacters } from './errors.ts';
 
 /** What goes back to a program that was refused. */
 interface ErrorAnswer {
@@ -18,7 +17,7 @@ export function answerError(error: unknown, issuer: string): ErrorAnswer {
     headers: { 'cache-control': 'no-store', pragma: 'no-cache', ...headers },
     body: {
       error: code,
-      error_description: inErrorCharacters(description),
+      error_description: toErrorCharacters(description),
       error_uri: errorUri(issuer, code, reason),
       reason,
     },
@@ -34,15 +33,9 @@ interface Description {
 }
 
 function describe(error: unknown): Description {
-  if (error instanceof OAuthError) {
-    const { code, reason, message: description } = error;
-    if (!(error instanceof AppNotAuthenticated)) return { status: 400, code, reason, description };
-    const headers = error.usedBasic ? { 'www-authenticate': 'Basic realm="Gatehouse"' } : undefined;
-    return { status: 401, code, reason, description, headers };
-  }
   if (error instanceof ApiError) {
-    const { challenge, ...answer } = error.refusal;
-    return challenge ? { ...answer, headers: { 'www-authenticate': bearerChallenge(challenge) } } : answer;
+    const { status, code, reason, message: description, headers } = error;
+    return { status, code, reason, description, headers };
   }
   if (error instanceof TooManyRequests) {
     const code = 'too_many_requests';
@@ -104,10 +97,4 @@ function describeUnreadableRequest(error: unknown, status: number, validation?: 
 /** Fastify names its errors; these are the ones about what stands in a body. */
 function isUnreadableBody(error: unknown): boolean {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('FST_ERR_CTP_');
-}
-
-/** RFC 6750 §3. With no parameters it is bare: nothing was presented, so nothing was wrong with it. */
-function bearerChallenge(parameters: Record<string, string>): string {
-  const list = Object.entries(parameters).map(([name, value]) => `${name}="${inErrorCharacters(value)}"`);
-  return ['Bearer', list.join(', ')].join(' ').trim();
 }

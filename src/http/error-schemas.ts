@@ -1,5 +1,5 @@
 import { Type } from '../lib/schema.ts';
-import { type ErrorCode, errorUri, REASONS, type ReasonOf } from './reasons.ts';
+import { type ErrorCode, errorUri, REASONS, type ReasonOf } from './errors.ts';
 
 /** The errors that an operation can give under one status, and under each the reasons that it can have there. */
 type Refusals = { [Code in ErrorCode]?: readonly ReasonOf<Code>[] };

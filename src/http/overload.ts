@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
-import { systemClock } from './lib/clock.ts';
-import { Overloaded } from './lib/errors.ts';
-import type { Patience } from './lib/patience.ts';
-import { newTurns } from './lib/turns.ts';
+import { systemClock } from '../lib/clock.ts';
+import { Overloaded } from '../lib/errors.ts';
+import { newTurns } from '../lib/turns.ts';
+import type { Patience } from './timeouts.ts';
 
 /** Those who watch over a node have to hear from it most of all when it has too much to do. */
 const ALWAYS = /^\/(?:healthz|readyz)(?:\?|$)/;

@@ -1,7 +1,5 @@
-import type { GrantReason } from './grant-reasons.ts';
-
-/** Why a grant is dead. The token endpoint says it as `invalid_grant`, the business API as `invalid_token`. */
-const DEAD_GRANT = [
+/** Why a grant is inactive: `invalid_grant` at the token endpoint, `invalid_token` at the business API. */
+const INACTIVE_GRANT = [
   'revoked_by_app',
   'disconnected_by_user',
   'disconnected_by_owner',
@@ -16,11 +14,11 @@ const DEAD_GRANT = [
   'member_removed',
   'password_reset',
   'backup_restored',
-] as const satisfies GrantReason[];
+] as const;
 
 /**
- * Every error that a program can be told, and under each the reasons there are for it. An error says what kind of thing
- * went wrong, in the words of the standards; its reason says which thing. Both are promises: add, never rename.
+ * Every error code of the API, with its reasons. The code is the standards' name for the kind of error; the reason says
+ * which one it was. Both are part of the contract: add, never rename.
  */
 export const REASONS = {
   invalid_request: [
@@ -49,7 +47,7 @@ export const REASONS = {
     'code_verifier_unexpected',
     'redirect_uri_different',
     'refresh_token_expired',
-    ...DEAD_GRANT,
+    ...INACTIVE_GRANT,
   ],
   unsupported_grant_type: ['unsupported_grant_type'],
   unsupported_response_type: ['unsupported_response_type'],
@@ -59,7 +57,13 @@ export const REASONS = {
   consent_required: ['consent_required'],
   unauthorized_client: ['app_paused'],
   unauthorized: ['token_missing'],
-  invalid_token: ['token_malformed', 'token_unknown', 'token_of_another_kind', 'access_token_expired', ...DEAD_GRANT],
+  invalid_token: [
+    'token_malformed',
+    'token_unknown',
+    'token_of_another_kind',
+    'access_token_expired',
+    ...INACTIVE_GRANT,
+  ],
   insufficient_scope: ['insufficient_scope'],
   business_mismatch: ['business_mismatch'],
   not_found: ['not_found'],
@@ -71,7 +75,36 @@ export const REASONS = {
 export type ErrorCode = keyof typeof REASONS;
 export type ReasonOf<Code extends ErrorCode> = (typeof REASONS)[Code][number];
 
-/** Where a person reads about it. */
+/** The page that explains an error, at the section of its reason. */
 export function errorUri(issuer: string, code: string, reason: string): string {
   return `${issuer}/docs/errors/${code}#${reason}`;
+}
+
+interface ErrorDetails<Code extends ErrorCode> {
+  status: number;
+  code: Code;
+  reason: ReasonOf<Code>;
+  description: string;
+  headers?: Record<string, string> | undefined;
+}
+
+/** An error that is reported to the program that sent the request. */
+export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly status: number;
+  readonly code: Code;
+  readonly reason: ReasonOf<Code>;
+  readonly headers: Record<string, string>;
+
+  constructor({ status, code, reason, description, headers = {} }: ErrorDetails<Code>) {
+    super(description);
+    this.status = status;
+    this.code = code;
+    this.reason = reason;
+    this.headers = headers;
+  }
+}
+
+/** RFC 6749 §5.2 allows printable ASCII without quote and backslash. */
+export function toErrorCharacters(text: string): string {
+  return text.replaceAll('"', "'").replace(/[^\x20-\x5b\x5d-\x7e]/g, '?');
 }
