@@ -1,7 +1,7 @@
+import { readScopes } from '../src/grants/scopes.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../src/lib/clock.ts';
 import { readId } from '../src/lib/ids.ts';
 import { hashSecret } from '../src/lib/secrets.ts';
-import { readScopes } from '../src/oauth/scopes.ts';
 import { type Person, REDIRECT_URI, SCOPE } from './seed.ts';
 import { openSink, type Row, type Sink } from './sink.ts';
 

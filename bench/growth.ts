@@ -1,6 +1,6 @@
+import { readScopes } from '../src/grants/scopes.ts';
 import { HOUR } from '../src/lib/clock.ts';
 import { createKeyring } from '../src/lib/keyring.ts';
-import { readScopes } from '../src/oauth/scopes.ts';
 import { encodeToken, type TokenKind } from '../src/oauth/tokens.ts';
 import type { Connected, Contender, Running } from './contender.ts';
 import { type Gatehouse, speakTo, startGatehouse } from './contenders/gatehouse.ts';

@@ -6,7 +6,7 @@ import { ApiError } from './http/errors.ts';
 import { Overloaded } from './lib/errors.ts';
 import { STATUS_CODES } from './lib/http.ts';
 import { newRandomId } from './lib/ids.ts';
-import { errorLocation } from './oauth/callback.ts';
+import { errorLocation } from './oauth/authorize/callback.ts';
 import { CallbackError, UntrustedRequest } from './oauth/errors.ts';
 import { redirectWithFlash } from './web/done.ts';
 import { type ErrorNavigation, errorPage, leadsOn } from './web/error-page.ts';

@@ -16,6 +16,7 @@ const ORDER = [
   'request-log',
   'accounts',
   'apps',
+  'grants',
   'oauth',
   'webhooks',
   'business',
@@ -132,7 +133,7 @@ test('time is passed in: only lib/clock.ts and the command line look at the cloc
 });
 
 test('randomness has one home for secrets and one for ids, and a grant makes its own salt', () => {
-  const homes = ['lib/secrets.ts', 'lib/ids.ts', 'lib/passwords.ts', 'oauth/grants.ts'];
+  const homes = ['lib/secrets.ts', 'lib/ids.ts', 'lib/passwords.ts', 'grants/grants.ts'];
 
   assertNone(
     offenders(({ path, code }) => /\brandom(?:Bytes|UUID|Int|FillSync)\b/.test(code) && !homes.includes(path)),

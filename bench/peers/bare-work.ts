@@ -1,13 +1,13 @@
 import { formatAmount } from '../../src/business/amounts.ts';
+import { REFRESH_LIFETIME } from '../../src/grants/grants.ts';
+import { formatScopes } from '../../src/grants/scopes.ts';
 import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { type Keyring, sign } from '../../src/lib/keyring.ts';
 import { hashSecret, newSalt, sameText } from '../../src/lib/secrets.ts';
-import { REFRESH_LIFETIME } from '../../src/oauth/grants.ts';
+import { readStamp, stamp } from '../../src/oauth/authorize/stamps.ts';
 import { answersChallenge } from '../../src/oauth/pkce.ts';
-import { formatScopes } from '../../src/oauth/scopes.ts';
-import { readStamp, stamp } from '../../src/oauth/stamps.ts';
-import { issueTokens } from '../../src/oauth/token-response.ts';
+import { issueTokens } from '../../src/oauth/token/response.ts';
 import { type DecodedToken, decodeToken, encodeToken, isGenuine, type TokenKind } from '../../src/oauth/tokens.ts';
 import type { BareDatabase, Row } from './bare-database.ts';
 

@@ -7,7 +7,7 @@ import { recordAppAudit } from '../../src/apps/app-acts.ts';
 import { findApp, registerApp } from '../../src/apps/apps.ts';
 import { OPERATOR } from '../../src/audit/acts.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { readScopes } from '../../src/oauth/scopes.ts';
+import { readScopes } from '../../src/grants/scopes.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
 import { addDemoConnections } from './connections.ts';
 import { addDemoPeople, DEMO_USERS } from './people.ts';

@@ -1,9 +1,9 @@
 import { EVENT_GUARDS, type EventType } from '../events/event-types.ts';
 import { recordEvent } from '../events/events.ts';
+import { listAppsAllowed } from '../grants/status.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
-import { listAppsAllowed } from '../oauth/grant-standing.ts';
 import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';

@@ -1,9 +1,9 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
+import { explain } from '../grants/inactive-reasons.ts';
+import { scopeNames } from '../grants/scopes.ts';
 import { type Access, invalidToken } from '../oauth/bearer.ts';
-import { explain } from '../oauth/grant-reasons.ts';
-import { scopeNames } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** GET /api/v1/me */

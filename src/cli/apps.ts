@@ -15,10 +15,10 @@ import {
   resumeApp,
 } from '../apps/apps.ts';
 import { OPERATOR } from '../audit/acts.ts';
+import { readScopes, SCOPES, scopeNames } from '../grants/scopes.ts';
+import { disableAppAndTell, pauseAppAndTell } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { readScopes, SCOPES, scopeNames } from '../oauth/scopes.ts';
-import { disableAppAndTell, pauseAppAndTell } from '../oauth/suspension.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 

@@ -1,12 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Action, OPERATOR, recordAudit } from '../audit/acts.ts';
 import { type KeySource, readSecretKeys } from '../config.ts';
+import { REFRESH_LIFETIME } from '../grants/grants.ts';
 import { DAY, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { replaceKeyFile, writeKeyFile } from '../lib/key-file.ts';
 import { createKeyring } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
-import { REFRESH_LIFETIME } from '../oauth/grants.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { countSecretsByKey, resealSecrets } from '../webhooks/resealing.ts';
 import { type Command, type Options, withStorage } from './command.ts';

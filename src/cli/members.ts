@@ -7,11 +7,11 @@ import { auditedUser, userActor } from '../accounts/user-acts.ts';
 import { findUser, type User } from '../accounts/users.ts';
 import { OPERATOR, recordAudit } from '../audit/acts.ts';
 import { readConsentUrl } from '../config.ts';
+import { depart } from '../grants/member-removal.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { newSecret } from '../lib/secrets.ts';
-import { depart } from '../oauth/member-removal.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
 

@@ -1,7 +1,7 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { addUser, enableUser, findUser, listUsers } from '../accounts/users.ts';
+import { disableUserAndTell } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
-import { disableUserAndTell } from '../oauth/suspension.ts';
 import { type Command, required, UsageError, withStorage } from './command.ts';
 import { addMemberAsOperator } from './members.ts';
 import { askPassword } from './password-prompt.ts';

@@ -1,12 +1,12 @@
+import { explain } from '../grants/inactive-reasons.ts';
+import { readScopes, type ScopeMask } from '../grants/scopes.ts';
+import type { TokenUses } from '../grants/token-uses.ts';
 import { ApiError, type ReasonOf, toErrorCharacters } from '../http/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RequestContext } from '../request-log/request-context.ts';
 import type { Database } from '../storage/storage.ts';
-import { explain } from './grant-reasons.ts';
-import { readScopes, type ScopeMask } from './scopes.ts';
 import { describeUnproven, verifyToken } from './token-proof.ts';
-import type { TokenUses } from './token-uses.ts';
 import { decodeToken } from './tokens.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */

@@ -5,9 +5,9 @@ import {
   type ReadCaller,
   readCaller,
 } from '../apps/proving.ts';
+import { type Grant, grantFrom, selectStanding } from '../grants/status.ts';
 import { preparedQuery } from '../storage/prepared.ts';
-import { authenticateClient, type ClientCredentials, type IdentifyingParts } from './app-authentication.ts';
-import { type Grant, grantFrom, selectStanding } from './grant-standing.ts';
+import { authenticateClient, type ClientCredentials, type IdentifyingParts } from './client-authentication.ts';
 import { proveBy, type VerifiedToken } from './token-proof.ts';
 import type { DecodedToken } from './tokens.ts';
 

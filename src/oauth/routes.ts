@@ -1,15 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import '../request-log/routes.ts';
+import type { TokenUses } from '../grants/token-uses.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { ClientCredentials } from './app-authentication.ts';
-import { readAuthorizationRequest } from './authorization-request.ts';
+import { readAuthorizationRequest } from './authorize/request.ts';
+import { stamp } from './authorize/stamps.ts';
 import { type Access, readAccess } from './bearer.ts';
+import type { ClientCredentials } from './client-authentication.ts';
 import { withoutEmpty } from './fields.ts';
-import { answerIntrospection } from './introspection.ts';
+import { answerIntrospection } from './introspect.ts';
 import { serverMetadata } from './metadata.ts';
 import {
   authorizeOperation,
@@ -19,10 +21,8 @@ import {
   revokeOperation,
   tokenOperation,
 } from './operations.ts';
-import { answerRevocation } from './revocation.ts';
-import { stamp } from './stamps.ts';
-import { answerTokenRequest, type TokenDeps } from './token-endpoint.ts';
-import type { TokenUses } from './token-uses.ts';
+import { answerRevocation } from './revoke.ts';
+import { answerTokenRequest, type TokenDeps } from './token/endpoint.ts';
 
 interface OAuthParts extends TokenDeps {
   consentUrl: string;

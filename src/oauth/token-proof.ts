@@ -1,7 +1,7 @@
+import { findGrant, type Grant } from '../grants/grants.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
-import { findGrant, type Grant } from './grants.ts';
 import { type DecodedToken, decodeToken, isGenuine, kindOf, type TokenKind } from './tokens.ts';
 
 /** A token that we did issue, and the grant that it belongs to. Whether either still holds is for the caller to ask. */

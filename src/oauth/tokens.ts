@@ -1,8 +1,8 @@
+import type { ScopeMask } from '../grants/scopes.ts';
 import { SECOND } from '../lib/clock.ts';
 import { readId, writeId } from '../lib/ids.ts';
 import type { Key, Keyring } from '../lib/keyring.ts';
 import { sameBytes } from '../lib/secrets.ts';
-import type { ScopeMask } from './scopes.ts';
 
 /**
  * A token's text is its prefix and the base64url of

@@ -1,9 +1,9 @@
 import type { Session } from '../accounts/sessions.ts';
+import type { ScopeMask } from '../grants/scopes.ts';
 import { HOUR } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { type Keyring, seal, unseal } from '../lib/keyring.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import type { ScopeMask } from '../oauth/scopes.ts';
 import { type Form, text } from './fields.ts';
 import { forbidden } from './refusals.ts';
 

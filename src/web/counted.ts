@@ -1,4 +1,4 @@
-import type { Impact } from '../oauth/impact.ts';
+import type { Impact } from '../grants/impact.ts';
 
 /** One kind of thing, and how many of it. */
 export function counted(count: number, one: string, many: string): string {

@@ -1,6 +1,6 @@
-import { readAuthorizationRequest } from '../oauth/authorization-request.ts';
+import { readAuthorizationRequest } from '../oauth/authorize/request.ts';
+import { readStamp } from '../oauth/authorize/stamps.ts';
 import { CallbackError } from '../oauth/errors.ts';
-import { readStamp } from '../oauth/stamps.ts';
 import type { WebDeps } from './parts.ts';
 
 /** Where a sign-in leads. */

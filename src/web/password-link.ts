@@ -3,9 +3,9 @@ import { findPasswordLink, type PasswordLink, usePasswordLink } from '../account
 import { auditedUser, userActor } from '../accounts/user-acts.ts';
 import { hashNewPassword, markEmailVerified } from '../accounts/users.ts';
 import { recordAudit } from '../audit/acts.ts';
+import { resetAccount } from '../grants/account-reset.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/networks.ts';
-import { resetAccount } from '../oauth/account-reset.ts';
 import type { Database } from '../storage/storage.ts';
 import { redirectWithFlash } from './done.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryCounted } from './fields.ts';

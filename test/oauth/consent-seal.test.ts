@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { scopeNames } from '../../src/grants/scopes.ts';
 import { HOUR } from '../../src/lib/clock.ts';
-import { scopeNames } from '../../src/oauth/scopes.ts';
 import { type Browser, hiddenFields, type Visited } from '../support/browser.ts';
 import { countGrants, readGrant } from '../support/rows.ts';
 import { told } from '../support/wire.ts';

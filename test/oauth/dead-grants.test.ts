@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { addMember, removeMember } from '../../src/accounts/memberships.ts';
 import { disableUser, enableUser, type User } from '../../src/accounts/users.ts';
 import { changeApp, deleteApp, disableApp, enableApp } from '../../src/apps/apps.ts';
+import { disconnect } from '../../src/grants/connections.ts';
+import { readScopes } from '../../src/grants/scopes.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
-import { disconnect } from '../../src/oauth/connections.ts';
-import { readScopes } from '../../src/oauth/scopes.ts';
 import type { RegisteredApp } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changeApp } from '../../src/apps/apps.ts';
-import { readScopes } from '../../src/oauth/scopes.ts';
+import { readScopes } from '../../src/grants/scopes.ts';
 import { told } from '../support/wire.ts';
 import { newWorld } from '../support/world.ts';
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { markUsed } from '../../src/grants/grants.ts';
+import { openTokenUses } from '../../src/grants/token-uses.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { markUsed } from '../../src/oauth/grants.ts';
-import { refresh } from '../../src/oauth/refresh.ts';
+import { refresh } from '../../src/oauth/token/refresh.ts';
 import { verifyToken } from '../../src/oauth/token-proof.ts';
-import { openTokenUses } from '../../src/oauth/token-uses.ts';
 import { decodeToken } from '../../src/oauth/tokens.ts';
 import { grantIdIn, readGrant, withoutWrites } from '../support/rows.ts';
 import { newWorld } from '../support/world.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scopeNames } from '../../src/oauth/scopes.ts';
+import { scopeNames } from '../../src/grants/scopes.ts';
 import type { Browser, Visited } from '../support/browser.ts';
 import { countGrants, readGrant } from '../support/rows.ts';
 import { told } from '../support/wire.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { disableApp, enableApp, findApp, resumeApp } from '../../src/apps/apps.ts';
 import { listRecentEvents } from '../../src/events/events.ts';
-import { pauseAppAndTell } from '../../src/oauth/suspension.ts';
+import { pauseAppAndTell } from '../../src/grants/suspension.ts';
 import type { RegisteredApp } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 

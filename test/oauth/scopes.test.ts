@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assignBits, SCOPES } from '../../src/oauth/scopes.ts';
+import { assignBits, SCOPES } from '../../src/grants/scopes.ts';
 
 const scopesNamed = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ name: `read:thing${index}`, kind: 'read' as const, meaning: 'View' }));
@@ -17,7 +17,7 @@ test('each of 31 scopes has a bit of its own that fits into a token', () => {
 test('a 32nd scope stops the start with an error that says why, since its bit would equal another', () => {
   for (const count of [32, 33, 64]) {
     assert.throws(() => assignBits(scopesNamed(count)), {
-      message: `There are ${count} scopes, and a token has room for 31. Remove some from SCOPES in src/oauth/scopes.ts.`,
+      message: `There are ${count} scopes, and a token has room for 31. Remove some from SCOPES in src/grants/scopes.ts.`,
     });
   }
 });
@@ -26,6 +26,6 @@ test('two scopes of the same name stop the start', () => {
   const [first] = SCOPES;
   assert.ok(first);
   assert.throws(() => assignBits([first, first]), {
-    message: `The scope ${first.name} is listed twice in src/oauth/scopes.ts.`,
+    message: `The scope ${first.name} is listed twice in src/grants/scopes.ts.`,
   });
 });

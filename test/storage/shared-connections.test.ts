@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import pg from 'pg';
-import { createGrant, findGrant, type Grant, rotate } from '../../src/oauth/grants.ts';
+import { createGrant, findGrant, type Grant, rotate } from '../../src/grants/grants.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { StorageUnavailable } from '../../src/storage/errors.ts';
 import { migrate } from '../../src/storage/migrate.ts';

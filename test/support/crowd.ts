@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
+import { SCOPES } from '../../src/grants/scopes.ts';
 import { DAY, SECOND } from '../../src/lib/clock.ts';
 import { newId, newRandomId } from '../../src/lib/ids.ts';
 import { newSalt } from '../../src/lib/secrets.ts';
-import { SCOPES } from '../../src/oauth/scopes.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Tables } from '../../src/storage/tables.ts';
 

@@ -4,8 +4,8 @@ import { addMember, type Role } from '../../src/accounts/memberships.ts';
 import { insertUser, newUserRow, type User } from '../../src/accounts/users.ts';
 import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
 import { addInvoice } from '../../src/business/invoices.ts';
+import { readScopes } from '../../src/grants/scopes.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
-import { readScopes } from '../../src/oauth/scopes.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { rememberSecret } from './leaks.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashNewPassword } from '../../src/accounts/users.ts';
-import { resetAccount } from '../../src/oauth/account-reset.ts';
+import { resetAccount } from '../../src/grants/account-reset.ts';
 import { newAuthenticator } from '../support/authenticator.ts';
 import { newOperator } from '../support/operator.ts';
 import { addOwner, askToAdd, askToSignIn, PASSKEYS, passkeysOf, sendSignIn } from '../support/passkeys.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findEvent, recordEvent, SETTLED_AFTER } from '../../src/events/events.ts';
+import { disconnect } from '../../src/grants/connections.ts';
+import { readScopes } from '../../src/grants/scopes.ts';
+import { findGrant, listAppsAllowed, listBusinessesAllowing } from '../../src/grants/status.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { disconnect } from '../../src/oauth/connections.ts';
-import { findGrant, listAppsAllowed, listBusinessesAllowing } from '../../src/oauth/grant-standing.ts';
-import { readScopes } from '../../src/oauth/scopes.ts';
 import type { Tables } from '../../src/storage/tables.ts';
 import { checkGuards, mayHear } from '../../src/webhooks/audience.ts';
 import type { RegisteredApp } from '../support/people.ts';

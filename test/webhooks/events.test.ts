@@ -4,10 +4,10 @@ import { addSecret, listSecrets, removeSecret } from '../../src/apps/app-secrets
 import { findApp } from '../../src/apps/apps.ts';
 import { setInvoiceStatus } from '../../src/business/invoices.ts';
 import { SETTLED_AFTER } from '../../src/events/events.ts';
+import { disconnect } from '../../src/grants/connections.ts';
+import { revokeGrantsOfUser, warnOfExpiring } from '../../src/grants/grants.ts';
+import { disableAppAndTell, disableUserAndTell } from '../../src/grants/suspension.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { disconnect } from '../../src/oauth/connections.ts';
-import { revokeGrantsOfUser, warnOfExpiring } from '../../src/oauth/grants.ts';
-import { disableAppAndTell, disableUserAndTell } from '../../src/oauth/suspension.ts';
 import type { RegisteredApp } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
+import { listAppConnections } from '../../grants/app-connections.ts';
 import { html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
-import { listAppConnections } from '../../oauth/app-connections.ts';
 import { listRequests } from '../../request-log/logged-requests.ts';
 import { listCounts } from '../../request-log/request-counts.ts';
 import { type Form, text } from '../fields.ts';

@@ -1,6 +1,6 @@
 import type { AppSettings } from '../../apps/apps.ts';
+import { readScopes, SCOPES, scopeNames } from '../../grants/scopes.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { readScopes, SCOPES, scopeNames } from '../../oauth/scopes.ts';
 import { described, type Form, input, list, type Problem, problemText, text } from '../fields.ts';
 import type { AppSection } from './section.ts';
 

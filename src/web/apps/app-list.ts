@@ -1,7 +1,7 @@
 import { listLastUses } from '../../apps/app-secrets.ts';
 import { type App, searchAppsOf } from '../../apps/apps.ts';
+import { countConnections } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { countConnections } from '../../oauth/impact.ts';
 import { counted } from '../counted.ts';
 import { time } from '../fields.ts';
 import { cutPage, type Listing, PAGE_SIZE, pager, searchForm } from '../listing.ts';

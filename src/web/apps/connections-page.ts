@@ -1,6 +1,6 @@
 import type { App } from '../../apps/apps.ts';
+import type { AppConnection } from '../../grants/app-connections.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { AppConnection } from '../../oauth/app-connections.ts';
 import { time } from '../fields.ts';
 import { type Listing, pager, searchForm } from '../listing.ts';
 

@@ -1,6 +1,6 @@
 import type { App } from '../../apps/apps.ts';
+import type { Impact } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Impact } from '../../oauth/impact.ts';
 import { reachText } from '../counted.ts';
 import { postForm } from '../fields.ts';
 import type { AppSection, Entry } from './section.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { recordAppAudit } from '../../apps/app-acts.ts';
 import { type App, deleteApp, enableApp } from '../../apps/apps.ts';
-import { countAffected } from '../../oauth/impact.ts';
-import { disableAppAndTell } from '../../oauth/suspension.ts';
+import { countAffected } from '../../grants/impact.ts';
+import { disableAppAndTell } from '../../grants/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
 import { redirectWithFlash } from '../done.ts';
 import { actorOf } from '../visits.ts';

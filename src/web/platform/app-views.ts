@@ -1,7 +1,7 @@
 import type { OwnedApp } from '../../apps/apps.ts';
+import type { Impact } from '../../grants/impact.ts';
+import { listScopes } from '../../grants/scopes.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Impact } from '../../oauth/impact.ts';
-import { listScopes } from '../../oauth/scopes.ts';
 import { appBadges } from '../app-badges.ts';
 import { counted, reachText } from '../counted.ts';
 import { copyable, type Problem, postForm, time } from '../fields.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { recordAppAudit } from '../../apps/app-acts.ts';
 import { findOwnedApp, type OwnedApp, resumeApp, searchApps } from '../../apps/apps.ts';
-import { countAffected, countConnections } from '../../oauth/impact.ts';
-import { pauseAppAndTell } from '../../oauth/suspension.ts';
+import { countAffected, countConnections } from '../../grants/impact.ts';
+import { pauseAppAndTell } from '../../grants/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
 import { redirectWithFlash } from '../done.ts';
 import { type Form, type Problem, text, tryForm } from '../fields.ts';

@@ -1,7 +1,7 @@
 import type { Membership } from '../../accounts/memberships.ts';
 import type { User } from '../../accounts/users.ts';
+import type { Impact } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Impact } from '../../oauth/impact.ts';
 import { counted } from '../counted.ts';
 import { copyable, type Problem, postForm, problemText, time } from '../fields.ts';
 import { PAGE_SIZE } from '../listing.ts';

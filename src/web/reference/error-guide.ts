@@ -1,5 +1,5 @@
+import type { GrantReason } from '../../grants/inactive-reasons.ts';
 import type { ErrorCode, ReasonOf } from '../../http/errors.ts';
-import type { GrantReason } from '../../oauth/grant-reasons.ts';
 
 export interface Explanation {
   meaning: string;

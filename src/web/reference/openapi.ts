@@ -1,8 +1,8 @@
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
+import { SCOPES } from '../../grants/scopes.ts';
 import { REQUEST_ID } from '../../http/error-schemas.ts';
 import { Type } from '../../lib/schema.ts';
 import { describedBy, openToBrowsers, plainJson, shareWithAnyOrigin } from '../../oauth/routes.ts';
-import { SCOPES } from '../../oauth/scopes.ts';
 import { type Document, listOperations } from './document.ts';
 import { describeWebhooks } from './webhooks.ts';
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import type { ConnectionsWanted } from '../../grants/connection-rows.ts';
+import { type Connection, listConnections } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
-import type { ConnectionsWanted } from '../../oauth/connection-rows.ts';
-import { type Connection, listConnections } from '../../oauth/connections.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
 import type { WebDeps } from '../parts.ts';

@@ -1,7 +1,7 @@
+import type { Connection } from '../../grants/connections.ts';
+import { listScopes, type Scope } from '../../grants/scopes.ts';
+import { boundBusiness } from '../../grants/tenancy.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Connection } from '../../oauth/connections.ts';
-import { listScopes, type Scope } from '../../oauth/scopes.ts';
-import { boundBusiness } from '../../oauth/tenancy.ts';
 import { appBadges } from '../app-badges.ts';
 import { postForm, time } from '../fields.ts';
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { disconnect } from '../../../src/oauth/connections.ts';
+import { disconnect } from '../../../src/grants/connections.ts';
 import { newDesk, type Program } from '../../support/guides.ts';
 import { freePort } from '../../support/ports.ts';
 import { newWorld } from '../../support/world.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatehouseError, type Tokens } from '../../../sdk/typescript/src/index.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/apps/apps.ts';
+import { disconnect } from '../../../src/grants/connections.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
-import { disconnect } from '../../../src/oauth/connections.ts';
 import { newWorld } from '../../support/world.ts';
 import { connect, expired, newApp, untouched, watchFetch } from './connected.ts';
 

@@ -10,7 +10,7 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
   {
     promise: 'E1',
     breaks: 'a reset leaves sessions signed in',
-    file: 'src/oauth/account-reset.ts',
+    file: 'src/grants/account-reset.ts',
     find: 'await endAllSessions(db, userId);',
     replace: '',
     tests: [RESET, LINKS],

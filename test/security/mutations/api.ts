@@ -83,7 +83,7 @@ export const API_MUTATIONS: Mutation[] = [
   {
     promise: 'P10',
     breaks: 'a removed member is not noticed',
-    file: 'src/oauth/grant-reasons.ts',
+    file: 'src/grants/inactive-reasons.ts',
     find: "if (standing.member_since === null) return 'member_removed';",
     replace: '',
     tests: [TENANCY, DEAD],

@@ -12,7 +12,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A1',
     breaks: 'a disabled app is accepted',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: 'if (app.disabledAt !== null) {',
     replace: 'if (false) {',
     tests: [REDIRECT],
@@ -20,7 +20,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A2',
     breaks: 'any redirect_uri is accepted',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: 'if (!isRegistered(app.redirectUris, uri)) {',
     replace: 'if (false) {',
     tests: [REDIRECT],
@@ -76,7 +76,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A7',
     breaks: 'the first of several redirect URIs is the default',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: 'if (only !== undefined && others.length === 0) return only;',
     replace: 'if (only !== undefined) return only;',
     tests: [REDIRECT],
@@ -84,7 +84,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A8',
     breaks: 'of two equal parameters the first one counts',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: 'if (more.length > 0) {',
     replace: 'if (false) {',
     tests: [REQUEST],
@@ -92,7 +92,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A9',
     breaks: 'an empty parameter is not absent',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: "if (text === '') continue;",
     replace: '',
     tests: [REQUEST],
@@ -100,7 +100,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A10',
     breaks: 'any response_type is accepted',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: "if (type === 'code') return;",
     replace: 'if (type !== undefined) return;',
     tests: [REQUEST],
@@ -108,7 +108,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A12',
     breaks: 'an app that requires PKCE can do without',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: 'if (!app.requiresPkce) return null;',
     replace: 'return null;',
     tests: [REQUEST],
@@ -116,7 +116,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A13',
     breaks: 'any code_challenge_method is accepted',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: "if (method !== 'S256') throw",
     replace: 'if (false) throw',
     tests: [REQUEST],
@@ -124,7 +124,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A13',
     breaks: 'a code_challenge of any form is accepted',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: 'if (!isChallenge(challenge)) throw',
     replace: 'if (false) throw',
     tests: [REQUEST],
@@ -132,7 +132,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A14',
     breaks: 'state is decoded and encoded again',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: 'states[0]?.raw',
     replace: "encodeURIComponent(states[0]?.text ?? '')",
     tests: [STATE],
@@ -140,7 +140,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A15',
     breaks: 'iss is not returned',
-    file: 'src/oauth/callback.ts',
+    file: 'src/oauth/authorize/callback.ts',
     find: 'new URLSearchParams({ iss: issuer })',
     replace: 'new URLSearchParams({})',
     tests: [REQUEST],
@@ -148,7 +148,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A16',
     breaks: 'the answer begins a second query',
-    file: 'src/oauth/callback.ts',
+    file: 'src/oauth/authorize/callback.ts',
     find: "if (!redirectUri.includes('?')) return '?';",
     replace: "return '?';",
     tests: [REQUEST],
@@ -156,7 +156,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A17',
     breaks: 'a scope outside the allowance is granted',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: 'if (beyond !== 0) {',
     replace: 'if (false) {',
     tests: [REQUEST],
@@ -164,7 +164,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A18',
     breaks: 'any prompt is accepted',
-    file: 'src/oauth/authorization-request.ts',
+    file: 'src/oauth/authorize/request.ts',
     find: "if (prompt === 'none' || prompt === 'login') return prompt;",
     replace: "return prompt as 'none';",
     tests: [REQUEST],
@@ -213,7 +213,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A23',
     breaks: 'a code never expires',
-    file: 'src/oauth/code-exchange.ts',
+    file: 'src/oauth/token/exchange.ts',
     find: 'if (now < grant.codeExpiresAt) return;',
     replace: 'return;',
     tests: [EXCHANGE],

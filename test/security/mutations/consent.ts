@@ -41,7 +41,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C3',
     breaks: 'a form field adds a scope that was not asked for',
-    file: 'src/oauth/scope-choice.ts',
+    file: 'src/oauth/authorize/scope-choice.ts',
     find: '(asked.optionalScopes & ticked)',
     replace: 'ticked',
     tests: [SEAL, 'test/oauth/optional-scopes.test.ts'],
@@ -113,7 +113,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C7',
     breaks: 'remembered consent covers new scopes',
-    file: 'src/oauth/consents.ts',
+    file: 'src/grants/consents.ts',
     find: 'return { allowed: row?.scopes ?? 0,',
     replace: 'return { allowed: row ? 0x3ff : 0,',
     tests: [CONSENT],
@@ -121,7 +121,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C7',
     breaks: 'new scopes are allowed without a question',
-    file: 'src/oauth/scope-choice.ts',
+    file: 'src/oauth/authorize/scope-choice.ts',
     find: '=== 0 ? asked.scopes & allowed : 0',
     replace: '=== 0 || allowed ? asked.scopes : 0',
     tests: [CONSENT],

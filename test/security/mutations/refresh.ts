@@ -11,7 +11,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T14',
     breaks: 'a refresh returns the same refresh token',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'rotation: token.rotation + 1, rotatedAt: now',
     replace: 'rotation: token.rotation, rotatedAt: grant.rotatedAt ?? now',
     tests: [REFRESH],
@@ -19,7 +19,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T14',
     breaks: 'the previous refresh token works after the retry window',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'now - since < window',
     replace: 'now - since < window * 1000',
     tests: [REFRESH],
@@ -27,7 +27,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T14',
     breaks: 'the previous refresh token works although its successor has been used',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: '!(await isSuccessorUsed(parts, grant))',
     replace: 'true',
     tests: [REFRESH],
@@ -35,7 +35,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T15',
     breaks: 'parallel refreshes of one token each rotate the grant',
-    file: 'src/oauth/grants.ts',
+    file: 'src/grants/grants.ts',
     find: ".where('rotation', '=', from)",
     replace: '',
     tests: [REFRESH],
@@ -44,7 +44,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T16',
     breaks: 'a retry gets another pair',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'rotatedAt: grant.rotatedAt ?? now }, scopes',
     replace: 'rotatedAt: now }, scopes',
     tests: [REFRESH],
@@ -52,7 +52,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T16',
     breaks: 'a response that is sent again late has another refresh token',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'rotatedAt: grant.rotatedAt ?? now, accessFrom: now',
     replace: 'rotatedAt: now, accessFrom: now',
     tests: [LOST],
@@ -60,7 +60,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T16',
     breaks: 'a lost response is a replay after the retry window',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: '!(await isSuccessorUsed(parts, grant))',
     replace: 'false',
     tests: [LOST],
@@ -68,7 +68,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T17',
     breaks: 'a use that was stored a moment ago is missed',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: '|| latest.usedRotation >= grant.rotation;',
     replace: ';',
     tests: [LOST],
@@ -84,7 +84,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T17',
     breaks: 'an introspection is not noted as a use',
-    file: 'src/oauth/introspection.ts',
+    file: 'src/oauth/introspect.ts',
     find: 'parts.uses.note(proven.grant, proven.token);',
     replace: '{}',
     tests: [LOST],
@@ -92,7 +92,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T17',
     breaks: 'a use is not stored',
-    file: 'src/oauth/token-uses.ts',
+    file: 'src/grants/token-uses.ts',
     find: 'markUsed(storage.relaxed, { id, rotation })',
     replace: 'Promise.resolve()',
     tests: [LOST],
@@ -100,7 +100,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T17',
     breaks: 'a reused refresh token revokes nothing',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: "await revokeGrant(storage, grant.id, 'refresh_token_reused', now);",
     replace: '',
     tests: [REFRESH],
@@ -108,7 +108,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T18',
     breaks: 'any earlier refresh token counts as a retry',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'token.rotation === grant.rotation - 1',
     replace: 'token.rotation < grant.rotation',
     tests: [REFRESH],
@@ -116,7 +116,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T19',
     breaks: 'the rotation is not stored',
-    file: 'src/oauth/grants.ts',
+    file: 'src/grants/grants.ts',
     find: '.set({ rotation: to, ',
     replace: '.set({ ',
     tests: [RECOVERY],
@@ -124,7 +124,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T20',
     breaks: 'an app can use the refresh token of another',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'grant.appId !== app.id',
     replace: 'false',
     tests: [REFRESH],
@@ -132,7 +132,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T21',
     breaks: 'a refresh may widen the scopes',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'scopesBeyond(scopes, grant.scopes)',
     replace: '0',
     tests: [REFRESH],
@@ -140,7 +140,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T22',
     breaks: 'a refresh token never expires',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'if (now < expiresAt) return;',
     replace: 'return;',
     tests: [REFRESH],
@@ -148,7 +148,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T23',
     breaks: 'a refresh does not ask whether the grant is active',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'if (grant.inactiveReason) throw',
     replace: 'if (false) throw',
     tests: ['test/oauth/dead-grants.test.ts'],
@@ -156,7 +156,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T24',
     breaks: 'an access token can be used as a refresh token',
-    file: 'src/oauth/token-endpoint.ts',
+    file: 'src/oauth/token/endpoint.ts',
     find: "decodeToken(keys, 'refresh', refresh_token) :",
     replace: "(decodeToken(keys, 'refresh', refresh_token) ?? decodeToken(keys, 'access', refresh_token)) :",
     tests: [REFRESH],
@@ -188,7 +188,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T29',
     breaks: 'Allow writes outside a transaction',
-    file: 'src/oauth/allow.ts',
+    file: 'src/oauth/authorize/issue-code.ts',
     find: 'await storage.transaction(async (db) => {\n    if (!(await lockSession(db, answer',
     replace: 'await ((work) => work(storage.durable))(async (db) => {\n    if (!(await lockSession(db, answer',
     tests: [FAILURES],
@@ -196,7 +196,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T29',
     breaks: 'a revocation writes outside a transaction',
-    file: 'src/oauth/revocation.ts',
+    file: 'src/oauth/revoke.ts',
     find: 'await storage.transaction(async (db) => {',
     replace: 'await ((work) => work(storage.durable))(async (db) => {',
     tests: [FAILURES],
@@ -204,7 +204,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T29',
     breaks: 'tokens are sent although the rotation could not be stored',
-    file: 'src/oauth/refresh.ts',
+    file: 'src/oauth/token/refresh.ts',
     find: 'await rotate(storage.relaxed, { grant, spent: token.rotation }, now);',
     replace: 'await rotate(storage.relaxed, { grant, spent: token.rotation }, now).catch(() => true);',
     tests: [FAILURES],

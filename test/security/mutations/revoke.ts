@@ -9,7 +9,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'R1',
     breaks: 'credentials beside the token are not checked',
-    file: 'src/oauth/revocation.ts',
+    file: 'src/oauth/revoke.ts',
     find: 'presentsSecret(credentials);',
     replace: 'false;',
     tests: [REVOKE],
@@ -25,7 +25,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'R2',
     breaks: 'an unknown token is an error',
-    file: 'src/oauth/revocation.ts',
+    file: 'src/oauth/revoke.ts',
     find: 'if (!proven || !isRevocable(',
     replace: "if (!proven) throw new Error('unknown');\n  if (!isRevocable(",
     tests: [REVOKE],
@@ -33,7 +33,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'R3',
     breaks: 'an app can revoke the token of another',
-    file: 'src/oauth/revocation.ts',
+    file: 'src/oauth/revoke.ts',
     find: '(clientId === undefined || clientId === grant.appId)',
     replace: 'true',
     tests: [REVOKE],
@@ -41,7 +41,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'R3',
     breaks: 'a client_id without a secret is ignored',
-    file: 'src/oauth/revocation.ts',
+    file: 'src/oauth/revoke.ts',
     find: 'const clientId = app?.id ?? credentials.clientId;',
     replace: 'const clientId = app?.id;',
     tests: [REVOKE],
@@ -49,7 +49,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'R4',
     breaks: 'revoking a refresh token leaves the grant active',
-    file: 'src/oauth/revocation.ts',
+    file: 'src/oauth/revoke.ts',
     find: "if (token.kind === 'refresh') await endByApp",
     replace: 'if (false) await endByApp',
     tests: [REVOKE],
@@ -57,7 +57,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'R5',
     breaks: 'a revocation that could not be stored is a 200',
-    file: 'src/oauth/revocation.ts',
+    file: 'src/oauth/revoke.ts',
     find: 'await revokeAccessToken(storage.durable, token);',
     replace: 'await revokeAccessToken(storage.durable, token).catch(() => {});',
     tests: [FAILURES],
@@ -65,7 +65,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'R6',
     breaks: 'a refresh that was on its way clears the revocation',
-    file: 'src/oauth/grants.ts',
+    file: 'src/grants/grants.ts',
     find: `rotated_at, refresh_expires_at })
     .where('id', '=', id)
     .where('rotation', '=', from)
@@ -78,7 +78,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'R6',
     breaks: 'a refresh that was on its way clears the revocation, on PostgreSQL',
-    file: 'src/oauth/grants.ts',
+    file: 'src/grants/grants.ts',
     find: `rotated_at, refresh_expires_at })
     .where('id', '=', id)
     .where('rotation', '=', from)
@@ -100,7 +100,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'I1',
     breaks: 'the requests of an app are not counted',
-    file: 'src/oauth/app-authentication.ts',
+    file: 'src/oauth/client-authentication.ts',
     find: 'await limits.perApp.count(found.app.id);',
     replace: '',
     tests: ['test/oauth/rate-limit.test.ts'],
@@ -108,7 +108,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'I2',
     breaks: 'a spent refresh token is active',
-    file: 'src/oauth/introspection.ts',
+    file: 'src/oauth/introspect.ts',
     find: 'return token.rotation >= grant.rotation;',
     replace: 'return true;',
     tests: [INTROSPECT],
@@ -116,7 +116,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'I3',
     breaks: 'an app can introspect the token of another',
-    file: 'src/oauth/introspection.ts',
+    file: 'src/oauth/introspect.ts',
     find: 'proven.grant.appId === app.id && ',
     replace: '',
     tests: [INTROSPECT],
@@ -124,7 +124,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'I4',
     breaks: 'a token of a disabled user is active',
-    file: 'src/oauth/introspection.ts',
+    file: 'src/oauth/introspect.ts',
     find: 'grant.inactiveReason || now',
     replace: 'now',
     tests: [INTROSPECT],
@@ -132,7 +132,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'I4',
     breaks: 'a revoked access token is active',
-    file: 'src/oauth/introspection.ts',
+    file: 'src/oauth/introspect.ts',
     find: 'return !grant.accessTokenRevoked;',
     replace: 'return true;',
     tests: [INTROSPECT],

@@ -51,7 +51,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T4',
     breaks: 'a secret in the body beside Basic is ignored',
-    file: 'src/oauth/app-authentication.ts',
+    file: 'src/oauth/client-authentication.ts',
     find: 'clientSecret !== undefined || (clientId',
     replace: '(clientId',
     tests: [AUTHENTICATION],
@@ -59,7 +59,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T5',
     breaks: 'a client_id without a secret is enough',
-    file: 'src/oauth/app-authentication.ts',
+    file: 'src/oauth/client-authentication.ts',
     find: 'const { clientId, clientSecret, usedBasic } = readCredentials(presented);',
     replace: `if (presented.clientId && !presented.clientSecret && !presented.authorization) {
       const bare = await verifyClient({ db: storage.durable, read }, { clientId: presented.clientId, secret: '' }, now);
@@ -71,7 +71,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T6',
     breaks: 'wrong secrets are not counted',
-    file: 'src/oauth/app-authentication.ts',
+    file: 'src/oauth/client-authentication.ts',
     find: 'if (!found?.isProven) await countWrongSecret(limits.wrongSecrets, found?.app.id, network);',
     replace: '',
     tests: [LIMITS],
@@ -79,7 +79,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T6',
     breaks: 'the right secret is accepted after too many guesses',
-    file: 'src/oauth/app-authentication.ts',
+    file: 'src/oauth/client-authentication.ts',
     find: 'await limits.wrongSecrets.check(keyOf(clientId, network));',
     replace: '',
     tests: [LIMITS],
@@ -87,7 +87,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T7',
     breaks: 'an app can exchange the code of another',
-    file: 'src/oauth/code-exchange.ts',
+    file: 'src/oauth/token/exchange.ts',
     find: 'grant.appId !== app.id',
     replace: 'false',
     tests: [EXCHANGE],
@@ -95,7 +95,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T8',
     breaks: 'the exchange may leave redirect_uri out',
-    file: 'src/oauth/code-exchange.ts',
+    file: 'src/oauth/token/exchange.ts',
     find: ': sent === grant.redirectUri;',
     replace: ': sent === undefined || sent === grant.redirectUri;',
     tests: [EXCHANGE],
@@ -103,7 +103,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T8',
     breaks: 'the exchange may name any redirect_uri if authorize had none',
-    file: 'src/oauth/code-exchange.ts',
+    file: 'src/oauth/token/exchange.ts',
     find: 'isRegistered(app.redirectUris, sent)',
     replace: 'true',
     tests: [EXCHANGE],
@@ -111,7 +111,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T9',
     breaks: 'a code_verifier may be left out',
-    file: 'src/oauth/code-exchange.ts',
+    file: 'src/oauth/token/exchange.ts',
     find: 'if (grant.codeChallenge === null && verifier === undefined) return;',
     replace: 'if (verifier === undefined) return;',
     tests: [PKCE],
@@ -135,7 +135,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T10',
     breaks: 'a code_verifier without a challenge is ignored',
-    file: 'src/oauth/code-exchange.ts',
+    file: 'src/oauth/token/exchange.ts',
     find: 'if (grant.codeChallenge === null && verifier === undefined) return;',
     replace: 'if (grant.codeChallenge === null) return;',
     tests: [PKCE],
@@ -143,7 +143,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T11',
     breaks: 'a wrong code_verifier leaves the code usable',
-    file: 'src/oauth/code-exchange.ts',
+    file: 'src/oauth/token/exchange.ts',
     find: "await revokeGrant(storage, grant.id, 'code_verifier_wrong', now);",
     replace: '',
     tests: [PKCE],
@@ -151,7 +151,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T12',
     breaks: 'parallel exchanges of one code all succeed',
-    file: 'src/oauth/grants.ts',
+    file: 'src/grants/grants.ts',
     find: ".where('exchanged_at', 'is', null)",
     replace: '',
     tests: [EXCHANGE],
@@ -159,7 +159,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T13',
     breaks: 'a second use of a code revokes nothing',
-    file: 'src/oauth/code-exchange.ts',
+    file: 'src/oauth/token/exchange.ts',
     find: "await revokeGrant(storage, grant.id, 'code_reused', now);",
     replace: '',
     tests: [EXCHANGE],

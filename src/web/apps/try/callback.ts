@@ -1,6 +1,6 @@
+import { formatScopes } from '../../../grants/scopes.ts';
 import { FormError } from '../../../lib/errors.ts';
 import { sha256 } from '../../../lib/secrets.ts';
-import { formatScopes } from '../../../oauth/scopes.ts';
 import { type Form, text } from '../../fields.ts';
 import type { PlaygroundState } from './walk.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../../apps/apps.ts';
-import { readScopes } from '../../../oauth/scopes.ts';
+import { readScopes } from '../../../grants/scopes.ts';
 import type { Problem } from '../../fields.ts';
 import { requireSession } from '../../visits.ts';
 import type { AppRequest, Desk } from '../desk.ts';

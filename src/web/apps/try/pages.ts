@@ -1,6 +1,6 @@
 import type { App } from '../../../apps/apps.ts';
+import { listScopes, type ScopeMask } from '../../../grants/scopes.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { listScopes, type ScopeMask } from '../../../oauth/scopes.ts';
 import { described, type Problem, postForm, problemText } from '../../fields.ts';
 import { authorizeQuery, authorizeUrl } from './callback.ts';
 import { curlText } from './calls.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { recordAppAudit } from '../../../apps/app-acts.ts';
 import { type App, changeApp, findApp, lockApp } from '../../../apps/apps.ts';
+import { readScopes } from '../../../grants/scopes.ts';
 import { FormError } from '../../../lib/errors.ts';
 import { newSecret } from '../../../lib/secrets.ts';
-import { readScopes } from '../../../oauth/scopes.ts';
 import { redirectWithFlash } from '../../done.ts';
 import { type Form, list, text, tryForm } from '../../fields.ts';
 import { notFound, PageError } from '../../refusals.ts';

@@ -1,7 +1,7 @@
+import type { ScopeMask } from '../../../grants/scopes.ts';
 import { MINUTE } from '../../../lib/clock.ts';
 import { conceal, type Keyring, reveal } from '../../../lib/keyring.ts';
 import { hashSecret } from '../../../lib/secrets.ts';
-import type { ScopeMask } from '../../../oauth/scopes.ts';
 
 /** How far someone has come in trying an app. */
 export interface PlaygroundState {

@@ -1,8 +1,8 @@
-import { HOUR, SECOND } from '../lib/clock.ts';
-import type { Keyring } from '../lib/keyring.ts';
-import { type Grant, REFRESH_LIFETIME } from './grants.ts';
-import { formatScopes, type ScopeMask } from './scopes.ts';
-import { encodeToken } from './tokens.ts';
+import { type Grant, REFRESH_LIFETIME } from '../../grants/grants.ts';
+import { formatScopes, type ScopeMask } from '../../grants/scopes.ts';
+import { HOUR, SECOND } from '../../lib/clock.ts';
+import type { Keyring } from '../../lib/keyring.ts';
+import { encodeToken } from '../tokens.ts';
 
 /** Exactly the five fields of RFC 6749 §5.1 that the API reference names, for both grant types. */
 export interface TokenResponse {

@@ -1,13 +1,13 @@
+import { REFRESH_LIFETIME } from '../grants/grants.ts';
+import { formatScopes } from '../grants/scopes.ts';
 import { SECOND } from '../lib/clock.ts';
-import type { ClientCredentials } from './app-authentication.ts';
 import { authenticateClientWithToken } from './callers.ts';
+import type { ClientCredentials } from './client-authentication.ts';
 import { requireField } from './fields.ts';
-import { REFRESH_LIFETIME } from './grants.ts';
 import type { IntrospectionRequest } from './schemas.ts';
-import { formatScopes } from './scopes.ts';
-import type { TokenDeps } from './token-endpoint.ts';
+import type { TokenDeps } from './token/endpoint.ts';
+import { ACCESS_LIFETIME } from './token/response.ts';
 import { openEitherToken, type VerifiedToken } from './token-proof.ts';
-import { ACCESS_LIFETIME } from './token-response.ts';
 import type { DecodedToken } from './tokens.ts';
 
 /** RFC 7662 §2.2. */

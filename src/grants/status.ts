@@ -1,6 +1,6 @@
 import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
-import { deathOf, type GrantReason } from './grant-reasons.ts';
+import { deathOf, type GrantReason } from './inactive-reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';
 
 /**

@@ -6,8 +6,8 @@ import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
 import { forgetConsentsOfMember } from './consents.ts';
-import { selectLiveGrants } from './grant-queries.ts';
 import { revokeGrantsOfUser } from './grants.ts';
+import { selectLiveGrants } from './queries.ts';
 
 interface Parties {
   userId: string;

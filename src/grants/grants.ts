@@ -4,12 +4,12 @@ import { newSalt } from '../lib/secrets.ts';
 import { preparedQuery } from '../storage/prepared.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './grant-queries.ts';
-import type { GrantReason } from './grant-reasons.ts';
-import type { Grant } from './grant-standing.ts';
+import type { GrantReason } from './inactive-reasons.ts';
+import { type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './queries.ts';
 import { scopeNames } from './scopes.ts';
+import type { Grant } from './status.ts';
 
-export { findGrant, type Grant } from './grant-standing.ts';
+export { findGrant, type Grant } from './status.ts';
 
 type NewGrant = Pick<Grant, 'id' | 'appId' | 'userId' | 'businessId' | 'scopes' | 'redirectUri' | 'codeChallenge'>;
 

@@ -1,7 +1,7 @@
 import { type AliasedExpression, expressionBuilder } from 'kysely';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './grant-queries.ts';
+import { selectLiveGrants } from './queries.ts';
 import type { ScopeMask } from './scopes.ts';
 
 /** One app, acting for one user in one business. */

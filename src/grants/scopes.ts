@@ -30,12 +30,12 @@ const BITS = assignBits(SCOPES);
 /** Throws when the module is loaded, so that the server does not start with scopes that share a bit. */
 export function assignBits(scopes: readonly Scope[]): Map<string, ScopeMask> {
   if (scopes.length > MOST_SCOPES) {
-    const remedy = 'Remove some from SCOPES in src/oauth/scopes.ts.';
+    const remedy = 'Remove some from SCOPES in src/grants/scopes.ts.';
     throw new Error(`There are ${scopes.length} scopes, and a token has room for ${MOST_SCOPES}. ${remedy}`);
   }
   const bits = new Map<string, ScopeMask>();
   for (const [place, { name }] of scopes.entries()) {
-    if (bits.has(name)) throw new Error(`The scope ${name} is listed twice in src/oauth/scopes.ts.`);
+    if (bits.has(name)) throw new Error(`The scope ${name} is listed twice in src/grants/scopes.ts.`);
     bits.set(name, 1 << place);
   }
   return bits;

@@ -1,6 +1,6 @@
-import type { AuthorizationRequest } from './authorization-request.ts';
-import type { Consent } from './consents.ts';
-import { type ScopeMask, scopesBeyond } from './scopes.ts';
+import type { Consent } from '../../grants/consents.ts';
+import { type ScopeMask, scopesBeyond } from '../../grants/scopes.ts';
+import type { AuthorizationRequest } from './request.ts';
 
 type Asked = Pick<AuthorizationRequest, 'scopes' | 'optionalScopes'>;
 

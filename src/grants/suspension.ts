@@ -3,8 +3,8 @@ import { disableUser, type User } from '../accounts/users.ts';
 import { type App, disableApp, pauseApp } from '../apps/apps.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './grant-queries.ts';
-import type { GrantReason } from './grant-reasons.ts';
+import type { GrantReason } from './inactive-reasons.ts';
+import { selectLiveGrants } from './queries.ts';
 
 /**
  * Its owner stops the app: nothing of it works until it is enabled again. Its grants stay as they are, but it hears of

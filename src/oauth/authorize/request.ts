@@ -1,10 +1,10 @@
-import { type App, findApp } from '../apps/apps.ts';
-import { isRegistered } from '../apps/redirect-uris.ts';
-import type { Database } from '../storage/storage.ts';
-import { type Callback, CallbackError, OAuthError, UntrustedRequest } from './errors.ts';
-import { isChallenge } from './pkce.ts';
-import type { AuthorizeQuery } from './schemas.ts';
-import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
+import { type App, findApp } from '../../apps/apps.ts';
+import { isRegistered } from '../../apps/redirect-uris.ts';
+import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from '../../grants/scopes.ts';
+import type { Database } from '../../storage/storage.ts';
+import { type Callback, CallbackError, OAuthError, UntrustedRequest } from '../errors.ts';
+import { isChallenge } from '../pkce.ts';
+import type { AuthorizeQuery } from '../schemas.ts';
 
 /** An authorize request (RFC 6749 §4.1.1) in which everything has been checked that can be without knowing the user. */
 export interface AuthorizationRequest {

@@ -1,5 +1,5 @@
-import { errorUri, toErrorCharacters } from '../http/errors.ts';
-import type { Callback, CallbackError } from './errors.ts';
+import { errorUri, toErrorCharacters } from '../../http/errors.ts';
+import type { Callback, CallbackError } from '../errors.ts';
 
 /** The answer to an authorize request: the registered address, its own query kept (RFC 6749 §3.1.2), and ours behind. */
 export function codeLocation(callback: Callback, code: string, issuer: string): string {

@@ -1,14 +1,14 @@
-import type { AuthenticatedClient } from '../apps/proving.ts';
-import { isRegistered } from '../apps/redirect-uris.ts';
-import type { Keyring } from '../lib/keyring.ts';
-import type { RequestContext } from '../request-log/request-context.ts';
-import type { Storage } from '../storage/storage.ts';
-import { OAuthError } from './errors.ts';
-import { explain } from './grant-reasons.ts';
-import { type Grant, markExchanged, revokeGrant } from './grants.ts';
-import { answersChallenge } from './pkce.ts';
-import { unknownToken, type VerifiedToken, verifyToken } from './token-proof.ts';
-import { issueTokens, type TokenResponse } from './token-response.ts';
+import type { AuthenticatedClient } from '../../apps/proving.ts';
+import { isRegistered } from '../../apps/redirect-uris.ts';
+import { type Grant, markExchanged, revokeGrant } from '../../grants/grants.ts';
+import { explain } from '../../grants/inactive-reasons.ts';
+import type { Keyring } from '../../lib/keyring.ts';
+import type { RequestContext } from '../../request-log/request-context.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { OAuthError } from '../errors.ts';
+import { answersChallenge } from '../pkce.ts';
+import { unknownToken, type VerifiedToken, verifyToken } from '../token-proof.ts';
+import { issueTokens, type TokenResponse } from './response.ts';
 
 interface CodeExchange {
   code: string;

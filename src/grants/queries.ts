@@ -1,5 +1,5 @@
 import type { Database } from '../storage/storage.ts';
-import type { Grant } from './grant-standing.ts';
+import type { Grant } from './status.ts';
 
 /** One app in one business, for one user or for everyone. */
 export type GrantParties = Pick<Grant, 'appId' | 'businessId'> & { userId?: string | undefined };

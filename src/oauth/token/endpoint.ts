@@ -1,16 +1,16 @@
-import type { Keyring } from '../lib/keyring.ts';
-import type { RateLimit } from '../lib/rate-limit.ts';
-import type { Storage } from '../storage/storage.ts';
-import type { ClientCredentials } from './app-authentication.ts';
-import { authenticateClientWithToken } from './callers.ts';
-import { exchangeCode } from './code-exchange.ts';
-import { OAuthError } from './errors.ts';
-import { requireField } from './fields.ts';
+import type { TokenUses } from '../../grants/token-uses.ts';
+import type { Keyring } from '../../lib/keyring.ts';
+import type { RateLimit } from '../../lib/rate-limit.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { authenticateClientWithToken } from '../callers.ts';
+import type { ClientCredentials } from '../client-authentication.ts';
+import { OAuthError } from '../errors.ts';
+import { requireField } from '../fields.ts';
+import type { TokenRequest } from '../schemas.ts';
+import { decodeToken } from '../tokens.ts';
+import { exchangeCode } from './exchange.ts';
 import { refresh } from './refresh.ts';
-import type { TokenRequest } from './schemas.ts';
-import type { TokenResponse } from './token-response.ts';
-import type { TokenUses } from './token-uses.ts';
-import { decodeToken } from './tokens.ts';
+import type { TokenResponse } from './response.ts';
 
 /** What the token, revoke and introspect endpoints are built on. */
 export interface TokenDeps {

@@ -1,14 +1,14 @@
-import type { AuthenticatedClient } from '../apps/proving.ts';
-import type { Keyring } from '../lib/keyring.ts';
-import type { RequestContext } from '../request-log/request-context.ts';
-import type { Storage } from '../storage/storage.ts';
-import { OAuthError } from './errors.ts';
-import { explain } from './grant-reasons.ts';
-import { findGrant, type Grant, revokeGrant, rotate } from './grants.ts';
-import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from './scopes.ts';
-import { unknownToken, type VerifiedToken, verifyToken } from './token-proof.ts';
-import { issueTokens, type TokenResponse } from './token-response.ts';
-import type { TokenUses } from './token-uses.ts';
+import type { AuthenticatedClient } from '../../apps/proving.ts';
+import { findGrant, type Grant, revokeGrant, rotate } from '../../grants/grants.ts';
+import { explain } from '../../grants/inactive-reasons.ts';
+import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from '../../grants/scopes.ts';
+import type { TokenUses } from '../../grants/token-uses.ts';
+import type { Keyring } from '../../lib/keyring.ts';
+import type { RequestContext } from '../../request-log/request-context.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { OAuthError } from '../errors.ts';
+import { unknownToken, type VerifiedToken, verifyToken } from '../token-proof.ts';
+import { issueTokens, type TokenResponse } from './response.ts';
 
 interface Refresh {
   refreshToken: string;

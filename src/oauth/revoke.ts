@@ -1,14 +1,14 @@
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
 import { recordAudit } from '../audit/acts.ts';
+import { endGrant, type Grant } from '../grants/grants.ts';
 import type { Storage } from '../storage/storage.ts';
-import { type ClientCredentials, presentsSecret } from './app-authentication.ts';
 import { authenticateClientWithToken } from './callers.ts';
+import { type ClientCredentials, presentsSecret } from './client-authentication.ts';
 import { requireField } from './fields.ts';
-import { endGrant, type Grant } from './grants.ts';
 import { revokeAccessToken } from './revoked-access-tokens.ts';
 import type { RevocationRequest } from './schemas.ts';
-import type { TokenDeps } from './token-endpoint.ts';
+import type { TokenDeps } from './token/endpoint.ts';
 import { openEitherToken, type VerifiedToken, verifyToken } from './token-proof.ts';
 
 /** POST /api/v1/oauth/revoke */

@@ -1,5 +1,5 @@
-import { HOUR } from '../lib/clock.ts';
-import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
+import { HOUR } from '../../lib/clock.ts';
+import { isSigned, type Keyring, sign } from '../../lib/keyring.ts';
 
 /**
  * When an authorize request was asked, sealed onto it. `prompt=login` is satisfied only by a sign-in after this moment,

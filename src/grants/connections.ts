@@ -11,9 +11,9 @@ import {
   listConnectionRows,
 } from './connection-rows.ts';
 import { forgetConsents } from './consents.ts';
-import { type GrantParties, wasGranted } from './grant-queries.ts';
-import type { GrantReason } from './grant-reasons.ts';
 import { revokeGrantsBetween } from './grants.ts';
+import type { GrantReason } from './inactive-reasons.ts';
+import { type GrantParties, wasGranted } from './queries.ts';
 import type { ScopeMask } from './scopes.ts';
 
 /** An app that acts for a user in a business, or may come back for more without asking. */

@@ -1,14 +1,14 @@
-import { lockSession } from '../accounts/sessions.ts';
-import type { Actor } from '../audit/acts.ts';
-import type { Keyring } from '../lib/keyring.ts';
-import type { Database, Storage } from '../storage/storage.ts';
-import type { AuthorizationRequest } from './authorization-request.ts';
-import { recordAllowed, recordSilentlyAllowed } from './consent-acts.ts';
-import { type Consent, findConsentForShare, rememberConsent } from './consents.ts';
-import { type CodeParts, createGrant, findGrant } from './grants.ts';
+import { lockSession } from '../../accounts/sessions.ts';
+import type { Actor } from '../../audit/acts.ts';
+import { recordAllowed, recordSilentlyAllowed } from '../../grants/consent-audit.ts';
+import { type Consent, findConsentForShare, rememberConsent } from '../../grants/consents.ts';
+import { type CodeParts, createGrant, findGrant } from '../../grants/grants.ts';
+import type { ScopeMask } from '../../grants/scopes.ts';
+import type { Keyring } from '../../lib/keyring.ts';
+import type { Database, Storage } from '../../storage/storage.ts';
+import { encodeToken } from '../tokens.ts';
+import type { AuthorizationRequest } from './request.ts';
 import { scopesAllowedBefore } from './scope-choice.ts';
-import type { ScopeMask } from './scopes.ts';
-import { encodeToken } from './tokens.ts';
 
 /** Who allows it, and where. */
 interface Allowance {
