@@ -8,10 +8,10 @@ const HOME = fileURLToPath(new URL('..', import.meta.url));
 /** The file of each recipe, and the commands that it calls. */
 const RECIPES: Record<string, string[]> = {
   'test/guides/connect-with-your-framework.test.ts': ['node'],
-  'test/recipes/authlib.ts': ['python3'],
-  'test/recipes/go.ts': ['go'],
-  'test/recipes/league.ts': ['php', 'composer'],
-  'test/recipes/spring-security.ts': ['java', 'mvn'],
+  'test/guides/recipes/authlib.ts': ['python3'],
+  'test/guides/recipes/go.ts': ['go'],
+  'test/guides/recipes/league.ts': ['php', 'composer'],
+  'test/guides/recipes/spring-security.ts': ['java', 'mvn'],
 };
 
 const outcomes = Object.entries(RECIPES).map(([file, tools]) => [file, run(file, tools)] as const);

@@ -1,5 +1,5 @@
 // `npm test`: everything, and what speaks HTTP on both databases.
-// `npm test -- test/oauth` runs a part of it, on PostgreSQL if TEST_DATABASE_URL names a server and on SQLite if not.
+// `npm test -- test/http/oauth` runs a part of it, on PostgreSQL if TEST_DATABASE_URL names a server and on SQLite if not.
 import { spawn } from 'node:child_process';
 import { closeSync, globSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,17 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { searchLogs } from '../test/support/logs.ts';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
-const WEB = findTests(['test/web']);
+const HTTP = findTests(['test/http']);
+const PART = 25;
 /** In parts: what a file has started runs until its process ends, and a hundred servers would be in each other's way. */
-const HTTP_PARTS = [
-  findTests(['test/business', 'test/accounts', 'test/request-log', 'test/audit', 'test/clients', 'test/oauth']),
-  findTests(['test/security/tenancy', 'test/security/read-only-fields.test.ts']),
-  WEB.slice(0, WEB.length / 2),
-  [
-    ...WEB.slice(WEB.length / 2),
-    ...['audience', 'delivery', 'events', 'failing', 'places'].map((name) => `test/webhooks/${name}.test.ts`),
-  ],
-];
+const HTTP_PARTS = Array.from({ length: Math.ceil(HTTP.length / PART) }, (_, part) =>
+  HTTP.slice(part * PART, (part + 1) * PART),
+);
 /** What needs no server, or one, and only one database; most of what such a file takes is loading. */
 const PLAIN_SUITE = findTests([
   'test/lib',
@@ -41,7 +36,7 @@ const BODIES_SUITE = [
   'pkce',
   'app-authentication',
   'dead-grants',
-].map((name) => `test/oauth/${name}.test.ts`);
+].map((name) => `test/http/oauth/${name}.test.ts`);
 const APART = ['--test-concurrency=4'];
 /** Most of what such a file takes is loading the server, so all of them share one process. */
 const TOGETHER = ['--test-isolation=none'];

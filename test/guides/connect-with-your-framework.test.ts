@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { decide } from '../clients/visitor.ts';
-import { EXPECTED, newVisitor, openRecipe } from '../recipes/recipe.ts';
+import { decide } from '../sdk/clients/visitor.ts';
 import { ROOT } from '../support/guides.ts';
+import { EXPECTED, newVisitor, openRecipe } from './recipes/recipe.ts';
 
 const recipe = await openRecipe({ section: 'Auth.js', callback: '/auth/callback/gatehouse' });
 
@@ -37,5 +37,5 @@ test('every recipe of the guide is run by a test', () => {
 });
 
 function recipeFiles(): string[] {
-  return readdirSync(join(ROOT, 'test/recipes')).map((name) => `test/recipes/${name}`);
+  return readdirSync(join(ROOT, 'test/guides/recipes')).map((name) => `test/guides/recipes/${name}`);
 }

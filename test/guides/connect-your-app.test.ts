@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decide } from '../clients/visitor.ts';
+import { decide } from '../sdk/clients/visitor.ts';
 import { NO_PYTHON } from '../sdk/python/interpreter.ts';
 import { newDesk, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';

@@ -1,9 +1,9 @@
 import type { Mutation } from './mutation.ts';
 
-const RESET = 'test/web/password-reset.test.ts';
-const LINKS = 'test/web/password-links.test.ts';
-const UNVERIFIED = 'test/web/unverified.test.ts';
-const LOOK_ALIKES = 'test/accounts/look-alikes.test.ts';
+const RESET = 'test/http/web/password-reset.test.ts';
+const LINKS = 'test/http/web/password-links.test.ts';
+const UNVERIFIED = 'test/http/web/unverified.test.ts';
+const LOOK_ALIKES = 'test/http/accounts/look-alikes.test.ts';
 
 /** Accounts and recovery. */
 export const ACCOUNT_MUTATIONS: Mutation[] = [

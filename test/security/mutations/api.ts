@@ -1,9 +1,9 @@
 import type { Mutation } from './mutation.ts';
 
-const BEARER = 'test/business/bearer.test.ts';
-const TENANCY = 'test/business/tenancy.test.ts';
-const METADATA = 'test/oauth/metadata.test.ts';
-const DEAD = 'test/oauth/dead-grants.test.ts';
+const BEARER = 'test/http/business/bearer.test.ts';
+const TENANCY = 'test/http/business/tenancy.test.ts';
+const METADATA = 'test/http/oauth/metadata.test.ts';
+const DEAD = 'test/http/oauth/dead-grants.test.ts';
 
 /** The business API. */
 export const API_MUTATIONS: Mutation[] = [

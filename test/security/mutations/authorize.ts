@@ -1,11 +1,11 @@
 import type { Mutation } from './mutation.ts';
 
-const REQUEST = 'test/oauth/authorize.test.ts';
-const REDIRECT = 'test/oauth/authorize-redirect-uri.test.ts';
-const PROMPT = 'test/oauth/authorize-prompt.test.ts';
-const STATE = 'test/oauth/authorize-state.test.ts';
+const REQUEST = 'test/http/oauth/authorize.test.ts';
+const REDIRECT = 'test/http/oauth/authorize-redirect-uri.test.ts';
+const PROMPT = 'test/http/oauth/authorize-prompt.test.ts';
+const STATE = 'test/http/oauth/authorize-state.test.ts';
 const REGISTRATION = 'test/apps/redirect-uris.test.ts';
-const EXCHANGE = 'test/oauth/token-exchange.test.ts';
+const EXCHANGE = 'test/http/oauth/token-exchange.test.ts';
 
 /** The authorize endpoint. */
 export const AUTHORIZE_MUTATIONS: Mutation[] = [

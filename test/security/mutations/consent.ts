@@ -1,8 +1,8 @@
 import type { Mutation } from './mutation.ts';
 
-const SEAL = 'test/oauth/consent-seal.test.ts';
-const CONSENT = 'test/oauth/consent.test.ts';
-const HEADERS = 'test/web/headers.test.ts';
+const SEAL = 'test/http/oauth/consent-seal.test.ts';
+const CONSENT = 'test/http/oauth/consent.test.ts';
+const HEADERS = 'test/http/web/headers.test.ts';
 
 /** The consent screen. */
 export const CONSENT_MUTATIONS: Mutation[] = [
@@ -44,7 +44,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     file: 'src/oauth/authorize/scope-choice.ts',
     find: '(asked.optionalScopes & ticked)',
     replace: 'ticked',
-    tests: [SEAL, 'test/oauth/optional-scopes.test.ts'],
+    tests: [SEAL, 'test/http/oauth/optional-scopes.test.ts'],
   },
   {
     promise: 'C4',

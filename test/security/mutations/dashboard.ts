@@ -1,13 +1,13 @@
 import type { Mutation } from './mutation.ts';
 
-const CSRF = 'test/web/csrf.test.ts';
-const CONNECTED = 'test/web/connected-apps.test.ts';
-const ACCOUNT = 'test/web/account.test.ts';
-const LIST = 'test/web/session-list.test.ts';
-const SECRETS = 'test/web/developer-changes.test.ts';
-const DEVELOPER = 'test/web/developer-access.test.ts';
-const HEADERS = 'test/web/headers.test.ts';
-const METADATA = 'test/oauth/metadata.test.ts';
+const CSRF = 'test/http/web/csrf.test.ts';
+const CONNECTED = 'test/http/web/connected-apps.test.ts';
+const ACCOUNT = 'test/http/web/account.test.ts';
+const LIST = 'test/http/web/session-list.test.ts';
+const SECRETS = 'test/http/web/developer-changes.test.ts';
+const DEVELOPER = 'test/http/web/developer-access.test.ts';
+const HEADERS = 'test/http/web/headers.test.ts';
+const METADATA = 'test/http/oauth/metadata.test.ts';
 
 /** The dashboard, and what concerns every response. */
 export const DASHBOARD_MUTATIONS: Mutation[] = [

@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.ts';
 
-const REFRESH = 'test/oauth/refresh.test.ts';
-const LOST = 'test/oauth/lost-refresh.test.ts';
-const RECOVERY = 'test/oauth/refresh-recovery.test.ts';
+const REFRESH = 'test/http/oauth/refresh.test.ts';
+const LOST = 'test/http/oauth/lost-refresh.test.ts';
+const RECOVERY = 'test/http/oauth/refresh-recovery.test.ts';
 const DUMP = 'test/storage/dump.test.ts';
-const FAILURES = 'test/oauth/storage-failure.test.ts';
+const FAILURES = 'test/http/oauth/storage-failure.test.ts';
 
 /** Refresh token rotation, what is stored, and failures of the database. */
 export const REFRESH_MUTATIONS: Mutation[] = [
@@ -151,7 +151,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
     file: 'src/oauth/token/refresh.ts',
     find: 'if (grant.inactiveReason) throw',
     replace: 'if (false) throw',
-    tests: ['test/oauth/dead-grants.test.ts'],
+    tests: ['test/http/oauth/dead-grants.test.ts'],
   },
   {
     promise: 'T24',

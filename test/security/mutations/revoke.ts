@@ -1,8 +1,8 @@
 import type { Mutation } from './mutation.ts';
 
-const REVOKE = 'test/oauth/revoke.test.ts';
-const INTROSPECT = 'test/oauth/introspect.test.ts';
-const FAILURES = 'test/oauth/storage-failure.test.ts';
+const REVOKE = 'test/http/oauth/revoke.test.ts';
+const INTROSPECT = 'test/http/oauth/introspect.test.ts';
+const FAILURES = 'test/http/oauth/storage-failure.test.ts';
 
 /** Revocation and introspection. */
 export const REVOKE_MUTATIONS: Mutation[] = [
@@ -20,7 +20,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
     file: 'src/refusing.ts',
     find: 'status: 405',
     replace: 'status: 404',
-    tests: ['test/oauth/request-bodies.test.ts'],
+    tests: ['test/http/oauth/request-bodies.test.ts'],
   },
   {
     promise: 'R2',
@@ -103,7 +103,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
     file: 'src/oauth/client-authentication.ts',
     find: 'await limits.perApp.count(found.app.id);',
     replace: '',
-    tests: ['test/oauth/rate-limit.test.ts'],
+    tests: ['test/http/oauth/rate-limit.test.ts'],
   },
   {
     promise: 'I2',

@@ -1,13 +1,13 @@
 import type { Mutation } from './mutation.ts';
 
-const SIGN_IN = 'test/web/sign-in.test.ts';
-const LIMITS = 'test/web/sign-in-limits.test.ts';
-const CSRF = 'test/web/csrf.test.ts';
-const RETURN_TO = 'test/web/return-to.test.ts';
-const SESSIONS = 'test/web/sessions.test.ts';
-const PASSWORDS = 'test/accounts/passwords.test.ts';
+const SIGN_IN = 'test/http/web/sign-in.test.ts';
+const LIMITS = 'test/http/web/sign-in-limits.test.ts';
+const CSRF = 'test/http/web/csrf.test.ts';
+const RETURN_TO = 'test/http/web/return-to.test.ts';
+const SESSIONS = 'test/http/web/sessions.test.ts';
+const PASSWORDS = 'test/http/accounts/passwords.test.ts';
 const WORK = 'test/security/sign-in-work.test.ts';
-const ESCAPING = 'test/web/escaping.test.ts';
+const ESCAPING = 'test/http/web/escaping.test.ts';
 const HASHES = 'test/lib/passwords.test.ts';
 
 /** Sign-in and sessions. */

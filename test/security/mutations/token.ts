@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.ts';
 
-const AUTHENTICATION = 'test/oauth/app-authentication.test.ts';
-const BODIES = 'test/oauth/request-bodies.test.ts';
-const EXCHANGE = 'test/oauth/token-exchange.test.ts';
-const LIMITS = 'test/oauth/rate-limit.test.ts';
-const PKCE = 'test/oauth/pkce.test.ts';
+const AUTHENTICATION = 'test/http/oauth/app-authentication.test.ts';
+const BODIES = 'test/http/oauth/request-bodies.test.ts';
+const EXCHANGE = 'test/http/oauth/token-exchange.test.ts';
+const LIMITS = 'test/http/oauth/rate-limit.test.ts';
+const PKCE = 'test/http/oauth/pkce.test.ts';
 
 /** The token endpoint: requests, client authentication and the code exchange. */
 export const TOKEN_MUTATIONS: Mutation[] = [

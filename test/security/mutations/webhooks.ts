@@ -1,10 +1,10 @@
 import type { Mutation } from './mutation.ts';
 
-const DELIVERY = 'test/webhooks/delivery.test.ts';
+const DELIVERY = 'test/http/webhooks/delivery.test.ts';
 const PROMISES = 'test/security/promises.test.ts';
 const ADDRESSES = 'test/lib/public-addresses.test.ts';
 const POST = 'test/lib/safe-post.test.ts';
-const KILLS = 'test/webhooks/faults.test.ts';
+const KILLS = 'test/faults/webhooks.test.ts';
 
 /** Webhooks. */
 export const WEBHOOK_MUTATIONS: Mutation[] = [

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addMember, findCurrentMembership, removeMember, setRole } from '../../../src/accounts/memberships.ts';
+import {
+  addUser,
+  authenticateUser,
+  findUserByEmail,
+  hashNewPassword,
+  markSignedIn,
+  setPasswordHash,
+} from '../../../src/accounts/users.ts';
+import { FormError } from '../../../src/lib/errors.ts';
+import { PASSWORD } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const db = world.storage().durable;
+const add = (email: string, name = 'X') =>
+  addUser(db, { email, name, password: PASSWORD, isPlatformAdmin: false }, world.clock());
+
+function refusal(field: string, sentence: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof FormError, String(error));
+    assert.equal(error.field, field);
+    assert.match(error.message, sentence);
+    return true;
+  };
+}
+
+test('an email belongs to one user, in whatever case, spacing or Unicode form', async () => {
+  await add('Ren\u00e9@Example.com');
+
+  for (const email of ['ren\u00e9@example.com', ' REN\u00c9@EXAMPLE.COM ', 'rene\u0301@example.com']) {
+    await assert.rejects(add(email), refusal('email', /already/));
+    assert.ok(await findUserByEmail(db, email));
+  }
+});
+
+for (const email of [
+  '',
+  'ada',
+  '@example.com',
+  'ada@',
+  'a b@example.com',
+  'a@b@c',
+  'a\u0000@b.c',
+  `${'a'.repeat(251)}@b.c`,
+]) {
+  test(`${JSON.stringify(email.slice(0, 20))} is no email`, async () => {
+    await assert.rejects(add(email), refusal('email', /Enter an email address/));
+  });
+}
+
+for (const name of ['', '   ', 'x'.repeat(81), 'line\nbreak', 'turned\u202eround', 'zero\u200bwidth', 'nul\u0000']) {
+  test(`${JSON.stringify(name.slice(0, 20))} is no name for a user or a business`, async () => {
+    await assert.rejects(add('named@example.com', name), refusal('name', /./));
+    await assert.rejects(world.addBusiness(name), refusal('name', /./));
+  });
+}
+
+test('a user is a member of a business once', async () => {
+  const again = addMember(db, { userId: world.ada.id, businessId: world.acme.id, role: 'member' }, world.clock());
+
+  await assert.rejects(again, refusal('user', /a member of the business already/));
+});
+
+test('a role is one of three words', async () => {
+  await assert.rejects(setRole(db, world.ada.id, world.acme.id, 'king'), refusal('role', /owner, admin, member/));
+});
+
+test('the current business is the first by name until one is chosen', async () => {
+  const zeta = await world.addBusiness('Zeta');
+  const alpha = await world.addBusiness('Alpha');
+  const bob = await world.addUser('Bob', [
+    [zeta, 'member'],
+    [alpha, 'member'],
+  ]);
+
+  const first = await findCurrentMembership(db, bob);
+  const chosen = await findCurrentMembership(db, { ...bob, currentBusinessId: zeta.id });
+  await removeMember(db, bob.id, zeta.id);
+  const left = await findCurrentMembership(db, { ...bob, currentBusinessId: zeta.id });
+
+  assert.deepEqual(
+    [first, chosen, left].map((membership) => membership?.businessName),
+    ['Alpha', 'Zeta', 'Alpha'],
+  );
+});
+
+test('what a removed member had allowed ends at once, and does not come back with a new membership [P10]', async () => {
+  const cy = await world.addUser('Cy', [[world.acme, 'member']]);
+  const { access_token } = await world.connect({}, await world.signedIn(cy));
+
+  const before = await world.listInvoices(access_token);
+  await removeMember(db, cy.id, world.acme.id);
+  const removed = await world.listInvoices(access_token);
+  world.wind(1);
+  await world.addMember(cy, world.acme);
+  const again = await world.listInvoices(access_token);
+
+  assert.deepEqual([before.status, removed.status, again.status], [200, 401, 401]);
+});
+
+test('a password that was changed while it was being checked signs no one in', async () => {
+  await add('race@example.com');
+  const authenticated = await authenticateUser(db, 'race@example.com', PASSWORD);
+  assert.ok(authenticated);
+  const { user, proof } = authenticated;
+
+  await setPasswordHash(db, user.id, await hashNewPassword(user, 'quite another one'));
+
+  assert.equal(await markSignedIn(db, { userId: user.id, proof }, world.clock()), false);
+});
+
+for (const name of [
+  '\u3164',
+  '\u2800',
+  '\u00ad',
+  'a\u061cb',
+  'a\u202eb',
+  '\u200d',
+  'a\u0000b',
+  'a\nb',
+  '   ',
+  'Led\u200dger',
+  `Z${'\u0301'.repeat(6)}`,
+]) {
+  test(`${JSON.stringify(name)} is no name that anyone could trust`, async () => {
+    await assert.rejects(add('named@example.com', name), refusal('name', /Enter a name|visible|read/));
+  });
+}
+
+test('names in any script, and emoji made of several, are names', async () => {
+  for (const [i, name] of ['Zoë', '深圳', 'नमस्ते', '👩‍💻 Tools', 'O’Neil & Sons'].entries()) {
+    assert.equal((await add(`script${i}@example.com`, name)).name, name);
+  }
+});

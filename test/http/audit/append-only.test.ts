@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OPERATOR, recordAudit } from '../../../src/audit/acts.ts';
+import { cleanUp } from '../../../src/clean-up.ts';
+import { DAY } from '../../../src/lib/clock.ts';
+import { newWorld, type World } from '../../support/world.ts';
+
+const act = {
+  action: 'business.added',
+  actor: OPERATOR,
+  businessId: null,
+  subject: { kind: 'business', id: 'some', name: 'Some business' },
+} as const;
+
+const readActs = (world: World) => world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+
+test('the database itself refuses to change, replace or remove an act', async () => {
+  const world = await newWorld();
+  const { durable } = world.storage();
+  await recordAudit(durable, act, world.clock());
+  const [written] = await readActs(world);
+  assert.ok(written);
+
+  const forged = { ...written, actor_name: 'Nobody' };
+  const attempts = {
+    update: durable.updateTable('acts').set({ actor_name: 'Nobody' }).where('id', '=', written.id),
+    remove: durable.deleteFrom('acts').where('id', '=', written.id),
+    removeAll: durable.deleteFrom('acts'),
+    replace: durable.replaceInto('acts').values(forged),
+    upsert: durable
+      .insertInto('acts')
+      .values(forged)
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ actor_name: 'Nobody' })),
+  };
+
+  for (const [name, attempt] of Object.entries(attempts)) await assert.rejects(attempt.execute(), name);
+  assert.deepEqual(await readActs(world), [written]);
+});
+
+test('a change that is undone leaves no act', async () => {
+  const world = await newWorld();
+
+  const undone = world.storage().transaction(async (db) => {
+    await recordAudit(db, act, world.clock());
+    throw new Error('and now something fails');
+  });
+
+  await assert.rejects(undone, /something fails/);
+  assert.deepEqual(await readActs(world), []);
+});
+
+test('a change whose act cannot be written does not happen', async () => {
+  const world = await newWorld();
+  const browser = await world.signedInByPassword();
+  const { durable } = world.storage();
+  const page = await browser.open('/sign-out');
+
+  await durable.schema.alterTable('acts').renameTo('acts_away').execute();
+  const refused = await browser.submit(page, '/sign-out');
+  await durable.schema.alterTable('acts_away').renameTo('acts').execute();
+
+  assert.equal(refused.status, 500);
+  assert.equal((await browser.open('/settings/account')).url, `${world.web}/settings/account`);
+  assert.deepEqual(
+    (await readActs(world)).map(({ action }) => action),
+    ['session.started'],
+  );
+});
+
+test('no act is ever cleaned up', async () => {
+  const world = await newWorld();
+  await world.signedInByPassword();
+  const before = await readActs(world);
+
+  world.wind(10_000 * DAY);
+  await cleanUp(world.storage().durable, world.clock());
+
+  assert.equal(before.length, 1);
+  assert.deepEqual(await readActs(world), before);
+});

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { appCommands } from '../../../src/cli/apps.ts';
+import { businessCommands } from '../../../src/cli/businesses.ts';
+import { readOptions } from '../../../src/cli/command.ts';
+import { endpointCommands } from '../../../src/cli/endpoints.ts';
+import { memberCommands } from '../../../src/cli/members.ts';
+import { userCommands } from '../../../src/cli/users.ts';
+import { PASSWORD, REDIRECT_URI } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const COMMANDS = [appCommands, businessCommands, endpointCommands, memberCommands, userCommands].flat();
+
+const world = await newWorld();
+const env = { DATABASE_URL: world.database.url, SECRET_KEYS: world.settings.secretKeys[0] };
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever a command returned.
+async function run(name: string, options: Record<string, string>): Promise<any> {
+  const command = COMMANDS.find((each) => each.name === name);
+  assert.ok(command, name);
+  const args = Object.entries(options).flatMap(([option, value]) => [`--${option}`, ...(value ? [value] : [])]);
+  return command.run(readOptions(command, args), env);
+}
+
+/** What was recorded since, by whom, for which business, on what. */
+async function actsOf(work: () => Promise<unknown>) {
+  const all = () => world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  const known = (await all()).length;
+  await work();
+  return (await all()).slice(known).map(({ action, actor_kind, address, business_id, subject_name, detail }) => {
+    assert.deepEqual([actor_kind, address], ['operator', null]);
+    return { action, businessId: business_id, subject: subject_name, detail: JSON.parse(detail) };
+  });
+}
+
+test('what an operator does to people is recorded, with the business that it concerns', async () => {
+  const acme = world.acme.id;
+  const acts = await actsOf(async () => {
+    const business = await run('business add', { name: 'Bolt' });
+    const typed = { email: 'bob@example.com', name: 'Bob', password: PASSWORD };
+    const { id: user } = await run('user add', { ...typed, business: business.id, 'platform-admin': '' });
+    await run('member add', { user, business: acme, role: 'member' });
+    await run('member set-role', { user, business: acme, role: 'admin' });
+    await run('member set-role', { user, business: acme, role: 'admin' });
+    await run('member remove', { user, business: acme });
+    await run('user disable', { user });
+    await run('user disable', { user });
+    await run('user enable', { user });
+    await run('user enable', { user });
+    await run('user set-password', { user, password: 'another fine password' });
+  });
+
+  const bolt = acts[0]?.businessId;
+  const admin = { role: 'platform admin' };
+  assert.ok(bolt);
+  assert.deepEqual(acts, [
+    { action: 'business.added', businessId: bolt, subject: 'Bolt', detail: {} },
+    { action: 'user.added', businessId: null, subject: 'Bob', detail: admin },
+    { action: 'member.added', businessId: bolt, subject: 'Bob', detail: { role: 'member' } },
+    { action: 'member.added', businessId: acme, subject: 'Bob', detail: { role: 'member' } },
+    { action: 'member.role_changed', businessId: acme, subject: 'Bob', detail: { from: 'member', to: 'admin' } },
+    { action: 'member.removed', businessId: acme, subject: 'Bob', detail: { role: 'admin' } },
+    { action: 'user.disabled', businessId: null, subject: 'Bob', detail: admin },
+    { action: 'user.enabled', businessId: null, subject: 'Bob', detail: admin },
+    { action: 'user.password_changed', businessId: null, subject: 'Bob', detail: admin },
+  ]);
+});
+
+test('what an operator does to an app and its secrets is recorded for the business that owns it', async () => {
+  let hint = '';
+  const acts = await actsOf(async () => {
+    const typed = { name: 'Shelf', 'redirect-uri': REDIRECT_URI, scope: 'read:invoices', business: world.acme.id };
+    const { client_id: app, client_secret } = await run('app add', typed);
+    hint = client_secret.slice(-4);
+    await run('app change', { app, name: 'Shelves', pkce: 'yes' });
+    await run('app change', { app });
+    await run('app change', { app, name: 'Shelves', scope: 'read:invoices', pkce: 'yes' });
+    for (const verb of ['disable', 'disable', 'enable', 'pause', 'resume', 'add-secret'])
+      await run(`app ${verb}`, { app });
+    const [first] = (await run('app list-secrets', { app })).secrets;
+    await run('app remove-secret', { app, secret: first.id });
+    await run('app delete', { app });
+  });
+
+  assert.ok(acts.every(({ businessId }) => businessId === world.acme.id));
+  assert.deepEqual(
+    acts.map(({ action, subject }) => [action, subject]),
+    [
+      ['app.registered', 'Shelf'],
+      ['app.changed', 'Shelf'],
+      ...['disabled', 'enabled', 'paused', 'resumed'].map((done) => [`app.${done}`, 'Shelves']),
+      ['secret.added', 'Shelves'],
+      ['secret.removed', 'Shelves'],
+      ['app.deleted', 'Shelves'],
+    ],
+  );
+  assert.deepEqual(acts[1]?.detail, { changed: 'name, PKCE' });
+  assert.deepEqual(acts[7]?.detail, { secret: `gcs_…${hint}` });
+});
+
+test('what an operator does to an endpoint is recorded with its host alone', async () => {
+  const app = world.ledger.id;
+  const acts = await actsOf(async () => {
+    const { id: endpoint } = await run('endpoint add', {
+      app,
+      url: 'https://hooks.example/T0KEN',
+      event: 'invoice.paid',
+    });
+    await run('endpoint change', { app, endpoint, event: 'grant.created' });
+    for (const verb of ['disable', 'enable', 'replace-secret', 'test', 'log', 'remove']) {
+      await run(`endpoint ${verb}`, { app, endpoint });
+    }
+  });
+
+  assert.deepEqual(
+    acts.map(({ action }) => action),
+    ['added', 'changed', 'disabled', 'enabled', 'secret_replaced', 'removed'].map((done) => `endpoint.${done}`),
+  );
+  assert.ok(acts.every(({ subject, businessId }) => subject === 'hooks.example' && businessId === world.acme.id));
+  assert.deepEqual(acts[0]?.detail, { app: 'Ledger', events: 'invoice.paid' });
+  assert.deepEqual(acts[1]?.detail, { app: 'Ledger', events: 'grant.created' });
+  assert.doesNotMatch(JSON.stringify(acts), /T0KEN|whsec_/);
+});
+
+test('a command that is refused leaves no act', async () => {
+  const acts = await actsOf(async () => {
+    await assert.rejects(run('member remove', { user: world.ada.id, business: (await world.addBusiness('Cog')).id }));
+    await assert.rejects(run('app remove-secret', { app: world.ledger.id, secret: 'none' }));
+    await assert.rejects(run('user add', { email: 'ada@example.com', name: 'Ada', password: PASSWORD }));
+    await assert.rejects(run('endpoint add', { app: world.ledger.id, url: 'ftp://hooks.example' }));
+  });
+
+  assert.deepEqual(acts, []);
+});
+
+test('whoever an operator disables is signed out, and stays so once enabled again', async () => {
+  const user = await world.addUser('Gone', [[world.acme, 'member']]);
+  const browser = await world.signedInByPassword(user);
+
+  await run('user disable', { user: user.id });
+  await run('user enable', { user: user.id });
+
+  assert.match((await browser.open('/settings/account')).url, /\/sign-in\?/);
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HOUR, SECOND } from '../../../src/lib/clock.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const tokens = await world.connect({}, browser);
+const PATHS = ['/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me'];
+
+const call = (path: string, headers: Record<string, string>) =>
+  world.get(path, { 'x-business-id': world.acme.id, ...headers });
+
+function assertRefused(answer: Awaited<ReturnType<typeof call>>, status: number, error: string) {
+  const { headers, body } = answer;
+  assert.deepEqual([answer.status, body.error], [status, error]);
+  assert.match(body.error_description, /\S/);
+  assert.match(
+    headers.get('www-authenticate') ?? '',
+    new RegExp(`^Bearer error="${error}", error_description="[^"]+"`),
+  );
+}
+
+test('without a token the answer is 401 with a bare challenge and no error code in it [P1]', async () => {
+  for (const path of PATHS) {
+    const { status, headers, body } = await call(path, {});
+
+    assert.equal(status, 401);
+    assert.equal(headers.get('www-authenticate'), 'Bearer');
+    assert.deepEqual(Object.keys(body).slice(0, 2), ['error', 'error_description']);
+  }
+});
+
+test('another way to authenticate counts as no token: a bare challenge, as RFC 6750 has it [P1]', async () => {
+  const basic = Buffer.from(`${world.ledger.id}:${world.ledger.secret}`).toString('base64');
+  for (const path of PATHS) {
+    const { status, headers } = await call(path, { authorization: `Basic ${basic}` });
+
+    assert.equal(status, 401);
+    assert.equal(headers.get('www-authenticate'), 'Bearer');
+  }
+});
+
+test('a token that is malformed, unknown or changed is an invalid_token [P2]', async () => {
+  for (const path of PATHS) {
+    for (const token of ['x', 'gat_', `gat_${'A'.repeat(96)}`, `${tokens.access_token}x`, `${tokens.access_token},x`]) {
+      assertRefused(await call(path, { authorization: `Bearer ${token}` }), 401, 'invalid_token');
+    }
+    assertRefused(await call(path, { authorization: `Bearer ${tokens.access_token} x` }), 401, 'invalid_token');
+  }
+});
+
+test('an access token works for an hour, and then is an invalid_token that says so [P2]', async () => {
+  world.wind(SECOND - (world.clock() % SECOND));
+  const { access_token } = await world.connect({}, browser);
+  const authorization = `Bearer ${access_token}`;
+  world.wind(HOUR - 1);
+  for (const path of PATHS) assert.equal((await call(path, { authorization })).status, 200);
+  world.wind(1);
+  for (const path of PATHS) {
+    const answer = await call(path, { authorization });
+    assertRefused(answer, 401, 'invalid_token');
+    assert.match(answer.body.error_description, /expired: it lasts one hour/);
+  }
+});
+
+test('a revoked token is an invalid_token [P2]', async () => {
+  const { access_token, refresh_token } = await world.connect({}, browser);
+  const other = await world.refresh(refresh_token);
+  await world.revoke(access_token);
+  for (const path of PATHS) {
+    assertRefused(await call(path, { authorization: `Bearer ${access_token}` }), 401, 'invalid_token');
+  }
+  await world.revoke(refresh_token);
+  for (const path of PATHS) {
+    assertRefused(await call(path, { authorization: `Bearer ${other.body.access_token}` }), 401, 'invalid_token');
+  }
+});
+
+test('a token without the scope gets 403 insufficient_scope, which names the scope [P3]', async () => {
+  const { access_token } = await world.connect({ scope: 'write:invoices read:contacts' }, browser);
+  const answer = await world.listInvoices(access_token);
+
+  assertRefused(answer, 403, 'insufficient_scope');
+  assert.match(answer.headers.get('www-authenticate') ?? '', /, scope="read:invoices"$/);
+  assert.match(answer.body.error_description, /read:invoices/);
+});
+
+test('a token in the address is ignored, and beside the header it is a 400 [P4]', async () => {
+  const { access_token } = await world.connect({}, browser);
+  for (const path of PATHS) {
+    const alone = await call(`${path}?access_token=${access_token}`, {});
+    assert.equal(alone.status, 401);
+    assert.equal(alone.headers.get('www-authenticate'), 'Bearer');
+
+    const both = await call(`${path}?access_token=${access_token}`, { authorization: `Bearer ${access_token}` });
+    assertRefused(both, 400, 'invalid_request');
+  }
+});
+
+test('a refresh token, a code, a client secret or a session never works as bearer [P5]', async () => {
+  const { access_token, refresh_token } = await world.connect({}, browser);
+  const code = await world.allow({}, browser);
+  const session = browser.cookies.get('__Host-session') ?? '';
+  assert.notEqual(session, '');
+
+  for (const path of PATHS) {
+    for (const text of [
+      refresh_token,
+      code,
+      world.ledger.secret,
+      session,
+      refresh_token.replace('grt_', 'gat_'),
+      code.replace('gac_', 'gat_'),
+      access_token.replace('gat_', ''),
+    ]) {
+      assertRefused(await call(path, { authorization: `Bearer ${text}` }), 401, 'invalid_token');
+    }
+  }
+});
+
+test('a cookie is not looked at: a live session opens nothing here [P5][D6]', async () => {
+  const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
+  for (const path of PATHS) {
+    const { status, headers } = await call(path, { cookie });
+
+    assert.equal(status, 401);
+    assert.equal(headers.get('www-authenticate'), 'Bearer');
+    assert.equal(headers.get('set-cookie'), null);
+  }
+});
+
+test('the scheme may be written in any letters', async () => {
+  const { access_token } = await world.connect({}, browser);
+  for (const scheme of ['bearer', 'BEARER']) {
+    assert.equal((await call('/api/v1/businesses', { authorization: `${scheme} ${access_token}` })).status, 200);
+  }
+});
+
+test('another method is a 405 that names the right one, and an unknown address a 404, both in JSON', async () => {
+  const wrong = await fetch(`${world.api}${PATHS[0]}`, { method: 'DELETE' });
+  const missing = await world.get('/api/v1/accounting/secrets');
+
+  assert.equal(wrong.status, 405);
+  assert.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS');
+  assert.deepEqual([missing.status, missing.body.error], [404, 'not_found']);
+});

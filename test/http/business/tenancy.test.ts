@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { removeMember } from '../../../src/accounts/memberships.ts';
+import { askRaw } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const beta = await world.addBusiness('Beta');
+const grace = await world.addUser('Grace', [
+  [world.acme, 'member'],
+  [beta, 'owner'],
+]);
+await world.addInvoice(world.acme, { number: 'ACME-1' });
+await world.addInvoice(beta, { number: 'BETA-1' });
+const tokens = await world.connect({ scope: 'read:invoices' }, await world.signedIn(grace));
+const NOWHERE = '0190a6c6-0000-7000-8000-000000000000';
+const PATH = '/api/v1/accounting/invoices';
+
+const listAs = (business: string, query = '') =>
+  world.listInvoices(tokens.access_token, { 'x-business-id': business }, query);
+const numbersIn = (invoices: { number: string }[]) => invoices.map(({ number }) => number);
+const bearer = { authorization: `Bearer ${tokens.access_token}` };
+
+test('a list holds the invoices of the token’s business and of no other [P8]', async () => {
+  const { body } = await listAs(world.acme.id);
+
+  assert.deepEqual(
+    body.map(({ number }: { number: string }) => number),
+    ['ACME-1'],
+  );
+});
+
+test('another business is refused alike whether it exists or not, even one of the user’s own [P6]', async () => {
+  const own = await listAs(beta.id);
+  const strange = await listAs((await world.addBusiness('Strange')).id);
+  const nowhere = await listAs(NOWHERE);
+
+  assert.deepEqual([own.status, own.body.error], [403, 'business_mismatch']);
+  for (const answer of [strange, nowhere]) assert.deepEqual([answer.status, answer.body], [own.status, own.body]);
+  const names = ({ headers }: typeof own) => [...headers.keys()].sort();
+  assert.deepEqual(names(nowhere), names(strange));
+});
+
+test('x-business-id must be there, once, and a UUID: there is no default business [P7]', async () => {
+  const { acme } = world;
+  const without = await world.get(PATH, bearer);
+  assert.deepEqual([without.status, without.body.error], [400, 'invalid_request']);
+
+  for (const value of [
+    '',
+    ' ',
+    'Acme',
+    '1',
+    '*',
+    'null',
+    `${acme.id},${acme.id}`,
+    `${acme.id}, ${beta.id}`,
+    `${acme.id} ${beta.id}`,
+    `{${acme.id}}`,
+    acme.id.replaceAll('-', ''),
+    `${acme.id}x`,
+    `urn:uuid:${acme.id}`,
+    "' or ''='",
+  ]) {
+    const { status, body } = await listAs(value);
+    assert.deepEqual([status, body.error], [400, 'invalid_request'], value);
+  }
+});
+
+test('x-business-id sent twice is a 400, also with the same value [P7]', async () => {
+  for (const second of [world.acme.id, beta.id]) {
+    const { status, text } = await askRaw(world.api, {
+      path: PATH,
+      headers: [
+        ['Authorization', bearer.authorization],
+        ['X-Business-Id', world.acme.id],
+        ['x-business-id', second],
+      ],
+    });
+    assert.equal(status, 400);
+    assert.equal(JSON.parse(text).error, 'invalid_request');
+  }
+});
+
+test('x-business-id may be written in capitals', async () => {
+  assert.equal((await listAs(world.acme.id.toUpperCase())).status, 200);
+});
+
+test('a business named in the query is no way round the header [P9]', async () => {
+  const named = await listAs(world.acme.id, `?businessId=${beta.id}&x-business-id=${beta.id}`);
+  const only = await world.get(`${PATH}?x-business-id=${world.acme.id}`, bearer);
+
+  assert.deepEqual([named.status, numbersIn(named.body)], [200, ['ACME-1']]);
+  assert.equal(only.status, 400);
+});
+
+test('a business named in a body or in the path is no way round the header [P9]', async () => {
+  const headers: [string, string][] = [
+    ['Authorization', bearer.authorization],
+    ['X-Business-Id', world.acme.id],
+    ['Content-Type', 'application/json'],
+  ];
+  const body = JSON.stringify({ businessId: beta.id, 'x-business-id': beta.id, business_id: beta.id });
+  const length: [string, string] = ['Content-Length', String(body.length)];
+
+  const inBody = await askRaw(world.api, { path: PATH, headers: [...headers, length], body });
+  assert.deepEqual([inBody.status, numbersIn(JSON.parse(inBody.text))], [200, ['ACME-1']]);
+  for (const path of [
+    `/api/v1/businesses/${beta.id}`,
+    `/api/v1/businesses/${beta.id}/invoices`,
+    `${PATH}/${beta.id}`,
+  ]) {
+    assert.equal((await askRaw(world.api, { path, headers })).status, 404, path);
+  }
+});
+
+test('an invoice of another business is not found by its id, by any method, nor is one’s own [P8]', async () => {
+  const rows = await world.storage().durable.selectFrom('invoices').select(['id', 'number']).execute();
+  const headers = { ...bearer, 'x-business-id': world.acme.id };
+
+  for (const { id } of rows) {
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+      const { status } = await fetch(`${world.api}${PATH}/${id}`, { method, headers });
+      assert.equal(status, 404, method);
+    }
+  }
+  assert.ok(rows.length >= 2);
+});
+
+test('a cursor taken from another business shows nothing of that business [P8]', async () => {
+  const [newest] = (
+    await world.storage().durable.selectFrom('invoices').selectAll().where('business_id', '=', beta.id).execute()
+  ).map(({ id }) => id);
+  const { status, body } = await listAs(world.acme.id, `?cursor=${newest}`);
+
+  assert.equal(status, 200);
+  assert.ok(body.every(({ number }: { number: string }) => number === 'ACME-1'));
+});
+
+test('GET /api/v1/businesses names the one business that the token acts in, and needs no x-business-id', async () => {
+  const { status, body } = await world.get('/api/v1/businesses', bearer);
+
+  assert.equal(status, 200);
+  assert.deepEqual(body, [{ id: world.acme.id, name: 'Acme' }]);
+  assert.deepEqual((await world.get('/api/v1/businesses', { ...bearer, 'x-business-id': beta.id })).body, body);
+});
+
+test('GET /api/v1/businesses needs no particular scope, but a token', async () => {
+  const contacts = await world.connect({ scope: 'read:contacts' }, await world.signedIn(grace));
+
+  const allowed = await world.get('/api/v1/businesses', { authorization: `Bearer ${contacts.access_token}` });
+  assert.equal(allowed.status, 200);
+  assert.equal((await world.get('/api/v1/businesses')).status, 401);
+});
+
+test('removing the user from the business takes effect on the next request [P10]', async () => {
+  const leaver = await world.addUser('Leaver', [[world.acme, 'member']]);
+  const { access_token } = await world.connect({}, await world.signedIn(leaver));
+  assert.equal((await world.listInvoices(access_token)).status, 200);
+
+  await removeMember(world.storage().durable, leaver.id, world.acme.id);
+
+  assert.equal((await world.listInvoices(access_token)).status, 401);
+  assert.equal((await world.get('/api/v1/businesses', { authorization: `Bearer ${access_token}` })).status, 401);
+});

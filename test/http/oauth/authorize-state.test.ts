@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { ask, askRaw } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+
+/** As they stand on the wire, still encoded. */
+const STATES = [
+  'plain',
+  'a%20b',
+  'a+b',
+  'a%2Bb',
+  'YWJj/+==',
+  'x=y=z',
+  '%26code%3Dstolen%23',
+  '%E2%9C%93',
+  '%e2%9c%93',
+  '%C3%A9%00%7f',
+  '%zz',
+  '100%',
+  '%FF%FE',
+  '%0d%0aset-cookie:x=1',
+  "(it's)~*!;:@,/?",
+  '{"a":[1]}'.replaceAll('"', '%22'),
+  'x'.repeat(2000),
+];
+
+const withState = (state: string, changes: Record<string, string | undefined> = {}) =>
+  `${world.authorizeUrl({ ...changes, state: undefined })}&state=${state}`;
+
+/** The state in a redirect, as it stands there. */
+function echoed(location: string | null | undefined): string | undefined {
+  return /[?&]state=([^&#]*)/.exec(location ?? '')?.[1];
+}
+
+for (const state of STATES) {
+  test(`state comes back byte for byte with an error of the request: ${state.slice(0, 40)} [A14]`, async () => {
+    const { pathname, search } = new URL(world.authorizeUrl({ response_type: 'token', state: undefined }));
+    const { status, location } = await askRaw(world.api, { path: `${pathname}${search}&state=${state}` });
+
+    assert.equal(status, 303);
+    assert.equal(echoed(location), state);
+  });
+}
+
+test('state comes back byte for byte with login_required and consent_required [A14]', async () => {
+  const signedIn = await world.signedIn();
+  for (const state of STATES) {
+    const url = withState(state, { prompt: 'none' });
+    const sent = echoed(new URL(url).href);
+
+    const nobody = await world.browse().open(url);
+    const notAsked = await signedIn.open(url);
+
+    assert.equal(nobody.leftTo?.searchParams.get('error'), 'login_required');
+    assert.equal(notAsked.leftTo?.searchParams.get('error'), 'consent_required');
+    assert.equal(echoed(nobody.headers.get('location')), sent);
+    assert.equal(echoed(notAsked.headers.get('location')), sent);
+  }
+});
+
+test('state comes back byte for byte after Deny, after Allow and where nobody is asked [A14]', async () => {
+  for (const [i, state] of STATES.entries()) {
+    const browser = await world.signedIn(await world.addUser(`State${i}`, [[world.acme, 'member']]));
+    const url = withState(state);
+    const sent = echoed(new URL(url).href);
+
+    const page = await browser.open(url);
+    const denied = await browser.submit(page, '/consent', { answer: 'deny' });
+    const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
+    const silent = await browser.open(url);
+
+    assert.equal(denied.leftTo?.searchParams.get('error'), 'access_denied');
+    for (const answer of [allowed, silent]) assert.ok(answer.leftTo?.searchParams.get('code'));
+    for (const answer of [denied, allowed, silent]) assert.equal(echoed(answer.headers.get('location')), sent);
+  }
+});
+
+test('state comes back after a detour by way of the sign-in page [A14]', async () => {
+  const browser = world.browse();
+  const signIn = await browser.open(withState('a%20b%26c'));
+  const page = await browser.signIn(world.ada.email, 'correct horse battery', signIn);
+  const answer = await browser.submit(page, '/consent', { answer: 'allow' });
+
+  assert.match(signIn.url, /\/sign-in\?/);
+  assert.equal(echoed(answer.headers.get('location')), 'a%20b%26c');
+});
+
+test('whatever the query is, it is answered by a page or a 303, and a stranger never decides where to [X5]', async () => {
+  const known = fc.constantFrom('client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'prompt', 'asked');
+  const value = fc.oneof(
+    fc.constantFrom(world.ledger.id, 'https://ledger.example/callback', 'code', 'read:invoices', 'none', ''),
+    fc.string({ unit: 'binary', maxLength: 20 }).map(encodeURIComponent),
+    fc.string({ maxLength: 20 }).map((text) => text.replace(/[^\x21-\x7e]|#/g, '%')),
+  );
+  const pair = fc.tuple(fc.oneof(known, fc.constantFrom('%73tate', 'a', '__proto__')), value);
+  const query = fc.array(pair, { maxLength: 8 }).map((pairs) => pairs.map((each) => each.join('=')).join('&'));
+  await fc.assert(
+    fc.asyncProperty(query, async (text) => {
+      const { status, location } = await ask(`${world.api}/api/v1/oauth/authorize?${text}`);
+      assert.ok(status === 303 || status === 400, `${status}`);
+      const to = location === null ? undefined : new URL(location).origin;
+      assert.ok(to === undefined || [world.web, 'https://ledger.example'].includes(to), `${location}`);
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { scopeNames } from '../../../src/grants/scopes.ts';
+import { HOUR } from '../../../src/lib/clock.ts';
+import { type Browser, hiddenFields, type Visited } from '../../support/browser.ts';
+import { countGrants, readGrant } from '../../support/rows.ts';
+import { told } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+let people = 0;
+const newMember = () => world.addUser(`Person${++people}`, [[world.acme, 'member']]);
+
+async function arrive() {
+  const user = await newMember();
+  const browser = await world.signedIn(user);
+  return { user, browser, page: await browser.open(world.authorizeUrl()) };
+}
+
+const press = (browser: Browser, page: Visited, fields: Record<string, string> = {}, headers = {}) =>
+  browser.submit(page, '/consent', { answer: 'allow', ...fields }, headers);
+
+async function assertRefused(work: () => Promise<Visited>) {
+  const before = await countGrants(world);
+  const answer = await work();
+  assert.equal(answer.leftTo, undefined, `${answer.leftTo}`);
+  assert.ok([200, 400, 403].includes(answer.status), `${answer.status}`);
+  assert.equal(await countGrants(world), before);
+}
+
+function tampered(sealed: string, change: (question: Record<string, unknown>) => object): string {
+  const [text = '', signature] = sealed.split('.');
+  const question = JSON.parse(Buffer.from(text, 'base64url').toString());
+  return `${Buffer.from(JSON.stringify(change(question))).toString('base64url')}.${signature}`;
+}
+
+test('a double click on Allow gives one grant and one code [C1]', async () => {
+  const { browser, page } = await arrive();
+  const before = await countGrants(world);
+
+  const answers = await Promise.all([press(browser, page), press(browser, page), press(browser, page)]);
+
+  const codes = answers.map(({ leftTo }) => told(leftTo?.href).code);
+  assert.match(codes[0] ?? '', /^gac_/);
+  assert.equal(new Set(codes).size, 1);
+  assert.equal(await countGrants(world), before + 1);
+});
+
+test('a question shown to one user cannot be answered by another [C2]', async () => {
+  const { page } = await arrive();
+  const mallory = await arrive();
+  const { csrf = '' } = hiddenFields(mallory.page.text, '/consent');
+
+  await assertRefused(() => press(mallory.browser, page, { csrf }));
+});
+
+test('a question cannot be answered from another browser of the same user [C2]', async () => {
+  const { user, page } = await arrive();
+  const elsewhere = await world.signedIn(user);
+  const { csrf = '' } = hiddenFields((await elsewhere.open(world.authorizeUrl())).text, '/consent');
+
+  await assertRefused(() => press(elsewhere, page, { csrf }));
+});
+
+test('a question cannot be answered after signing out, or by a later session of the same browser [C2]', async () => {
+  const { user, browser, page } = await arrive();
+  await browser.submit(await browser.open('/settings/account'), '/sign-out');
+
+  await assertRefused(() => press(browser, page));
+  await browser.signIn(user.email, 'correct horse battery');
+  await assertRefused(() => press(browser, page));
+});
+
+test('Allow needs the form’s own CSRF token and a page of ours that sent it [C1]', async () => {
+  const { browser, page } = await arrive();
+
+  for (const csrf of ['', 'x'.repeat(43)]) await assertRefused(() => press(browser, page, { csrf }));
+  for (const headers of [
+    { origin: 'https://evil.example' },
+    { origin: world.api },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ]) {
+    await assertRefused(() => press(browser, page, {}, headers));
+  }
+  assert.ok(told((await press(browser, page, {}, { origin: world.web })).leftTo?.href).code);
+});
+
+test('a question that was tampered with is refused whole [C3]', async () => {
+  const { browser, page } = await arrive();
+  const beta = await world.addBusiness('Beta');
+  const { question = '' } = hiddenFields(page.text, '/consent');
+  const widened = world.authorizeUrl({ scope: 'read:invoices write:invoices' }).split('?')[1];
+
+  for (const forged of [
+    tampered(question, (it) => ({ ...it, query: widened })),
+    tampered(question, (it) => ({ ...it, businessId: beta.id })),
+    tampered(question, (it) => ({ ...it, shownAt: 0 })),
+    question.slice(0, -1),
+    `${question}A`,
+    question.split('.')[0] ?? '',
+    '.',
+    '',
+  ]) {
+    await assertRefused(() => press(browser, page, { question: forged }));
+  }
+});
+
+test('fields added to the form change nothing of what is granted [C3]', async () => {
+  const { user, browser, page } = await arrive();
+  const other = await newMember();
+  const fields = {
+    scope: 'write:invoices',
+    client_id: 'other',
+    redirect_uri: 'https://evil.example/',
+    state: 'other',
+    user: other.id,
+    business: 'other',
+  };
+
+  const answer = await press(browser, page, fields);
+
+  const { code = '', state } = told(answer.leftTo?.href);
+  const grant = await readGrant(world, code);
+  assert.equal(answer.leftTo?.host, 'ledger.example');
+  assert.equal(state, 'state-1');
+  assert.deepEqual(scopeNames(grant.scopes), ['read:invoices']);
+  assert.deepEqual([grant.app_id, grant.user_id, grant.business_id], [world.ledger.id, user.id, world.acme.id]);
+});
+
+test('opening the consent page never allows anything by itself [C1]', async () => {
+  const { browser } = await arrive();
+  const before = await countGrants(world);
+
+  const page = await browser.open(`${world.authorizeUrl()}&answer=allow`);
+
+  assert.equal(page.status, 200);
+  assert.equal(await countGrants(world), before);
+});
+
+test('an answer that comes more than an hour after the question is asked for anew', async () => {
+  const { browser, page } = await arrive();
+  const before = await countGrants(world);
+  world.wind(HOUR);
+
+  const again = await press(browser, page);
+
+  assert.equal(again.status, 200);
+  assert.match(again.text, /Let <strong>Ledger<\/strong> into/);
+  assert.equal(await countGrants(world), before);
+  assert.ok(told((await press(browser, again)).leftTo?.href).code);
+});

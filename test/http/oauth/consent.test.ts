@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { scopeNames } from '../../../src/grants/scopes.ts';
+import type { Visited } from '../../support/browser.ts';
+import { countGrants, readGrant } from '../../support/rows.ts';
+import { told } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+let people = 0;
+const newMember = () => world.addUser(`Person${++people}`, [[world.acme, 'member']]);
+const arrive = async () => world.signedIn(await newMember());
+const WIDE = 'read:invoices write:invoices read:contacts';
+
+/** The scopes of a page in words, and those that it marks as new. */
+function scopesOn({ text }: Visited) {
+  const items = [...text.matchAll(/<li>([^<]*?) (<span class="new">New<\/span>)?<\/li>/g)];
+  return { all: items.map(([, words]) => words), fresh: items.filter(([, , mark]) => mark).map(([, words]) => words) };
+}
+
+async function disconnect(browser: Awaited<ReturnType<typeof arrive>>) {
+  const page = await browser.open('/settings/connected-apps');
+  return browser.submit(page, '/settings/connected-apps/disconnect');
+}
+
+test('the screen names the app, its redirect host, each scope in words, the business and the user [C5]', async () => {
+  const member = await newMember();
+  const browser = await world.signedIn(member);
+  const page = await browser.open(world.authorizeUrl({ scope: WIDE }));
+
+  assert.equal(page.status, 200);
+  assert.match(page.text, /<h1>Let <strong>Ledger<\/strong> into <strong>Acme<\/strong>\?<\/h1>/);
+  assert.match(page.text, /<strong>ledger\.example<\/strong>/);
+  assert.match(page.text, new RegExp(member.name));
+  assert.match(page.text, new RegExp(member.email));
+  assert.deepEqual(scopesOn(page).all.sort(), [
+    'Create, update and send invoices',
+    'View CRM contacts and companies',
+    'View invoices, line items and payment status',
+  ]);
+  assert.match(page.text, />Allow<\/button>/);
+  assert.match(page.text, />Deny<\/button>/);
+});
+
+test('a name that an app chose is shown as text, never as markup [S17]', async () => {
+  const app = await world.addApp({ name: '<img src=x onerror=alert(1)>"', ownerBusinessId: world.acme.id });
+  const page = await (await arrive()).open(world.authorizeUrl({ client_id: app.id }));
+
+  assert.equal(page.status, 200);
+  assert.doesNotMatch(page.text, /<img/);
+  assert.match(page.text, /&lt;img src=x onerror=alert\(1\)&gt;&quot;/);
+});
+
+test('the screen cannot be framed, scripted or made to send its form anywhere but home and to the app [C4][C9]', async () => {
+  const { headers, text } = await (await arrive()).open(world.authorizeUrl());
+  const policy = new Map(
+    (headers.get('content-security-policy') ?? '').split('; ').map((part) => {
+      const [name = '', ...sources] = part.split(' ');
+      return [name, sources];
+    }),
+  );
+
+  for (const name of ['default-src', 'object-src', 'base-uri', 'frame-ancestors']) {
+    assert.deepEqual(policy.get(name), ["'none'"], name);
+  }
+  assert.deepEqual(policy.get('form-action'), ["'self'", 'https://ledger.example', world.api]);
+  assert.deepEqual(policy.get('script-src'), ["'self'"]);
+  assert.doesNotMatch(text, /<script(?! type="module" src="\/assets\/)/, 'no script but our own');
+  assert.equal(headers.get('x-frame-options'), 'DENY');
+  assert.match(headers.get('referrer-policy') ?? '', /^(same-origin|no-referrer)$/);
+  assert.equal(headers.get('cache-control'), 'no-store');
+  assert.doesNotMatch(text, /(src|href)="(https?:)?\/\//, 'nothing is loaded from elsewhere');
+});
+
+test('Deny returns access_denied with state and iss, and issues nothing [C6]', async () => {
+  const browser = await arrive();
+  const before = await countGrants(world);
+  const page = await browser.open(world.authorizeUrl());
+  const answer = await browser.submit(page, '/consent', { answer: 'deny' });
+
+  const { error, state, iss, code } = told(answer.leftTo?.href);
+  assert.deepEqual(
+    { error, state, iss, code },
+    { error: 'access_denied', state: 'state-1', iss: world.api, code: undefined },
+  );
+  assert.equal(await countGrants(world), before);
+  assert.equal((await browser.open(world.authorizeUrl())).status, 200, 'the user is asked again the next time');
+});
+
+test('Allow issues a code for exactly what was asked, with state and iss', async () => {
+  const answer = await world.authorize({ scope: 'read:contacts read:invoices' }, await arrive());
+  const { code = '', ...rest } = told(answer.leftTo?.href);
+
+  assert.deepEqual(rest, { state: 'state-1', iss: world.api });
+  assert.deepEqual(scopeNames((await readGrant(world, code)).scopes), ['read:invoices', 'read:contacts']);
+});
+
+test('consent is remembered: the same scopes, or fewer, are not asked about again', async () => {
+  const browser = await arrive();
+  await world.allow({ scope: 'read:invoices read:contacts' }, browser);
+
+  const same = await browser.open(world.authorizeUrl({ scope: 'read:contacts read:invoices' }));
+  const fewer = await browser.open(world.authorizeUrl({ scope: 'read:contacts' }));
+
+  assert.ok(told(same.leftTo?.href).code);
+  const tokens = await world.exchange(told(fewer.leftTo?.href).code ?? '');
+  assert.equal(tokens.body.scope, 'read:contacts', 'what is remembered does not widen what is asked');
+});
+
+test('scopes not yet allowed are asked about, the screen says which are new, and nothing widens silently [C7]', async () => {
+  const browser = await arrive();
+  await world.allow({ scope: 'read:invoices' }, browser);
+
+  const page = await browser.open(world.authorizeUrl({ scope: WIDE }));
+
+  assert.equal(page.status, 200);
+  assert.equal(scopesOn(page).all.length, 3);
+  assert.deepEqual(scopesOn(page).fresh.sort(), [
+    'Create, update and send invoices',
+    'View CRM contacts and companies',
+  ]);
+});
+
+test('prompt=none with a new scope is consent_required, whatever was allowed before [C7]', async () => {
+  const browser = await arrive();
+  await world.allow({ scope: 'read:invoices' }, browser);
+
+  for (const scope of [WIDE, 'read:invoices read:contacts', 'read:contacts']) {
+    const answer = told((await browser.open(world.authorizeUrl({ scope, prompt: 'none' }))).leftTo?.href);
+    assert.deepEqual([answer.error, answer.code], ['consent_required', undefined], scope);
+  }
+});
+
+test('on a first authorisation nothing is marked as new', async () => {
+  const page = await (await arrive()).open(world.authorizeUrl({ scope: WIDE }));
+
+  assert.deepEqual(scopesOn(page).fresh, []);
+  assert.doesNotMatch(page.text, /You have allowed this app before/);
+});
+
+test('what is allowed adds up over several times, and a denied addition adds nothing [C7]', async () => {
+  const browser = await arrive();
+  await world.allow({ scope: 'read:invoices' }, browser);
+  const addition = await browser.open(world.authorizeUrl({ scope: 'read:contacts' }));
+  await browser.submit(addition, '/consent', { answer: 'deny' });
+  assert.equal((await browser.open(world.authorizeUrl({ scope: 'read:contacts' }))).status, 200);
+
+  await world.allow({ scope: 'read:contacts' }, browser);
+
+  const both = await browser.open(world.authorizeUrl({ scope: 'read:invoices read:contacts' }));
+  assert.ok(told(both.leftTo?.href).code);
+});
+
+test('consent is remembered per user', async () => {
+  await world.allow({}, await arrive());
+
+  assert.equal((await (await arrive()).open(world.authorizeUrl())).status, 200);
+});
+
+test('consent is remembered per app', async () => {
+  const browser = await arrive();
+  await world.allow({}, browser);
+  const other = await world.addApp({ name: 'Other', ownerBusinessId: world.acme.id });
+
+  assert.equal((await browser.open(world.authorizeUrl({ client_id: other.id }))).status, 200);
+});
+
+test('disconnecting forgets the consent, ends the tokens, and the next time is a first time', async () => {
+  const browser = await arrive();
+  const tokens = await world.connect({ scope: 'read:invoices' }, browser);
+  await disconnect(browser);
+
+  const page = await browser.open(world.authorizeUrl({ scope: WIDE }));
+
+  assert.equal(page.status, 200);
+  assert.deepEqual(scopesOn(page).fresh, []);
+  assert.equal((await world.listInvoices(tokens.access_token)).status, 401);
+});

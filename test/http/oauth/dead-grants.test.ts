@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addMember, removeMember } from '../../../src/accounts/memberships.ts';
+import { disableUser, enableUser, type User } from '../../../src/accounts/users.ts';
+import { changeApp, deleteApp, disableApp, enableApp } from '../../../src/apps/apps.ts';
+import { disconnect } from '../../../src/grants/connections.ts';
+import { readScopes } from '../../../src/grants/scopes.ts';
+import { DAY, MINUTE } from '../../../src/lib/clock.ts';
+import type { RegisteredApp } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const db = () => world.storage().durable;
+let people = 0;
+
+interface Connected {
+  user: User;
+  app: RegisteredApp;
+  code: string;
+  /** A code of another grant, not used yet. */
+  unused: string;
+  access: string;
+  refresh: string;
+  credentials: { client_id: string; client_secret: string };
+}
+
+async function connect(): Promise<Connected> {
+  const user = await world.addUser(`Person${++people}`, [[world.acme, 'member']]);
+  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const credentials = { client_id: app.id, client_secret: app.secret };
+  const browser = await world.signedIn(user);
+  const code = await world.allow({ client_id: app.id }, browser);
+  const unused = await world.allow({ client_id: app.id }, browser);
+  const { body } = await world.exchange(code, credentials);
+  return { user, app, code, unused, access: body.access_token, refresh: body.refresh_token, credentials };
+}
+
+const isAlive = async ({ access }: Connected) => (await world.listInvoices(access)).status === 200;
+const parties = ({ user, app }: Connected) => ({ userId: user.id, appId: app.id, businessId: world.acme.id });
+
+const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, endsAll: boolean][] = [
+  ['app_disabled', ({ app }) => disableApp(db(), app.id, world.clock()), true],
+  ['user_disabled', ({ user }) => disableUser(db(), user.id, world.clock()), true],
+  ['member_removed', ({ user }) => removeMember(db(), user.id, world.acme.id), true],
+  [
+    'disconnected_by_user',
+    (connected) => disconnect(db(), parties(connected), 'disconnected_by_user', world.clock()),
+    true,
+  ],
+  [
+    'disconnected_by_owner',
+    ({ app }) => disconnect(db(), { appId: app.id, businessId: world.acme.id }, 'disconnected_by_owner', world.clock()),
+    true,
+  ],
+  ['code_reused', ({ code, credentials }) => world.exchange(code, credentials), false],
+  ['revoked_by_app', ({ refresh, credentials }) => world.revoke(refresh, credentials), false],
+  [
+    'refresh_token_reused',
+    async ({ refresh, credentials }) => {
+      const { body } = await world.refresh(refresh, credentials);
+      await world.listInvoices(body.access_token);
+      world.wind(MINUTE);
+      await world.refresh(refresh, credentials);
+    },
+    false,
+  ],
+];
+
+for (const [reason, end, endsAll] of DEATHS) {
+  test(`a grant that ended takes effect on the very next call and tells the app why: ${reason} [T23][I4]`, async () => {
+    const connected = await connect();
+    const { access, refresh, unused, credentials } = connected;
+    assert.equal(await isAlive(connected), true);
+
+    await end(connected);
+
+    const called = await world.listInvoices(access);
+    const refreshed = await world.refresh(refresh, credentials);
+    const looked = await world.introspect(access, credentials);
+    const exchanged = await world.exchange(unused, credentials);
+    const told = new RegExp(`\\(${reason}\\)$`);
+    assert.deepEqual([called.status, called.body.error], [401, 'invalid_token']);
+    assert.match(called.body.error_description, told);
+    assert.deepEqual([refreshed.status, refreshed.body.error], [400, 'invalid_grant']);
+    assert.match(refreshed.body.error_description, told);
+    assert.deepEqual(looked.body, { active: false });
+    if (endsAll) assert.match(exchanged.body.error_description, told);
+    else assert.equal(exchanged.status, 200, 'another grant of the same app lives on');
+  });
+}
+
+test('a member who was removed and comes back does not bring back what they had allowed [P10]', async () => {
+  const connected = await connect();
+  const { user, refresh, credentials } = connected;
+  await removeMember(db(), user.id, world.acme.id);
+  assert.equal(await isAlive(connected), false);
+  world.wind(1);
+  await addMember(db(), { userId: user.id, businessId: world.acme.id, role: 'owner' }, world.clock());
+
+  assert.equal(await isAlive(connected), false);
+  assert.match((await world.refresh(refresh, credentials)).body.error_description, /\(member_removed\)$/);
+});
+
+test('a deleted app cannot authenticate any more, and its tokens say why they ended', async () => {
+  const connected = await connect();
+  const { app, access, refresh, unused, credentials } = connected;
+  await deleteApp(db(), app.id, world.clock());
+
+  for (const answer of [
+    await world.refresh(refresh, credentials),
+    await world.exchange(unused, credentials),
+    await world.introspect(access, credentials),
+    await world.revoke(access, credentials),
+  ]) {
+    assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client']);
+  }
+  assert.match((await world.listInvoices(access)).body.error_description, /\(app_deleted\)$/);
+});
+
+test('disabling an app or a user can be undone, and then the tokens work again', async () => {
+  const connected = await connect();
+  const { app, user, refresh, credentials } = connected;
+
+  await disableApp(db(), app.id, world.clock());
+  assert.equal(await isAlive(connected), false);
+  await enableApp(db(), app.id);
+  assert.equal(await isAlive(connected), true);
+
+  await disableUser(db(), user.id, world.clock());
+  assert.equal(await isAlive(connected), false);
+  await enableUser(db(), user.id);
+  assert.equal((await world.refresh(refresh, credentials)).status, 200);
+});
+
+test('a dead grant keeps its first reason, whatever is done to it later', async () => {
+  const { code, refresh, credentials } = await connect();
+  await world.revoke(refresh);
+  await world.exchange(code, credentials);
+
+  assert.match((await world.refresh(refresh, credentials)).body.error_description, /\(revoked_by_app\)$/);
+});
+
+test('the reason is told only to the app that holds the grant', async () => {
+  const { refresh, credentials } = await connect();
+  await world.revoke(refresh);
+
+  const foreign = await world.refresh(refresh);
+  const nobody = await world.refresh(refresh, { client_secret: 'gcs_wrong' });
+
+  assert.doesNotMatch(foreign.body.error_description, /revoked_by_app/);
+  assert.equal(nobody.status, 401);
+  assert.match((await world.refresh(refresh, credentials)).body.error_description, /revoked_by_app/);
+});
+
+test('a scope taken from the app is gone from its tokens at once, and from its next refresh', async () => {
+  const connected = await connect();
+  const { app, access, refresh, credentials } = connected;
+  await changeApp(db(), app.id, { ...app, allowedScopes: readScopes(['read:contacts']).scopes });
+
+  assert.equal((await world.listInvoices(access)).body.error, 'insufficient_scope');
+  assert.equal((await world.refresh(refresh, credentials)).body.error, 'invalid_scope');
+  await changeApp(db(), app.id, app);
+  assert.equal(await isAlive(connected), true);
+});
+
+test('a code whose grant nobody fetched is an invalid_grant days later, and nothing fails', async () => {
+  const { unused, credentials } = await connect();
+  world.wind(3 * DAY);
+
+  const { status, body } = await world.exchange(unused, credentials);
+
+  assert.deepEqual([status, body.error], [400, 'invalid_grant']);
+});
+
+test('closing an app to its own business ends what other businesses allowed, and opening it again brings it back', async () => {
+  const bolt = await world.addBusiness('Bolt');
+  const user = await world.addUser('Boltine', [[bolt, 'owner']]);
+  const app = await world.addApp({ ownerBusinessId: world.acme.id, openToAnyBusiness: true });
+  const credentials = { client_id: app.id, client_secret: app.secret };
+  const code = await world.allow({ client_id: app.id }, await world.signedIn(user));
+  const { body } = await world.exchange(code, credentials);
+  const list = () => world.listInvoices(body.access_token, { 'x-business-id': bolt.id });
+
+  await changeApp(db(), app.id, { ...app, openToAnyBusiness: false });
+  const closed = await list();
+  const refused = await world.refresh(body.refresh_token, credentials);
+  await changeApp(db(), app.id, app);
+
+  assert.equal(closed.status, 401);
+  assert.match(refused.body.error_description, /app_closed/);
+  assert.equal((await list()).status, 200);
+});
+
+test('someone who left a business and came back is asked anew', async () => {
+  const { user, app } = await connect();
+  await removeMember(db(), user.id, world.acme.id);
+  world.wind(MINUTE);
+  await addMember(db(), { userId: user.id, businessId: world.acme.id, role: 'member' }, world.clock());
+
+  const page = await (await world.signedIn(user)).open(world.authorizeUrl({ client_id: app.id }));
+
+  assert.match(page.text, /<h1>Let <strong>Ledger/);
+});
+
+test('a replayed refresh token ends the grant whatever scope comes with it', async () => {
+  const connected = await connect();
+  const { body } = await world.refresh(connected.refresh, connected.credentials);
+  await world.listInvoices(body.access_token);
+  world.wind(MINUTE);
+
+  const answer = await world.refresh(connected.refresh, { ...connected.credentials, scope: 'no:such' });
+
+  assert.equal(answer.body.error, 'invalid_grant');
+  assert.equal(await isAlive(connected), false);
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readSettings, SettingRefused } from '../../../src/config.ts';
+import { SCOPES } from '../../support/scopes.ts';
+import { askRaw, told } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const PATH = '/.well-known/oauth-authorization-server';
+
+test('the metadata describe this server as it is [X1][X2]', async () => {
+  const { status, body, headers } = await world.get(PATH);
+
+  assert.equal(status, 200);
+  assert.match(headers.get('content-type') ?? '', /^application\/json/);
+  const { scopes_supported, ...rest } = body;
+  assert.deepEqual(rest, {
+    issuer: world.api,
+    authorization_endpoint: `${world.api}/api/v1/oauth/authorize`,
+    token_endpoint: `${world.api}/api/v1/oauth/token`,
+    revocation_endpoint: `${world.api}/api/v1/oauth/revoke`,
+    introspection_endpoint: `${world.api}/api/v1/oauth/introspect`,
+    service_documentation: `${world.api}/docs`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+    revocation_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic', 'none'],
+    introspection_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  });
+  assert.deepEqual(scopes_supported, SCOPES);
+});
+
+test('every endpoint that the metadata name is there', async () => {
+  const { body } = await world.get(PATH);
+
+  const authorize = await fetch(body.authorization_endpoint);
+  assert.equal(authorize.status, 400);
+  for (const name of ['token_endpoint', 'revocation_endpoint', 'introspection_endpoint']) {
+    const { status } = await fetch(body[name], { method: 'POST', body: new URLSearchParams() });
+    assert.ok(status === 400 || status === 401, name);
+  }
+});
+
+test('neither Host nor X-Forwarded-Host changes the issuer, a link or a redirect [X3]', async () => {
+  const headers: [string, string][] = [
+    ['Host', 'evil.example'],
+    ['X-Forwarded-Host', 'evil.example'],
+    ['X-Forwarded-Proto', 'https'],
+    ['Forwarded', 'host=evil.example'],
+  ];
+  const { pathname, search } = new URL(world.authorizeUrl());
+  const refused = new URL(world.authorizeUrl({ response_type: 'token' }));
+
+  const metadata = await askRaw(world.api, { path: PATH, headers });
+  const sentOn = await askRaw(world.api, { path: pathname + search, headers });
+  const fault = await askRaw(world.api, { path: refused.pathname + refused.search, headers });
+
+  assert.equal(JSON.parse(metadata.text).issuer, world.api);
+  assert.doesNotMatch(metadata.text, /evil/);
+  assert.ok(sentOn.location?.startsWith(`${world.web}/consent?`));
+  assert.equal(told(fault.location).iss, world.api);
+});
+
+test('a public issuer is an https origin with no path, query or fragment, or the server does not start [X1]', async () => {
+  const keys = { SECRET_KEYS: 'a-key-of-at-least-thirty-two-characters' };
+
+  for (const BASE_URL of [
+    'http://auth.example.com',
+    'https://auth.example.com/path',
+    'https://auth.example.com?x=1',
+    'https://auth.example.com#x',
+    'https://me@auth.example.com',
+    'ftp://auth.example.com',
+    'auth.example.com',
+  ]) {
+    assert.throws(() => readSettings({ ...keys, BASE_URL }), SettingRefused, BASE_URL);
+  }
+  assert.equal(readSettings({ ...keys, BASE_URL: 'https://auth.example.com/' }).baseUrl, 'https://auth.example.com');
+});
+
+const CROSS_ORIGIN = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
+const corsOf = (headers: Headers) => [...headers].filter(([name]) => name.startsWith('access-control-'));
+
+test('what takes a client secret, or a browser on its way, is shared with no other origin [A20][P12]', async () => {
+  for (const endpoint of ['authorize', 'token', 'revoke', 'introspect']) {
+    for (const method of ['GET', 'OPTIONS', 'POST']) {
+      const { headers } = await fetch(`${world.api}/api/v1/oauth/${endpoint}`, { method, headers: CROSS_ORIGIN });
+      assert.deepEqual(corsOf(headers), [], `${method} ${endpoint}`);
+    }
+  }
+});
+
+test('a page of any origin may call the business API with a token, and never with credentials of the browser [P12]', async () => {
+  for (const path of [PATH, '/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me', '/openapi.json']) {
+    const preflight = await fetch(world.api + path, { method: 'OPTIONS', headers: CROSS_ORIGIN });
+    const answer = await fetch(world.api + path, { headers: CROSS_ORIGIN });
+
+    assert.equal(preflight.status, 204);
+    assert.deepEqual(corsOf(preflight.headers), [
+      ['access-control-allow-headers', 'authorization, x-business-id'],
+      ['access-control-allow-methods', 'GET'],
+      ['access-control-allow-origin', '*'],
+      ['access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id'],
+      ['access-control-max-age', '7200'],
+    ]);
+    assert.deepEqual(corsOf(answer.headers), [
+      ['access-control-allow-origin', '*'],
+      ['access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id'],
+    ]);
+  }
+});
+
+test('what a cache may keep is shared whoever asks for it; an answer that nobody keeps only with pages', async () => {
+  const isShared = async (path: string) => corsOf((await fetch(world.api + path)).headers).length > 0;
+
+  for (const path of [PATH, '/openapi.json']) assert.equal(await isShared(path), true, path);
+  for (const path of ['/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me']) {
+    assert.equal(await isShared(path), false, path);
+    assert.equal((await fetch(world.api + path)).headers.get('cache-control'), 'no-store');
+  }
+});

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { scopeNames } from '../../../src/grants/scopes.ts';
+import type { Browser, Visited } from '../../support/browser.ts';
+import { countGrants, readGrant } from '../../support/rows.ts';
+import { told } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const firstParty = await world.addApp({ name: 'Console' });
+let people = 0;
+const arrive = async () => world.signedIn(await world.addUser(`Person${++people}`, [[world.acme, 'member']]));
+
+const INVOICES = 'read:invoices';
+const CONTACTS = 'read:contacts';
+const CHANGES = 'write:invoices';
+const ASKED = { scope: INVOICES, optional_scope: CONTACTS };
+
+/** The boxes of a screen, and whether each is ticked. */
+function boxesOn({ text }: Visited): Record<string, boolean> {
+  const boxes = text.matchAll(/<input type="checkbox" name="optional_scope" value="([^"]*)" (checked)?>/g);
+  return Object.fromEntries([...boxes].map(([, name, mark]) => [name, mark === 'checked']));
+}
+
+const press = (browser: Browser, page: Visited, ticked: string[]) =>
+  browser.submit(page, '/consent', { answer: 'allow', optional_scope: ticked });
+
+async function choose(browser: Browser, query: Record<string, string>, ticked: string[]): Promise<string> {
+  const page = await browser.open(world.authorizeUrl(query));
+  assert.equal(page.status, 200, 'the screen is shown');
+  return grantedBy(await press(browser, page, ticked));
+}
+
+/** What the app is told that it was granted. */
+async function grantedBy({ leftTo, status }: Visited, credentials = {}): Promise<string> {
+  const { code } = told(leftTo?.href);
+  assert.ok(code, `a code came back, not ${status} ${leftTo}`);
+  return (await world.exchange(code, credentials)).body.scope;
+}
+
+test('optional scopes are boxes, ticked at first; the others are not for the user to leave out', async () => {
+  const page = await (await arrive()).open(
+    world.authorizeUrl({ scope: `${INVOICES} ${CONTACTS}`, optional_scope: `${CONTACTS} ${CHANGES}` }),
+  );
+
+  assert.deepEqual(boxesOn(page), { [CONTACTS]: true, [CHANGES]: true }, 'also one that stands in both');
+  assert.match(page.text, /<li>View invoices, line items and payment status <\/li>/);
+});
+
+test('a request without optional scopes has no boxes', async () => {
+  const page = await (await arrive()).open(world.authorizeUrl());
+
+  assert.deepEqual(boxesOn(page), {});
+  assert.doesNotMatch(page.text, /Untick/);
+});
+
+test('what is left unticked is not granted: code, tokens, introspection and API agree', async () => {
+  const browser = await arrive();
+  const query = { scope: `${CONTACTS} ${INVOICES}`, optional_scope: `${INVOICES} ${CHANGES}` };
+  const page = await browser.open(world.authorizeUrl(query));
+  const { code = '' } = told((await press(browser, page, [CHANGES])).leftTo?.href);
+
+  const { body } = await world.exchange(code);
+  const refreshed = await world.refresh(body.refresh_token);
+  const invoices = await world.listInvoices(refreshed.body.access_token);
+  const wider = await world.refresh(refreshed.body.refresh_token, { scope: INVOICES });
+
+  const granted = `${CHANGES} ${CONTACTS}`;
+  assert.deepEqual(scopeNames((await readGrant(world, code)).scopes), granted.split(' '));
+  assert.equal(body.scope, granted);
+  assert.equal(refreshed.body.scope, granted);
+  assert.equal((await world.introspect(refreshed.body.access_token)).body.scope, granted);
+  assert.deepEqual([invoices.status, invoices.body.error], [403, 'insufficient_scope']);
+  assert.equal(wider.body.reason, 'scope_not_allowed');
+});
+
+test('what is ticked is granted beside what was required', async () => {
+  assert.equal(await choose(await arrive(), ASKED, [CONTACTS]), `${INVOICES} ${CONTACTS}`);
+});
+
+test('ticking what was not asked for, or what there is not, gains nothing [C3]', async () => {
+  const granted = await choose(await arrive(), ASKED, [CHANGES, 'read:orders', '__proto__', '\u0000', CONTACTS]);
+
+  assert.equal(granted, `${INVOICES} ${CONTACTS}`);
+});
+
+test('where all is optional and nothing is ticked, the screen says so, grants nothing, and can still be answered', async () => {
+  const browser = await arrive();
+  const query = { scope: INVOICES, optional_scope: `${INVOICES} ${CONTACTS}` };
+  const page = await browser.open(world.authorizeUrl(query));
+  const before = await countGrants(world);
+
+  const again = await press(browser, page, []);
+
+  assert.equal(again.status, 400);
+  assert.match(again.text, /<p class="problem" id="optional_scope-problem">Tick at least one, or choose Deny\.<\/p>/);
+  assert.match(again.text, /<fieldset [^>]*aria-describedby="optional_scope-hint optional_scope-problem"/);
+  assert.deepEqual(boxesOn(again), { [INVOICES]: false, [CONTACTS]: false }, 'what was unticked stays so');
+  assert.equal(await countGrants(world), before);
+  assert.equal(await grantedBy(await press(browser, again, [CONTACTS])), CONTACTS);
+});
+
+test('an optional scope that is unknown, or not the app’s, is refused by redirect like any other', async () => {
+  for (const [optional_scope, reason] of [
+    ['read:minds', 'scope_unknown'],
+    [`${CONTACTS},${CHANGES}`, 'scope_unknown'],
+    ['read:orders', 'scope_not_registered'],
+  ]) {
+    const answer = await (await arrive()).open(world.authorizeUrl({ optional_scope }));
+    assert.deepEqual(
+      [told(answer.leftTo?.href).error, told(answer.leftTo?.href).reason],
+      ['invalid_scope', reason],
+      `optional_scope=${optional_scope}`,
+    );
+  }
+});
+
+test('optional_scope sent twice is refused, and empty it counts as absent [A8][A9]', async () => {
+  const browser = await arrive();
+  const twice = await browser.open(`${world.authorizeUrl(ASKED)}&optional_scope=${CONTACTS}`);
+  const empty = await browser.open(world.authorizeUrl({ optional_scope: '' }));
+
+  assert.equal(told(twice.leftTo?.href).reason, 'field_repeated');
+  assert.deepEqual([empty.status, boxesOn(empty)], [200, {}]);
+});
+
+test('asking again for the same does not nag: what was left out stays left out, silently', async () => {
+  const browser = await arrive();
+  await choose(browser, { ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }, [CHANGES]);
+
+  for (const prompt of [undefined, 'none']) {
+    const again = await browser.open(
+      world.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}`, prompt }),
+    );
+    assert.equal(await grantedBy(again), `${INVOICES} ${CHANGES}`, `prompt=${prompt}`);
+  }
+});
+
+test('an optional scope that was never asked about is asked about once, and what was left out stays unticked [C7]', async () => {
+  const browser = await arrive();
+  await choose(browser, ASKED, []);
+
+  const page = await browser.open(world.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }));
+
+  assert.deepEqual(boxesOn(page), { [CONTACTS]: false, [CHANGES]: true });
+  assert.equal([...page.text.matchAll(/<span class="new">New<\/span><\/span>/g)].length, 1);
+  assert.equal(await grantedBy(await press(browser, page, [])), INVOICES);
+  const again = await browser.open(world.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }));
+  assert.equal(await grantedBy(again), INVOICES);
+});
+
+test('prompt=none leaves out an optional scope that was never asked about, and fails for a required one', async () => {
+  const browser = await arrive();
+  await choose(browser, { scope: INVOICES }, []);
+
+  const optional = await browser.open(world.authorizeUrl({ ...ASKED, prompt: 'none' }));
+  const required = await browser.open(world.authorizeUrl({ scope: CONTACTS, optional_scope: CHANGES, prompt: 'none' }));
+  const nothing = await browser.open(world.authorizeUrl({ scope: CONTACTS, optional_scope: CONTACTS, prompt: 'none' }));
+
+  assert.equal(await grantedBy(optional), INVOICES);
+  assert.equal(told(required.leftTo?.href).error, 'consent_required');
+  assert.equal(told(nothing.leftTo?.href).error, 'consent_required', 'a code for nothing is not given');
+});
+
+test('a scope that was left out is asked about again once the app requires it', async () => {
+  const browser = await arrive();
+  await choose(browser, ASKED, []);
+
+  assert.equal(await choose(browser, { scope: `${INVOICES} ${CONTACTS}` }, []), `${INVOICES} ${CONTACTS}`);
+  const again = await browser.open(world.authorizeUrl(ASKED));
+  assert.equal(await grantedBy(again), `${INVOICES} ${CONTACTS}`, 'and is remembered as allowed');
+});
+
+test('unticking what was allowed before takes it out of what is granted silently from then on', async () => {
+  const browser = await arrive();
+  await choose(browser, ASKED, [CONTACTS]);
+
+  const page = await browser.open(world.authorizeUrl({ scope: `${INVOICES} ${CHANGES}`, optional_scope: CONTACTS }));
+  assert.match(page.text, /it keeps until you disconnect it/);
+  await grantedBy(await press(browser, page, []));
+
+  const again = await browser.open(world.authorizeUrl(ASKED));
+  assert.equal(await grantedBy(again), INVOICES);
+});
+
+test('disconnecting forgets what was left out, too', async () => {
+  const browser = await arrive();
+  await choose(browser, ASKED, []);
+  await browser.submit(await browser.open('/settings/connected-apps'), '/settings/connected-apps/disconnect');
+
+  assert.deepEqual(boxesOn(await browser.open(world.authorizeUrl(ASKED))), { [CONTACTS]: true });
+});
+
+test('a second click with other boxes ticked changes nothing of the first answer [C1]', async () => {
+  const browser = await arrive();
+  const page = await browser.open(world.authorizeUrl(ASKED));
+
+  const first = await press(browser, page, []);
+  const second = await press(browser, page, [CONTACTS]);
+
+  assert.equal(told(second.leftTo?.href).code, told(first.leftTo?.href).code);
+  assert.equal(await grantedBy(first), INVOICES);
+  assert.equal(await grantedBy(await browser.open(world.authorizeUrl(ASKED))), INVOICES);
+});
+
+test('a first-party app is granted all that it names, optional or not', async () => {
+  const answer = await (await arrive()).open(world.authorizeUrl({ ...ASKED, client_id: firstParty.id }));
+
+  const credentials = { client_id: firstParty.id, client_secret: firstParty.secret };
+  assert.equal(await grantedBy(answer, credentials), `${INVOICES} ${CONTACTS}`);
+});
+
+for (const answer of ['switch', 'allow']) {
+  test(`what was unticked stays unticked when another business is chosen with ${answer}, and the page says which`, async () => {
+    const beta = await world.addBusiness('Beta');
+    const app = await world.addApp({ name: 'Open', ownerBusinessId: world.acme.id, openToAnyBusiness: true });
+    const both = await world.addUser(`Both${++people}`, [
+      [world.acme, 'member'],
+      [beta, 'member'],
+    ]);
+    const browser = await world.signedIn(both);
+    const query = { ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}`, client_id: app.id };
+    const page = await browser.open(world.authorizeUrl(query));
+    const before = await countGrants(world);
+
+    const chosen = await browser.submit(page, '/consent', { answer, business: beta.id, optional_scope: CHANGES });
+
+    assert.deepEqual([chosen.status, boxesOn(chosen)], [200, { [CONTACTS]: false, [CHANGES]: true }]);
+    assert.match(chosen.text, /role="status">You chose Beta\. Check what is asked, then allow\.</);
+    assert.doesNotMatch(page.text, /You chose/);
+    assert.equal(await countGrants(world), before, 'nothing is granted yet');
+    const credentials = { client_id: app.id, client_secret: app.secret };
+    const answered = await browser.submit(chosen, '/consent', {
+      answer: 'allow',
+      business: beta.id,
+      optional_scope: CHANGES,
+    });
+    assert.equal(await grantedBy(answered, credentials), `${INVOICES} ${CHANGES}`);
+  });
+}

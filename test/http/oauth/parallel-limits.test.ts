@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PASSWORD } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const AT_ONCE = 200;
+const LIMIT = 7;
+
+interface Refusable {
+  status: number;
+  headers: Headers;
+}
+
+/** Exactly so many get in; each of the others is told when to come back. */
+async function assertExact(ask: (turn: number) => Promise<Refusable>, within: number): Promise<void> {
+  const answers = await Promise.all(Array.from({ length: AT_ONCE }, (_, turn) => ask(turn)));
+  const refused = answers.filter(({ status }) => status === 429);
+
+  assert.equal(answers.filter(({ status }) => status === within).length, LIMIT);
+  assert.equal(refused.length, AT_ONCE - LIMIT);
+  for (const { headers } of refused) assert.match(headers.get('retry-after') ?? '', /^[1-9]\d{0,2}$/);
+}
+
+test('of 200 requests of an app at once exactly as many as its limit are answered, at whichever endpoint', async () => {
+  const world = await newWorld({ LIMIT_PER_APP: String(LIMIT + 1) });
+  await world.connect();
+
+  await assertExact((turn) => (turn % 2 ? world.introspect('x') : world.revoke('x', world.credentials)), 200);
+});
+
+test('of 200 wrong secrets at once exactly as many as the limit are told that they are wrong [T6]', async () => {
+  const world = await newWorld({ LIMIT_WRONG_SECRETS: String(LIMIT) });
+
+  await assertExact(() => world.introspect('x', { client_secret: 'gcs_wrong' }), 401);
+});
+
+test('of 200 calls under a grant at once exactly as many as its limit are answered', async () => {
+  const world = await newWorld({ LIMIT_PER_GRANT: String(LIMIT) });
+  const { access_token } = await world.connect();
+
+  await assertExact(() => world.listInvoices(access_token), 200);
+});
+
+test('of 200 attempts at once from one address, by password or passkey, exactly its limit are looked at [S9]', async () => {
+  const world = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: String(LIMIT) });
+  const browser = world.browse();
+  const csrf = await browser.csrf();
+  const byPassword = (email: string) => browser.post('/sign-in', { csrf, email, password: PASSWORD });
+  const byPasskey = () => browser.post('/sign-in/passkey', { csrf, credential: '{}' });
+
+  await assertExact((turn) => (turn % 2 ? byPassword(`${turn}@example.com`) : byPasskey()), 401);
+});
+
+test('whoever has a whole network of IPv6 addresses has one limit, and the next network has its own [S9][S12]', async () => {
+  const world = await newWorld({
+    LIMIT_SIGN_IN_PER_ADDRESS: '2',
+    LIMIT_WRONG_SECRETS: '2',
+    TRUST_PROXY: '127.0.0.1,::1',
+  });
+  const browser = world.browse();
+  const page = await browser.open('/sign-in');
+  const from = (address: string) => ({ 'x-forwarded-for': address });
+  const guess = async (address: string) => {
+    const typed = { email: `${address}@example.com`, password: 'wrong password' };
+    const signedIn = await browser.submit(page, '/sign-in', typed, from(address));
+    const wrong = { token: 'x', client_id: world.ledger.id, client_secret: 'gcs_wrong' };
+    return [signedIn.status, (await world.post('introspect', wrong, from(address))).status];
+  };
+
+  const inOne = [await guess('2001:db8:1:2::1'), await guess('2001:db8:1:2::2'), await guess('2001:db8:1:2:ffff::3')];
+  const inNext = await guess('2001:db8:1:3::1');
+
+  assert.deepEqual(inOne, [
+    [401, 401],
+    [401, 401],
+    [429, 429],
+  ]);
+  assert.deepEqual(inNext, [401, 401]);
+});

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { disableApp, enableApp, findApp, resumeApp } from '../../../src/apps/apps.ts';
+import { listRecentEvents } from '../../../src/events/events.ts';
+import { pauseAppAndTell } from '../../../src/grants/suspension.ts';
+import type { RegisteredApp } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const db = () => world.storage().durable;
+const ada = await world.signedIn();
+
+async function connect() {
+  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const credentials = { client_id: app.id, client_secret: app.secret };
+  const code = await world.allow({ client_id: app.id }, ada);
+  const unused = await world.allow({ client_id: app.id }, ada);
+  const { body } = await world.exchange(code, credentials);
+  return { app, credentials, unused, access: body.access_token, refresh: body.refresh_token };
+}
+
+const pause = (app: RegisteredApp) => world.storage().transaction((tx) => pauseAppAndTell(tx, app, world.clock()));
+
+test('a paused app is refused at its very next call, and told why wherever it asks', async () => {
+  const { app, credentials, unused, access, refresh } = await connect();
+  assert.equal((await world.listInvoices(access)).status, 200);
+
+  await pause(app);
+
+  const called = await world.listInvoices(access);
+  const refreshed = await world.refresh(refresh, credentials);
+  const exchanged = await world.exchange(unused, credentials);
+  assert.deepEqual([called.status, called.body.error, called.body.reason], [401, 'invalid_token', 'app_paused']);
+  assert.deepEqual([refreshed.status, refreshed.body.error], [400, 'invalid_grant']);
+  assert.deepEqual([refreshed.body.reason, exchanged.body.reason], ['app_paused', 'app_paused']);
+  assert.deepEqual((await world.introspect(access, credentials)).body, { active: false });
+});
+
+test('a paused app cannot read its events again until it is resumed', async () => {
+  const { app } = await connect();
+  const authorization = `Basic ${Buffer.from(`${app.id}:${app.secret}`).toString('base64')}`;
+  const read = () => world.get('/api/v1/events', { authorization });
+  assert.equal((await read()).status, 200);
+
+  await pause(app);
+  const paused = await read();
+  await resumeApp(db(), app.id);
+
+  assert.deepEqual([paused.status, paused.body.error, paused.body.reason], [403, 'unauthorized_client', 'app_paused']);
+  assert.equal((await read()).status, 200);
+});
+
+test('resuming an app brings everything back with the same tokens', async () => {
+  const { app, credentials, unused, access, refresh } = await connect();
+  await pause(app);
+  assert.equal((await world.listInvoices(access)).status, 401);
+
+  await resumeApp(db(), app.id);
+
+  assert.equal((await world.listInvoices(access)).status, 200);
+  assert.equal((await world.refresh(refresh, credentials)).status, 200);
+  assert.equal((await world.exchange(unused, credentials)).status, 200);
+});
+
+test('nobody can connect a paused app: its request is refused on a page, and sent nowhere', async () => {
+  const { app } = await connect();
+  await pause(app);
+
+  const page = await ada.open(world.authorizeUrl({ client_id: app.id }));
+
+  assert.equal(page.status, 400);
+  assert.equal(page.leftTo, undefined);
+  assert.match(page.text, /Ledger is paused/);
+});
+
+test('whoever was asked before the app was paused allows nothing any more', async () => {
+  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const question = await ada.open(world.authorizeUrl({ client_id: app.id }));
+  await pause(app);
+
+  const answer = await ada.submit(question, '/consent', { answer: 'allow' });
+
+  assert.equal(answer.leftTo, undefined);
+  assert.match(answer.text, /is paused/);
+});
+
+test('an owner’s own switch and the platform’s are two: neither undoes the other', async () => {
+  const { app, access } = await connect();
+  const reason = async () => (await world.listInvoices(access)).body.reason;
+  await disableApp(db(), app.id, world.clock());
+  await pause(app);
+  const seen = [await reason()];
+
+  await enableApp(db(), app.id);
+  seen.push(await reason());
+  await disableApp(db(), app.id, world.clock());
+  await resumeApp(db(), app.id);
+  seen.push(await reason());
+  await enableApp(db(), app.id);
+
+  assert.deepEqual(seen, ['app_paused', 'app_paused', 'app_disabled']);
+  assert.equal((await world.listInvoices(access)).status, 200);
+});
+
+test('an app hears once of each grant that a pause stops, however often and however quickly it is asked for', async () => {
+  const { app } = await connect();
+
+  const changes = await Promise.all(Array.from({ length: 5 }, () => pause(app)));
+
+  const events = await listRecentEvents(db(), app.id, 0);
+  const told = events.filter(({ type }) => type === 'grant.revoked').map(({ data }) => data.reason);
+  assert.deepEqual(told, ['app_paused']);
+  assert.equal(changes.filter(Boolean).length, 1);
+  assert.notEqual((await findApp(db(), app.id))?.pausedAt, null);
+});

@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from 'node:test';
+import { fetchWatched } from '../../support/watching.ts';
+import { askRaw } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const { client_id, client_secret } = world.credentials;
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+const ENDPOINTS = ['token', 'revoke', 'introspect'];
+
+async function send(endpoint: string, body: string, type = JSON_TYPE) {
+  const headers = { 'content-type': type };
+  const response = await fetchWatched(`${world.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
+  const { status } = response;
+  return { status, headers: response.headers, body: await response.json() };
+}
+
+const asJson = (endpoint: string, fields: Record<string, string>) => send(endpoint, JSON.stringify(fields));
+const asForm = (endpoint: string, fields: Record<string, string>) =>
+  send(endpoint, `${new URLSearchParams(fields)}`, FORM_TYPE);
+
+async function assertInvalidRequest(answer: ReturnType<typeof send>, status = 400, about = '') {
+  const { status: actual, body, headers } = await answer;
+  assert.deepEqual([actual, body.error], [status, 'invalid_request'], about);
+  assert.ok(body.error_description, about);
+  assert.equal(body.error_uri, `${world.api}/docs/errors/invalid_request#${body.reason}`);
+  assert.equal(headers.get('cache-control'), 'no-store', about);
+}
+
+const SAME: [name: string, endpoint: string, fields: Record<string, string>][] = [
+  ['no field at all', 'token', {}],
+  ['no grant_type', 'token', { client_id, client_secret }],
+  ['an unknown grant_type', 'token', { grant_type: 'password', client_id, client_secret }],
+  ['client_credentials', 'token', { grant_type: 'client_credentials', client_id, client_secret }],
+  ['no credentials', 'token', { grant_type: 'refresh_token', refresh_token: 'x' }],
+  ['wrong credentials', 'token', { grant_type: 'refresh_token', client_id, client_secret: 'x', refresh_token: 'x' }],
+  ['no code', 'token', { grant_type: 'authorization_code', client_id, client_secret }],
+  ['an empty code', 'token', { grant_type: 'authorization_code', code: '', client_id, client_secret }],
+  ['a bad code', 'token', { grant_type: 'authorization_code', code: 'é+ %', client_id, client_secret }],
+  ['no refresh token', 'token', { grant_type: 'refresh_token', client_id, client_secret }],
+  ['a bad refresh token', 'token', { grant_type: 'refresh_token', refresh_token: 'x', client_id, client_secret }],
+  ['no token to revoke', 'revoke', {}],
+  ['an unknown token to revoke', 'revoke', { token: 'x' }],
+  ['wrong credentials at revoke', 'revoke', { token: 'x', client_id, client_secret: 'x' }],
+  ['an unknown token to introspect', 'introspect', { token: 'x', client_id, client_secret }],
+  ['no token to introspect', 'introspect', { client_id, client_secret }],
+  ['nobody at introspect', 'introspect', { token: 'x' }],
+];
+
+/** The headers of an answer, but for those that no two answers share. */
+function lasting(headers: Headers) {
+  return [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
+}
+
+for (const [name, endpoint, fields] of SAME) {
+  test(`JSON and a form get the same answer: ${name} [T27]`, async () => {
+    const [json, form] = [await asJson(endpoint, fields), await asForm(endpoint, fields)];
+
+    assert.deepEqual([form.status, form.body], [json.status, json.body]);
+    assert.deepEqual(lasting(form.headers), lasting(json.headers));
+    assert.ok(json.status < 500);
+  });
+}
+
+test('JSON and a form get the same answer where it is a good one [T27]', async () => {
+  const code = { grant_type: 'authorization_code', redirect_uri: 'https://ledger.example/callback' };
+  for (const ask of [asJson, asForm]) {
+    const fields = { ...code, code: await world.allow({}, browser), client_id, client_secret };
+    const first = await ask('token', fields);
+    const { refresh_token } = first.body;
+    const second = await ask('token', { grant_type: 'refresh_token', refresh_token, client_id, client_secret });
+    const looked = await ask('introspect', { token: second.body.access_token, client_id, client_secret });
+    const revoked = await ask('revoke', { token: second.body.refresh_token });
+
+    assert.deepEqual([first.status, second.status, looked.status, revoked.status], [200, 200, 200, 200]);
+    assert.deepEqual(Object.keys(second.body), Object.keys(first.body));
+    assert.equal(looked.body.active, true);
+    assert.deepEqual(revoked.body, {});
+  }
+});
+
+test('every field of a token request has the same effect in JSON and in a form [T27]', async () => {
+  const verifier = 'a-code-verifier-of-at-least-43-characters-0123';
+  const code_challenge = createHash('sha256').update(verifier).digest('base64url');
+  const redirect_uri = 'https://ledger.example/callback';
+  const scope = 'read:invoices read:contacts';
+
+  for (const ask of [asJson, asForm]) {
+    const exchange = async (changes: Record<string, string>) => {
+      const code = await world.allow({ scope, code_challenge, code_challenge_method: 'S256' }, browser);
+      const fields = { code, redirect_uri, code_verifier: verifier, client_id, client_secret, ...changes };
+      return ask('token', { grant_type: 'authorization_code', ...fields });
+    };
+    const { status, body } = await exchange({});
+    const narrowed = { refresh_token: body.refresh_token, scope: 'read:contacts', client_id, client_secret };
+
+    assert.deepEqual([status, body.scope], [200, scope]);
+    assert.equal((await ask('token', { grant_type: 'refresh_token', ...narrowed })).body.scope, 'read:contacts');
+    assert.equal((await exchange({ code_verifier: 'b'.repeat(43) })).body.reason, 'code_verifier_wrong');
+    assert.equal((await exchange({ code_verifier: '' })).body.reason, 'code_verifier_missing');
+    assert.equal((await exchange({ redirect_uri: `${redirect_uri}/` })).body.reason, 'redirect_uri_different');
+  }
+});
+
+test('a value that is not text is refused, whichever field it is [T25]', async () => {
+  const complete = {
+    grant_type: 'authorization_code',
+    code: 'x',
+    token: 'x',
+    token_type_hint: 'x',
+    refresh_token: 'x',
+    redirect_uri: 'x',
+    scope: 'x',
+    code_verifier: 'x',
+    client_id,
+    client_secret,
+  };
+  for (const endpoint of ENDPOINTS) {
+    for (const name of Object.keys(complete)) {
+      for (const value of [null, 1, 0, true, false, [], ['x'], {}, { x: 'y' }, [[null]]]) {
+        const body = JSON.stringify({ ...complete, [name]: value });
+        await assertInvalidRequest(send(endpoint, body), 400, `${endpoint} ${body}`);
+      }
+    }
+  }
+});
+
+test('a body that is no JSON object is refused [T25]', async () => {
+  for (const endpoint of ENDPOINTS) {
+    for (const body of [
+      '',
+      ' ',
+      'null',
+      '1',
+      '"text"',
+      '[]',
+      '["a"]',
+      'true',
+      '{',
+      '{"a":"b"',
+      "{'a':'b'}",
+      '{"a":"b"}x',
+    ]) {
+      await assertInvalidRequest(send(endpoint, body), 400, `${endpoint} ${body}`);
+    }
+  }
+});
+
+/** What each endpoint reads. */
+const KNOWN: Record<string, string[]> = {
+  token: [
+    ...['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope'],
+    ...['client_id', 'client_secret'],
+  ],
+  revoke: ['token', 'token_type_hint', 'client_id', 'client_secret'],
+  introspect: ['token', 'token_type_hint', 'client_id', 'client_secret'],
+};
+
+test('a known field that comes twice is refused by its name, in JSON and in a form [T26][T27]', async () => {
+  for (const [endpoint, names] of Object.entries(KNOWN)) {
+    for (const name of names) {
+      const escaped = name.replace('t', '\\u0074');
+      const bodies = ['"x"', '""', '1', 'null', '{}', '[]', '["a","b"]', '{"a":":","b":{}}', '"\\":\\""'].flatMap(
+        (value) => [
+          `{"${name}":${value},"${name}":"x"}`,
+          ` {\n"${escaped}" : ${value} , "other":"y", "${name}":\t"x" } `,
+        ],
+      );
+      for (const body of bodies) {
+        const answer = send(endpoint, body);
+        await assertInvalidRequest(answer, 400, `${endpoint} ${body}`);
+        assert.deepEqual(
+          [(await answer).body.reason, (await answer).body.error_description],
+          ['field_repeated', `${name} was sent more than once.`],
+          body,
+        );
+      }
+      for (const form of [`${name}=x&${name}=x`, `${name}=x&other=y&${encodeURIComponent(name)}=`]) {
+        const answer = send(endpoint, form, FORM_TYPE);
+        await assertInvalidRequest(answer, 400, `${endpoint} ${form}`);
+        assert.equal((await answer).body.error_description, `${name} was sent more than once.`);
+      }
+    }
+  }
+});
+
+test('an unknown field that comes twice is ignored, such as resource of RFC 8707, in JSON and in a form [T27]', async () => {
+  const { access_token, refresh_token } = await world.connect({}, browser);
+  const credentials = { client_id, client_secret };
+  const requests: [endpoint: string, fields: Record<string, string>][] = [
+    ['introspect', { token: access_token, ...credentials }],
+    ['revoke', { token: access_token }],
+    ['token', { grant_type: 'refresh_token', refresh_token, ...credentials }],
+  ];
+  for (const [endpoint, fields] of requests) {
+    const twice = '&resource=https://a.example&resource=https://b.example';
+    const form = await send(endpoint, `${new URLSearchParams(fields)}${twice}`, FORM_TYPE);
+    const json = await send(endpoint, `{"resource":"a","resource":"b",${JSON.stringify(fields).slice(1)}`);
+
+    assert.equal(form.status, 200, JSON.stringify(form.body));
+    assert.deepEqual([json.status, json.body], [200, form.body]);
+  }
+});
+
+test('a name inside a value is no field of the request [T26]', async () => {
+  const token = '","token":"';
+  const answer = await send('revoke', JSON.stringify({ token, note: '{"token":"x"}' }));
+
+  assert.deepEqual([answer.status, answer.body], [200, {}]);
+});
+
+test('names that mean something to JavaScript are refused or mean nothing [T26]', async () => {
+  for (const body of [
+    `{"__proto__":{"client_secret":"${client_secret}"},"grant_type":"refresh_token","client_id":"${client_id}"}`,
+    `{"constructor":{"prototype":{"a":"b"}},"grant_type":"refresh_token"}`,
+    '{"toString":"x","hasOwnProperty":"y"}',
+  ]) {
+    const answer = await send('token', body);
+    assert.ok([400, 401].includes(answer.status), body);
+  }
+  const form = await send('token', `__proto__=x&constructor=y&grant_type=toString&client_id=${client_id}`, FORM_TYPE);
+  assert.equal(form.status, 401);
+  assert.equal(({} as Record<string, unknown>).client_secret, undefined);
+});
+
+test('any other content type is a 415 that says which two are read [T26]', async () => {
+  const body = JSON.stringify({ token: 'x' });
+  for (const type of [
+    'text/plain',
+    'text/json',
+    'application/xml',
+    'multipart/form-data; boundary=x',
+    'application/vnd.api+json',
+    'application/jsonx',
+    'application/json\ta',
+    'application/octet-stream',
+    'x',
+  ]) {
+    for (const endpoint of ENDPOINTS) await assertInvalidRequest(send(endpoint, body, type), 415, type);
+  }
+  const untyped = await askRaw(world.api, {
+    path: '/api/v1/oauth/revoke',
+    method: 'POST',
+    headers: [['Content-Length', String(body.length)]],
+    body,
+  });
+  assert.equal(untyped.status, 415);
+});
+
+test('parameters and letters of a content type do not matter', async () => {
+  for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;charset="UTF-8"']) {
+    assert.equal((await send('revoke', '{"token":"x"}', type)).status, 200, type);
+  }
+  assert.equal((await send('revoke', 'token=x', `${FORM_TYPE}; charset=utf-8`)).status, 200);
+});
+
+test('a body of 64 KiB is read and one byte more is a 413 [T26]', async () => {
+  const jsonOf = (size: number) => `{"token":"${'x'.repeat(size - 12)}"}`;
+  const formOf = (size: number) => `token=${'x'.repeat(size - 6)}`;
+
+  assert.equal((await send('revoke', jsonOf(65536))).status, 200);
+  assert.equal((await send('revoke', formOf(65536), FORM_TYPE)).status, 200);
+  for (const endpoint of ENDPOINTS) {
+    await assertInvalidRequest(send(endpoint, jsonOf(65537)), 413);
+    await assertInvalidRequest(send(endpoint, formOf(65537), FORM_TYPE), 413);
+  }
+});
+
+test('unknown fields are ignored, and empty ones count as absent', async () => {
+  const token = (await world.connect({}, browser)).refresh_token;
+
+  const refreshed = await world.refresh(token, { audience: 'x', scope: '', code: '' });
+  const empty = await world.refresh('');
+
+  assert.equal(refreshed.status, 200);
+  assert.deepEqual([empty.status, empty.body.error], [400, 'invalid_request']);
+});
+
+test('only POST is answered; another method is a 405 that names it [T1][R1][I1]', async () => {
+  for (const endpoint of ENDPOINTS) {
+    for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+      const query = new URLSearchParams({ grant_type: 'refresh_token', client_id, client_secret, token: 'x' });
+      const response = await fetch(`${world.api}/api/v1/oauth/${endpoint}?${query}`, { method });
+
+      assert.equal(response.status, 405, `${method} ${endpoint}`);
+      assert.equal(response.headers.get('allow'), 'POST');
+    }
+  }
+});
+
+test('every refusal of these endpoints may be kept by no cache, old or new [T2]', async () => {
+  for (const [body, type] of [
+    ['{', JSON_TYPE],
+    ['{"token":1}', JSON_TYPE],
+    ['{"grant_type":"password"}', JSON_TYPE],
+    ['x', 'text/plain'],
+  ] as const) {
+    const { headers, status } = await send('token', body, type);
+
+    assert.ok(status >= 400);
+    assert.equal(headers.get('cache-control'), 'no-store', body);
+    assert.equal(headers.get('pragma'), 'no-cache', body);
+  }
+  for (const [name, endpoint, fields] of SAME) {
+    const { headers } = await asJson(endpoint, fields);
+    assert.deepEqual([headers.get('cache-control'), headers.get('pragma')], ['no-store', 'no-cache'], name);
+  }
+});

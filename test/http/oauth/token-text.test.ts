@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { decodeToken, encodeToken, isGenuine, kindOf, type Token, type TokenKind } from '../../../src/oauth/tokens.ts';
+
+const KINDS: TokenKind[] = ['access', 'refresh', 'code'];
+const PREFIXES = { access: 'gat_', refresh: 'grt_', code: 'gac_' };
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+const keys = createKeyring(['a key of the tests', 'an older key of the tests']);
+const stranger = createKeyring(['a key of someone else']);
+
+const uint32 = fc.integer({ min: 0, max: 0xffffffff });
+const salts = fc.uint8Array({ minLength: 16, maxLength: 16 });
+const tokens: fc.Arbitrary<Token> = fc.record(
+  {
+    kind: fc.constantFrom(...KINDS),
+    grantId: fc.uuid(),
+    rotation: uint32,
+    expiresAt: uint32.map((seconds) => seconds * 1000),
+    scopes: uint32,
+  },
+  { noNullPrototype: true },
+);
+
+/** Opened and vouched for, as the endpoints do it. */
+function accept(ring: typeof keys, kind: TokenKind, text: string, salt: Uint8Array): Token | undefined {
+  const opened = decodeToken(ring, kind, text);
+  if (!opened || !isGenuine(opened, salt)) return undefined;
+  const { grantId, rotation, expiresAt, scopes } = opened;
+  return { kind, grantId, rotation, expiresAt, scopes };
+}
+
+test('what was sealed comes back as it was, from 96 base64url characters behind the prefix of its kind', () => {
+  fc.assert(
+    fc.property(tokens, salts, (token, salt) => {
+      const text = encodeToken(keys, salt, token);
+      assert.deepEqual(accept(keys, token.kind, text, salt), token);
+      assert.match(text, new RegExp(`^${PREFIXES[token.kind]}[A-Za-z0-9_-]{96}$`));
+      assert.equal(kindOf(text), token.kind);
+    }),
+  );
+});
+
+test('the same token is always sealed to the same text, and another field makes another text', () => {
+  fc.assert(
+    fc.property(tokens, salts, tokens, (token, salt, other) => {
+      const text = encodeToken(keys, salt, token);
+      assert.equal(encodeToken(createKeyring(['a key of the tests']), Uint8Array.from(salt), { ...token }), text);
+      const same = JSON.stringify(other) === JSON.stringify(token);
+      assert.equal(encodeToken(keys, salt, other) === text, same);
+    }),
+  );
+});
+
+test('a text in which any one character was changed is refused', () => {
+  fc.assert(
+    fc.property(tokens, salts, fc.nat({ max: 99 }), fc.constantFrom(...ALPHABET), (token, salt, place, character) => {
+      const text = encodeToken(keys, salt, token);
+      fc.pre(text[place] !== character);
+      const changed = text.slice(0, place) + character + text.slice(place + 1);
+      for (const kind of KINDS) assert.equal(accept(keys, kind, changed, salt), undefined);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('a text that was shortened, lengthened, padded or written in other letters is refused', () => {
+  fc.assert(
+    fc.property(tokens, salts, fc.string({ minLength: 1, maxLength: 4 }), (token, salt, more) => {
+      const text = encodeToken(keys, salt, token);
+      for (const changed of [text.slice(0, -1), text.slice(1), text + more, more + text, `${text}=`, `${text}\n`]) {
+        assert.equal(accept(keys, token.kind, changed, salt), undefined);
+      }
+    }),
+  );
+});
+
+test('a token of one kind is never one of another, not even under the other prefix', () => {
+  fc.assert(
+    fc.property(tokens, salts, fc.constantFrom(...KINDS), (token, salt, kind) => {
+      fc.pre(kind !== token.kind);
+      const text = encodeToken(keys, salt, token);
+      assert.equal(accept(keys, kind, text, salt), undefined);
+      assert.equal(accept(keys, kind, PREFIXES[kind] + text.slice(4), salt), undefined);
+    }),
+  );
+});
+
+test('a token is refused by every grant but its own, though its short check holds', () => {
+  fc.assert(
+    fc.property(tokens, salts, salts, (token, salt, otherSalt) => {
+      fc.pre(Buffer.compare(salt, otherSalt) !== 0);
+      const text = encodeToken(keys, salt, token);
+      assert.ok(decodeToken(keys, token.kind, text));
+      assert.equal(accept(keys, token.kind, text, otherSalt), undefined);
+    }),
+  );
+});
+
+test('a token is refused under any other key, before a grant is asked', () => {
+  fc.assert(
+    fc.property(tokens, salts, (token, salt) => {
+      assert.equal(decodeToken(stranger, token.kind, encodeToken(keys, salt, token)), undefined);
+      assert.equal(decodeToken(keys, token.kind, encodeToken(stranger, salt, token)), undefined);
+    }),
+  );
+});
+
+test('the first key signs and every key of the ring verifies', () => {
+  fc.assert(
+    fc.property(tokens, salts, (token, salt) => {
+      const before = createKeyring(['an older key of the tests']);
+      const text = encodeToken(before, salt, token);
+      assert.deepEqual(accept(keys, token.kind, text, salt), token);
+      assert.equal(accept(before, token.kind, encodeToken(keys, salt, token), salt), undefined);
+    }),
+  );
+});
+
+test('no text at all makes opening fail with anything but a refusal', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...KINDS), fc.string({ unit: 'binary', maxLength: 150 }), (kind, text) => {
+      assert.equal(decodeToken(keys, kind, text), undefined);
+      assert.equal(decodeToken(keys, kind, PREFIXES[kind] + text), undefined);
+    }),
+  );
+});

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { cleanUp } from '../../../src/clean-up.ts';
+import { DAY, HOUR } from '../../../src/lib/clock.ts';
+import { newRandomId } from '../../../src/lib/ids.ts';
+import type { RequestContext } from '../../../src/request-log/request-context.ts';
+import { hourOf, listCounts } from '../../../src/request-log/request-counts.ts';
+import { openActivity } from '../../../src/request-log/request-recorder.ts';
+import { listScopeUses } from '../../../src/request-log/scope-uses.ts';
+import { openStorage } from '../../../src/storage/database.ts';
+import { migrate } from '../../../src/storage/migrate.ts';
+import { newTestDatabase } from '../../support/engines.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
+const database = await newTestDatabase(folder);
+const storage = await openStorage(database.url);
+await migrate(storage);
+const db = storage.durable;
+after(async () => {
+  await storage.close();
+  await database.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const START = Date.UTC(2030, 0, 1);
+
+interface Noted extends RequestContext {
+  status?: number;
+  reason?: string | null;
+}
+
+/** A recorder on a clock of its own, and a way to note requests of one app with it. */
+function newRecorder() {
+  const reported: unknown[] = [];
+  let now = START;
+  const activity = openActivity(
+    storage,
+    () => now,
+    (error) => reported.push(error),
+  );
+  after(() => activity.stop());
+  const parties = { appId: newRandomId(), userId: newRandomId(), businessId: newRandomId() };
+  const note = ({ status = 200, reason = null, ...context }: Noted = {}) => {
+    const answered = { method: 'GET', route: '/api/v1/accounting/invoices', requestId: newRandomId(), took: 3 };
+    activity.note({ ...answered, status, reason }, { ...parties, scope: 'read:invoices', ...context });
+  };
+  const logged = (appId = parties.appId) =>
+    db.selectFrom('logged_requests').selectAll().where('app_id', '=', appId).orderBy('id').execute();
+  const counts = () => listCounts(db, parties.appId, START);
+  const wind = (milliseconds: number) => {
+    now += milliseconds;
+  };
+  return { ...parties, activity, reported, note, logged, counts, wind };
+}
+
+test('what is noted is stored by the next flush: counted by the hour, and by scope and day', async () => {
+  const { activity, note, logged, counts, wind, businessId, userId, appId } = newRecorder();
+
+  note();
+  note({ status: 403, reason: 'insufficient_scope' });
+  wind(HOUR);
+  note();
+  await activity.flush();
+  wind(DAY);
+  note();
+  await activity.flush();
+
+  assert.equal((await logged()).length, 4);
+  assert.deepEqual(
+    (await counts()).map(({ hour, requests, errors }) => [hour - hourOf(START), requests, errors]),
+    [
+      [0, 2, 1],
+      [1, 1, 0],
+      [25, 1, 0],
+    ],
+  );
+  const list = async (asked: Parameters<typeof listScopeUses>[1], since: number) =>
+    (await listScopeUses(db, asked, since)).map((row) => ({ ...row }));
+  const used = { appId, userId, scope: 'read:invoices' };
+  assert.deepEqual(await list({ businessId }, START), [{ ...used, uses: 3, lastAt: START + HOUR + DAY }]);
+  assert.deepEqual(await list({ businessId, userId }, START + DAY), [{ ...used, uses: 1, lastAt: START + HOUR + DAY }]);
+  assert.deepEqual(await list({ businessId, userId: newRandomId() }, START), []);
+});
+
+test('a refresh is counted as one only if it was answered with tokens', async () => {
+  const { activity, note, counts } = newRecorder();
+
+  note({ grantType: 'refresh_token' });
+  note({ grantType: 'refresh_token', status: 400, reason: 'token_unknown' });
+  note({ grantType: 'authorization_code' });
+  await activity.flush();
+
+  const [{ requests, errors, refreshes } = {}] = await counts();
+  assert.deepEqual({ requests, errors, refreshes }, { requests: 3, errors: 1, refreshes: 1 });
+});
+
+test('two recorders that add to the same rows at once lose nothing', async () => {
+  const [one, other] = [newRecorder(), newRecorder()];
+
+  for (let i = 0; i < 20; i++) {
+    one.note();
+    other.note({ appId: one.appId });
+    one.note({ appId: other.appId });
+    other.note();
+    await Promise.all([one.activity.flush(), other.activity.flush()]);
+  }
+
+  for (const { counts } of [one, other]) assert.equal((await counts())[0]?.requests, 40);
+  assert.deepEqual([...one.reported, ...other.reported], []);
+});
+
+test('of a burst the newest hundred are logged, and all are counted', async () => {
+  const { activity, note, logged, counts, wind } = newRecorder();
+
+  for (let i = 0; i < 250; i++) {
+    note();
+    wind(1);
+  }
+  await activity.flush();
+
+  const rows = await logged();
+  assert.deepEqual(
+    rows.map(({ at }) => at - START),
+    Array.from({ length: 100 }, (_, place) => 150 + place),
+  );
+  assert.equal((await counts())[0]?.requests, 250);
+});
+
+test('an app that never rests keeps about its newest thousand, and takes nothing from another', async () => {
+  const { activity, note, logged, wind } = newRecorder();
+  const quiet = newRandomId();
+  note({ appId: quiet });
+
+  for (let i = 0; i < 2000; i++) {
+    note();
+    wind(1);
+    if (i % 100 === 99) await activity.flush();
+  }
+
+  const rows = await logged();
+  assert.ok(rows.length >= 1000 && rows.length < 1500, String(rows.length));
+  assert.equal(rows.at(-1)?.at, START + 1999);
+  assert.equal((await logged(quiet)).length, 1);
+});
+
+test('whoever sends wrong secrets takes nothing from what the app asked for, and is not in the chart', async () => {
+  const { activity, note, logged, counts, wind } = newRecorder();
+  const guess = () => note({ status: 401, reason: 'credentials_wrong' });
+  const isGuess = ({ reason }: { reason: string | null }) => reason === 'credentials_wrong';
+
+  for (let i = 0; i < 90; i++) note();
+  wind(1);
+  for (let i = 0; i < 3000; i++) guess();
+  await activity.flush();
+  const once = await logged();
+  for (let round = 0; round < 60; round++) {
+    for (let i = 0; i < 50; i++) guess();
+    wind(1);
+    await activity.flush();
+  }
+  const later = await logged();
+
+  assert.deepEqual([once.filter(isGuess).length, once.length], [20, 110]);
+  assert.equal(later.length - later.filter(isGuess).length, 90);
+  assert.ok(later.filter(isGuess).length < 700, String(later.length));
+  assert.deepEqual(
+    (await counts()).map(({ requests, errors }) => [requests, errors]),
+    [[90, 0]],
+  );
+});
+
+test('wrong secrets for ten thousand apps leave room for what the others ask for', async () => {
+  const { activity, note, logged } = newRecorder();
+
+  for (let i = 0; i < 10_001; i++) note({ appId: newRandomId(), status: 401, reason: 'credentials_wrong' });
+  note();
+  await activity.flush();
+
+  assert.equal((await logged()).length, 1);
+});
+
+test('while the database refuses writes nothing is lost or thrown, and it is said once', async () => {
+  const { activity, reported, note, logged, counts } = newRecorder();
+  const allowAgain = await database.refuseWrites(storage);
+
+  note();
+  await activity.flush();
+  note();
+  await activity.flush();
+  await allowAgain();
+  note();
+  await activity.flush();
+
+  assert.equal((await logged()).length, 3);
+  assert.equal((await counts())[0]?.requests, 3);
+  assert.equal(reported.length, 1);
+});
+
+test('however long the database is away, only so much is kept in memory, and what was dropped is told', async () => {
+  const { activity, reported, note } = newRecorder();
+  const allowAgain = await database.refuseWrites(storage);
+
+  for (let i = 0; i < 20_010; i++) note({ appId: newRandomId() });
+  await activity.flush();
+  for (let i = 0; i < 10; i++) note({ appId: newRandomId() });
+  await allowAgain();
+  await activity.flush();
+
+  assert.equal(reported.length, 2);
+  assert.match(String(reported[1]), /no room to remember \d+ requests/);
+  const { count } = await db
+    .selectFrom('logged_requests')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  assert.ok(Number(count) < 15_000, String(count));
+});
+
+test('what is stored when the database goes away is not stored again', async () => {
+  const { activity, note, counts, businessId } = newRecorder();
+  for (let i = 0; i < 5000; i++) note({ userId: newRandomId() });
+
+  const flushed = activity.flush();
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  const allowAgain = await database.refuseWrites(storage);
+  await flushed;
+  await allowAgain();
+  const before = await listScopeUses(db, { businessId }, START);
+  await activity.flush();
+
+  const uses = await listScopeUses(db, { businessId }, START);
+  assert.ok(before.length > 0);
+  assert.deepEqual([uses.length, new Set(uses.map(({ uses }) => Number(uses)))], [5000, new Set([1])]);
+  assert.equal((await counts())[0]?.requests, 5000);
+});
+
+test('while much is stored, whoever asks the database something else has their turn in between', async () => {
+  const { activity, note } = newRecorder();
+  for (let i = 0; i < 2000; i++) note({ userId: newRandomId() });
+
+  let [isStored, turns] = [false, 0];
+  const stored = activity.flush().then(() => {
+    isStored = true;
+  });
+  for (; !isStored; turns += 1) {
+    await db.selectFrom('apps').select('id').limit(1).execute();
+    await setImmediate();
+  }
+  await stored;
+
+  assert.ok(turns >= 20, String(turns));
+});
+
+test('a request of no known app leaves no trace', async () => {
+  const { activity } = newRecorder();
+  const before = await db.selectFrom('logged_requests').select('id').execute();
+
+  activity.note({ method: 'POST', route: '/x', status: 401, reason: null, requestId: newRandomId(), took: 1 }, {});
+  await activity.flush();
+
+  assert.equal((await db.selectFrom('logged_requests').select('id').execute()).length, before.length);
+});
+
+test('requests go after 7 days, counts and uses after 31, and what is younger stays', async () => {
+  const { activity, note, logged, counts, wind, businessId } = newRecorder();
+  const uses = () => listScopeUses(db, { businessId }, START);
+  note();
+  wind(20 * DAY);
+  note();
+  await activity.flush();
+
+  await cleanUp(db, START + 20 * DAY);
+  const afterTwenty = [(await logged()).length, (await counts()).length, (await uses())[0]?.uses];
+  await cleanUp(db, START + 33 * DAY);
+  const afterMonth = [(await logged()).length, (await counts()).length, (await uses())[0]?.uses];
+
+  assert.deepEqual(afterTwenty, [1, 2, 2]);
+  assert.deepEqual(afterMonth, [0, 1, 1]);
+});

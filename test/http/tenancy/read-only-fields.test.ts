@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import type { Tables } from '../../../src/storage/tables.ts';
+import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { DEVELOPER, registerInBrowser, shownCredentials, TYPED } from '../../support/app-pages.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const other = await world.addBusiness('Bolt');
+const browser = await world.signedIn();
+
+async function rowOf(table: keyof Tables, column: string, id: string): Promise<Record<string, unknown>> {
+  const rows = (await world.storage().durable.selectFrom(table).selectAll().execute()) as Record<string, unknown>[];
+  const row = rows.find((each) => each[column] === id);
+  assert.ok(row, `${table} ${id}`);
+  return { ...row };
+}
+
+/** Every column of a table, as a careless server might read it from a form. */
+const COLUMNS = {
+  id: '01a1dd0a-eb11-7000-997c-587fb8fee946',
+  app_id: '01a1dd0a-eb11-7000-997c-587fb8fee946',
+  client_id: '01a1dd0a-eb11-7000-997c-587fb8fee946',
+  client_secret: `gcs_${'a'.repeat(43)}`,
+  secret_hash: 'chosen',
+  secret: `whsec_${'a'.repeat(43)}=`,
+  owner_scope: 'platform',
+  ownerScope: 'platform',
+  owner_business_id: other.id,
+  ownerBusinessId: other.id,
+  business_id: other.id,
+  allowed_scopes: '1023',
+  created_by: 'chosen',
+  created_at: '1',
+  disabled_at: '1',
+  paused_at: '1',
+  deleted_at: '1',
+  email: 'chosen@example.com',
+  email_skeleton: 'chosen@example.com',
+  email_verified_at: '1',
+  platform_admin: '1',
+  isPlatformAdmin: 'true',
+  password_hash: 'chosen',
+  current_business_id: other.id,
+  user_id: 'chosen',
+  failures: '9',
+  old_secret: 'chosen',
+  ['__proto__']: 'chosen',
+  'constructor[prototype][isPlatformAdmin]': 'true',
+};
+
+test('a form that registers an app stores what it asks for, and nothing else that is sent with it [P11]', async () => {
+  const { id, secret } = shownCredentials(await registerInBrowser(browser, DEVELOPER, { ...COLUMNS, name: 'Plain' }));
+
+  const { created_at, redirect_uris, allowed_scopes, ...row } = await rowOf('apps', 'id', id);
+
+  assert.notEqual(id, COLUMNS.id);
+  assert.notEqual(secret, COLUMNS.client_secret);
+  assert.deepEqual(JSON.parse(String(redirect_uris)), [TYPED.redirect_uris]);
+  assert.deepEqual([created_at, allowed_scopes], [world.clock(), 0b101]);
+  assert.deepEqual(row, {
+    id,
+    name: 'Plain',
+    owner_scope: 'business',
+    owner_business_id: world.acme.id,
+    open_to_any_business: 0,
+    requires_pkce: 0,
+    created_by: world.ada.id,
+    disabled_at: null,
+    paused_at: null,
+    deleted_at: null,
+  });
+});
+
+test('a form that changes an app changes its settings, and nothing else that is sent with it [P11]', async () => {
+  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const before = await rowOf('apps', 'id', app.id);
+  const path = `${DEVELOPER}/${app.id}`;
+
+  await browser.submit(await browser.open(path), path, { ...TYPED, ...COLUMNS, name: 'Changed' });
+
+  const after = await rowOf('apps', 'id', app.id);
+  assert.deepEqual(after, { ...before, name: 'Changed', allowed_scopes: after.allowed_scopes });
+  assert.equal((await rowOf('app_secrets', 'app_id', app.id)).hint, app.secret.slice(-4));
+});
+
+test('a form that changes an endpoint changes its address and events, and nothing else [P11]', async () => {
+  const keys = createKeyring(world.settings.secretKeys);
+  const wish = { appId: world.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
+  const { endpoint } = await world.storage().transaction((tx) => addEndpoint(tx, keys, wish, world.clock()));
+  const before = await rowOf('endpoints', 'id', endpoint.id);
+  const path = `${DEVELOPER}/${world.ledger.id}/endpoints/${endpoint.id}`;
+  const typed = { url: 'https://acme.example/moved', events: 'grant.created', ...COLUMNS };
+
+  await browser.submit(await browser.open(path), path, typed);
+
+  assert.deepEqual(await rowOf('endpoints', 'id', endpoint.id), { ...before, url: 'https://acme.example/moved' });
+});
+
+test('a form about oneself changes one’s name, never the email, the password or what one may do [P11] [D3]', async () => {
+  const mia = await world.addUser('Mia', [[world.acme, 'member']]);
+  const own = await world.signedIn(mia);
+  const [before, membership] = [await rowOf('users', 'id', mia.id), await rowOf('memberships', 'user_id', mia.id)];
+
+  const typed = { ...COLUMNS, role: 'owner', name: 'Maria', password: 'a whole new password' };
+  const page = await own.submit(await own.open('/settings/account'), '/settings/account/name', typed);
+
+  assert.match(page.text, /Maria/);
+  assert.deepEqual(await rowOf('users', 'id', mia.id), { ...before, name: 'Maria' });
+  assert.deepEqual(await rowOf('memberships', 'user_id', mia.id), membership);
+});
+
+test('a form that changes a role changes that role, of that member, in that business [P11]', async () => {
+  const noa = await world.addUser('Noa', [
+    [world.acme, 'member'],
+    [other, 'member'],
+  ]);
+  const before = await world.storage().durable.selectFrom('memberships').selectAll().orderBy('user_id').execute();
+  const path = `/settings/members/${noa.id}`;
+
+  const typed = { ...COLUMNS, role: 'admin', user: world.ada.id };
+  await browser.submit(await browser.open(path), `${path}/role`, typed);
+
+  const after = await world.storage().durable.selectFrom('memberships').selectAll().orderBy('user_id').execute();
+  const wanted = before.map((row) =>
+    row.user_id === noa.id && row.business_id === world.acme.id ? { ...row, role: 'admin' } : row,
+  );
+  const order = (rows: object[]) => rows.map((row) => JSON.stringify(row)).sort();
+  assert.deepEqual(order(after), order(wanted));
+});

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Browser } from '../../support/browser.ts';
+import { PASSWORD } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const PATH = '/settings/account';
+const NEXT = 'a much better password';
+const world = await newWorld();
+
+async function newcomer(name: string) {
+  const user = await world.addUser(name, [[world.acme, 'member']]);
+  return { user, browser: await world.signedIn(user) };
+}
+
+async function changePassword(browser: Browser, current_password: string, password: string) {
+  return browser.submit(await browser.open(PATH), `${PATH}/password`, { current_password, password });
+}
+
+async function isSignedIn(browser: Browser): Promise<boolean> {
+  return (await browser.open(PATH)).url === world.web + PATH;
+}
+
+test('the account page says who is signed in, and with which role in which business', async () => {
+  const { browser } = await newcomer('Ann');
+
+  const { text } = await browser.open(PATH);
+
+  assert.match(
+    text,
+    /<dd>ann@example\.com <br>.*Acme <span class="badge">Member<.*name="name" type="text" value="Ann"/s,
+  );
+});
+
+test('changing the password needs the current one [D3]', async () => {
+  const { user, browser } = await newcomer('Ben');
+
+  const page = await changePassword(browser, 'not the password', NEXT);
+
+  assert.equal(page.status, 400);
+  assert.match(page.text, /id="current_password-problem">This is not your current password\./);
+  assert.equal((await world.browse().signIn(user.email, NEXT)).status, 401);
+  assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 200);
+});
+
+test('after a change only the new password signs in [D3]', async () => {
+  const { user, browser } = await newcomer('Cid');
+
+  const page = await changePassword(browser, PASSWORD, NEXT);
+
+  assert.equal(page.url, `${world.web}${PATH}?done=password_changed`);
+  assert.match(page.text, /role="status">Your password is changed\. Every other session is signed out\./);
+  assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 401);
+  assert.equal((await world.browse().signIn(user.email, NEXT)).status, 200);
+});
+
+test('changing the password ends every other session, and not this one [D3]', async () => {
+  const { user, browser } = await newcomer('Dee');
+  const other = await world.signedIn(user);
+  const stranger = await world.signedIn();
+
+  await changePassword(browser, PASSWORD, NEXT);
+
+  assert.equal(await isSignedIn(other), false);
+  assert.equal(await isSignedIn(browser), true);
+  assert.equal(await isSignedIn(stranger), true);
+});
+
+test('a new password that is refused says why beside its field, and changes nothing [S13]', async () => {
+  const { user, browser } = await newcomer('Eli');
+  const other = await world.signedIn(user);
+  const cases: [string, RegExp][] = [
+    ['short', /Use at least 8 characters\./],
+    ['password1', /attackers try first/],
+    ['eli@example.com', /other than the email/],
+    ['x'.repeat(1025), /at most 1,024/],
+  ];
+
+  for (const [password, sentence] of cases) {
+    const page = await changePassword(browser, PASSWORD, password);
+    const [, problem = ''] = /id="password-problem">([^<]*)</.exec(page.text) ?? [];
+    assert.equal(page.status, 400);
+    assert.match(problem, sentence);
+    assert.ok(!page.text.includes(`value="${password}"`));
+  }
+  assert.equal(await isSignedIn(other), true);
+  assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 200);
+});
+
+test('guessing at the current password in a session left open is limited like signing in [S9]', async () => {
+  const small = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '2' });
+  const browser = await small.signedIn();
+  const statuses = [];
+
+  for (const guess of ['one guess', 'two guesses', 'three guesses']) {
+    statuses.push((await changePassword(browser, guess, NEXT)).status);
+  }
+
+  assert.deepEqual(statuses, [400, 400, 429]);
+});
+
+test('a user changes their name, and every page calls them by it', async () => {
+  const { user, browser } = await newcomer('Nia');
+
+  const page = await browser.submit(await browser.open(PATH), `${PATH}/name`, { name: ' Nia  Núñez ' });
+
+  assert.match(page.text, /role="status">Your name is changed\./);
+  assert.match(page.text, /<a href="\/settings\/account" aria-current="page">Nia {2}Núñez<\/a>/);
+  const [act] = await actsOf(user.id, 'user.renamed');
+  assert.deepEqual([act?.subject_name, act?.detail, act?.business_id], ['Nia', '{"to":"Nia  Núñez"}', null]);
+});
+
+test('a name that nobody could read is refused beside its field, and what was typed is kept', async () => {
+  const { user, browser } = await newcomer('Oda');
+
+  for (const [name, sentence] of [
+    ['', /Enter a name\./],
+    ['\u200d', /can be read/],
+    ['x'.repeat(81), /at most 80/],
+    ['Oda\u202e<b>', /visible characters/],
+    ['Oda\0', /visible characters/],
+  ] as const) {
+    const page = await browser.submit(await browser.open(PATH), `${PATH}/name`, { name });
+    assert.equal(page.status, 400);
+    assert.match(/id="name-problem">([^<]*)</.exec(page.text)?.[1] ?? '', sentence);
+    assert.ok(page.text.includes(`value="${name.replace('<b>', '&lt;b&gt;')}"`));
+  }
+  assert.match((await browser.open(PATH)).text, /name="name" type="text" value="Oda"/);
+  assert.deepEqual(await actsOf(user.id, 'user.renamed'), []);
+});
+
+test('each change of the account is recorded once, for the person alone, and without a secret', async () => {
+  const { user, browser } = await newcomer('Pia');
+  await world.signedIn(user);
+  await world.signedIn(user);
+  const first = await browser.open(PATH);
+  const [, session = ''] = /name="session" value="([^"]+)"/.exec(first.text) ?? [];
+
+  await browser.submit(first, `${PATH}/end-session`, { session });
+  await browser.submit(first, `${PATH}/end-other-sessions`);
+  await browser.submit(first, `${PATH}/end-other-sessions`);
+  await browser.submit(first, `${PATH}/name`, { name: 'Pia' });
+  await changePassword(browser, PASSWORD, NEXT);
+
+  const acts = (await actsOf(user.id)).filter(({ action }) => action !== 'session.started');
+  assert.deepEqual(
+    acts.map(({ action }) => action),
+    ['session.ended', 'session.others_ended', 'user.password_changed'],
+  );
+  assert.ok(acts.every(({ business_id, address }) => business_id === null && address !== null));
+  assert.doesNotMatch(JSON.stringify(acts), new RegExp(`${PASSWORD}|${NEXT}`));
+});
+
+test('of two changes of the password at once, the one that asked for a password gone by is refused', async () => {
+  const { user, browser } = await newcomer('Quin');
+  const other = await world.signedIn(user);
+
+  const pages = await Promise.all([
+    changePassword(browser, PASSWORD, 'the first new password'),
+    changePassword(other, PASSWORD, 'the second new password'),
+  ]);
+
+  assert.equal(pages.filter(({ url }) => url.includes('done=password_changed')).length, 1);
+  assert.equal((await actsOf(user.id, 'user.password_changed')).length, 1);
+});
+
+async function actsOf(actorId: string, action?: string) {
+  const acts = await world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  return acts.filter((act) => act.actor_id === actorId && (!action || act.action === action));
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DAY, MINUTE } from '../../../src/lib/clock.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { addEndpoint, disableEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../../support/app-pages.ts';
+import { nextOf, type Visited } from '../../support/browser.ts';
+import { newClient } from '../../support/client.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const db = () => world.storage().durable;
+
+async function newApp(name: string, openToAnyBusiness = false) {
+  const app = await world.addApp({ name, ownerBusinessId: world.acme.id, openToAnyBusiness });
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const path = `${DEVELOPER}/${app.id}`;
+  const act = async (verb: string) => browser.submit(await browser.open(path), `${path}/${verb}`);
+  return { app, client, path, act };
+}
+
+/** Business and number of users, of each row. */
+function listed({ text }: Visited): [name: string, users: string][] {
+  const rows = text.matchAll(/<tr><th scope="row">([^<]*)<\/th><td>(\d+)<\/td>/g);
+  return [...rows].map(([, name = '', users = '']) => [name, users]);
+}
+
+test('an app open to any business shows which have connected it, for how many users, and no user’s name', async () => {
+  const { client, path } = await newApp('Open', true);
+  const bolt = await world.addBusiness('Bolt & Sons');
+  const bo = await world.addUser('Boris', [[bolt, 'owner']]);
+  const bea = await world.addUser('Beatrix', [[bolt, 'member']]);
+  await client.connect({}, browser);
+  const asBo = await world.signedIn(bo);
+  await client.connect({}, asBo);
+  await client.connect({}, asBo);
+  await client.connect({}, await world.signedIn(bea));
+
+  const page = await browser.open(`${path}/connections`);
+  const found = await browser.open(`${path}/connections?q=%26%20SONS`);
+
+  assert.deepEqual(listed(page), [
+    ['Bolt &amp; Sons', '2'],
+    ['Acme', '1'],
+  ]);
+  assert.deepEqual(listed(found), [['Bolt &amp; Sons', '2']]);
+  assert.doesNotMatch(page.text, /Boris|Beatrix|boris@|beatrix@/);
+  assert.match((await browser.open(`${path}/connections?q=%25`)).text, /No business with such a name/);
+});
+
+test('a connection that ended is not shown, and the last use of one that lives is', async () => {
+  const { client, path } = await newApp('Used', true);
+  const coil = await world.addBusiness('Coil');
+  const cy = await world.signedIn(await world.addUser('Cyril', [[coil, 'owner']]));
+  const { refresh_token } = await client.connect({}, cy);
+  const { access_token } = await client.connect({}, browser);
+  await client.revoke(refresh_token);
+  world.wind(7 * MINUTE);
+  await client.listInvoices(access_token);
+  await browser.open(`${path}/requests`);
+
+  const page = await browser.open(`${path}/connections`);
+
+  assert.deepEqual(listed(page), [['Acme', '1']]);
+  const used = new Date(world.clock()).toISOString();
+  assert.ok(page.text.includes(`<time datetime="${used}">`), page.text);
+});
+
+test('an app that nobody has connected says so', async () => {
+  const { path } = await newApp('Lonely');
+
+  assert.match((await browser.open(`${path}/connections`)).text, /Nobody has connected it yet/);
+});
+
+test('connections of an app that was closed to other businesses are not shown', async () => {
+  const { app, client, path } = await newApp('Closing', true);
+  const dune = await world.addBusiness('Dune');
+  await client.connect({}, await world.signedIn(await world.addUser('Dora', [[dune, 'owner']])));
+  await client.connect({}, browser);
+  await db().updateTable('apps').set({ open_to_any_business: 0 }).where('id', '=', app.id).execute();
+
+  assert.deepEqual(listed(await browser.open(`${path}/connections`)), [['Acme', '1']]);
+});
+
+test('thousands of connected businesses are read fifty at a time, each once', async () => {
+  const { app, path } = await newApp('Popular', true);
+  const now = world.clock();
+  const count = 2000;
+  const businesses = Array.from({ length: count }, (_, place) => ({
+    id: newId(now + place),
+    name: `Shop ${place}`,
+    created_at: now,
+  }));
+  const grants = businesses.map(({ id }) => ({
+    id: newId(now),
+    salt: Buffer.alloc(16),
+    app_id: app.id,
+    user_id: world.ada.id,
+    business_id: id,
+    scopes: 1,
+    created_at: now,
+    code_expires_at: now,
+    rotation: 0,
+    rotated_at: now,
+    refresh_expires_at: now + DAY,
+    removable_on: 99_999,
+  }));
+  const memberships = businesses.map(({ id }) => ({
+    user_id: world.ada.id,
+    business_id: id,
+    role: 'member' as const,
+    created_at: now,
+  }));
+  await db().insertInto('businesses').values(businesses).execute();
+  await db().insertInto('memberships').values(memberships).execute();
+  await db().insertInto('grants').values(grants).execute();
+  const member = await world.signedIn(await world.addUser('Mio', [[world.acme, 'member']]));
+
+  const first = await member.open(`${path}/connections`);
+  const next = nextOf(first) ?? '';
+  const second = await member.open(next);
+
+  const names = [...listed(first), ...listed(second)].map(([name]) => name);
+  assert.deepEqual(
+    names,
+    Array.from({ length: 100 }, (_, place) => `Shop ${count - 1 - place}`),
+  );
+  assert.ok(first.text.length < 50_000, String(first.text.length));
+  assert.deepEqual(listed(await member.open(`${path}/connections?q=shop%201234`)), [['Shop 1234', '1']]);
+});
+
+test('an app’s own page warns of webhooks that do not arrive, to those who may see them', async () => {
+  const { app, path } = await newApp('Deaf');
+  const keys = createKeyring(world.settings.secretKeys);
+  const listen = async (url: string) =>
+    (
+      await world
+        .storage()
+        .transaction((tx) =>
+          addEndpoint(tx, keys, { appId: app.id, url, eventTypes: ['grant.created'] }, world.clock()),
+        )
+    ).endpoint.id;
+  const [failing, off, fine] = [
+    await listen('https://failing.example/'),
+    await listen('https://off.example/'),
+    await listen('https://fine.example/'),
+  ];
+  const since = world.clock() - 2 * DAY;
+  await db().updateTable('endpoints').set({ failing_since: since, failures: 9 }).where('id', '=', failing).execute();
+  await disableEndpoint(db(), off, 'failing', world.clock());
+  const member = await world.signedIn(await world.addUser('Moe', [[world.acme, 'member']]));
+
+  const { text } = await browser.open(path);
+
+  for (const id of [failing, off]) assert.ok(text.includes(`href="${path}/endpoints/${id}"`));
+  assert.ok(!text.includes(fine));
+  assert.match(text, /Webhooks do not arrive.*Nothing has arrived here since/s);
+  assert.doesNotMatch((await member.open(path)).text, /failing\.example|do not arrive/);
+});
+
+test('each act on an app is recorded once, for its business, and the page says what was done [D4]', async () => {
+  const { app, path, act } = await newApp('Audited');
+  const { secret } = shownCredentials(await act('secrets'));
+  const [oldest = ''] = removableSecrets(await browser.open(path));
+  const page = await browser.open(path);
+
+  const submit = (from: Visited, to: string, fields = {}) => {
+    world.wind(1);
+    return browser.submit(from, path + to, fields);
+  };
+  const typed = { ...TYPED, name: 'Audited', scope: 'read:contacts' };
+  const removed = await submit(page, `/secrets/${oldest}/remove`);
+  const saved = await submit(page, '', typed);
+  await submit(page, '', typed);
+  const question = await browser.open(`${path}/disable`);
+  const disabled = await submit(question, '/disable');
+  await submit(question, '/disable');
+  const enabled = await submit(disabled, '/enable');
+  const list = await submit(await browser.open(`${path}/delete`), '/delete');
+
+  const acts = await db().selectFrom('acts').selectAll().where('subject_id', '=', app.id).orderBy('id').execute();
+  assert.deepEqual(
+    acts.map(({ action, detail }) => [action, JSON.parse(detail)]),
+    [
+      ['secret.added', { secret: `gcs_…${secret.slice(-4)}` }],
+      ['secret.removed', { secret: `gcs_…${app.secret.slice(-4)}` }],
+      ['app.changed', { changed: 'allowed scopes' }],
+      ['app.disabled', {}],
+      ['app.enabled', {}],
+      ['app.deleted', {}],
+    ],
+  );
+  for (const { business_id, actor_name, subject_name } of acts) {
+    assert.deepEqual([business_id, actor_name, subject_name], [world.acme.id, 'Ada', 'Audited']);
+  }
+  const said: [Visited, RegExp][] = [
+    [removed, /role="status">The secret is removed/],
+    [saved, /role="status">Saved\./],
+    [disabled, /role="status">The app is disabled/],
+    [enabled, /role="status">The app is enabled/],
+    [list, /role="status">The app is deleted/],
+  ];
+  for (const [{ text }, sentence] of said) assert.match(text, sentence);
+});
+
+// The last one: its week would end the others' sessions.
+test('while the older of two secrets is in use the page says so, and later that it can go [D4]', async () => {
+  const { app, client, path, act } = await newApp('Pair');
+  await client.refresh('grt_x');
+  const { secret } = shownCredentials(await act('secrets'));
+  const inUse = await browser.open(path);
+  world.wind(8 * DAY);
+  const later = await world.signedIn();
+  const neither = await later.open(path);
+  await client.refresh('grt_x', { client_secret: secret });
+  const canGo = await later.open(path);
+  await client.refresh('grt_x');
+  const inUseAgain = await later.open(path);
+
+  assert.match(inUse.text, /The older secret was last used <time[^>]*>[^<]*<\/time>: it is still in use/);
+  assert.match(neither.text, /has not been used since .*the newer one has never been used\. See that your app has/);
+  assert.match(canGo.text, /The older secret has not been used since <time[^>]*>[^<]*<\/time>: it can be removed/);
+  assert.match(inUseAgain.text, /it is still in use/);
+  assert.ok(![inUse, neither, canGo].some(({ text }) => text.includes(secret) || text.includes(app.secret)));
+});

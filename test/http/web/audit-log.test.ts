@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OPERATOR, recordAudit } from '../../../src/audit/acts.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { exportedActs, readActs, shownActs } from '../../support/acts.ts';
+import { DEVELOPER } from '../../support/app-pages.ts';
+import { type Browser, type Fields, nextOf } from '../../support/browser.ts';
+import { newWorld, type World } from '../../support/world.ts';
+
+const LOG = '/settings/audit-log';
+const PLATFORM_LOG = '/platform/audit-log';
+
+/** Adds an endpoint to the app, and does everything to it that a page offers. */
+async function workOnEndpoint(browser: Browser, list: string): Promise<void> {
+  const typed = { url: 'https://hooks.example/T0KEN', events: 'invoice.paid' };
+  await browser.submit(await browser.open(`${list}/new`), list, typed);
+  const [, path = ''] = /<a href="([^"]*endpoints\/[\w-]{36})"/.exec((await browser.open(list)).text) ?? [];
+  const act = async (verb: string, fields: Fields = {}) =>
+    browser.submit(await browser.open(verb === '/remove' ? `${path}/remove` : path), path + verb, fields);
+  await act('', { ...typed, events: 'grant.created' });
+  await act('/disable');
+  await act('/enable');
+  await act('/secret');
+  await act('/remove');
+}
+
+/** One act in Acme's log, as if it had been recorded now. */
+async function addAct(world: World, name: string, action: 'app.registered' | 'member.added' = 'app.registered') {
+  const subject = { kind: 'app', id: newId(world.clock()), name } as const;
+  const act = { action, actor: { ...OPERATOR, name: 'Olga', address: '203.0.113.9' }, businessId: world.acme.id };
+  await recordAudit(world.storage().durable, { ...act, subject, detail: { role: 'admin' } }, world.clock());
+}
+
+test('what is done on pages and by apps stands in the owner’s log, the newest first, with who, when and from where', async () => {
+  const world = await newWorld();
+  const browser = await world.signedInByPassword();
+  await workOnEndpoint(browser, `${DEVELOPER}/${world.ledger.id}/endpoints`);
+  const { refresh_token } = await world.connect({}, browser);
+  await Promise.all([world.revoke(refresh_token), world.revoke(refresh_token)]);
+
+  const page = await browser.open(LOG);
+
+  const acts = shownActs(page);
+  assert.deepEqual(
+    acts.map(({ who, what, onWhat }) => [who, what, onWhat]),
+    [
+      ['Ledger app', 'The app ended its own access', 'Ledger'],
+      ['Ada', 'Allowed the app', 'Ledger'],
+      ['Ada', 'Removed a webhook endpoint', 'hooks.example'],
+      ['Ada', 'Replaced the signing secret of a webhook endpoint', 'hooks.example'],
+      ['Ada', 'Switched a webhook endpoint on', 'hooks.example'],
+      ['Ada', 'Switched a webhook endpoint off', 'hooks.example'],
+      ['Ada', 'Changed a webhook endpoint', 'hooks.example'],
+      ['Ada', 'Added a webhook endpoint', 'hooks.example'],
+    ],
+  );
+  assert.ok(acts.every(({ when, where }) => when === '2030-01-01 00:00:00 UTC' && where === '127.0.0.1'));
+  assert.deepEqual([acts[0]?.more, acts[7]?.more], ['User: Ada', 'App: Ledger; events: invoice.paid']);
+  assert.doesNotMatch(page.text, /T0KEN/);
+});
+
+test('an owner sees the log of the current business alone, and no business sees who signed in', async () => {
+  const world = await newWorld();
+  const bolt = await world.addBusiness('Bolt');
+  const olivia = await world.signedInByPassword(await world.addUser('Olivia', [[bolt, 'owner']]));
+  await world.connect();
+
+  const [theirs, own] = [await olivia.open(LOG), await (await world.signedInByPassword()).open(LOG)];
+
+  assert.match(theirs.text, /Nothing has been done in the last 90 days/);
+  assert.deepEqual(await exportedActs(olivia, `${LOG}.csv`), []);
+  assert.deepEqual(
+    shownActs(own).map(({ what }) => what),
+    ['Allowed the app'],
+  );
+});
+
+test('to a member, an admin and someone without a business there is no audit log, on any verb [D5]', async () => {
+  const world = await newWorld();
+  const others = [
+    await world.addUser('Mel', [[world.acme, 'member']]),
+    await world.addUser('Adam', [[world.acme, 'admin']]),
+    await world.addUser('Nora'),
+  ];
+  const addresses = [LOG, `${LOG}.csv`, PLATFORM_LOG, `${PLATFORM_LOG}.csv`];
+
+  for (const user of others) {
+    const browser = await world.signedInByPassword(user);
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      for (const address of addresses) {
+        const { status } = await browser.ask(address, { method });
+        assert.equal(status, 404, `${user.name}: ${method} ${address}`);
+      }
+    }
+    assert.doesNotMatch((await browser.open('/settings/account')).text, /audit-log/);
+  }
+  assert.match((await world.browse().open(LOG)).url, /\/sign-in\?/);
+});
+
+test('a role that is taken away closes the log at the very next request', async () => {
+  const world = await newWorld();
+  const browser = await world.signedInByPassword();
+  const before = await browser.open(`${LOG}.csv`);
+
+  await world.storage().durable.updateTable('memberships').set({ role: 'admin' }).execute();
+
+  assert.equal(before.status, 200);
+  assert.equal((await browser.open(LOG)).status, 404);
+  assert.equal((await browser.open(`${LOG}.csv`)).status, 404);
+});
+
+test('a platform admin sees everything, in every business and in none, and who acted in the platform’s name', async () => {
+  const world = await newWorld();
+  const root = await world.signedInByPassword(await world.addUser('Root', [], true));
+  await world.connect({}, await world.signedInByPassword());
+  const pausing = `/platform/apps/${world.ledger.id}/pause`;
+  await root.submit(await root.open(pausing), pausing);
+
+  const all = shownActs(await root.open(PLATFORM_LOG));
+  const [newest] = shownActs(await (await world.signedInByPassword()).open(LOG));
+
+  assert.deepEqual(
+    all.map(({ who, what, onWhat, business }) => [who, what, onWhat, business]),
+    [
+      ['Root platform', 'Paused the app everywhere', 'Ledger', 'Acme'],
+      ['Ada', 'Allowed the app', 'Ledger', 'Acme'],
+      ['Ada', 'Signed in', 'Unknown browser', '—'],
+      ['Root', 'Signed in', 'Unknown browser', '—'],
+    ],
+  );
+  assert.deepEqual([newest?.who, newest?.what], ['Gatehouse platform', 'Paused the app everywhere']);
+});
+
+test('whoever takes the name of another is told apart by their email, on the page and in the file', async () => {
+  const world = await newWorld();
+  const [ada, mallory] = [world.ada, await world.addUser('Mallory', [[world.acme, 'owner']])];
+  const owner = await world.signedInByPassword();
+  await world.connect({}, owner);
+  await world.storage().durable.updateTable('users').set({ name: 'Ada' }).where('id', '=', mallory.id).execute();
+  await world.connect({}, await world.signedInByPassword(mallory));
+
+  const shown = shownActs(await owner.open(LOG));
+  const exported = await exportedActs(owner, `${LOG}.csv`);
+  const found = shownActs(await owner.open(`${LOG}?q=${encodeURIComponent(mallory.email)}`));
+
+  assert.deepEqual(
+    shown.map(({ who, email }) => [who, email]),
+    [
+      ['Ada', mallory.email],
+      ['Ada', ada.email],
+    ],
+  );
+  assert.deepEqual(
+    exported.map(({ actor, actor_email }) => [actor, actor_email]),
+    shown.map(({ who, email }) => [who, email]),
+  );
+  assert.deepEqual(
+    found.map(({ email }) => email),
+    [mallory.email],
+  );
+});
+
+test('signing in and out is recorded once, and so is an attempt that fails', async () => {
+  const world = await newWorld();
+  const browser = world.browse();
+  await browser.signIn(world.ada.email, 'not the password');
+  await browser.signIn(world.ada.email, 'correct horse battery');
+  const page = await browser.open('/sign-out');
+  await Promise.all([browser.submit(page, '/sign-out'), browser.submit(page, '/sign-out')]);
+
+  const acts = await readActs(world);
+
+  assert.deepEqual(
+    acts.map((act) => [act.action, act.actor_name, act.address, act.business_id]),
+    [
+      ['session.failed', 'Someone', '127.0.0.1', null],
+      ['session.started', 'Ada', '127.0.0.1', null],
+      ['session.ended', 'Ada', '127.0.0.1', null],
+    ],
+  );
+  assert.equal(acts[1]?.subject_id, acts[2]?.subject_id);
+});
+
+test('a log is searched by name, address and id, and narrowed by kind and by person; nonsense narrows nothing', async () => {
+  const world = await newWorld();
+  const browser = await world.signedInByPassword();
+  await addAct(world, 'Édouard & Söhne');
+  await addAct(world, '100%', 'member.added');
+  await world.connect({}, browser);
+  const found = async (query: string) => shownActs(await browser.open(`${LOG}?${query}`)).map(({ onWhat }) => onWhat);
+  const [first] = await readActs(world);
+  const [edouard] = (await readActs(world)).filter(({ subject_name }) => subject_name.startsWith('É'));
+
+  assert.deepEqual(await found('q=édouard'), ['Édouard &amp; Söhne']);
+  assert.deepEqual(await found('q=%25'), ['100%']);
+  assert.deepEqual(await found('q=203.0.113'), ['100%', 'Édouard &amp; Söhne']);
+  assert.deepEqual(await found(`q=${edouard?.subject_id}`), ['Édouard &amp; Söhne']);
+  assert.deepEqual(await found('kind=member'), ['100%']);
+  assert.deepEqual(await found('kind=member&q=ledger'), []);
+  assert.deepEqual(await found(`by=${world.ada.id}`), ['Ledger']);
+  assert.deepEqual(await found('kind=session'), ['Ledger', '100%', 'Édouard &amp; Söhne'], 'not a kind of this log');
+  for (const nonsense of [
+    'kind=x',
+    'kind=app&kind=member',
+    'by=1',
+    `by=${first?.id}'`,
+    'after=1',
+    'q=%00',
+    'kind=__proto__',
+  ]) {
+    assert.equal((await found(nonsense)).length, 3, nonsense);
+  }
+  assert.match((await browser.open(`${LOG}?q=nobody`)).text, /Show all.*Nothing matches in the last 90 days\./s);
+});
+
+test('a log of 10,000 acts is shown 50 at a time, each once and none twice, in pages under 50 kB', async () => {
+  const world = await newWorld();
+  const browser = await world.signedInByPassword();
+  await addAct(world, 'Needle', 'member.added');
+  const [, row] = await readActs(world);
+  assert.ok(row);
+  for (let batch = 0; batch < 20; batch++) {
+    const rows = Array.from({ length: 500 }, () => ({ ...row, id: newId(world.clock()), subject_name: 'Hay' }));
+    await world.storage().durable.insertInto('acts').values(rows).execute();
+  }
+
+  const first = await browser.open(LOG);
+  const next = nextOf(first) ?? '';
+  const second = await browser.open(next);
+  const needle = shownActs(await browser.open(nextOf(await browser.open(`${LOG}?q=needle`)) ?? ''));
+  const exported = await exportedActs(browser, `${LOG}.csv`);
+  const rest = await exportedActs(browser, `${LOG}.csv?after=${exported.at(-3)?.id}`);
+
+  assert.ok(Buffer.byteLength(first.text) < 50_000, `${Buffer.byteLength(first.text)}`);
+  assert.deepEqual([shownActs(first).length, shownActs(second).length, needle.length], [50, 50, 1]);
+  assert.equal(exported.length, 10_001);
+  assert.equal(new Set(exported.map(({ id }) => id)).size, 10_001);
+  assert.deepEqual(
+    exported
+      .map(({ id }) => id)
+      .sort()
+      .reverse(),
+    exported.map(({ id }) => id),
+  );
+  assert.deepEqual(rest, exported.slice(-2));
+});
+
+test('an export is a file of plain text, with times in UTC, and runs nothing in a spreadsheet', async () => {
+  const world = await newWorld();
+  const browser = await world.signedInByPassword();
+  await addAct(world, '=cmd|"/c calc"!A1');
+  await addAct(world, 'Other', 'member.added');
+
+  const answer = await browser.ask(`${LOG}.csv?kind=app`);
+  const [act, ...more] = await exportedActs(browser, `${LOG}.csv?kind=app`);
+
+  assert.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
+  assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="audit-log-2030-01-01.csv"');
+  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(answer.headers.get('cross-origin-resource-policy'), 'same-origin');
+  assert.equal(act?.subject, `'=cmd|"/c calc"!A1`);
+  assert.equal(act?.time, '2030-01-01T00:00:00.000Z');
+  assert.deepEqual(
+    [act?.action, act?.what, act?.actor_kind, act?.actor, act?.address, act?.business, act?.detail],
+    ['app.registered', 'Registered the app', 'operator', 'Olga', '203.0.113.9', 'Acme', 'Role: admin'],
+  );
+  assert.deepEqual(more, []);
+});
+
+test('what people and apps call themselves is text in the log, and no markup [S17]', async () => {
+  const world = await newWorld();
+  const browser = await world.signedInByPassword();
+  await addAct(world, '<script>alert(1)</script>');
+
+  const page = await browser.open(`${LOG}?q=${encodeURIComponent('"><script>')}`);
+  const all = await browser.open(LOG);
+
+  for (const { text } of [page, all]) assert.doesNotMatch(text, /<script>/);
+  assert.match(all.text, /&lt;script&gt;alert\(1\)/);
+});
+
+test('what else is known of an act is said in words', async () => {
+  const world = await newWorld();
+  const browser = await world.signedInByPassword();
+  await world.allow({}, browser);
+  await browser.open(world.authorizeUrl());
+  const invite = '/settings/members/invite';
+  await browser.submit(await browser.open(invite), invite, { role: 'member', email: 'kim@example.com' });
+  const root = await world.signedInByPassword(await world.addUser('Root', [], true));
+
+  const acts = shownActs(await root.open(PLATFORM_LOG));
+
+  assert.deepEqual(
+    acts.map(({ what, more, onWhat }) => [what, more, onWhat]),
+    [
+      ['Signed in', 'With a password', 'Unknown browser'],
+      ['Invited someone', 'Role: member', 'kim@example.com'],
+      ['Allowed the app', 'Scopes: read:invoices; without asking', 'Ledger'],
+      ['Allowed the app', 'Scopes: read:invoices', 'Ledger'],
+      ['Signed in', 'With a password', 'Unknown browser'],
+    ],
+  );
+});

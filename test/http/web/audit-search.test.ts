@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OPERATOR, recordAudit } from '../../../src/audit/acts.ts';
+import { DAY } from '../../../src/lib/clock.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { exportedActs, readActs, shownActs } from '../../support/acts.ts';
+import { nextOf, unescaped } from '../../support/browser.ts';
+import { newWorld, type World } from '../../support/world.ts';
+
+const LOG = '/settings/audit-log';
+
+async function addAct(world: World, name: string): Promise<void> {
+  const subject = { kind: 'app', id: newId(world.clock()), name } as const;
+  const act = { action: 'app.registered', actor: OPERATOR, businessId: world.acme.id, subject } as const;
+  await recordAudit(world.storage().durable, act, world.clock());
+}
+
+/** Entries of the same log, newer than all others. */
+async function addHay(world: World, count: number): Promise<void> {
+  await addAct(world, 'Hay');
+  const row = (await readActs(world)).at(-1);
+  assert.ok(row);
+  for (let added = 0; added < count; added += 1000) {
+    const rows = Array.from({ length: 1000 }, () => ({ ...row, id: newId(world.clock()) }));
+    await world.storage().durable.insertInto('acts').values(rows).execute();
+  }
+}
+
+const furtherBack = ({ text }: { text: string }) =>
+  unescaped(/href="([^"]*)"[^>]*>Search further back/.exec(text)?.[1] ?? '');
+
+test('a log shows and searches the last 90 days, says so, and goes further back if asked', async () => {
+  const world = await newWorld();
+  await addAct(world, 'Ancient');
+  world.wind(200 * DAY);
+  await addAct(world, 'Older');
+  world.wind(91 * DAY);
+  await addAct(world, 'Recent');
+  const browser = await world.signedIn();
+  const names = async (address: string) => shownActs(await browser.open(address)).map(({ onWhat }) => onWhat);
+
+  const usual = await browser.open(LOG);
+  const year = furtherBack(usual);
+  const all = furtherBack(await browser.open(year));
+
+  assert.match(usual.text, /<option value="90" selected>Last 90 days<\/option>/);
+  assert.match(usual.text, /This is the end of the last 90 days\./);
+  assert.deepEqual(await names(LOG), ['Recent']);
+  assert.deepEqual(await names(year), ['Recent', 'Older', 'Ancient']);
+  assert.equal(furtherBack(await browser.open(all)), '');
+  assert.deepEqual(await names(`${LOG}?period=7&q=e`), ['Recent']);
+  assert.deepEqual(await names(`${LOG}?q=older`), []);
+  assert.match((await browser.open(`${LOG}?q=older`)).text, /Nothing matches in the last 90 days\./);
+  assert.deepEqual(await names(`${LOG}?q=older&period=365`), ['Older']);
+  assert.deepEqual(await names(`${LOG}?q=ancient&period=all`), ['Ancient']);
+  for (const nonsense of ['period=0', 'period=91', 'period=', 'period=7&period=all', 'period=__proto__']) {
+    assert.deepEqual(await names(`${LOG}?${nonsense}`), ['Recent'], nonsense);
+  }
+  const exported = async (query: string) => (await exportedActs(browser, `${LOG}.csv${query}`)).length;
+  assert.deepEqual([await exported(''), await exported('?period=365'), await exported('?period=all&q=an')], [1, 3, 1]);
+});
+
+test('one search reads a bounded part of a long log, and a link searches on from there until everything is read [X9]', async () => {
+  const world = await newWorld();
+  await addAct(world, 'Needle');
+  await addHay(world, 25_000);
+  const browser = await world.signedIn();
+
+  const pages = [await browser.open(`${LOG}?q=needle`)];
+  for (let page = pages[0]; page && nextOf(page); page = pages.at(-1))
+    pages.push(await browser.open(nextOf(page) ?? ''));
+
+  assert.deepEqual(
+    pages.map((page) => shownActs(page).map(({ onWhat }) => onWhat)),
+    [[], [], ['Needle']],
+  );
+  assert.match(pages[0]?.text ?? '', /Nothing matches so far\..*has read only a part of it\./s);
+  assert.doesNotMatch(pages[2]?.text ?? '', /only a part/);
+  assert.equal((await exportedActs(browser, `${LOG}.csv?q=needle`)).length, 1, 'a file is complete');
+});
+
+test('a search that finds more than a page pages on without losing or repeating an entry', async () => {
+  const world = await newWorld();
+  await addHay(world, 1000);
+  const browser = await world.signedIn();
+
+  const ids = new Set((await exportedActs(browser, `${LOG}.csv?q=hay`)).map(({ id }) => id));
+  let shown = 0;
+  for (let next: string | undefined = `${LOG}?q=hay`; next; ) {
+    const page = await browser.open(next);
+    shown += shownActs(page).length;
+    next = nextOf(page);
+  }
+
+  assert.deepEqual([ids.size, shown], [1001, 1001]);
+});
+
+test('an id finds what was done to it and by it, and a person what they did, in every business', async () => {
+  const world = await newWorld();
+  const root = await world.signedIn(await world.addUser('Root', [], true));
+  await world.connect({}, await world.signedInByPassword());
+  const found = async (query: string) =>
+    shownActs(await root.open(`/platform/audit-log?${query}`)).map(({ what, onWhat }) => `${what}: ${onWhat}`);
+
+  assert.deepEqual(await found(`q=${world.ledger.id}`), ['Allowed the app: Ledger']);
+  assert.deepEqual(await found(`q=${world.ada.id}`), ['Allowed the app: Ledger', 'Signed in: Unknown browser']);
+  assert.deepEqual(await found(`by=${world.ada.id}&kind=session`), ['Signed in: Unknown browser']);
+});

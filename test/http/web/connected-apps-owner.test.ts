@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { User } from '../../../src/accounts/users.ts';
+import { DAY, HOUR } from '../../../src/lib/clock.ts';
+import { addScopeUses } from '../../../src/request-log/scope-uses.ts';
+import type { Browser, Visited } from '../../support/browser.ts';
+import { newClient } from '../../support/client.ts';
+import type { RegisteredApp } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const PATH = '/settings/connected-apps';
+const world = await newWorld();
+const bolt = await world.addBusiness('Bolt');
+const db = () => world.storage().durable;
+const ada = await world.signedIn();
+const ben = await newMember('Ben');
+const cyd = await newMember('Cyd');
+const stranger = await world.signedIn(await world.addUser('Olga', [[bolt, 'owner']]));
+const admin = await world.signedIn(await world.addUser('Abe', [[world.acme, 'admin']]));
+
+interface Member {
+  user: User;
+  browser: Browser;
+}
+
+async function newMember(name: string): Promise<Member> {
+  const user = await world.addUser(name, [[world.acme, 'member']]);
+  return { user, browser: await world.signedIn(user) };
+}
+
+/** An app of its own for each test, so that what others did is not in the way. */
+async function newApp(name: string) {
+  const app = await world.addApp({ name, ownerBusinessId: world.acme.id });
+  return { app, client: newClient({ ...world, user: world.ada, app, business: world.acme }) };
+}
+
+const ofPerson = (app: RegisteredApp, { user }: Member) => `${PATH}/${world.acme.id}/${app.id}/${user.id}/disconnect`;
+const ofApp = (app: RegisteredApp) => `${PATH}/${world.acme.id}/${app.id}/disconnect`;
+const cardOf = ({ text }: Visited, { name }: RegisteredApp) =>
+  text.split('<li class="card').find((card) => card.includes(`<h2>${name} `)) ?? '';
+async function listActs(app: RegisteredApp): Promise<string[]> {
+  const acts = db().selectFrom('acts').selectAll().where('action', '=', 'grant.disconnected');
+  const rows = await acts.where('subject_id', '=', app.id).where('business_id', '=', world.acme.id).execute();
+  return rows.map(({ actor_name, subject_name, detail }) => `${actor_name} ${subject_name} ${detail}`);
+}
+
+test('an owner sees what everyone has connected to the business, others only what they have themselves', async () => {
+  const { app, client } = await newApp('Abacus');
+  await client.connect({ scope: 'read:invoices write:invoices' }, ben.browser);
+  world.wind(HOUR);
+  await client.connect({ scope: 'read:contacts' }, cyd.browser);
+
+  const seen = cardOf(await ada.open(PATH), app);
+
+  assert.match(seen, /By Acme/);
+  assert.match(seen, /<strong>Ben<\/strong>.*In Acme, since <time.*<strong>Cyd<\/strong>/s);
+  assert.match(seen, /May see<\/h3>.*View invoices.*May change<\/h3>.*Create, update and send invoices/s);
+  assert.doesNotMatch(cardOf(await ben.browser.open(PATH), app), /Cyd/);
+  assert.equal(cardOf(await admin.open(PATH), app), '');
+  assert.equal(cardOf(await stranger.open(PATH), app), '');
+});
+
+test('a connection says when it was last used, and how often each permission was in the last 30 days', async () => {
+  const { app, client } = await newApp('Barometer');
+  await client.connect({ scope: 'read:invoices read:contacts' }, ben.browser);
+  world.wind(HOUR);
+  const use = { businessId: world.acme.id, appId: app.id, userId: ben.user.id, scope: 'read:invoices' };
+  const uses = [
+    { ...use, uses: 7, lastAt: world.clock() - 31 * DAY },
+    { ...use, uses: 2, lastAt: world.clock() - DAY },
+    { ...use, uses: 3, lastAt: world.clock() },
+    { ...use, userId: cyd.user.id, uses: 9, lastAt: world.clock() },
+    { ...use, businessId: bolt.id, uses: 9, lastAt: world.clock() },
+  ];
+  await addScopeUses(db(), uses);
+
+  for (const browser of [ada, ben.browser]) {
+    const seen = cardOf(await browser.open(PATH), app);
+    assert.ok(seen.includes(`last used <time datetime="${new Date(world.clock()).toISOString()}">`));
+    assert.match(seen, /View invoices[^<]*<span class="muted small">used 5 times</);
+    assert.match(seen, /View CRM contacts[^<]*<span class="muted small">not used</);
+  }
+});
+
+test('right after a connection, neither the connection nor its permissions are said to have been used', async () => {
+  const { app, client } = await newApp('Hygrometer');
+  const { access_token } = await client.connect({ scope: 'read:invoices' }, ben.browser);
+
+  const before = cardOf(await ben.browser.open(PATH), app);
+  await client.listInvoices(access_token);
+  const after = cardOf(await ben.browser.open(PATH), app);
+
+  assert.match(before, /not used lately, last fetched tokens <time/);
+  assert.match(before, /View invoices[^<]*<span class="muted small">not used</);
+  assert.match(after, /last used <time/);
+  assert.match(after, /View invoices[^<]*<span class="muted small">used once</);
+});
+
+test('an owner ends what one person has connected, after a question; the very next call is refused and says why [D2]', async () => {
+  const { app, client } = await newApp('Cabinet');
+  const bens = await client.connect({}, ben.browser);
+  const cyds = await client.connect({}, cyd.browser);
+  assert.ok((await ada.open(PATH)).text.includes(`href="${ofPerson(app, ben)}"`));
+
+  const question = await ada.open(ofPerson(app, ben));
+  const done = await ada.submit(question, ofPerson(app, ben));
+
+  assert.match(question.text, /<h1>Disconnect Cabinet for Ben\?<\/h1>/);
+  assert.match(done.text, /role="status">Disconnected\./);
+  assert.equal((await client.listInvoices(bens.access_token)).body.reason, 'disconnected_by_owner');
+  assert.equal((await client.refresh(bens.refresh_token)).body.reason, 'disconnected_by_owner');
+  assert.equal((await client.listInvoices(cyds.access_token)).status, 200);
+  assert.match((await ben.browser.open(client.authorizeUrl())).text, /Let <strong>Cabinet<\/strong> into/);
+  assert.deepEqual(await listActs(app), ['Ada Cabinet {"user":"Ben"}']);
+});
+
+test('an owner ends an app for everyone, after seeing how many they are; the app hears of each [D2]', async () => {
+  const { app, client } = await newApp('Dynamo');
+  const tokens = [
+    await client.connect({}, ada),
+    await client.connect({}, ben.browser),
+    await client.connect({}, cyd.browser),
+  ];
+  await client.revoke(tokens[2]?.refresh_token);
+
+  const question = await ada.open(ofApp(app));
+  await ada.submit(question, ofApp(app));
+
+  assert.match(question.text, /People who have connected it<\/dt><dd>3</);
+  assert.match(question.text, /For whom it has access now<\/dt><dd>2</);
+  const reasons = [];
+  for (const { refresh_token } of tokens) reasons.push((await client.refresh(refresh_token)).body.reason);
+  assert.deepEqual(reasons, ['disconnected_by_owner', 'disconnected_by_owner', 'revoked_by_app']);
+  const events = await db().selectFrom('events').select('data').where('app_id', '=', app.id).orderBy('id').execute();
+  assert.equal(events.filter(({ data }) => data.includes('"reason":"disconnected_by_owner"')).length, 2);
+  assert.match((await cyd.browser.open(client.authorizeUrl())).text, /Let <strong>Dynamo<\/strong> into/);
+  assert.deepEqual(await listActs(app), ['Ada Dynamo {"user":"everyone","people":"3"}']);
+  assert.equal(cardOf(await ada.open(PATH), app), '');
+});
+
+test('disconnecting what is disconnected is done already: the page says so, and nothing more is recorded', async () => {
+  const { app, client } = await newApp('Easel');
+  await client.connect({}, ben.browser);
+  const csrf = await ada.csrf();
+  const own = { csrf: await ben.browser.csrf(), app: app.id, business: world.acme.id };
+  await ben.browser.post(`${PATH}/disconnect`, own);
+
+  const again = [
+    await ben.browser.post(`${PATH}/disconnect`, own),
+    await ada.post(ofPerson(app, ben), { csrf }),
+    await ada.post(ofApp(app), { csrf }),
+  ];
+
+  const said = again.map(({ text }) => /role="status">([^<]*)</.exec(text)?.[1]);
+  const forOne = 'Disconnected. This access has ended; what other people have connected stays.';
+  const forAll = 'Disconnected for everyone. The app has no access to the business any more.';
+  assert.deepEqual(said, [forOne, forOne, forAll]);
+  assert.equal((await listActs(app)).length, 1);
+  assert.equal((await ada.open(ofPerson(app, ben))).status, 404);
+});
+
+test('what is not theirs is not there for members, admins, and owners of other businesses, on every verb [D5]', async () => {
+  const { app, client } = await newApp('Funnel');
+  const tokens = await client.connect({}, ben.browser);
+  const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
+
+  for (const browser of [cyd.browser, admin, stranger, ben.browser]) {
+    const csrf = await browser.csrf();
+    for (const address of [ofPerson(app, ben), ofApp(app)]) {
+      assert.equal((await browser.open(address)).status, 404);
+      assert.equal((await browser.post(address, { csrf })).status, 404);
+    }
+  }
+  for (const browser of [cyd.browser, stranger]) {
+    const fields = { csrf: await browser.csrf(), app: app.id, business: world.acme.id, user: ben.user.id };
+    assert.equal((await browser.post(`${PATH}/disconnect`, fields)).status, 404);
+  }
+  const csrf = await ada.csrf();
+  const elsewhere = `${PATH}/${bolt.id}/${app.id}/${ben.user.id}/disconnect`;
+  for (const address of [
+    ofApp(foreign),
+    ofPerson(foreign, ben),
+    elsewhere,
+    `${PATH}/x/y/z/disconnect`,
+    `${PATH}/x/y/disconnect`,
+  ]) {
+    assert.equal((await ada.open(address)).status, 404, address);
+    assert.equal((await ada.post(address, { csrf })).status, 404, address);
+  }
+
+  assert.equal((await client.listInvoices(tokens.access_token)).status, 200);
+  assert.deepEqual(await listActs(app), []);
+});
+
+test('a search finds by the name of an app or a person, and says if there is nothing', async () => {
+  const { app, client } = await newApp('Gyroscope');
+  const { user, browser } = await newMember('Zelda');
+  await client.connect({}, browser);
+
+  assert.match(cardOf(await ada.open(`${PATH}?q=gyro`), app), /<strong>Zelda</);
+  assert.match(cardOf(await ada.open(`${PATH}?q=ZELD`), app), new RegExp(user.id));
+  assert.match((await ada.open(`${PATH}?q=%25`)).text, /No connection in Acme matches “%”\./);
+  assert.equal((await ada.open(`${PATH}?q=a&q=b&after=x.y&after=z`)).status, 200);
+});
+
+test('an app that is paused, disabled or closed says that it has no access, and can be disconnected all the same', async () => {
+  const { app, client } = await newApp('Hourglass');
+  await client.connect({}, ben.browser);
+  const set = (values: { paused_at?: number | null; disabled_at?: number | null; owner_business_id?: string }) =>
+    db().updateTable('apps').set(values).where('id', '=', app.id).execute();
+
+  await set({ disabled_at: world.clock() });
+  assert.match(cardOf(await ben.browser.open(PATH), app), /warn">Disabled<.*Its developer has disabled this app\./s);
+  await set({ disabled_at: null, paused_at: world.clock() });
+  assert.match(cardOf(await ben.browser.open(PATH), app), /warn">Paused<.*Gatehouse has paused this app everywhere\./s);
+  await set({ paused_at: null, owner_business_id: bolt.id });
+  assert.match(cardOf(await ben.browser.open(PATH), app), /Its developer has closed this app to other businesses\./);
+
+  const page = await ben.browser.post(`${PATH}/disconnect`, {
+    csrf: await ben.browser.csrf(),
+    app: app.id,
+    business: world.acme.id,
+  });
+  assert.equal(cardOf(page, app), '');
+});

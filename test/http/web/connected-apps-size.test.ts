@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { nextOf } from '../../support/browser.ts';
+import { addCrowd } from '../../support/crowd.ts';
+import { newWorld } from '../../support/world.ts';
+
+const PATH = '/settings/connected-apps';
+const world = await newWorld();
+const ada = await world.signedIn();
+const crowd = await world.addApp({ name: 'Crowd', ownerBusinessId: world.acme.id });
+const setting = { businessId: world.acme.id, userId: world.ada.id, appId: crowd.id, half: 5000 };
+/** Ten thousand connections that may do everything: one person's to many apps, and many people's to one app. */
+const places = await addCrowd(world.storage(), setting, world.clock());
+
+const LOOKS: [what: string, address: string][] = [
+  ['the first page', PATH],
+  ['a page among many', `${PATH}?after=${places[2500]?.appId}.${world.ada.id}`],
+  ['a page of one app that many have connected', `${PATH}?after=${crowd.id}.${places[2500]?.userId}`],
+  ['a search for an app', `${PATH}?q=gadget+4999`],
+  ['a search for a person', `${PATH}?q=person+4999`],
+  ['a search for what is not there', `${PATH}?q=nobody`],
+];
+
+for (const [what, address] of LOOKS) {
+  test(`with 10,000 connections behind it, ${what} is small`, async () => {
+    const { text } = await ada.open(address);
+
+    assert.ok(Buffer.byteLength(text) < 50_000, `${text.length} bytes`);
+    if (address.includes('nobody')) assert.match(text, /No connection in Acme matches “nobody”\./);
+    else assert.match(text, address.includes('4999') ? /(Gadget|Person) 4999/ : /used 1234 times/);
+  });
+}
+
+test('the pages go on from each other and leave nobody out', async () => {
+  const seen = new Set<string>();
+  let address: string | undefined = `${PATH}?q=person+12`;
+  while (address) {
+    const { text } = await ada.open(address);
+    for (const [, name = ''] of text.matchAll(/<strong>(Person \d+)<\/strong>/g)) {
+      assert.ok(!seen.has(name), `${name} is shown once`);
+      seen.add(name);
+    }
+    address = nextOf({ text });
+  }
+
+  assert.equal(seen.size, places.filter(({ place }) => String(place).startsWith('12')).length);
+});

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { removeMember } from '../../../src/accounts/memberships.ts';
+import { DAY } from '../../../src/lib/clock.ts';
+import type { Fields } from '../../support/browser.ts';
+import { newClient } from '../../support/client.ts';
+import { newWorld } from '../../support/world.ts';
+
+const PATH = '/settings/connected-apps';
+const world = await newWorld();
+const bolt = await world.addBusiness('Bolt');
+const open = await world.addApp({ name: 'Courier', ownerBusinessId: bolt.id, openToAnyBusiness: true });
+const courier = newClient({ ...world, user: world.ada, app: open, business: world.acme });
+
+async function newcomer(name: string) {
+  const user = await world.addUser(name, [
+    [world.acme, 'member'],
+    [bolt, 'member'],
+  ]);
+  return { user, browser: await world.signedIn(user) };
+}
+
+test('someone who has connected nothing is told so', async () => {
+  const { browser } = await newcomer('Ann');
+
+  assert.match((await browser.open(PATH)).text, /No app acts for you\./);
+});
+
+test('each connection names the app, the business, since when, and what it may do', async () => {
+  const { browser } = await newcomer('Ben');
+  await world.connect({ scope: 'read:invoices write:invoices' }, browser);
+
+  const { text } = await browser.open(PATH);
+
+  assert.match(text, /<h2>Ledger/);
+  assert.match(text, /In Acme, since <time datetime="2030-01-01T00:00:00.000Z">/);
+  assert.match(text, /View invoices, line items and payment status/);
+  assert.match(text, /Create, update and send invoices/);
+  assert.doesNotMatch(text, /View CRM contacts/);
+});
+
+test('an app is listed once, however often it was connected, and once for each business', async () => {
+  const { browser } = await newcomer('Cid');
+  await courier.connect({ scope: 'read:invoices' }, browser);
+  await courier.connect({ scope: 'read:contacts' }, browser);
+  await browser.submit(await browser.open(PATH), '/settings/current-business', { business: bolt.id });
+  await courier.connect({ scope: 'read:invoices' }, browser);
+
+  const { text } = await browser.open(PATH);
+
+  assert.equal(text.split('aria-label="Disconnect Courier from Acme"').length, 2);
+  assert.equal(text.split('aria-label="Disconnect Courier from Bolt"').length, 2);
+  const inAcme = text.slice(text.indexOf('In Acme'), text.indexOf('from Acme'));
+  assert.match(inAcme, /View invoices.*View CRM contacts/s);
+});
+
+test('a consent is listed as long as it is remembered, also when no token lives by it', async () => {
+  const { browser } = await newcomer('Dee');
+  const { refresh_token } = await world.connect({}, browser);
+  await world.revoke(refresh_token);
+
+  const listed = await browser.open(PATH);
+  const emptied = await browser.submit(listed, `${PATH}/disconnect`);
+  const asked = await browser.open(world.authorizeUrl());
+
+  assert.match(listed.text, /<h2>Ledger /);
+  assert.match(emptied.text, /No app acts for you\./);
+  assert.match(asked.text, /Let <strong>Ledger<\/strong> into/);
+});
+
+test('disconnecting ends every token at once, and the app is told why [D2]', async () => {
+  const { browser } = await newcomer('Eli');
+  const first = await world.connect({}, browser);
+  const second = await world.connect({}, browser);
+
+  const page = await browser.submit(await browser.open(PATH), `${PATH}/disconnect`);
+
+  assert.match(page.text, /No app acts for you\./);
+  for (const { access_token, refresh_token } of [first, second]) {
+    assert.equal((await world.listInvoices(access_token)).status, 401);
+    const refused = await world.refresh(refresh_token);
+    assert.equal(refused.body.error, 'invalid_grant');
+    assert.match(refused.body.error_description, /disconnected_by_user/);
+    assert.deepEqual((await world.introspect(access_token)).body, { active: false });
+  }
+});
+
+test('a code that was on its way when the user disconnected is worth nothing [D2]', async () => {
+  const { browser } = await newcomer('Fay');
+  await world.connect({}, browser);
+  const code = await world.allow({}, browser);
+
+  await browser.submit(await browser.open(PATH), `${PATH}/disconnect`);
+
+  assert.equal((await world.exchange(code)).body.error, 'invalid_grant');
+});
+
+test('after disconnecting, the app has to ask for consent again [D2]', async () => {
+  const { browser } = await newcomer('Gus');
+  await world.connect({}, browser);
+  const remembered = await browser.open(world.authorizeUrl());
+
+  await browser.submit(await browser.open(PATH), `${PATH}/disconnect`);
+  const asked = await browser.open(world.authorizeUrl());
+
+  assert.ok(remembered.leftTo?.searchParams.get('code'));
+  assert.equal(asked.status, 200);
+  assert.match(asked.text, /Let <strong>Ledger<\/strong> into <strong>Acme<\/strong>\?/);
+});
+
+test('disconnecting in one business leaves the other business connected [D2]', async () => {
+  const { browser } = await newcomer('Hal');
+  const inAcme = await courier.connect({}, browser);
+  await browser.submit(await browser.open(PATH), '/settings/current-business', { business: bolt.id });
+  const inBolt = await courier.connect({}, browser);
+
+  await browser.post(`${PATH}/disconnect`, { csrf: await browser.csrf(), app: open.id, business: world.acme.id });
+
+  assert.equal((await courier.listInvoices(inAcme.access_token)).status, 401);
+  assert.equal((await courier.listInvoices(inBolt.access_token, { 'x-business-id': bolt.id })).status, 200);
+});
+
+test('nobody can disconnect what another user connected [D5]', async () => {
+  const { browser: ida } = await newcomer('Ida');
+  const { browser: jon } = await newcomer('Jon');
+  const tokens = await world.connect({}, ida);
+
+  await jon.post(`${PATH}/disconnect`, { csrf: await jon.csrf(), app: world.ledger.id, business: world.acme.id });
+
+  assert.equal((await world.listInvoices(tokens.access_token)).status, 200);
+  assert.match((await ida.open(PATH)).text, /<h2>Ledger/);
+  assert.match((await jon.open(PATH)).text, /No app acts for you\./);
+});
+
+test('ids that are no ids name nothing to disconnect', async () => {
+  const { browser } = await newcomer('Kim');
+  const csrf = await browser.csrf();
+
+  const incomplete: Fields[] = [{}, { app: 'x', business: 'y' }, { app: world.ledger.id }];
+
+  for (const fields of incomplete) {
+    assert.equal((await browser.post(`${PATH}/disconnect`, { csrf, ...fields })).status, 404);
+  }
+});
+
+test('a first-party app is listed too, and can be disconnected [D2]', async () => {
+  const { browser } = await newcomer('Lou');
+  const app = await world.addApp({ name: 'Console' });
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const tokens = await client.connect({}, browser);
+
+  const listed = await browser.open(PATH);
+  await browser.submit(listed, `${PATH}/disconnect`);
+
+  assert.match(listed.text, /<h2>Console <span class="badge">First-party</);
+  assert.equal((await client.listInvoices(tokens.access_token)).status, 401);
+});
+
+test('a connection leaves the list with the membership that it stood on', async () => {
+  const { user, browser } = await newcomer('Ned');
+  await world.connect({}, browser);
+
+  await removeMember(world.storage().durable, user.id, world.acme.id);
+
+  assert.match((await browser.open(PATH)).text, /No app acts for you\./);
+});
+
+test('a first-party app that nobody refreshed for 30 days leaves the list by itself', async () => {
+  const { user, browser } = await newcomer('Mo');
+  const app = await world.addApp({ name: 'Console' });
+  await newClient({ ...world, user: world.ada, app, business: world.acme }).connect({}, browser);
+
+  world.wind(30 * DAY);
+
+  assert.match((await (await world.signedIn(user)).open(PATH)).text, /No app acts for you\./);
+});
+
+test('someone in no business is told what to do, and the menu has only what they can use', async () => {
+  const browser = await world.signedIn(await world.addUser('Nomad'));
+
+  for (const path of ['/settings/connected-apps', '/settings/connected-apps?q=x']) {
+    const { text } = await browser.open(path);
+    assert.match(text, /You are not a member of any business yet.*Ask an owner of yours for an invitation/, path);
+    assert.doesNotMatch(text, /href="\/settings\/(members|developer|audit-log)"/, path);
+  }
+});

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DAY } from '../../../src/lib/clock.ts';
+import { told } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+let people = 0;
+const newMember = () => world.addUser(`Person${++people}`, [[world.acme, 'member']]);
+const arrive = async () => world.signedIn(await newMember());
+const listActs = () => world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+
+test('the screen says whose app it is, that the platform did not make it, and since when it exists', async () => {
+  world.wind(40 * DAY);
+  const page = await (await arrive()).open(world.authorizeUrl());
+
+  assert.match(page.text, /Ledger is an app by Acme\. It is not made by Gatehouse\./);
+  assert.match(page.text, /<span class="badge">Third-party app<\/span>/);
+  assert.match(page.text, /Registered on <time datetime="2030-01-01">1 January 2030<\/time>/);
+});
+
+test('the screen says what the app does not get, and how to undo it', async () => {
+  const { text } = await (await arrive()).open(world.authorizeUrl());
+
+  assert.match(text, /Ledger never sees your password\. What you allow is for Acme only/);
+  assert.match(text, /until you disconnect Ledger: at any time, under <a href="\/settings\/connected-apps">/);
+});
+
+test('what an app may see stands apart from what it may change', async () => {
+  const { text } = await (await arrive()).open(
+    world.authorizeUrl({ scope: 'write:invoices read:invoices', optional_scope: 'read:contacts' }),
+  );
+  const [, seen = '', changed = ''] = /What it may see<(.*)What it may change<(.*?)<\/fieldset>/s.exec(text) ?? [];
+
+  assert.match(seen, /View invoices.*View CRM contacts/s);
+  assert.doesNotMatch(seen, /Create, update/);
+  assert.match(changed, /Create, update and send invoices/);
+});
+
+test('a host in letters that look like others is shown as it goes over the wire', async () => {
+  const lookalike = 'https://xn--80ak6aa92e.com/callback';
+  const app = await world.addApp({ name: 'Fruit', ownerBusinessId: world.acme.id, redirectUris: [lookalike] });
+
+  const { text } = await (await arrive()).open(world.authorizeUrl({ client_id: app.id, redirect_uri: lookalike }));
+
+  assert.match(text, /<strong>xn--80ak6aa92e\.com<\/strong>/);
+});
+
+test('an app on the user’s own machine is said to be there', async () => {
+  const local = 'http://127.0.0.1:8080/callback';
+  const app = await world.addApp({ name: 'Local', ownerBusinessId: world.acme.id, redirectUris: [local] });
+
+  const { text } = await (await arrive()).open(world.authorizeUrl({ client_id: app.id, redirect_uri: local }));
+
+  assert.match(text, /<strong>127\.0\.0\.1:8080<\/strong><br><span class="muted">A program on this computer<\/span>/);
+});
+
+test('each Allow is in the audit log of the business: who, from where, which app, and what was granted', async () => {
+  const member = await newMember();
+  const browser = await world.signedIn(member);
+  const page = await browser.open(world.authorizeUrl({ optional_scope: 'read:contacts write:invoices' }));
+  const allow = () => browser.submit(page, '/consent', { answer: 'allow', optional_scope: 'read:contacts' });
+  await Promise.all([allow(), allow()]);
+
+  const acts = (await listActs()).filter(
+    ({ actor_id, action }) => actor_id === member.id && action === 'grant.allowed',
+  );
+
+  assert.equal(acts.length, 1, 'a double click is one act');
+  assert.deepEqual(
+    acts.map(({ id, at, ...act }) => act),
+    [
+      {
+        action: 'grant.allowed',
+        actor_kind: 'user',
+        actor_id: member.id,
+        actor_name: member.name,
+        actor_email: member.email,
+        address: '127.0.0.1',
+        business_id: world.acme.id,
+        subject_kind: 'app',
+        subject_id: world.ledger.id,
+        subject_name: 'Ledger',
+        detail: JSON.stringify({ scope: 'read:invoices read:contacts' }),
+      },
+    ],
+  );
+});
+
+test('what is granted without a question is in the log as such, once for each grant', async () => {
+  const member = await newMember();
+  const browser = await world.signedIn(member);
+  await world.allow({}, browser);
+  const platformApp = await world.addApp({ name: 'Console' });
+
+  const silent = await browser.open(world.authorizeUrl());
+  const ours = await browser.open(world.authorizeUrl({ client_id: platformApp.id, scope: 'read:contacts' }));
+
+  assert.ok(told(silent.leftTo?.href).code);
+  assert.ok(told(ours.leftTo?.href).code);
+  const acts = (await listActs()).filter((act) => act.actor_id === member.id && act.action === 'grant.allowed');
+  assert.deepEqual(
+    acts.map(({ subject_name, business_id, address, detail }) => [subject_name, business_id, address, detail]),
+    [
+      ['Ledger', world.acme.id, '127.0.0.1', '{"scope":"read:invoices"}'],
+      ['Ledger', world.acme.id, '127.0.0.1', '{"scope":"read:invoices","how":"without asking"}'],
+      ['Console', world.acme.id, '127.0.0.1', '{"scope":"read:contacts","how":"without asking"}'],
+    ],
+  );
+});
+
+test('what cannot be granted silently leaves no entry in the audit log', async () => {
+  const browser = await arrive();
+  const before = (await listActs()).length;
+
+  const refused = await browser.open(world.authorizeUrl({ prompt: 'none' }));
+
+  assert.equal(told(refused.leftTo?.href).error, 'consent_required');
+  assert.equal((await listActs()).length, before);
+});
+
+test('a way back to the platform itself is said to be that', async () => {
+  const own = `${world.web}/settings/developer/try/callback`;
+  const app = await world.addApp({ name: 'Own', ownerBusinessId: world.acme.id, redirectUris: [own] });
+
+  const { text } = await (await arrive()).open(world.authorizeUrl({ client_id: app.id, redirect_uri: own }));
+
+  assert.match(text, /<span class="muted">A page of this site<\/span>/);
+  assert.doesNotMatch(text, /A program on this computer/);
+});

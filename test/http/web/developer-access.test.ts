@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEVELOPER, PLATFORM, TYPED } from '../../support/app-pages.ts';
+import type { Browser, Fields } from '../../support/browser.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const bolt = await world.addBusiness('Bolt');
+const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
+const platform = await world.addApp({ name: 'Console' });
+const secretsOf = async (appId: string) =>
+  (await world.storage().durable.selectFrom('app_secrets').selectAll().execute()).filter(
+    ({ app_id }) => app_id === appId,
+  );
+
+/** Every address below an app, with what would be sent there. */
+function verbsOf(id: string, secretId: string): [method: 'GET' | 'POST', path: string, fields: Fields][] {
+  const path = `${DEVELOPER}/${id}`;
+  return [
+    ['GET', path, {}],
+    ['GET', `${path}/delete`, {}],
+    ['GET', `${path}/disable`, {}],
+    ['GET', `${path}/secrets/${secretId}/remove`, {}],
+    ['POST', path, TYPED],
+    ['POST', `${path}/secrets`, {}],
+    ['POST', `${path}/secrets/${secretId}/remove`, {}],
+    ['POST', `${path}/disable`, {}],
+    ['POST', `${path}/enable`, {}],
+    ['POST', `${path}/delete`, {}],
+  ];
+}
+
+async function send(browser: Browser, [method, path, fields]: ReturnType<typeof verbsOf>[number]) {
+  return method === 'GET' ? browser.open(path) : browser.post(path, { ...fields, csrf: await browser.csrf() });
+}
+
+const snapshot = async () => [
+  await world.storage().durable.selectFrom('apps').selectAll().execute(),
+  await world.storage().durable.selectFrom('app_secrets').selectAll().execute(),
+];
+
+const STRANGE: [whose: string, id: string][] = [
+  ['another business', foreign.id],
+  ['the platform', platform.id],
+  ['nobody', '01a1dd0a-eb11-7000-997c-587fb8fee946'],
+  ['no app, being no id', 'nonsense'],
+];
+
+for (const [whose, id] of STRANGE) {
+  test(`an app of ${whose} is not found under any address [D5]`, async () => {
+    const owner = await world.signedIn();
+    const [secret] = await secretsOf(id);
+    const before = await snapshot();
+
+    for (const verb of verbsOf(id, secret?.id ?? id)) {
+      const { status, text } = await send(owner, verb);
+      assert.equal(status, 404, verb.slice(0, 2).join(' '));
+      assert.doesNotMatch(text, /Foreign|Console/);
+    }
+    assert.deepEqual(await snapshot(), before);
+  });
+}
+
+test('a secret of another app is not found under an app of one’s own [D5]', async () => {
+  const owner = await world.signedIn();
+  const own = await world.addApp({ name: 'Own', ownerBusinessId: world.acme.id });
+  const csrf = await owner.csrf();
+  await owner.post(`${DEVELOPER}/${own.id}/secrets`, { csrf });
+  const [secret] = await secretsOf(foreign.id);
+
+  const { status } = await owner.post(`${DEVELOPER}/${own.id}/secrets/${secret?.id}/remove`, { csrf });
+
+  assert.equal(status, 404);
+  assert.equal((await secretsOf(foreign.id)).length, 1);
+  assert.equal((await secretsOf(own.id)).length, 2);
+});
+
+test('a member may look at the apps of the business but is offered no change', async () => {
+  const mia = await world.addUser('Mia', [[world.acme, 'member']]);
+  const browser = await world.signedIn(mia);
+
+  const list = await browser.open(DEVELOPER);
+  const page = await browser.open(`${DEVELOPER}/${world.ledger.id}`);
+
+  assert.match(list.text, />Ledger</);
+  assert.doesNotMatch(list.text, /New app/);
+  assert.match(page.text, /https:\/\/ledger\.example\/callback/);
+  assert.match(page.text, /read:invoices/);
+  assert.doesNotMatch(page.text, new RegExp(`action="${DEVELOPER}`));
+});
+
+test('a member who sends a change anyway finds nothing there, and nothing changes', async () => {
+  const max = await world.addUser('Max', [[world.acme, 'member']]);
+  const browser = await world.signedIn(max);
+  const [secret] = await secretsOf(world.ledger.id);
+  const before = await snapshot();
+  const verbs = verbsOf(world.ledger.id, secret?.id ?? '').slice(1);
+
+  for (const verb of [...verbs, ['GET', `${DEVELOPER}/new`, {}], ['POST', DEVELOPER, TYPED]] as typeof verbs) {
+    const { status } = await send(browser, verb);
+    assert.equal(status, 404, verb.slice(0, 2).join(' '));
+  }
+  assert.deepEqual(await snapshot(), before);
+});
+
+test('an admin of the business may change its apps', async () => {
+  const amy = await world.addUser('Amy', [[world.acme, 'admin']]);
+  const browser = await world.signedIn(amy);
+  const app = await world.addApp({ name: 'Shared', ownerBusinessId: world.acme.id });
+  const path = `${DEVELOPER}/${app.id}`;
+
+  const page = await browser.submit(await browser.open(path), path, { ...TYPED, name: 'Shared more' });
+
+  assert.match(page.text, /<h1>Shared more/);
+});
+
+test('what a user may change goes by their role in the current business, not in another [D5]', async () => {
+  const lea = await world.addUser('Lea', [
+    [world.acme, 'member'],
+    [bolt, 'owner'],
+  ]);
+  const browser = await world.signedIn(lea);
+
+  const inAcme = await browser.open(DEVELOPER);
+  const hidden = await browser.open(`${DEVELOPER}/${foreign.id}`);
+  const inBolt = await browser.submit(inAcme, '/settings/current-business', { business: bolt.id });
+  const found = await browser.open(`${DEVELOPER}/${foreign.id}`);
+
+  assert.doesNotMatch(inAcme.text, /New app/);
+  assert.equal(hidden.status, 409);
+  assert.doesNotMatch(hidden.text, /Foreign/);
+  assert.match(inBolt.text, /New app/);
+  assert.equal(found.status, 200);
+});
+
+test('a platform admin has no more say in the apps of a business than any other stranger [D5]', async () => {
+  const root = await world.addUser('Root', [], true);
+  const browser = await world.signedIn(root);
+
+  const asBusiness = await browser.open(`${DEVELOPER}/${world.ledger.id}`);
+  const asPlatform = await browser.open(`${PLATFORM}/${world.ledger.id}`);
+
+  assert.equal(asBusiness.status, 404);
+  assert.equal(asPlatform.status, 404);
+});

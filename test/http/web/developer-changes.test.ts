@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { removeSecret } from '../../../src/apps/app-secrets.ts';
+import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../../support/app-pages.ts';
+import { newClient } from '../../support/client.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+
+async function newApp(name: string) {
+  const app = await world.addApp({ name, ownerBusinessId: world.acme.id });
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const path = `${DEVELOPER}/${app.id}`;
+  const act = async (verb: string) => {
+    const page = await browser.open(verb === 'disable' ? `${path}/disable` : path);
+    return browser.submit(page, `${path}/${verb}`);
+  };
+  return { app, client, path, act };
+}
+
+test('a change of an app is shown at once and holds for the next request', async () => {
+  const { client, path } = await newApp('Before');
+  const moved = 'https://moved.example/callback';
+
+  const page = await browser.submit(await browser.open(path), path, {
+    ...TYPED,
+    name: 'After',
+    redirect_uris: `${moved}\r\n${TYPED.redirect_uris}`,
+    scope: 'read:contacts',
+    requires_pkce: 'yes',
+  });
+  const withOldScope = await client.authorize({ scope: 'read:invoices' }, browser);
+  const withoutPkce = await client.authorize({ scope: 'read:contacts', redirect_uri: moved }, browser);
+
+  assert.equal(page.url, `${world.web}${path}?done=saved`);
+  assert.match(page.text, /<h1>After/);
+  assert.equal(withOldScope.leftTo?.searchParams.get('error'), 'invalid_scope');
+  assert.equal(withoutPkce.leftTo?.origin, 'https://moved.example');
+  assert.equal(withoutPkce.leftTo?.searchParams.get('error'), 'invalid_request');
+});
+
+test('a change that is refused leaves the app as it was, and keeps what was typed', async () => {
+  const { path } = await newApp('Steady');
+
+  const page = await browser.submit(await browser.open(path), path, { ...TYPED, name: 'Shaky', redirect_uris: 'nope' });
+
+  assert.equal(page.status, 400);
+  assert.match(page.text, /id="redirect_uris-problem">nope: this is not a complete URL/);
+  assert.match(page.text, /name="name" type="text" value="Shaky"/);
+  assert.match((await browser.open(path)).text, /<h1>Steady/);
+});
+
+test('a disabled app stops at once, and goes on once it is enabled', async () => {
+  const { client, act } = await newApp('Switch');
+  const tokens = await client.connect({}, browser);
+
+  const page = await act('disable');
+  const disabled = await client.listInvoices(tokens.access_token);
+  const refused = await client.refresh(tokens.refresh_token);
+  const asked = await client.authorize({}, browser);
+  await act('enable');
+
+  assert.match(page.text, /class="badge warn">Disabled</);
+  assert.equal(disabled.status, 401);
+  assert.equal(refused.body.error, 'invalid_grant');
+  assert.match(refused.body.error_description, /app_disabled/);
+  assert.equal(asked.status, 400);
+  assert.equal((await client.listInvoices(tokens.access_token)).status, 200);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+test('a deleted app is gone at once, with every token of it', async () => {
+  const { client, path } = await newApp('Doomed');
+  const tokens = await client.connect({}, browser);
+
+  const question = await browser.open(`${path}/delete`);
+  const list = await browser.submit(question, `${path}/delete`);
+
+  assert.match(question.text, /Delete Doomed\?/);
+  assert.equal(list.url, `${world.web}${DEVELOPER}?done=app_deleted`);
+  assert.ok(!list.text.includes('Doomed'));
+  assert.equal((await browser.open(path)).status, 404);
+  assert.equal((await client.listInvoices(tokens.access_token)).status, 401);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 401);
+  assert.equal((await client.authorize({}, browser)).status, 400);
+});
+
+test('opening the page that asks about deleting deletes nothing [D1]', async () => {
+  const { path } = await newApp('Kept');
+
+  await browser.open(`${path}/delete`);
+
+  assert.equal((await browser.open(path)).status, 200);
+});
+
+test('a second secret works beside the first, and each says when it was last used [D4]', async () => {
+  const { app, client, path, act } = await newApp('Pair');
+  const first = await client.connect({}, browser);
+
+  const { id, secret } = shownCredentials(await act('secrets'));
+  const withSecond = await client.refresh(first.refresh_token, { client_secret: secret });
+  const withFirst = await client.refresh(withSecond.body.refresh_token);
+
+  assert.equal(id, app.id);
+  assert.notEqual(secret, app.secret);
+  assert.equal(withSecond.status, 200);
+  assert.equal(withFirst.status, 200);
+  const { text } = await browser.open(path);
+  assert.match(text, new RegExp(`gcs_…${app.secret.slice(-4)}</code>\\s*<p[^>]*>Added .*last used`));
+  assert.match(text, new RegExp(`gcs_…${secret.slice(-4)}</code>\\s*<p[^>]*>Added .*last used`));
+  assert.ok(!text.includes(secret));
+});
+
+test('removing a secret that is in use asks first, and says when it was last used [D4]', async () => {
+  const { app, client, path, act } = await newApp('Careful');
+  await client.refresh('grt_x');
+  await act('secrets');
+  const page = await browser.open(path);
+  const [older = '', newer = ''] = removableSecrets(page);
+
+  const question = await browser.submit(page, `${path}/secrets/${older}/remove`);
+  const answered = await client.refresh('grt_x');
+  const unused = await browser.submit(page, `${path}/secrets/${newer}/remove`);
+
+  assert.match(question.text, /Remove a secret of Careful\?/);
+  assert.match(
+    question.text,
+    new RegExp(`gcs_…${app.secret.slice(-4)}</code> was last used <time datetime="2030-01-01`),
+  );
+  assert.equal(answered.body.error, 'invalid_grant', 'the question itself changes nothing');
+  assert.match(unused.text, /The secret is removed/);
+  assert.match(page.text, /Older secret <code>/);
+  assert.match(unused.text, /<div>Secret <code>/);
+});
+
+test('disabling and deleting ask first, and say who has connected the app', async () => {
+  const { client, path } = await newApp('Asked');
+  const { access_token } = await client.connect({}, browser);
+
+  const disabling = await browser.open(`${path}/disable`);
+  const deleting = await browser.open(`${path}/delete`);
+
+  for (const { text } of [disabling, deleting]) assert.match(text, /connected by <strong>1 business, 1 user</);
+  assert.equal((await client.listInvoices(access_token)).status, 200);
+  assert.equal((await browser.submit(disabling, `${path}/disable`)).status, 200);
+  assert.equal(new URL((await browser.open(`${path}/disable`)).url).pathname, path, 'there is nothing left to ask');
+});
+
+test('a secret that was removed is refused from then on, and the other still works [D4]', async () => {
+  const { app, client, path, act } = await newApp('Rotated');
+  const tokens = await client.connect({}, browser);
+  const { secret } = shownCredentials(await act('secrets'));
+  const page = await browser.open(path);
+  const [oldest = ''] = removableSecrets(page);
+
+  const removal = `${path}/secrets/${oldest}/remove`;
+  await browser.submit(await browser.submit(page, removal), removal);
+
+  const withOld = await client.refresh(tokens.refresh_token, { client_secret: app.secret });
+  const withNew = await client.refresh(tokens.refresh_token, { client_secret: secret });
+  assert.equal(withOld.status, 401);
+  assert.equal(withOld.body.error, 'invalid_client');
+  assert.equal(withNew.status, 200);
+});
+
+test('an app has at most two secrets, even when more are asked for at once [D4]', async () => {
+  const { path, act } = await newApp('Full');
+  const csrf = await browser.csrf();
+
+  const answers = await Promise.all(Array.from({ length: 4 }, () => browser.post(`${path}/secrets`, { csrf })));
+
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 400, 400, 400]);
+  const refused = answers.find(({ status }) => status === 400);
+  assert.match(refused?.text ?? '', /at most two secrets\. Remove the old one first/);
+  await assert.rejects(act('secrets'), 'the page offers no third');
+});
+
+test('the last secret of an app cannot be removed [D4]', async () => {
+  const { client, path } = await newApp('Last');
+  const tokens = await client.connect({}, browser);
+  const csrf = await browser.csrf();
+  const row = await world.storage().durable.selectFrom('app_secrets').selectAll().orderBy('id', 'desc').execute();
+  const last = row.find(({ app_id }) => path.endsWith(app_id))?.id ?? '';
+
+  const { status, text } = await browser.post(`${path}/secrets/${last}/remove`, { csrf });
+
+  assert.equal(status, 400);
+  assert.match(text, /This is the only secret\. Add a new one first\./);
+  assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
+});
+
+test('two secrets that are removed at once leave one [D4]', async () => {
+  const { app, path, act } = await newApp('Race');
+  await act('secrets');
+  const both = removableSecrets(await browser.open(path));
+
+  await Promise.allSettled(
+    both.map((id) => world.storage().transaction((db) => removeSecret(db, app.id, id, world.clock()))),
+  );
+
+  assert.equal(both.length, 2);
+  assert.equal((await browser.open(path)).text.split('<code>gcs_…').length - 1, 1);
+});

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEVELOPER, registerInBrowser, shownCredentials, TYPED } from '../../support/app-pages.ts';
+import { nextOf } from '../../support/browser.ts';
+import { newClient } from '../../support/client.ts';
+import { REDIRECT_URI } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+
+test('the list names each app of the business with its client_id, and no other app', async () => {
+  const bolt = await world.addBusiness('Bolt');
+  const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
+  const platform = await world.addApp({ name: 'Console' });
+
+  const { text } = await browser.open(DEVELOPER);
+
+  assert.match(text, new RegExp(`href="${DEVELOPER}/${world.ledger.id}">Ledger<`));
+  assert.ok(text.includes(`<code>${world.ledger.id}</code>`));
+  for (const other of [foreign, platform]) assert.ok(!text.includes(other.id));
+});
+
+test('the list says how many connections each app has, when it was last used, and where the reference is', async () => {
+  const app = await world.addApp({ name: 'Counted', ownerBusinessId: world.acme.id });
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const before = await browser.open(`${DEVELOPER}?q=Counted`);
+  await client.connect({}, browser);
+
+  const after = await browser.open(`${DEVELOPER}?q=Counted`);
+
+  assert.match(before.text, /0 connections · never used · /);
+  assert.match(after.text, /1 connection · last used <time datetime="2030-01-01/);
+  assert.ok(after.text.includes(`<a href="${world.api}/docs">`));
+});
+
+test('after an app is registered, the page leads to the guide and to Try it', async () => {
+  const page = await registerInBrowser(browser, DEVELOPER);
+  const { id } = shownCredentials(page);
+
+  assert.ok(page.text.includes(`<a href="${world.api}/docs/guides/connect-your-app">Connect your app</a>`));
+  assert.ok(page.text.includes(`<a href="${DEVELOPER}/${id}/try">Try it</a>`));
+  assert.equal((await browser.open(`${DEVELOPER}/${id}/try`)).status, 200);
+  assert.equal((await browser.open(`${world.api}/docs/guides/connect-your-app`)).status, 200);
+});
+
+test('more than fifty apps come in pages, each once, and can be searched by name or client_id', async () => {
+  const many = await world.addBusiness('Many');
+  const owner = await world.signedIn(await world.addUser('Mia', [[many, 'owner']]));
+  const ids: string[] = [];
+  for (let place = 0; place < 51; place++) {
+    ids.push((await world.addApp({ name: `App ${place}.`, ownerBusinessId: many.id })).id);
+  }
+  const listed = ({ text }: { text: string }) =>
+    [...text.matchAll(/· <code>([0-9a-f-]{36})<\/code>/g)].map(([, id = '']) => id);
+
+  const first = await owner.open(DEVELOPER);
+  const next = nextOf(first) ?? '';
+  const second = await owner.open(next);
+
+  assert.deepEqual([...listed(first), ...listed(second)].sort(), ids.toSorted());
+  assert.equal(listed(first).length, 50);
+  assert.ok(first.text.length < 50_000, String(first.text.length));
+  assert.deepEqual(listed(await owner.open(`${DEVELOPER}?q=app%2017.`)), [ids[17]]);
+  assert.deepEqual(listed(await owner.open(`${DEVELOPER}?q=${ids[3]}`)), [ids[3]]);
+  assert.match((await owner.open(`${DEVELOPER}?q=${world.ledger.id}`)).text, /No app found for/);
+  assert.doesNotMatch((await browser.open(`${DEVELOPER}?after=x`)).text, /role="search"/);
+});
+
+test('a business without apps is told what to do first', async () => {
+  const dry = await world.addBusiness('Dry');
+  const dan = await world.addUser('Dan', [[dry, 'owner']]);
+
+  const { text } = await (await world.signedIn(dan)).open(DEVELOPER);
+
+  assert.match(text, /No apps yet\. Register one/);
+  assert.match(text, /New app/);
+});
+
+test('registering an app shows a client_id and a client_secret that work', async () => {
+  const page = await registerInBrowser(browser, DEVELOPER);
+  const { id, secret } = shownCredentials(page);
+  const app = { ...world.ledger, id, secret };
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+
+  const tokens = await client.connect();
+
+  assert.equal(tokens.scope, 'read:invoices');
+  assert.equal((await client.listInvoices(tokens.access_token)).status, 200);
+});
+
+test('a secret is shown once and never again [D4]', async () => {
+  const page = await registerInBrowser(browser, DEVELOPER, { name: 'Once' });
+  const { id, secret } = shownCredentials(page);
+
+  for (const path of [DEVELOPER, `${DEVELOPER}/${id}`, `${DEVELOPER}/${id}/delete`]) {
+    const { text } = await browser.open(path);
+    assert.ok(!text.includes(secret) && !text.includes(secret.slice(4, -4)), path);
+  }
+  assert.match((await browser.open(`${DEVELOPER}/${id}`)).text, new RegExp(`gcs_…${secret.slice(-4)}<`));
+  assert.equal(page.headers.get('cache-control'), 'no-store');
+});
+
+const PROBLEMS: [what: string, changes: Record<string, string | string[]>, field: string, sentence: RegExp][] = [
+  ['no name', { name: ' ' }, 'name', /Enter a name\./],
+  ['a name of over 80 characters', { name: 'x'.repeat(81) }, 'name', /at most 80 characters/],
+  ['invisible characters in the name', { name: 'Led\u202eger' }, 'name', /visible characters only/],
+  ['no redirect URI', { redirect_uris: '\r\n  \r\n' }, 'redirect_uris', /at least one redirect URI/],
+  ['plain http', { redirect_uris: 'http://ledger.example/' }, 'redirect_uris', /use https, or http on localhost/],
+  ['one bad URI of two', { redirect_uris: `${REDIRECT_URI}\r\nftp://x/` }, 'redirect_uris', /^ftp:\/\/x\/: /],
+  ['a fragment', { redirect_uris: `${REDIRECT_URI}#x` }, 'redirect_uris', /no fragment/],
+  ['a wildcard', { redirect_uris: 'https://*.example/' }, 'redirect_uris', /no wildcard/],
+  ['a user name in the URI', { redirect_uris: 'https://a@b.example/' }, 'redirect_uris', /no user name/],
+  ['a script for a URI', { redirect_uris: 'JavaScript:alert(1)' }, 'redirect_uris', /use https/],
+  ['no scope', { scope: [] }, 'scope', /at least one scope/],
+  ['an unknown scope alone', { scope: ['read:everything'] }, 'scope', /at least one scope/],
+];
+
+for (const [what, changes, field, sentence] of PROBLEMS) {
+  test(`a registration with ${what} says so beside the field, and keeps what was typed`, async () => {
+    const typed = { ...TYPED, requires_pkce: 'yes', open_to_any_business: 'yes', ...changes };
+    const count = async () => (await browser.open(DEVELOPER)).text.split('<li>').length;
+    const before = await count();
+
+    const page = await registerInBrowser(browser, DEVELOPER, typed);
+
+    assert.equal(page.status, 400);
+    const [, problem = ''] = new RegExp(`id="${field}-problem">([^<]*)<`).exec(page.text) ?? [];
+    assert.match(problem, sentence);
+    assert.match(page.text, new RegExp(`aria-describedby="[^"]*${field}-problem" aria-invalid="true"`));
+    assert.ok(page.text.includes(`name="name" type="text" value="${typed.name}"`));
+    assert.ok(page.text.includes(`>${typed.redirect_uris}</textarea>`.replaceAll('\r\n', '\n')));
+    for (const scope of typed.scope.filter((name) => name !== 'read:everything')) {
+      assert.match(page.text, new RegExp(`value="${scope}" checked`));
+    }
+    assert.match(page.text, /name="requires_pkce" value="yes" checked/);
+    assert.match(page.text, /name="open_to_any_business" value="yes" checked/);
+    assert.equal(await count(), before);
+  });
+}
+
+test('a form that was refused can be mended and sent on', async () => {
+  const refused = await registerInBrowser(browser, DEVELOPER, { name: '' });
+
+  const page = await browser.submit(refused, DEVELOPER, { ...TYPED, name: 'Mended' });
+
+  assert.ok(shownCredentials(page).secret);
+});
+
+test('a form sent twice registers one app, and the second answer leads to it without its secret', async () => {
+  const form = await browser.open(`${DEVELOPER}/new`);
+  const first = await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Double' });
+  const { id, secret } = shownCredentials(first);
+
+  const second = await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Double' });
+
+  assert.equal(second.url, `${world.web}${DEVELOPER}/${id}`);
+  assert.ok(!second.text.includes(secret));
+  assert.equal((await browser.open(DEVELOPER)).text.split('>Double<').length, 2);
+});
+
+test('a form sent five times at once registers one app, and no answer is a failure', async () => {
+  const form = await browser.open(`${DEVELOPER}/new`);
+
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => browser.submit(form, DEVELOPER, { ...TYPED, name: 'Burst' })),
+  );
+
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200, 200],
+  );
+  assert.equal(answers.filter(({ text }) => text.includes('client-secret')).length, 1);
+  assert.equal((await browser.open(DEVELOPER)).text.split('>Burst<').length, 2);
+});
+
+test('a form sent again after its app was deleted neither brings the app back nor fails', async () => {
+  const form = await browser.open(`${DEVELOPER}/new`);
+  const { id } = shownCredentials(await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Gone' }));
+  await browser.submit(await browser.open(`${DEVELOPER}/${id}/delete`), `${DEVELOPER}/${id}/delete`);
+
+  const again = await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Gone' });
+
+  assert.ok(again.status < 500, String(again.status));
+  assert.ok(!(await browser.open(DEVELOPER)).text.includes('>Gone<'));
+});
+
+test('a registration without its ticket, or with a made-up one, registers nothing', async () => {
+  const csrf = await browser.csrf();
+
+  for (const ticket of ['', 'x', `${Buffer.from('{"id":"x"}').toString('base64url')}.x`]) {
+    const { status } = await browser.post(DEVELOPER, { ...TYPED, name: 'Ticketless', csrf, ticket });
+    assert.equal(status, 404);
+  }
+  assert.ok(!(await browser.open(DEVELOPER)).text.includes('Ticketless'));
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import type { Browser } from '../../support/browser.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+
+/** The head of a form is there, and the server waits for its body; what is returned sends that. */
+async function beginForm(browser: Browser, path: string): Promise<() => Promise<string>> {
+  const body = new URLSearchParams({ csrf: await browser.csrf() }).toString();
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const headers = {
+    cookie,
+    expect: '100-continue',
+    'content-type': 'application/x-www-form-urlencoded',
+    'content-length': Buffer.byteLength(body),
+  };
+  const sent = request(new URL(path, world.web), { method: 'POST', headers });
+  sent.flushHeaders();
+  await once(sent, 'continue');
+  // By the time that this is answered, the server has looked at who sends the form.
+  await browser.open('/settings/account');
+  return async () => {
+    sent.end(body);
+    const [response] = await once(sent, 'response');
+    return text(response);
+  };
+}
+
+test('a platform admin who is disabled while their form is on its way cannot enable themselves with it [S16]', async () => {
+  const good = await world.addUser('Good', [], true);
+  const rogue = await world.addUser('Rogue', [], true);
+  const admin = await world.signedIn(good);
+  const finish = await beginForm(await world.signedIn(rogue), `/platform/users/${rogue.id}/enable`);
+
+  await admin.post(`/platform/users/${rogue.id}/disable`, { csrf: await admin.csrf() });
+  await finish();
+
+  const { disabled_at } = await world
+    .storage()
+    .durable.selectFrom('users')
+    .selectAll()
+    .where('id', '=', rogue.id)
+    .executeTakeFirstOrThrow();
+  assert.notEqual(disabled_at, null);
+});
+
+test('a session that is ended while its form is on its way gets nothing with it [S16]', async () => {
+  const thief = await world.signedIn();
+  const owner = await world.signedIn();
+  const finish = await beginForm(thief, `/settings/developer/${world.ledger.id}/secrets`);
+
+  await owner.post('/settings/account/end-other-sessions', { csrf: await owner.csrf() });
+
+  assert.doesNotMatch(await finish(), /gcs_/);
+});
+
+test('what is not even text costs nothing to refuse as a passkey', async () => {
+  const browser = await world.signedIn();
+  const credential = JSON.stringify({ id: 'x', response: { attestationObject: { length: 2e9 } } });
+
+  const answer = await browser.post('/settings/account/passkeys', { csrf: await browser.csrf(), credential });
+
+  assert.ok(answer.status >= 400 && answer.status < 500, String(answer.status));
+});

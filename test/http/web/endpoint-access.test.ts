@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { type Browser, type Fields, toBody } from '../../support/browser.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const keys = createKeyring(world.settings.secretKeys);
+const bolt = await world.addBusiness('Bolt');
+const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
+const platform = await world.addApp({ name: 'Console' });
+const db = () => world.storage().durable;
+const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
+const TYPED = { url: 'https://evil.example/', events: ['grant.created'] };
+
+async function listen(appId: string): Promise<string> {
+  const addition = { appId, url: 'https://private.example/hook', eventTypes: ['grant.revoked'] };
+  return (await addEndpoint(db(), keys, addition, world.clock())).endpoint.id;
+}
+
+const endpoints = {
+  own: await listen(world.ledger.id),
+  foreign: await listen(foreign.id),
+  platform: await listen(platform.id),
+};
+
+type Verb = [method: 'GET' | 'POST', path: string, fields: Fields];
+
+/** Every address of one endpoint, with what would be sent there. */
+function verbsOfOne(path: string): Verb[] {
+  const posts: Verb[] = ['disable', 'enable', 'secret', 'test', 'remove', `deliveries/${NOBODY}/resend`].map((verb) => [
+    'POST',
+    `${path}/${verb}`,
+    { old_secret_until: '' },
+  ]);
+  return [['GET', path, {}], ['GET', `${path}/remove`, {}], ['POST', path, TYPED], ...posts];
+}
+
+function verbsOf(section: string, appId: string, endpointId: string): Verb[] {
+  const list = `${section}/${appId}/endpoints`;
+  return [['GET', list, {}], ['GET', `${list}/new`, {}], ['POST', list, TYPED], ...verbsOfOne(`${list}/${endpointId}`)];
+}
+
+const snapshot = async () => [
+  await db().selectFrom('endpoints').selectAll().execute(),
+  await db().selectFrom('events').select('id').where('type', '=', 'endpoint.test').execute(),
+];
+
+async function assertNotFound(browser: Browser, verbs: Verb[]): Promise<void> {
+  const csrf = await browser.csrf();
+  const before = await snapshot();
+  for (const [method, path, fields] of verbs) {
+    const page = method === 'GET' ? await browser.open(path) : await browser.post(path, { ...fields, csrf });
+    assert.equal(page.status, 404, `${method} ${path}`);
+    assert.doesNotMatch(page.text, /private\.example|Foreign|Console|whsec_/);
+  }
+  assert.deepEqual(await snapshot(), before);
+}
+
+const STRANGE: [whose: string, appId: string, endpointId: string][] = [
+  ['another business', foreign.id, endpoints.foreign],
+  ['the platform', platform.id, endpoints.platform],
+  ['nobody', NOBODY, NOBODY],
+  ['no app, being no id', 'nonsense', endpoints.own],
+];
+
+for (const [whose, appId, endpointId] of STRANGE) {
+  test(`the endpoints of an app of ${whose} are not found, whatever is asked of them [D5]`, async () => {
+    await assertNotFound(await world.signedIn(), verbsOf(DEVELOPER, appId, endpointId));
+  });
+}
+
+for (const id of [endpoints.foreign, endpoints.platform, NOBODY, 'nonsense', endpoints.own.toUpperCase()]) {
+  test(`no endpoint ${id} is found under an app of one’s own that has none of that id [D5]`, async () => {
+    await assertNotFound(await world.signedIn(), verbsOfOne(`${DEVELOPER}/${world.ledger.id}/endpoints/${id}`));
+  });
+}
+
+test('to a member who may not change the app its endpoints do not exist, and nothing leads to them [D5]', async () => {
+  const mia = await world.signedIn(await world.addUser('Mia', [[world.acme, 'member']]));
+
+  assert.doesNotMatch((await mia.open(`${DEVELOPER}/${world.ledger.id}`)).text, /endpoints"/);
+  await assertNotFound(mia, verbsOf(DEVELOPER, world.ledger.id, endpoints.own));
+});
+
+test('the owner of another business finds none of them [D5]', async () => {
+  const olaf = await world.signedIn(await world.addUser('Olaf', [[bolt, 'owner']]));
+
+  await assertNotFound(olaf, verbsOf(DEVELOPER, world.ledger.id, endpoints.own));
+});
+
+test('an owner of a business finds nothing below the platform’s apps [D5]', async () => {
+  await assertNotFound(await world.signedIn(), verbsOf(PLATFORM, platform.id, endpoints.platform));
+});
+
+test('a platform admin finds no endpoints of a business below the platform’s apps [D5]', async () => {
+  const root = await world.signedIn(await world.addUser('Root', [], true));
+
+  await assertNotFound(root, verbsOf(PLATFORM, world.ledger.id, endpoints.own));
+});
+
+test('someone who is not signed in is asked to sign in, and sees nothing', async () => {
+  const page = await world.browse().open(`${DEVELOPER}/${world.ledger.id}/endpoints/${endpoints.own}`);
+
+  assert.match(page.url, /\/sign-in/);
+  assert.doesNotMatch(page.text, /private\.example/);
+});
+
+test('an admin of the business sees and changes what its owner does', async () => {
+  const amy = await world.signedIn(await world.addUser('Amy', [[world.acme, 'admin']]));
+  const path = `${DEVELOPER}/${world.ledger.id}/endpoints/${await listen(world.ledger.id)}`;
+
+  const page = await amy.submit(await amy.open(path), path, { url: 'https://amy.example/', events: 'grant.created' });
+
+  assert.match(page.text, /<h2>https:\/\/amy\.example\//);
+});
+
+const owner = await world.signedIn();
+const FORGERIES: [what: string, fields: Fields, headers: Record<string, string>][] = [
+  ['without the token of its page', {}, {}],
+  ['with a made-up token', { csrf: 'A'.repeat(43) }, {}],
+  ['with the token of another browser', { csrf: await (await world.signedIn()).csrf() }, {}],
+  ['from a foreign Origin', { csrf: await owner.csrf() }, { origin: 'https://evil.example' }],
+];
+
+for (const [what, token, headers] of FORGERIES) {
+  test(`no form about endpoints is taken ${what}, and nothing changes [S6] [D1]`, async () => {
+    const before = await snapshot();
+
+    for (const [method, path, fields] of verbsOf(DEVELOPER, world.ledger.id, endpoints.own)) {
+      if (method === 'GET') continue;
+      const body = toBody({ ...fields, ...token });
+      assert.equal((await owner.ask(path, { method, body, headers })).status, 403, path);
+    }
+    assert.deepEqual(await snapshot(), before);
+  });
+}

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EVENT_TYPES } from '../../../src/events/event-types.ts';
+import { DAY, HOUR } from '../../../src/lib/clock.ts';
+import { createKeyring, reveal } from '../../../src/lib/keyring.ts';
+import { addEndpoint, disableEndpoint, noteFailure } from '../../../src/webhooks/endpoints.ts';
+import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import type { Fields, Visited } from '../../support/browser.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const keys = createKeyring(world.settings.secretKeys);
+const db = () => world.storage().durable;
+const CHOICES = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
+const URL_ = 'https://hooks.example/gatehouse';
+
+async function newApp(section = DEVELOPER) {
+  const app = await world.addApp({ ownerBusinessId: section === DEVELOPER ? world.acme.id : null });
+  return { app, appPath: `${section}/${app.id}`, list: `${section}/${app.id}/endpoints` };
+}
+
+async function newEndpoint() {
+  const { app, appPath, list } = await newApp();
+  const addition = { appId: app.id, url: URL_, eventTypes: ['grant.created', 'grant.revoked'] };
+  const { endpoint, secret } = await addEndpoint(db(), keys, addition, world.clock());
+  const path = `${list}/${endpoint.id}`;
+  const act = async (verb: string, fields: Fields = {}) =>
+    browser.submit(await browser.open(path), verb ? `${path}/${verb}` : path, fields);
+  return { app, appPath, list, endpoint, secret, path, act };
+}
+
+function shownSecret({ status, text }: Visited): string {
+  const [, secret = ''] = /id="signing-secret">(whsec_[^<]+)</.exec(text) ?? [];
+  assert.ok(secret, `the page shows a signing secret, not ${status} ${text}`);
+  return secret;
+}
+
+const ticked = (text: string) => [...text.matchAll(/name="events" value="([^"]*)" checked/g)].map(([, type]) => type);
+
+test('an app’s page leads to its webhooks, where one without endpoints is told what to do first', async () => {
+  const { appPath, list } = await newApp();
+
+  assert.ok((await browser.open(appPath)).text.includes(`href="${list}"`));
+  assert.match((await browser.open(list)).text, /No endpoints yet\. Add one/);
+});
+
+test('the form for a new endpoint has every event ticked, and no test event to tick', async () => {
+  const { list } = await newApp();
+
+  const { text } = await browser.open(`${list}/new`);
+
+  assert.deepEqual(ticked(text), CHOICES);
+  assert.doesNotMatch(text, /endpoint\.test/);
+});
+
+for (const section of [DEVELOPER, PLATFORM]) {
+  test(`an endpoint added below ${section} is listed with its events, and its secret is shown this once`, async () => {
+    const admin = await world.signedIn(await world.addUser(`Root${section.length}`, [[world.acme, 'owner']], true));
+    const { list, appPath } = await newApp(section);
+    const typed = { url: URL_, events: ['grant.revoked', 'invoice.paid'] };
+
+    const page = await admin.submit(await admin.open(`${list}/new`), list, typed);
+    const secret = shownSecret(page);
+    const { text } = await admin.open(list);
+    const [, path = ''] = new RegExp(`href="(${list}/[\\w-]{36})">${URL_}<`).exec(text) ?? [];
+
+    assert.equal(page.headers.get('cache-control'), 'no-store');
+    assert.match(text, /grant\.revoked, invoice\.paid</);
+    assert.match(text, />On</);
+    assert.deepEqual(ticked((await admin.open(path)).text), ['grant.revoked', 'invoice.paid']);
+    for (const later of [appPath, list, path, `${path}/remove`]) {
+      const shown = (await admin.open(later)).text;
+      assert.ok(!shown.includes('whsec_') && !shown.includes(secret.slice(6)), later);
+    }
+  });
+}
+
+const PROBLEMS: [what: string, changes: Fields, field: string, sentence: RegExp][] = [
+  ['no address', { url: ' ' }, 'url', /not a complete URL/],
+  ['half an address', { url: 'hooks.example' }, 'url', /not a complete URL/],
+  ['plain http', { url: 'http://hooks.example/' }, 'url', /starts with https/],
+  ['a script for an address', { url: 'javascript:alert(1)' }, 'url', /starts with https/],
+  ['a password in the address', { url: 'https://a:b@hooks.example/' }, 'url', /no user name, password/],
+  ['a fragment', { url: 'https://hooks.example/#x' }, 'url', /fragment/],
+  ['an endless address', { url: `https://hooks.example/${'on-'.repeat(700)}` }, 'url', /not a complete URL/],
+  ['this very machine', { url: 'http://localhost:3000/hook' }, 'url', /runs with WEBHOOKS_TO_LOOPBACK=yes/],
+  ['no event', { events: [] }, 'events', /Choose from/],
+  ['an unknown event', { events: ['grant.created', 'grant.exploded'] }, 'events', /Choose from/],
+];
+
+for (const [what, changes, field, sentence] of PROBLEMS) {
+  test(`an endpoint with ${what} is refused beside the field, new or changed, and keeps what was typed`, async () => {
+    const { list, path } = await newEndpoint();
+    const typed = { url: 'https://typed.example/', events: ['grant.created'], ...changes };
+    const before = (await browser.open(list)).text;
+
+    const added = await browser.submit(await browser.open(`${list}/new`), list, typed);
+    const changed = await browser.submit(await browser.open(path), path, typed);
+
+    for (const { status, text } of [added, changed]) {
+      const [, problem = ''] = new RegExp(`id="${field}-problem">([^<]*)<`).exec(text) ?? [];
+      assert.equal(status, 400);
+      assert.match(problem, sentence);
+      assert.ok(text.includes(`name="url" type="text" value="${typed.url}"`));
+      assert.deepEqual(
+        ticked(text),
+        typed.events.filter((type) => type !== 'grant.exploded'),
+      );
+    }
+    assert.equal((await browser.open(list)).text, before);
+  });
+}
+
+test('a form for a new endpoint that is sent twice adds one, and the secret is shown to the first', async () => {
+  const [{ list }, elsewhere] = [await newApp(), await newApp()];
+  const form = await browser.open(`${list}/new`);
+  const submit = () => browser.submit(form, list, { url: URL_, events: 'grant.created' });
+
+  const both = await Promise.all([submit(), submit()]);
+  const later = await submit();
+
+  const [, path = ''] = new RegExp(`href="(${list}/[\\w-]{36})">${URL_}<`).exec((await browser.open(list)).text) ?? [];
+  assert.equal((await browser.open(list)).text.split(URL_).length, 2);
+  assert.deepEqual(both.map(({ text }) => /whsec_/.test(text)).sort(), [false, true]);
+  assert.equal(later.url, world.web + path);
+  assert.doesNotMatch(later.text, /whsec_/);
+  const [, ticket = ''] = /name="ticket" value="([^"]+)"/.exec(form.text) ?? [];
+  const typed = { url: URL_, events: 'grant.created', csrf: await browser.csrf() };
+  assert.equal((await browser.post(elsewhere.list, { ...typed, ticket })).status, 409);
+  assert.equal((await browser.post(elsewhere.list, typed)).status, 404);
+  assert.match((await browser.open(elsewhere.list)).text, /No endpoints yet/);
+});
+
+test('an app has at most ten endpoints', async () => {
+  const { app, list } = await newEndpoint();
+  for (let i = 0; i < 9; i++) {
+    await addEndpoint(db(), keys, { appId: app.id, url: URL_, eventTypes: ['grant.created'] }, world.clock());
+  }
+
+  const page = await browser.submit(await browser.open(`${list}/new`), list, { url: URL_, events: 'grant.created' });
+
+  assert.equal(page.status, 400);
+  assert.match(page.text, /at most 10 endpoints/);
+});
+
+test('a change of an endpoint is shown at once', async () => {
+  const { list, path, act } = await newEndpoint();
+
+  const page = await act('', { url: 'https://moved.example/', events: 'invoice.paid' });
+
+  assert.equal(page.url, `${world.web}${path}?done=saved`);
+  assert.match(page.text, /<h2>https:\/\/moved\.example\//);
+  assert.deepEqual(ticked(page.text), ['invoice.paid']);
+  assert.match((await browser.open(list)).text, />https:\/\/moved\.example\/</);
+});
+
+test('an endpoint is switched off and on, and says which it is', async () => {
+  const { list, act } = await newEndpoint();
+
+  const off = await act('disable');
+  const listed = await browser.open(list);
+  const on = await act('enable');
+
+  for (const { text } of [off, listed]) assert.match(text, />Off<.*Off since .*It was switched off here/s);
+  assert.match(on.text, />On</);
+  assert.doesNotMatch(on.text, /Off since/);
+});
+
+test('an endpoint that was switched off by what it answered says why', async () => {
+  const [gone, failing] = [await newEndpoint(), await newEndpoint()];
+  await disableEndpoint(db(), gone.endpoint.id, 'gone', world.clock());
+  await disableEndpoint(db(), failing.endpoint.id, 'failing', world.clock());
+
+  assert.match((await browser.open(gone.list)).text, /It answered 410/);
+  assert.match((await browser.open(failing.path)).text, /Nothing that was sent to it arrived for three days/);
+});
+
+test('an endpoint that has failed for a day is warned about, until it is switched on afresh', async () => {
+  const { list, path, endpoint, act } = await newEndpoint();
+  const [warning, visit] = [/Nothing has arrived here since .* switched off at /, () => browser.open(list)];
+  await noteFailure(db(), endpoint, 0.5, world.clock() - DAY + HOUR);
+  const early = await visit();
+  world.wind(HOUR);
+  const late = [await visit(), await browser.open(path)];
+  await act('disable');
+  await act('enable');
+
+  assert.doesNotMatch(early.text, warning);
+  for (const { text } of late) assert.match(text, warning);
+  assert.doesNotMatch((await visit()).text, warning);
+});
+
+test('a replaced secret is shown once, with the time until which both sign', async () => {
+  const { endpoint, secret, path, act } = await newEndpoint();
+
+  const page = await act('secret');
+  const newer = shownSecret(page);
+  const { text } = await browser.open(path);
+
+  const until = new Date(world.clock() + DAY).toISOString();
+  assert.notEqual(newer, secret);
+  assert.ok(page.text.includes(`Signs as well until <time datetime="${until}">`));
+  assert.ok(text.includes(`Two secrets sign until <time datetime="${until}">`));
+  assert.ok(!text.includes('whsec_') && !text.includes(newer.slice(6)));
+  assert.deepEqual(await signingSecrets(endpoint.id), [newer, secret]);
+});
+
+test('the form that replaces a secret works once: sent again, it leads back and ends no secret', async () => {
+  const { endpoint, secret, path } = await newEndpoint();
+  const form = await browser.open(path);
+  const newer = shownSecret(await browser.submit(form, `${path}/secret`));
+
+  const again = await browser.submit(form, `${path}/secret`);
+
+  assert.equal(again.url, world.web + path);
+  assert.doesNotMatch(again.text, /whsec_/);
+  assert.deepEqual(await signingSecrets(endpoint.id), [newer, secret]);
+});
+
+test('two clicks at once replace the secret once, and the one that the app uses still signs', async () => {
+  const { endpoint, secret, path } = await newEndpoint();
+  const form = await browser.open(path);
+
+  const pages = await Promise.all([1, 2].map(() => browser.submit(form, `${path}/secret`)));
+
+  const shown = pages.filter(({ text }) => text.includes('whsec_'));
+  assert.equal(shown.length, 1);
+  assert.deepEqual(await signingSecrets(endpoint.id), [shown.map(shownSecret)[0], secret]);
+});
+
+test('removing an endpoint asks first, and then it is gone', async () => {
+  const { list, path } = await newEndpoint();
+
+  const question = await browser.open(`${path}/remove`);
+  const kept = await browser.open(path);
+  const after = await browser.submit(question, `${path}/remove`);
+
+  assert.match(question.text, /Remove this endpoint\?/);
+  assert.ok(question.text.includes(URL_));
+  assert.equal(kept.status, 200);
+  assert.equal(after.url, `${world.web}${list}?done=endpoint_removed`);
+  assert.match(after.text, /No endpoints yet/);
+  assert.equal((await browser.open(path)).status, 404);
+});
+
+/** What is stored to sign with, the newest first. */
+async function signingSecrets(id: string) {
+  const row = await db().selectFrom('endpoints').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  return [row.secret, row.old_secret].map((text) => reveal(keys, 'endpoint secret', text ?? ''));
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { insertUser } from '../../../src/accounts/users.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { DEVELOPER, PLATFORM, registerInBrowser } from '../../support/app-pages.ts';
+import { inviteInBrowser } from '../../support/invitations.ts';
+import { PASSWORD, REDIRECT_URI } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const NASTY = `"'><img src=x onerror=alert(1)>&amp;`;
+const SAFE = '&quot;&#39;&gt;&lt;img src=x onerror=alert(1)&gt;&amp;amp;';
+
+const world = await newWorld({ PLATFORM_NAME: NASTY });
+const business = await world.addBusiness(NASTY);
+const other = await world.addBusiness('Bolt');
+const mallory = await world.addUser('Mallory', [[business, 'owner']], true);
+await world.addMember(mallory, other, 'member');
+const app = await world.addApp({ name: NASTY, ownerBusinessId: business.id });
+const platformApp = await world.addApp({ name: NASTY });
+const browser = world.browse();
+const form = await browser.open('/sign-in');
+await browser.submit(form, '/sign-in', { email: mallory.email, password: PASSWORD }, { 'user-agent': NASTY });
+await browser.submit(await browser.open('/settings/account'), '/settings/current-business', { business: business.id });
+const nasty = await insertUser(world.storage().durable, {
+  ...(await world
+    .storage()
+    .durable.selectFrom('users')
+    .selectAll()
+    .where('id', '=', mallory.id)
+    .executeTakeFirstOrThrow()),
+  id: newId(world.clock()),
+  email: `${NASTY}@example.com`,
+  email_skeleton: `${NASTY}@example.com`,
+  name: NASTY,
+});
+assert.ok(nasty);
+await world.addMember(nasty, business, 'member');
+const ofApp = `${DEVELOPER}/${app.id}`;
+const listening = { url: 'https://hooks.example/', events: ['grant.created'] };
+const added = await browser.submit(await browser.open(`${ofApp}/endpoints/new`), `${ofApp}/endpoints`, listening);
+const [, endpoint = ''] = /\/endpoints\/([0-9a-f-]{36})/.exec(added.text) ?? [];
+const invitation = await inviteInBrowser(browser);
+
+function assertEscaped(text: string): void {
+  assert.doesNotMatch(text, /<img src=x/);
+  assert.ok(text.includes(SAFE), text);
+}
+
+const PAGES: [what: string, path: string][] = [
+  ['the sign-in page', '/sign-in'],
+  ['the sign-out page', '/sign-out'],
+  ['the account page', '/settings/account'],
+  ['the connected apps', '/settings/connected-apps'],
+  ['the list of apps', DEVELOPER],
+  ['the form for a new app', `${DEVELOPER}/new`],
+  ['an app', `${DEVELOPER}/${app.id}`],
+  ['the question before deleting an app', `${DEVELOPER}/${app.id}/delete`],
+  ['the question before disabling an app', `${ofApp}/disable`],
+  ['the requests of an app', `${ofApp}/requests`],
+  ['the requests of an app that were looked for', `${ofApp}/requests?${new URLSearchParams({ q: NASTY })}`],
+  ['the connections of an app', `${ofApp}/connections`],
+  ['the webhooks of an app', `${ofApp}/endpoints`],
+  ['a webhook', `${ofApp}/endpoints/${endpoint}`],
+  ['the question before removing a webhook', `${ofApp}/endpoints/${endpoint}/remove`],
+  ['the walk through the flow', `${ofApp}/try`],
+  ['the members', '/settings/members'],
+  ['the members that were looked for', `/settings/members?${new URLSearchParams({ q: NASTY })}`],
+  ['a member', `/settings/members/${nasty.id}`],
+  ['the question before removing a member', `/settings/members/${nasty.id}/remove`],
+  ['the form for an invitation', '/settings/members/invite'],
+  ['the open invitations', '/settings/members/invitations'],
+  ['an invitation', invitation],
+  ['the audit log', '/settings/audit-log'],
+  ['the audit log of the platform', '/platform/audit-log'],
+  ['the apps of everyone', `/platform/apps?${new URLSearchParams({ q: NASTY })}`],
+  ['an app of anyone', `/platform/apps/${app.id}`],
+  ['the question before pausing an app', `/platform/apps/${app.id}/pause`],
+  ['the businesses of the platform', `/platform/businesses?${new URLSearchParams({ q: NASTY })}`],
+  ['a business of the platform', `/platform/businesses/${business.id}`],
+  ['the users of the platform', `/platform/users?${new URLSearchParams({ q: NASTY })}`],
+  ['a user of the platform', `/platform/users/${nasty.id}`],
+  ['the question before disabling a user', `/platform/users/${nasty.id}/disable`],
+  ['the reference', `${world.api}/docs`],
+  ['the page about an error', `${world.api}/docs/errors/invalid_grant`],
+  ['the list of platform apps', PLATFORM],
+  ['a platform app', `${PLATFORM}/${platformApp.id}`],
+  ['a page that is not there', '/nowhere'],
+  ['the consent screen', world.authorizeUrl({ client_id: app.id })],
+];
+
+for (const [what, path] of PAGES) {
+  test(`${what} shows names as they are, and runs nothing that is in them [S17]`, async () => {
+    const { status, text } = await browser.open(path);
+
+    assert.equal(status, path === '/nowhere' ? 404 : 200);
+    assertEscaped(text);
+  });
+}
+
+test('connected apps show the names of app and business as they are [S17]', async () => {
+  const code = await world.allow({ client_id: app.id }, browser);
+  await world.exchange(code, { client_id: app.id, client_secret: app.secret });
+
+  const { text } = await browser.open('/settings/connected-apps');
+
+  assert.equal(text.split(`aria-label="Disconnect ${SAFE} from ${SAFE}"`).length, 2);
+  assertEscaped(text);
+});
+
+test('a refused sign-in shows the email as it was typed [S17]', async () => {
+  const visitor = world.browse();
+
+  const page = await visitor.signIn(NASTY, `${NASTY} as a password`);
+
+  assert.equal(page.status, 401);
+  assert.ok(page.text.includes(`value="${SAFE}"`));
+  assertEscaped(page.text);
+});
+
+test('a refused registration shows every field as it was typed [S17]', async () => {
+  const page = await registerInBrowser(browser, DEVELOPER, {
+    name: NASTY,
+    redirect_uris: `</textarea>${NASTY}`,
+    scope: [NASTY],
+    audience: NASTY,
+  });
+
+  assert.equal(page.status, 400);
+  assert.ok(page.text.includes(`&lt;/textarea&gt;${SAFE}`));
+  assertEscaped(page.text);
+});
+
+const ERROR_PAGES: [what: string, changes: Record<string, string>][] = [
+  ['an unknown client_id', { client_id: NASTY }],
+  ['an unregistered redirect_uri', { client_id: app.id, redirect_uri: `https://x.example/${NASTY}` }],
+];
+
+for (const [what, changes] of ERROR_PAGES) {
+  test(`the page about ${what} shows what was sent as text [S17]`, async () => {
+    const page = await browser.open(world.authorizeUrl({ redirect_uri: REDIRECT_URI, ...changes }));
+
+    assert.equal(page.status, 400);
+    assertEscaped(page.text);
+  });
+}
+
+test('an address that is not there, or not readable, is not repeated on its page [S17]', async () => {
+  for (const path of [
+    '/<script>alert(1)</script>',
+    '/%3Cscript%3Ealert(1)%3C/script%3E',
+    '/%zz',
+    '/docs/errors/%3Cb%3E',
+  ]) {
+    const { status, text } = await browser.open(path);
+    assert.ok(status === 404 || status === 400, `${path} ${status}`);
+    assert.doesNotMatch(text, /script|<b>|%zz/);
+  }
+});

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { freePort } from '../../support/ports.ts';
+import { withoutWrites } from '../../support/rows.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const root = await world.addUser('Root', [[world.acme, 'owner']], true);
+const platformApp = await world.addApp({ name: 'Console' });
+const browser = await world.signedIn(root);
+
+function directives(headers: Headers): Record<string, string> {
+  const policy = headers.get('content-security-policy') ?? '';
+  return Object.fromEntries(policy.split('; ').map((directive) => directive.split(/ (.*)/s).slice(0, 2)));
+}
+
+function assertGuarded(headers: Headers): void {
+  const { 'form-action': target, 'script-src': script, 'connect-src': reach, ...others } = directives(headers);
+  assert.equal(script ?? "'self'", "'self'", 'our own script, or none');
+  assert.equal(reach, script);
+  assert.deepEqual(others, {
+    'default-src': "'none'",
+    'style-src': "'self'",
+    'img-src': "'self'",
+    'object-src': "'none'",
+    'base-uri': "'none'",
+    'frame-ancestors': "'none'",
+  });
+  assert.match(target ?? '', /^'self'(?: |$)/);
+  assert.equal(headers.get('x-frame-options'), 'DENY');
+  assert.equal(headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(headers.get('referrer-policy'), 'same-origin');
+  assert.equal(headers.get('cross-origin-opener-policy'), 'same-origin');
+  assert.equal(headers.get('cross-origin-resource-policy'), 'same-origin');
+  assertNoFeatures(headers);
+  assert.equal(headers.get('cache-control'), 'no-store');
+  assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
+  assert.equal(headers.get('access-control-allow-origin'), null);
+  assert.equal(headers.get('server'), null);
+  assert.equal(headers.get('x-powered-by'), null);
+}
+
+/** Passkeys are the one feature that a page may use, and only itself. */
+function assertNoFeatures(headers: Headers): void {
+  const policy = headers.get('permissions-policy') ?? '';
+  const features = Object.fromEntries(policy.split(', ').map((feature) => feature.split('=')));
+  const { 'publickey-credentials-get': get, 'publickey-credentials-create': create, ...others } = features;
+  assert.deepEqual([get, create], ['(self)', '(self)']);
+  for (const feature of ['camera', 'microphone', 'geolocation', 'payment', 'usb', 'display-capture']) {
+    assert.equal(others[feature], '()', feature);
+  }
+  for (const [feature, allowed] of Object.entries(others)) assert.match(allowed as string, /^\((?:self)?\)$/, feature);
+}
+
+const PAGES: [what: string, status: number, path: string][] = [
+  ['the sign-in page', 200, '/sign-in'],
+  ['the sign-out page', 200, '/sign-out'],
+  ['the consent screen', 200, world.authorizeUrl()],
+  ['the connected apps', 200, '/settings/connected-apps'],
+  ['the account page', 200, '/settings/account'],
+  ['the audit log', 200, '/settings/audit-log'],
+  ['the audit log of the platform', 200, '/platform/audit-log'],
+  ['the members', 200, '/settings/members'],
+  ['the form for an invitation', 200, '/settings/members/invite'],
+  ['the open invitations', 200, '/settings/members/invitations'],
+  ['a member', 200, `/settings/members/${world.ada.id}`],
+  ['the question before removing a member', 200, `/settings/members/${world.ada.id}/remove`],
+  ['a link that does not work', 404, '/invitation/x'],
+  ['the list of apps', 200, DEVELOPER],
+  ['the form for a new app', 200, `${DEVELOPER}/new`],
+  ['an app', 200, `${DEVELOPER}/${world.ledger.id}`],
+  ['the question before deleting', 200, `${DEVELOPER}/${world.ledger.id}/delete`],
+  ['the list of platform apps', 200, PLATFORM],
+  ['a platform app', 200, `${PLATFORM}/${platformApp.id}`],
+  ['the question before disabling', 200, `${DEVELOPER}/${world.ledger.id}/disable`],
+  ['the requests of an app', 200, `${DEVELOPER}/${world.ledger.id}/requests`],
+  ['the connections of an app', 200, `${DEVELOPER}/${world.ledger.id}/connections`],
+  ['the webhooks of an app', 200, `${DEVELOPER}/${world.ledger.id}/endpoints`],
+  ['the reference', 200, `${world.api}/docs`],
+  ['a group of the reference', 200, `${world.api}/docs/authorization`],
+  ['all errors', 200, `${world.api}/docs/errors`],
+  ['the page about an error', 200, `${world.api}/docs/errors/invalid_grant`],
+  ['the page about an app that cannot be trusted', 400, world.authorizeUrl({ client_id: 'x' })],
+  ['a consent address of an unknown app', 400, '/consent?client_id=x'],
+  ['a page that is not there', 404, '/nowhere'],
+  ['a page of the API host that is not there', 404, `${world.api}/nowhere`],
+  ['an address that cannot be read', 400, '/%zz'],
+];
+
+for (const [what, status, path] of PAGES) {
+  test(`${what} is small, may run no script but ours, be framed nowhere and be kept by no cache [C4] [C9]`, async () => {
+    const page = await browser.open(path);
+
+    assert.equal(page.status, status);
+    assert.ok(Buffer.byteLength(page.text) < 50_000, `${page.text.length} characters`);
+    assertGuarded(page.headers);
+    assert.doesNotMatch(page.text, /<script(?! type="module" src="\/assets\/)|<style| style="| on\w+="|javascript:/);
+    const withoutReference = page.text.replaceAll(`<a href="${world.api}/docs`, '<a href="/docs');
+    assert.doesNotMatch(withoutReference, /(?:src|href)="(?:https?:)?\/\//);
+  });
+}
+
+test('no script runs on the sign-out page or on an error page [C4]', async () => {
+  for (const path of ['/sign-out', '/nowhere', world.authorizeUrl({ client_id: 'x' })]) {
+    const { headers, text } = await browser.open(path);
+    assert.equal(directives(headers)['script-src'], undefined);
+    assert.doesNotMatch(text, /<script/);
+  }
+});
+
+test('a refused form is guarded like any page [C4]', async () => {
+  const forged = await browser.post('/settings/account/password', {});
+  const wrong = await world.browse().signIn(root.email, 'not the password');
+
+  assert.equal(forged.status, 403);
+  assert.equal(wrong.status, 401);
+  for (const { headers } of [forged, wrong]) assertGuarded(headers);
+});
+
+test('only a page on the way to an app lets a form lead to that app [C4]', async () => {
+  const consent = await browser.open(world.authorizeUrl());
+  const signIn = await world.browse().open(world.authorizeUrl());
+  const plain = await browser.open('/settings/account');
+
+  assert.equal(directives(consent.headers)['form-action'], `'self' https://ledger.example ${world.api}`);
+  assert.equal(directives(signIn.headers)['form-action'], `'self' https://ledger.example ${world.api}`);
+  assert.equal(directives(plain.headers)['form-action'], "'self'");
+});
+
+test('a failure of ours is a guarded page that tells nothing of what went wrong [C4] [X4]', async () => {
+  const broken = await newWorld();
+  const visitor = await broken.signedIn();
+  await sql`alter table sessions rename to lost`.execute(broken.storage().durable);
+
+  const page = await visitor.open('/settings/account');
+
+  assert.equal(page.status, 500);
+  assertGuarded(page.headers);
+  assert.doesNotMatch(page.text, /sessions|sqlite|no such|\.ts|at /i);
+});
+
+test('a database that cannot write gives a guarded page that says to try again [C4]', async () => {
+  const stuck = await newWorld();
+  const visitor = await stuck.signedIn();
+  const page = await visitor.open('/settings/developer/new');
+  const fields = { name: 'X', redirect_uris: 'https://x.example/', scope: 'read:deals' };
+
+  const answer = await withoutWrites(stuck, () => visitor.submit(page, DEVELOPER, fields));
+
+  assert.equal(answer.status, 503);
+  assertGuarded(answer.headers);
+  assert.ok(Number(answer.headers.get('retry-after')) > 0);
+});
+
+test('stylesheet and icon are ours, typed, and kept by the browser', async () => {
+  const { text } = await browser.open('/sign-in');
+  const [, stylesheet = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];
+
+  for (const [path, type] of [
+    [stylesheet, 'text/css'],
+    ['/assets/icon.svg', 'image/svg+xml'],
+  ] as const) {
+    const answer = await fetch(world.web + path);
+    assert.equal(answer.status, 200);
+    assert.match(answer.headers.get('content-type') ?? '', new RegExp(`^${RegExp.escape(type)}`));
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+    assert.equal(answer.headers.get('cross-origin-resource-policy'), 'same-origin');
+    assert.match(answer.headers.get('cache-control') ?? '', /max-age=31536000, immutable/);
+
+    const etag = answer.headers.get('etag') ?? '';
+    for (const [known, status] of [
+      [etag, 304],
+      [`"other", W/${etag}`, 304],
+      ['"other"', 200],
+    ] as const) {
+      for (const method of ['GET', 'HEAD']) {
+        const again = await fetch(world.web + path, { method, headers: { 'if-none-match': known } });
+        assert.equal(again.status, status, `${method} ${known}`);
+        const length = status === 200 ? answer.headers.get('content-length') : null;
+        assert.equal(again.headers.get('content-length'), length, `${method} ${known}`);
+      }
+    }
+  }
+});
+
+test('no address below /assets leads out of that folder', async () => {
+  for (const path of ['', '../consent.ts', '%2e%2e/consent.ts', '..%2fconsent.ts', '__proto__', 'icon.svg/']) {
+    const answer = await fetch(`${world.web}/assets/${path}`);
+    assert.ok([400, 403, 404].includes(answer.status), `${path} ${answer.status}`);
+  }
+});
+
+test('under https every answer of both hosts asks for https from then on, for over a year [D7]', async () => {
+  const [api, web] = [await freePort(), await freePort()];
+  await newWorld({
+    BASE_URL: 'https://auth.gatehouse.example',
+    CONSENT_URL: 'https://login.gatehouse.example',
+    LISTEN: `127.0.0.1:${api}`,
+    CONSENT_LISTEN: `127.0.0.1:${web}`,
+  });
+  const addresses = [
+    `http://127.0.0.1:${web}/sign-in`,
+    `http://127.0.0.1:${web}/`,
+    `http://127.0.0.1:${web}/nowhere`,
+    `http://127.0.0.1:${web}/%zz`,
+    `http://127.0.0.1:${web}/assets/icon.svg`,
+    `http://127.0.0.1:${api}/healthz`,
+    `http://127.0.0.1:${api}/api/v1/accounting/invoices`,
+    `http://127.0.0.1:${api}/api/v1/oauth/authorize`,
+  ];
+
+  for (const address of addresses) {
+    const { headers } = await fetch(address, { redirect: 'manual' });
+    const [, seconds] = /^max-age=(\d+); includeSubDomains$/.exec(headers.get('strict-transport-security') ?? '') ?? [];
+    assert.ok(Number(seconds) >= 31_536_000, address);
+  }
+});
+
+test('on a machine of one’s own, without https, nothing asks for https [D7]', async () => {
+  assert.equal((await fetch(`${world.web}/sign-in`)).headers.get('strict-transport-security'), null);
+});

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hiddenFields, toBody } from '../../support/browser.ts';
+import { freePort } from '../../support/ports.ts';
+import { askRaw } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld({ TRUST_PROXY: '127.0.0.1,::1' });
+const browser = await world.signedIn();
+
+const FORGED: [name: string, value: string][] = [
+  ['Host', 'evil.example'],
+  ['X-Forwarded-Host', 'evil.example'],
+  ['X-Forwarded-Proto', 'https'],
+  ['Forwarded', 'host=evil.example'],
+];
+
+test('Host and X-Forwarded-Host change no issuer, link or redirect, even behind a trusted proxy [X3]', async () => {
+  const { pathname, search } = new URL(world.authorizeUrl());
+  const bad = new URL(world.authorizeUrl({ scope: 'read:everything' }));
+  const ask = (origin: string, path: string) => askRaw(origin, { path, headers: FORGED });
+
+  const metadata = await ask(world.api, '/.well-known/oauth-authorization-server');
+  const authorize = await ask(world.api, pathname + search);
+  const refused = await ask(world.api, bad.pathname + bad.search);
+  const error = await ask(world.api, '/api/v1/accounting/invoices');
+  const page = await ask(world.web, '/settings/account');
+  const consent = await ask(world.web, `/consent${search}`);
+  const signIn = await ask(world.web, '/sign-in');
+
+  assert.equal(JSON.parse(metadata.text).issuer, world.api);
+  assert.ok(authorize.location?.startsWith(`${world.web}/consent?`), authorize.location ?? '');
+  assert.equal(new URL(refused.location ?? '').searchParams.get('iss'), world.api);
+  assert.ok(consent.location?.startsWith(`${world.api}/api/v1/oauth/authorize?`), consent.location ?? '');
+  assert.equal(page.location, '/sign-in?return_to=%2Fsettings%2Faccount');
+  for (const answer of [metadata, authorize, refused, error, page, consent, signIn]) {
+    assert.ok(!JSON.stringify(answer).includes('evil.example'));
+  }
+});
+
+test('nor do they change a link that is to be passed on, or an address in the reference [X3]', async () => {
+  const cookie: [string, string] = ['Cookie', [...browser.cookies].map((pair) => pair.join('=')).join('; ')];
+  const form = hiddenFields((await browser.open('/settings/members/invite')).text, '/settings/members/invite');
+  const body = `${toBody({ ...form, role: 'member', email: 'kim@example.com' })}`;
+  const sent: [string, string][] = [
+    ['Content-Type', 'application/x-www-form-urlencoded'],
+    ['Content-Length', String(body.length)],
+  ];
+
+  const invited = await askRaw(world.web, {
+    path: '/settings/members/invite',
+    method: 'POST',
+    headers: [...FORGED, cookie, ...sent],
+    body,
+  });
+  const document = await askRaw(world.api, { path: '/openapi.json', headers: FORGED });
+  const reference = await askRaw(world.api, { path: '/docs', headers: FORGED });
+
+  assert.ok(invited.text.includes(`<code id="invitation">${world.web}/invitation/`), invited.text);
+  assert.equal(JSON.parse(document.text).servers[0].url, world.api);
+  for (const answer of [invited, document, reference]) assert.doesNotMatch(answer.text, /evil\.example/);
+});
+
+test('an absolute request target names no other host than ours [X3]', async () => {
+  const answer = await askRaw(world.web, { path: 'http://evil.example/settings/account' });
+
+  assert.ok(answer.status < 500, String(answer.status));
+  assert.match(answer.location ?? '/', /^\/(?!\/)/);
+  assert.doesNotMatch(answer.text, /evil\.example/);
+});
+
+test('the API host sets no cookie and gives nothing for one [D6]', async () => {
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const session = browser.cookies.get('__Host-session') ?? '';
+  const { access_token } = await world.connect({}, browser);
+
+  for (const path of ['/api/v1/accounting/invoices', '/api/v1/businesses', '/docs/errors/invalid_grant', '/healthz']) {
+    const without = await fetch(world.api + path);
+    const withCookie = await fetch(world.api + path, { headers: { cookie } });
+    assert.equal(withCookie.status, without.status);
+    assert.equal(await withCookie.text(), await without.text());
+    assert.deepEqual(withCookie.headers.getSetCookie(), []);
+  }
+  const asBearer = await world.listInvoices(session);
+  const both = await world.listInvoices(access_token, { cookie: '__Host-session=nonsense' });
+  assert.equal(asBearer.status, 401);
+  assert.equal(both.status, 200);
+});
+
+test('the web host gives nothing for a bearer token [D6]', async () => {
+  const { access_token } = await world.connect({}, browser);
+
+  const answer = await fetch(`${world.web}/settings/account`, {
+    headers: { authorization: `Bearer ${access_token}` },
+    redirect: 'manual',
+  });
+
+  assert.equal(answer.status, 303);
+  assert.match(answer.headers.get('location') ?? '', /^\/sign-in/);
+});
+
+test('neither host serves what belongs to the other [D6]', async () => {
+  for (const path of ['/sign-in', '/settings/account', '/consent', '/platform/developer/apps']) {
+    assert.equal((await fetch(world.api + path, { redirect: 'manual' })).status, 404, path);
+  }
+  for (const path of ['/api/v1/businesses', '/.well-known/oauth-authorization-server', '/healthz']) {
+    assert.equal((await fetch(world.web + path, { redirect: 'manual' })).status, 404, path);
+  }
+});
+
+test('what is not there is a page to a person and JSON to a program', async () => {
+  const page = await fetch(`${world.web}/nowhere`);
+  const answer = await fetch(`${world.api}/api/v1/nowhere`);
+
+  assert.equal(page.status, 404);
+  assert.match(await page.text(), /<h1>Page not found<\/h1>/);
+  assert.equal(answer.status, 404);
+  assert.equal(((await answer.json()) as { error: string }).error, 'not_found');
+});
+
+const WRONG_WAYS: [method: string, origin: string, path: string, allow: string][] = [
+  ['GET', world.api, '/api/v1/oauth/token', 'POST'],
+  ['DELETE', world.api, '/api/v1/oauth/revoke', 'POST'],
+  ['POST', world.api, '/api/v1/accounting/invoices', 'GET, HEAD, OPTIONS'],
+  ['DELETE', world.web, '/sign-in', 'GET, HEAD, POST'],
+  ['PUT', world.web, '/settings/account', 'GET, HEAD'],
+  ['GET', world.web, '/settings/current-business', 'POST'],
+];
+
+for (const [method, origin, path, allow] of WRONG_WAYS) {
+  test(`${method} ${path} is answered with 405 and the ways there are`, async () => {
+    const answer = await fetch(origin + path, { method, redirect: 'manual' });
+
+    assert.equal(answer.status, 405);
+    assert.equal(answer.headers.get('allow'), allow);
+  });
+}
+
+const BODIES: [what: string, init: RequestInit][] = [
+  ['no body', {}],
+  ['JSON', { headers: { 'content-type': 'application/json' }, body: '{}' }],
+  ['a body of another type', { headers: { 'content-type': 'text/plain' }, body: 'x' }],
+  ['a malformed content type', { headers: { 'content-type': 'x' }, body: 'x' }],
+  ['malformed JSON', { headers: { 'content-type': 'application/json' }, body: '{' }],
+];
+
+for (const [, origin, path, allow] of WRONG_WAYS) {
+  test(`${path} answers QUERY, PROPFIND and other methods with 405 and Allow, whatever the body`, async () => {
+    for (const method of ['QUERY', 'PROPFIND', 'MKCOL', 'SEARCH', 'LOCK', 'PUT', 'PATCH']) {
+      for (const [what, init] of BODIES) {
+        const { status, headers } = await fetch(origin + path, { ...init, method, redirect: 'manual' });
+
+        assert.deepEqual([status, headers.get('allow')], [405, allow], `${method} with ${what}`);
+        assert.ok(headers.get('x-request-id'), method);
+      }
+    }
+  });
+}
+
+test('a method or a body that no route has is a 404 where there is no route', async () => {
+  for (const origin of [world.api, world.web]) {
+    for (const method of ['QUERY', 'PROPFIND', 'PUT', 'POST']) {
+      for (const [what, init] of BODIES) {
+        const { status, headers } = await fetch(`${origin}/api/v1/nowhere`, { ...init, method });
+
+        assert.deepEqual([status, headers.get('allow')], [404, null], `${method} with ${what}`);
+      }
+    }
+  }
+});
+
+for (const path of ['/sign-in', '/sign-out', '/settings/account', '/nowhere']) {
+  test(`HEAD ${path} is answered like GET, without a body`, async () => {
+    const get = await browser.ask(path);
+
+    const head = await browser.ask(path, { method: 'HEAD' });
+
+    assert.equal(head.status, get.status);
+    assert.equal(head.headers.get('content-security-policy'), get.headers.get('content-security-policy'));
+    assert.equal(await head.text(), '');
+  });
+}
+
+test('where both addresses are the same, one listener serves both, and the whole flow works', async () => {
+  const origin = `http://localhost:${await freePort()}`;
+  const one = await newWorld({ BASE_URL: origin, CONSENT_URL: origin });
+  const visitor = await one.signedIn();
+
+  const tokens = await one.connect({}, visitor);
+  const account = await visitor.open('/settings/account');
+
+  assert.equal((await one.listInvoices(tokens.access_token)).status, 200);
+  assert.equal(account.status, 200);
+  assert.ok(hiddenFields(account.text, '/sign-out').csrf);
+  assert.equal((await fetch(`${origin}/healthz`)).status, 200);
+  assert.equal((await visitor.ask('/api/v1/businesses')).status, 401);
+});
+
+const ODD_TARGETS = [
+  '/:a(',
+  '/readyz:a(',
+  '/*hez',
+  '/api/v1/*oauth/introspect',
+  '/:a((x+x+)+y)',
+  '/assets/*',
+  '/%zz',
+  '//',
+];
+
+for (const path of ODD_TARGETS) {
+  test(`an address that reads like a pattern is only an address: ${path} [X5]`, async () => {
+    for (const origin of [world.api, world.web]) {
+      const { status } = await askRaw(origin, { path });
+      assert.ok(status >= 400 && status < 500, `${origin}${path}: ${status}`);
+    }
+  });
+}
+
+test('a target with scheme and host is answered by its path alone, and refused in the same words [X3]', async () => {
+  const absolute = await askRaw(world.api, { path: 'http://evil.example/api/v1/businesses' });
+  const plain = await askRaw(world.api, { path: '/api/v1/businesses' });
+
+  assert.equal(absolute.status, 401);
+  assert.deepEqual(absolute, plain);
+});

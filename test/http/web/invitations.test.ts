@@ -1,0 +1,452 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { cleanUp } from '../../../src/clean-up.ts';
+import { DAY } from '../../../src/lib/clock.ts';
+import { hashSecret } from '../../../src/lib/secrets.ts';
+import type { Browser } from '../../support/browser.ts';
+import { inviteInBrowser, linkIn, MEMBERS, withdrawals } from '../../support/invitations.ts';
+import { PASSWORD } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const INVITE = `${MEMBERS}/invite`;
+const world = await newWorld();
+let people = 0;
+
+/** A business of its own for a test, so that no other test's invitations are in it. */
+async function newOwner() {
+  const business = await world.addBusiness('Bolt');
+  const user = await world.addUser(`Owner${people++}`, [[business, 'owner']]);
+  return { business, user, owner: await world.signedIn(user) };
+}
+
+async function newPerson() {
+  const user = await world.addUser(`Person${people++}`);
+  return { user, browser: await world.signedIn(user) };
+}
+
+const join = async (browser: Browser, link: string) => browser.submit(await browser.open(link), link);
+
+async function membersOf(businessId: string): Promise<string[]> {
+  const rows = await world.storage().durable.selectFrom('memberships').selectAll().execute();
+  return rows.filter(({ business_id }) => business_id === businessId).map(({ user_id }) => user_id);
+}
+
+async function actsIn(businessId: string): Promise<string[]> {
+  const acts = await world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  return acts.filter(({ business_id }) => business_id === businessId).map(({ action }) => action);
+}
+
+test('an owner gets a link once, and the one whom it is for joins in the role that was chosen', async () => {
+  const { business, owner } = await newOwner();
+  const { user, browser } = await newPerson();
+
+  const made = await owner.submit(await owner.open(INVITE), INVITE, { role: 'admin', email: user.email });
+  const offered = await browser.open(linkIn(made));
+  const joined = await browser.submit(offered, linkIn(made));
+
+  assert.match(made.text, new RegExp(`Send this link to ${user.email}`));
+  assert.match(offered.text, /<strong>Owner\d+<\/strong> invites you to <strong>Bolt<\/strong>/);
+  assert.match(offered.text, new RegExp(`Join as ${user.name}`));
+  assert.match(offered.text, /<script type="module" src="\/assets\/gatehouse\.js/, 'it tells the reader’s own time');
+  assert.match(joined.text, /Welcome to the business\./);
+  assert.match(joined.text, /<span class="business">Bolt<\/span>/);
+  assert.equal((await browser.open('/settings/developer/new')).status, 200);
+  assert.equal((await browser.open(INVITE)).status, 404);
+  assert.ok((await membersOf(business.id)).includes(user.id));
+  assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.joined']);
+});
+
+test('the business that someone joins becomes the one they act for', async () => {
+  const { business, owner } = await newOwner();
+  const user = await world.addUser(`Person${people++}`, [[world.acme, 'member']]);
+  const browser = await world.signedIn(user);
+
+  const joined = await join(browser, await inviteInBrowser(owner, { email: user.email }));
+
+  assert.match(joined.text, new RegExp(`<option value="${business.id}" selected>Bolt</option>`));
+});
+
+test('the link stands in no list and in no table: only its hash is kept [T28]', async () => {
+  const { owner } = await newOwner();
+  const link = await inviteInBrowser(owner, { email: 'kim@example.com' });
+  const token = link.replace('/invitation/', '');
+
+  const listed = await owner.open(`${MEMBERS}/invitations`);
+  const rows = await world.storage().durable.selectFrom('invitations').selectAll().execute();
+  const acts = await world.storage().durable.selectFrom('acts').selectAll().execute();
+
+  assert.match(listed.text, /<strong>kim@example\.com<\/strong> <span class="badge">Member<\/span>/);
+  assert.match(listed.text, /Invitations \(1\)/);
+  assert.ok(rows.some(({ token_hash }) => token_hash === hashSecret(token)));
+  for (const text of [listed.text, JSON.stringify(rows), JSON.stringify(acts)]) assert.ok(!text.includes(token));
+});
+
+test('a second click on the form shows the same link, and invites once', async () => {
+  const { business, owner } = await newOwner();
+  const form = await owner.open(INVITE);
+
+  const answers = await Promise.all(
+    [1, 2, 3].map(() => owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' })),
+  );
+
+  assert.equal(new Set(answers.map(linkIn)).size, 1);
+  assert.equal((await withdrawals(owner)).length, 1);
+  assert.deepEqual(await actsIn(business.id), ['member.invited']);
+});
+
+test('a form whose invitation was withdrawn or used does not make it anew', async () => {
+  const { business, owner } = await newOwner();
+  const form = await owner.open(INVITE);
+  const link = linkIn(await owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' }));
+  const [withdrawal = ''] = await withdrawals(owner);
+  await owner.submit(await owner.open(`${MEMBERS}/invitations`), withdrawal);
+
+  const again = await owner.submit(form, INVITE, { role: 'owner', email: 'kim@example.com' });
+
+  assert.match(again.text, /No invitation is open\./);
+  assert.equal((await world.browse().open(link)).status, 410);
+  assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
+});
+
+test('what is wrong is said beside the field, and what was typed is kept', async () => {
+  const { owner } = await newOwner();
+  const form = await owner.open(INVITE);
+  const email = `${'x'.repeat(250)}@example.com`;
+
+  const long = await owner.submit(form, INVITE, { role: 'admin', email });
+  const empty = await owner.submit(form, INVITE, { role: 'admin' });
+  const unseen = await owner.submit(form, INVITE, { role: 'admin', email: 'a\u202eb@example.com' });
+  const king = await owner.submit(form, INVITE, { role: 'king', email: 'kim@example.com' });
+  const forged = await owner.submit(form, INVITE, { role: 'admin', email: 'kim@example.com', ticket: 'forged' });
+
+  assert.equal(long.status, 400);
+  assert.match(long.text, /id="email-problem">Enter an email address/);
+  assert.ok(long.text.includes(`value="${email}"`));
+  assert.match(long.text, /value="admin" required checked/);
+  assert.match(empty.text, /id="email-problem">Enter an email address/);
+  assert.match(unseen.text, /id="email-problem">Use visible characters only\./);
+  assert.match(king.text, /id="role-problem">A role is one of/);
+  assert.equal(forged.status, 404);
+  assert.deepEqual(await withdrawals(owner), []);
+});
+
+test('a business has at most a hundred open invitations, on pages that stay small', async () => {
+  const { business, user, owner } = await newOwner();
+  await inviteInBrowser(owner, { email: `${'n'.repeat(200)}@example.com` });
+  const db = world.storage().durable;
+  const row = await db
+    .selectFrom('invitations')
+    .selectAll()
+    .where('invited_by', '=', user.id)
+    .executeTakeFirstOrThrow();
+  const more = Array.from({ length: 98 }, (_, i) => {
+    const ending = String(i).padStart(4, '0');
+    return { ...row, id: row.id.slice(0, -4) + ending, token_hash: `hash-${business.id}-${ending}` };
+  });
+  await db.insertInto('invitations').values(more).execute();
+
+  const forms = await Promise.all([1, 2, 3].map(() => owner.open(INVITE)));
+  const answers = await Promise.all(
+    forms.map((form) => owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' })),
+  );
+  const { text } = await owner.open(`${MEMBERS}/invitations`);
+
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400]);
+  assert.match(answers.find(({ status }) => status === 400)?.text ?? '', /100 invitations are open already/);
+  assert.equal((await withdrawals(owner)).length, 50);
+  assert.match(text, /rel="next"/);
+  assert.ok(Buffer.byteLength(text) < 50_000, `${text.length} bytes`);
+});
+
+test('of eight clicks on one link at once, in as many browsers, one joins', async () => {
+  const { business, owner } = await newOwner();
+  const { user } = await newPerson();
+  const link = await inviteInBrowser(owner, { email: user.email });
+  const browsers = await Promise.all(Array.from({ length: 8 }, () => world.signedIn(user)));
+  const opened = await Promise.all(browsers.map(async (browser) => ({ browser, page: await browser.open(link) })));
+
+  const answers = await Promise.all(opened.map(({ browser, page }) => browser.submit(page, link)));
+
+  assert.ok(answers.some(({ text }) => /Welcome to the business\./.test(text)));
+  assert.equal((await membersOf(business.id)).length, 2);
+  assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.joined']);
+});
+
+test('a used link says so to everyone, and a second click of whoever used it does no harm', async () => {
+  const { business, owner } = await newOwner();
+  const { user, browser } = await newPerson();
+  const link = await inviteInBrowser(owner, { email: user.email });
+  const form = await browser.open(link);
+  await browser.submit(form, link);
+
+  const again = await browser.submit(form, link);
+  const opened = await world.browse().open(link);
+
+  assert.match(again.text, /Welcome to the business\./);
+  assert.equal(opened.status, 410);
+  assert.match(opened.text, /This link has been used/);
+  assert.doesNotMatch(opened.text, new RegExp(`Bolt|${user.name}`));
+  assert.equal((await membersOf(business.id)).length, 2);
+});
+
+test('a link works for seven days, says afterwards that it expired, and is forgotten in the end', async () => {
+  const own = await newWorld();
+  const owner = await own.signedIn();
+  const link = await inviteInBrowser(owner);
+  const visitor = own.browse();
+  const stale = await visitor.open(link);
+
+  own.wind(7 * DAY - 1);
+  const before = await own.browse().open(link);
+  own.wind(1);
+  const after = await own.browse().open(link);
+  const typed = { name: 'Late', password: PASSWORD };
+  const late = await visitor.submit(stale, `${link}/account`, typed);
+  own.wind(30 * DAY);
+  await cleanUp(own.storage().durable, own.clock());
+  const forgotten = await own.browse().open(link);
+
+  assert.match(stale.text, /Until<\/dt><dd><time datetime="2030-01-08/);
+  assert.deepEqual([before.status, after.status, late.status, forgotten.status], [200, 410, 410, 404]);
+  assert.match(after.text, /This invitation has expired/);
+  assert.deepEqual(await own.storage().durable.selectFrom('invitations').selectAll().execute(), []);
+});
+
+test('a withdrawn link lets nobody in, not even with a form opened before', async () => {
+  const { business, owner } = await newOwner();
+  const { user, browser } = await newPerson();
+  const link = await inviteInBrowser(owner, { email: user.email });
+  const form = await browser.open(link);
+  const [withdrawal = ''] = await withdrawals(owner);
+  const list = await owner.open(`${MEMBERS}/invitations`);
+
+  const withdrawn = await owner.submit(list, withdrawal);
+  const again = await owner.submit(list, withdrawal);
+  const refused = await browser.submit(form, link);
+
+  assert.match(withdrawn.text, /The invitation is withdrawn\. Its link no longer works\./);
+  assert.equal(again.status, 200);
+  assert.equal(refused.status, 410);
+  assert.match(refused.text, /This invitation was withdrawn/);
+  assert.equal((await membersOf(business.id)).length, 1);
+  assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
+});
+
+test('an invitation that was used in the meantime cannot be withdrawn, and the owner is told', async () => {
+  const { owner } = await newOwner();
+  const { user, browser } = await newPerson();
+  const link = await inviteInBrowser(owner, { email: user.email });
+  const [withdrawal = ''] = await withdrawals(owner);
+  const list = await owner.open(`${MEMBERS}/invitations`);
+  await join(browser, link);
+
+  const late = await owner.submit(list, withdrawal);
+
+  assert.equal(late.status, 409);
+  assert.match(late.text, /Someone has joined with this invitation already/);
+});
+
+test('nobody else can withdraw an invitation: to them it is not there [D5]', async () => {
+  const { business, owner } = await newOwner();
+  const link = await inviteInBrowser(owner);
+  const [withdrawal = ''] = await withdrawals(owner);
+  const { owner: stranger } = await newOwner();
+  const admin = await world.signedIn(await world.addUser(`Person${people++}`, [[business, 'admin']]));
+
+  for (const browser of [stranger, admin]) {
+    assert.equal((await browser.post(withdrawal, { csrf: await browser.csrf() })).status, 404);
+  }
+  assert.equal((await world.browse().open(link)).status, 200);
+});
+
+test('links end with the right to make them: when an owner becomes an admin, or is disabled', async () => {
+  const { business, owner } = await newOwner();
+  const other = await world.addUser(`Person${people++}`, [[business, 'owner']]);
+  const browser = await world.signedIn(other);
+  const first = await inviteInBrowser(browser, { role: 'owner' });
+  const manage = `${MEMBERS}/${other.id}`;
+  await owner.submit(await owner.open(manage), `${manage}/role`, { role: 'admin' });
+  const demoted = await world.browse().open(first);
+  await owner.submit(await owner.open(manage), `${manage}/role`, { role: 'owner' });
+  const { user: guest, browser: person } = await newPerson();
+  const second = await inviteInBrowser(browser, { role: 'owner', email: guest.email });
+  await world.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', other.id).execute();
+
+  const disabled = await person.post(second, { csrf: await person.csrf() });
+
+  assert.deepEqual([demoted.status, disabled.status], [410, 410]);
+  assert.equal((await membersOf(business.id)).length, 2);
+});
+
+test('a member is told that they are one, and the invitation stays for whom it is', async () => {
+  const { business, owner, user } = await newOwner();
+  const guest = await newPerson();
+  const link = await inviteInBrowser(owner, { role: 'member', email: guest.user.email });
+
+  const told = await owner.open(link);
+  const forced = await owner.post(link, { csrf: await owner.csrf() });
+  const joined = await join(guest.browser, link);
+
+  assert.match(told.text, /You are in Bolt already/);
+  assert.equal(forced.status, 400);
+  assert.match(forced.text, /You are in Bolt already/);
+  assert.match(joined.text, /Welcome to the business\./);
+  const roles = await world.storage().durable.selectFrom('memberships').selectAll().execute();
+  assert.equal(roles.find((row) => row.user_id === user.id && row.business_id === business.id)?.role, 'owner');
+});
+
+test('someone who has an account signs in first, and comes back to the invitation', async () => {
+  const { owner } = await newOwner();
+  const user = await world.addUser(`Person${people++}`);
+  const link = await inviteInBrowser(owner, { email: user.email });
+  const browser = world.browse();
+
+  const offered = await browser.open(link);
+  const [, signIn = ''] = /href="(\/sign-in\?[^"]*)"/.exec(offered.text) ?? [];
+  const back = await browser.signIn(user.email, PASSWORD, await browser.open(signIn));
+  const joined = await browser.submit(back, link);
+
+  assert.equal(new URL(back.url).pathname, link);
+  assert.match(back.text, new RegExp(`Join as ${user.name}`));
+  assert.match(joined.text, /Welcome to the business\./);
+});
+
+test('without a session nobody joins: the form leads to signing in', async () => {
+  const { business, owner } = await newOwner();
+  const link = await inviteInBrowser(owner);
+  const browser = world.browse();
+
+  const answer = await browser.post(link, { csrf: await browser.csrf() });
+
+  assert.match(answer.text, /<h1>Sign in<\/h1>/);
+  assert.match(answer.text, new RegExp(`name="return_to" value="${link}"`));
+  assert.equal((await membersOf(business.id)).length, 1);
+});
+
+test('a newcomer makes an account with the link, is signed in and in the business, and can sign in again', async () => {
+  const { business, owner } = await newOwner();
+  const link = await inviteInBrowser(owner, { email: 'Nora@Example.com' });
+  const browser = world.browse();
+  const typed = { name: 'Nora New', email: 'somebody.else@example.com', password: PASSWORD };
+
+  const joined = await browser.submit(await browser.open(link), `${link}/account`, typed);
+  const later = world.browse();
+  const signedIn = await later.signIn('nora@example.com', PASSWORD);
+
+  assert.match(joined.text, /Welcome to the business\./);
+  assert.match(joined.text, /Nora New/);
+  assert.match(signedIn.text, /Connected apps/);
+  assert.equal((await membersOf(business.id)).length, 2);
+  const acts = await world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  const theirs = acts.filter(({ actor_name }) => actor_name === 'Nora New').map(({ action }) => action);
+  assert.deepEqual(theirs.slice(0, 3), ['user.added', 'member.joined', 'session.started']);
+  const [row] = await world.storage().durable.selectFrom('users').selectAll().where('name', '=', 'Nora New').execute();
+  assert.equal(row?.platform_admin, 0);
+});
+
+test('a newcomer is told beside each field what is wrong, and nothing is used up', async () => {
+  const { business, owner } = await newOwner();
+  const link = await inviteInBrowser(owner, { email: 'olga@example.com' });
+  const browser = world.browse();
+  const page = await browser.open(link);
+  const good = { name: 'Olga', password: PASSWORD };
+  const wrongs: [field: string, fields: Record<string, string | string[]>, says: RegExp][] = [
+    ['name', { name: '' }, /Enter a name\./],
+    ['password', { password: 'short' }, /Use at least 8 characters/],
+    ['password', { password: [PASSWORD, PASSWORD] }, /Use at least 8 characters/],
+    ['password', { password: 'password1' }, /attackers try first/],
+  ];
+
+  for (const [field, fields, says] of wrongs) {
+    const { status, text } = await browser.submit(page, `${link}/account`, { ...good, ...fields });
+    assert.equal(status, 400, field);
+    assert.match(text, new RegExp(`id="${field}-problem">[^<]*${says.source}`));
+    if (field === 'password') assert.match(text, /value="Olga"/);
+    assert.ok(!text.includes(PASSWORD));
+  }
+  assert.equal((await membersOf(business.id)).length, 1);
+  assert.equal(browser.cookies.has('__Host-session'), false);
+  assert.match((await browser.submit(page, `${link}/account`, good)).text, /Welcome to the business\./);
+});
+
+test('of five newcomers with one link at once, one has an account and the others leave nothing behind', async () => {
+  const { business, owner } = await newOwner();
+  const link = await inviteInBrowser(owner);
+  const browsers = Array.from({ length: 5 }, () => world.browse());
+  const opened = await Promise.all(browsers.map(async (browser) => ({ browser, page: await browser.open(link) })));
+
+  const answers = await Promise.all(
+    opened.map(({ browser, page }, i) => {
+      const typed = { name: `Racer ${i}`, password: PASSWORD };
+      return browser.submit(page, `${link}/account`, typed);
+    }),
+  );
+
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(4).fill(400)]);
+  const users = await world.storage().durable.selectFrom('users').selectAll().execute();
+  assert.equal(users.filter(({ name }) => name.startsWith('Racer')).length, 1);
+  assert.equal((await membersOf(business.id)).length, 2);
+});
+
+test('making accounts is limited by address like signing in, and the form says so [S9]', async () => {
+  const own = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
+  const link = await inviteInBrowser(await own.signedIn(), { email: own.ada.email });
+  const browser = own.browse();
+  const page = await browser.open(link);
+  const typed = { name: 'Pat', password: PASSWORD };
+
+  const statuses = [];
+  for (let i = 0; i < 4; i++) statuses.push((await browser.submit(page, `${link}/account`, typed)).status);
+  const limited = await browser.submit(page, `${link}/account`, typed);
+
+  assert.deepEqual(statuses, [400, 400, 400, 429]);
+  assert.match(limited.text, /id="password-problem">Too many attempts/);
+  assert.match(limited.text, /value="Pat"/);
+  assert.ok(Number(limited.headers.get('retry-after')) > 0);
+});
+
+test('an unknown link says only that it does not work, on every verb', async () => {
+  const { browser } = await newPerson();
+  const csrf = await browser.csrf();
+  const visitor = world.browse();
+  for (const token of ['x', 'A'.repeat(43), '%00', '..%2f..', '%F0%9F%98%80']) {
+    const opened = await browser.open(`/invitation/${token}`);
+    assert.equal(opened.status, 404, token);
+    assert.match(opened.text, /This link does not work/);
+    assert.equal((await browser.post(`/invitation/${token}`, { csrf })).status, 404);
+    assert.equal((await visitor.post(`/invitation/${token}/account`, { csrf: await visitor.csrf() })).status, 404);
+  }
+});
+
+test('the pages of an invitation are kept by no cache and tell no other site where they were [C9]', async () => {
+  const { owner } = await newOwner();
+  const link = await inviteInBrowser(owner);
+
+  for (const { headers } of [await world.browse().open(link), await owner.open(link)]) {
+    assert.equal(headers.get('cache-control'), 'no-store');
+    assert.equal(headers.get('referrer-policy'), 'same-origin');
+  }
+});
+
+test('names are shown as they are, and run nothing [S17]', async () => {
+  const nasty = `"'><img src=x onerror=alert(1)>`;
+  const business = await world.addBusiness(nasty);
+  const user = await world.addUser(`Owner${people++}`, [[business, 'owner']]);
+  const owner = await world.signedIn(user);
+  const { user: guest, browser } = await newPerson();
+  const made = await owner.submit(await owner.open(INVITE), INVITE, { role: 'member', email: guest.email });
+
+  for (const page of [
+    made,
+    await owner.open(MEMBERS),
+    await owner.open(`${MEMBERS}/invitations`),
+    await owner.open(`${MEMBERS}/${user.id}`),
+    await owner.open(`${MEMBERS}/${user.id}/remove`),
+    await owner.open(linkIn(made)),
+    await browser.open(linkIn(made)),
+    await world.browse().open(linkIn(made)),
+  ]) {
+    assert.doesNotMatch(page.text, /<img/);
+    assert.match(page.text, /&quot;&#39;&gt;&lt;img src=x onerror=alert\(1\)&gt;/);
+  }
+});

@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Role } from '../../../src/accounts/memberships.ts';
+import { newId } from '../../../src/lib/ids.ts';
+import { type Browser, nextOf } from '../../support/browser.ts';
+import { addMembers } from '../../support/crowd.ts';
+import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const ada = await world.signedIn();
+
+/** A business of its own for a test, with as many owners as have a name. */
+async function newBusiness(name: string, ...owners: string[]) {
+  const business = await world.addBusiness(name);
+  const people = await Promise.all(owners.map((owner) => newMember(owner, business, 'owner')));
+  return { business, people };
+}
+
+async function newMember(name: string, business = world.acme, role: Role = 'member') {
+  const user = await world.addUser(name, [[business, role]]);
+  return { user, browser: await world.signedIn(user) };
+}
+
+const role = (userId: string) => `${MEMBERS}/${userId}/role`;
+const removal = (userId: string) => `${MEMBERS}/${userId}/remove`;
+
+async function setRole(owner: Browser, userId: string, wanted: string) {
+  return owner.submit(await owner.open(`${MEMBERS}/${userId}`), role(userId), { role: wanted });
+}
+
+async function remove(by: Browser, userId: string) {
+  return by.submit(await by.open(removal(userId)), removal(userId));
+}
+
+/** As from a page that was opened while there was another owner. */
+async function leaveAnyway({ user, browser }: { user: { id: string }; browser: Browser }, businessId: string) {
+  return browser.post(removal(user.id), { csrf: await browser.csrf(), business: businessId });
+}
+
+async function rolesIn(businessId: string): Promise<string[]> {
+  const rows = await world.storage().durable.selectFrom('memberships').selectAll().execute();
+  return rows.filter(({ business_id }) => business_id === businessId).map((row) => row.role);
+}
+
+async function actsIn(businessId: string) {
+  const acts = await world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  return acts
+    .filter(({ business_id, action }) => business_id === businessId && action.startsWith('member.'))
+    .map(({ action, actor_name, subject_name, detail }) => [action, actor_name, subject_name, JSON.parse(detail)]);
+}
+
+test('every member sees who belongs to the business; only owners see what to do about it', async () => {
+  const { browser: bob } = await newMember('Bob');
+
+  const seen = await bob.open(MEMBERS);
+  const owned = await ada.open(MEMBERS);
+
+  assert.match(seen.text, /<strong>Ada<\/strong> <span class="badge">Owner<\/span>/);
+  assert.match(seen.text, /bob@example\.com, since <time datetime="2030-01-01/);
+  assert.doesNotMatch(seen.text, /Manage|Invit/);
+  assert.match(owned.text, /aria-label="Manage Bob"/);
+  assert.match(owned.text, /Invite someone/);
+});
+
+test('someone without a business is told how to come into one', async () => {
+  const { text, status } = await (await world.signedIn(await world.addUser('Alone'))).open(MEMBERS);
+
+  assert.equal(status, 200);
+  assert.match(text, /You are not a member of any business yet/);
+});
+
+test('members of another business are not listed, and searching finds by name and by email', async () => {
+  const { people } = await newBusiness('Bolt', 'Bea');
+  await newMember('Zoë');
+
+  const search = async (browser: Browser, q: string) =>
+    (await browser.open(`${MEMBERS}?${new URLSearchParams({ q })}`)).text;
+
+  assert.match(await search(ada, 'ZOË'), /<strong>Zoë<\/strong>/);
+  assert.match(await search(ada, 'zoë@EXAMPLE'), /<strong>Zoë<\/strong>/);
+  assert.doesNotMatch(await search(ada, 'zoë'), /<strong>Ada<\/strong>/);
+  assert.doesNotMatch(await search(ada, 'Bea'), /<strong>Bea<\/strong>/);
+  for (const q of ['%', '_', "' or 1=1 --"]) assert.doesNotMatch(await search(ada, q), /<strong>Ada<\/strong>/);
+  assert.doesNotMatch((await people[0]?.browser.open(MEMBERS))?.text ?? '', /Zoë/);
+});
+
+test('ten thousand members are listed fifty at a time, on a small page', async () => {
+  const { business, people } = await newBusiness('Crowd', 'Cas');
+  const userIds = Array.from({ length: 10_000 }, () => newId(world.clock()));
+  await addMembers(world.storage(), { businessId: business.id, userIds }, world.clock());
+  const owner = people[0]?.browser as Browser;
+
+  const first = await owner.open(MEMBERS);
+  const searched = await owner.open(`${MEMBERS}?q=person-77@`);
+  const next = nextOf(first) ?? '';
+  const second = await owner.open(next);
+
+  const names = ({ text }: { text: string }) => [...text.matchAll(/aria-label="Manage ([^"]*)"/g)].map(([, n]) => n);
+  assert.equal(names(first).length, 50);
+  assert.equal(new Set([...names(first), ...names(second)]).size, 100);
+  assert.deepEqual(names(searched), ['Person 77']);
+  assert.ok(Buffer.byteLength(first.text) < 50_000, `${first.text.length} bytes`);
+});
+
+test('a role changes what someone may do at the very next request, and the log says from what to what', async () => {
+  const { business, people } = await newBusiness('Delta', 'Dan');
+  const owner = people[0]?.browser as Browser;
+  const { user, browser } = await newMember('Dot', business);
+
+  const before = await browser.open('/settings/developer/new');
+  const done = await setRole(owner, user.id, 'admin');
+  const after = await browser.open('/settings/developer/new');
+  await setRole(owner, user.id, 'owner');
+  const asOwner = await browser.open(`${MEMBERS}/invite`);
+  await setRole(owner, user.id, 'member');
+  const noMore = await browser.open(`${MEMBERS}/invite`);
+
+  assert.notEqual(before.status, 200);
+  assert.match(done.text, /The role is changed\./);
+  assert.deepEqual([after.status, asOwner.status, noMore.status], [200, 200, 404]);
+  assert.deepEqual(await actsIn(business.id), [
+    ['member.role_changed', 'Dan', 'Dot', { from: 'member', to: 'admin' }],
+    ['member.role_changed', 'Dan', 'Dot', { from: 'admin', to: 'owner' }],
+    ['member.role_changed', 'Dan', 'Dot', { from: 'owner', to: 'member' }],
+  ]);
+});
+
+test('a role that is none is refused beside the field, and the same role again changes nothing', async () => {
+  const { business, people } = await newBusiness('Echo', 'Eve');
+  const owner = people[0]?.browser as Browser;
+  const { user } = await newMember('Ed', business);
+  const page = await owner.open(`${MEMBERS}/${user.id}`);
+
+  for (const wrong of ['king', '', ['owner', 'admin'], '__proto__']) {
+    const refused = await owner.submit(page, role(user.id), { role: wrong });
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, /id="role-problem">A role is one of owner, admin, member\./);
+  }
+  await owner.submit(page, role(user.id), { role: 'member' });
+
+  assert.deepEqual((await rolesIn(business.id)).sort(), ['member', 'owner']);
+  assert.deepEqual(await actsIn(business.id), []);
+});
+
+test('what a removed member allowed stops at the very next call, and the next refresh says why [P10]', async () => {
+  const { user, browser } = await newMember('Fay');
+  const tokens = await world.connect({}, browser);
+  const stayed = await world.connect({}, ada);
+
+  const asked = await ada.open(removal(user.id));
+  const done = await ada.submit(asked, removal(user.id));
+  const called = await world.listInvoices(tokens.access_token);
+  const refreshed = await world.refresh(tokens.refresh_token);
+
+  assert.match(
+    asked.text,
+    /These apps act for Fay in Acme, and lose their access at once:<\/p>\s*<ul><li>Ledger<\/li>/,
+  );
+  assert.match(done.text, /The member is removed\./);
+  assert.equal(called.status, 401);
+  assert.match(refreshed.body.error_description, /member_removed/);
+  assert.equal((await world.listInvoices(stayed.access_token)).status, 200);
+  assert.match((await browser.open(MEMBERS)).text, /not a member of any business/);
+  const events = await world.storage().durable.selectFrom('events').selectAll().execute();
+  const told = events.filter(({ type, data }) => type === 'grant.revoked' && JSON.parse(data).userId === user.id);
+  assert.deepEqual(
+    told.map(({ data }) => JSON.parse(data).reason),
+    ['member_removed'],
+  );
+});
+
+test('a later membership brings nothing back: neither tokens nor what was remembered', async () => {
+  const { user, browser } = await newMember('Gil');
+  const tokens = await world.connect({}, browser);
+
+  await remove(ada, user.id);
+  await world.addMember(user, world.acme);
+
+  assert.equal((await world.listInvoices(tokens.access_token)).status, 401);
+  assert.match((await browser.open(world.authorizeUrl())).text, /Let <strong>Ledger<\/strong> into/);
+});
+
+test('anyone may leave, and an owner too while another remains', async () => {
+  const { business, people } = await newBusiness('Golf', 'Gus', 'Gia');
+  const [gus, gia] = people as [(typeof people)[0], (typeof people)[0]];
+  const { user, browser } = await newMember('Gem', business);
+
+  const left = await remove(browser, user.id);
+  const leftAsOwner = await remove(gus.browser, gus.user.id);
+  const asked = await gia.browser.open(removal(gia.user.id));
+  const stuck = await leaveAnyway(gia, business.id);
+  const stillOwner = await setRole(gia.browser, gia.user.id, 'member');
+
+  assert.match(left.text, /You have left the business\./);
+  assert.match(leftAsOwner.text, /You have left the business\./);
+  assert.match(asked.text, /You are the only owner\. Make someone else an owner first/);
+  assert.doesNotMatch(asked.text, /<form[^>]*\/remove"/);
+  for (const refused of [stuck, stillOwner]) {
+    assert.equal(refused.status, 400);
+    assert.match(refused.text, /A business keeps at least one owner\./);
+  }
+  assert.deepEqual(await rolesIn(business.id), ['owner']);
+  assert.deepEqual(await actsIn(business.id), [
+    ['member.removed', 'Gem', 'Gem', { role: 'member' }],
+    ['member.removed', 'Gus', 'Gus', { role: 'owner' }],
+  ]);
+});
+
+test('an owner who is disabled is not the one that a business keeps', async () => {
+  const { business, people } = await newBusiness('Hotel', 'Hal', 'Hue');
+  const [hal, hue] = people as [(typeof people)[0], (typeof people)[0]];
+  await world.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', hue.user.id).execute();
+
+  const asked = await hal.browser.open(removal(hal.user.id));
+  const refused = await leaveAnyway(hal, business.id);
+
+  assert.match(asked.text, /You are the only owner/);
+  assert.equal(refused.status, 400);
+  assert.equal((await rolesIn(business.id)).length, 2);
+});
+
+test('two owners who demote or remove each other at the same moment leave one owner, every time', async () => {
+  const names = ['Ivy', 'Ian', 'Ina', 'Ike', 'Ida', 'Ira', 'Isa', 'Ils'];
+  for (let round = 0; round < names.length; round += 2) {
+    const { business, people } = await newBusiness('India', ...names.slice(round, round + 2));
+    const [a, b] = people as [(typeof people)[0], (typeof people)[0]];
+    const [path, fields] = round % 4 === 0 ? [removal, {}] : [role, { role: 'member' }];
+    const pages = await Promise.all([
+      a.browser.open(round % 4 === 0 ? removal(b.user.id) : `${MEMBERS}/${b.user.id}`),
+      b.browser.open(round % 4 === 0 ? removal(a.user.id) : `${MEMBERS}/${a.user.id}`),
+    ]);
+
+    const answers = await Promise.all([
+      a.browser.submit(pages[0], path(b.user.id), fields),
+      b.browser.submit(pages[1], path(a.user.id), fields),
+    ]);
+
+    const statuses = answers.map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [200, 404], `round ${round}`);
+    assert.equal((await rolesIn(business.id)).filter((each) => each === 'owner').length, 1);
+  }
+});
+
+test('two owners who leave at the same moment: one stays', async () => {
+  const { business, people } = await newBusiness('Juliet', 'Jan', 'Jo');
+  const pages = await Promise.all(people.map(({ user, browser }) => browser.open(removal(user.id))));
+
+  const answers = await Promise.all(
+    people.map(({ user, browser }, i) => browser.submit(pages[i] as (typeof pages)[0], removal(user.id))),
+  );
+
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
+  assert.deepEqual(await rolesIn(business.id), ['owner']);
+});
+
+test('a removed member is removed once, however often the form is sent', async () => {
+  const { business, people } = await newBusiness('Kilo', 'Kai');
+  const owner = people[0]?.browser as Browser;
+  const { user } = await newMember('Kit', business);
+  const page = await owner.open(removal(user.id));
+
+  const answers = await Promise.all([1, 2, 3].map(() => owner.submit(page, removal(user.id))));
+
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404]);
+  assert.equal((await actsIn(business.id)).length, 1);
+});
+
+test('a form about one business changes nothing in another, even for an owner of both', async () => {
+  const { business: lima } = await newBusiness('Lima', 'Lex');
+  const mike = await world.addBusiness('Mike');
+  const boss = await world.addUser('Boss', [
+    [lima, 'owner'],
+    [mike, 'owner'],
+  ]);
+  const both = await world.addUser('Both', [
+    [lima, 'member'],
+    [mike, 'member'],
+  ]);
+  const browser = await world.signedIn(boss);
+  const [asked, managed] = [await browser.open(removal(both.id)), await browser.open(`${MEMBERS}/${both.id}`)];
+  await browser.submit(asked, '/settings/current-business', { business: mike.id });
+
+  const answers = [
+    await browser.submit(asked, removal(both.id)),
+    await browser.submit(managed, role(both.id), { role: 'owner' }),
+  ];
+
+  for (const { status, text } of answers) {
+    assert.equal(status, 409);
+    assert.match(text, /You now act for Mike, and this form is about another business\./);
+  }
+  assert.deepEqual((await rolesIn(mike.id)).sort(), ['member', 'owner']);
+});
+
+/** Every address that is an owner's, for a given member. */
+const OWNERS: [verb: string, path: (userId: string) => string][] = [
+  ['GET', () => `${MEMBERS}/invite`],
+  ['POST', () => `${MEMBERS}/invite`],
+  ['GET', () => `${MEMBERS}/invitations`],
+  ['POST', (id) => `${MEMBERS}/invitations/${id}/withdraw`],
+  ['GET', (id) => `${MEMBERS}/${id}`],
+  ['POST', role],
+  ['GET', removal],
+  ['POST', removal],
+];
+
+test('to members and admins, and to owners of other businesses, what owners do is not there [D5]', async () => {
+  const { business, people } = await newBusiness('November', 'Nan');
+  const stranger = people[0]?.browser as Browser;
+  const { user: target } = await newMember('Ned');
+  const { browser: admin } = await newMember('Nia', world.acme, 'admin');
+  const { browser: member } = await newMember('Noa');
+  const before = await rolesIn(world.acme.id);
+
+  for (const [verb, path] of OWNERS) {
+    const isAboutSomeone = path('x').includes('x/') || path('x').endsWith('/x');
+    for (const browser of isAboutSomeone ? [admin, member, stranger] : [admin, member]) {
+      for (const id of isAboutSomeone ? [target.id, world.ada.id] : ['']) {
+        const fields = { csrf: await browser.csrf(), business: business.id, role: 'owner' };
+        const answer = verb === 'GET' ? await browser.open(path(id)) : await browser.post(path(id), fields);
+        assert.equal(answer.status, 404, `${verb} ${path(id)}`);
+      }
+    }
+  }
+  assert.deepEqual(await rolesIn(world.acme.id), before);
+});
+
+test('ids that name nobody are nobody’s, on every verb', async () => {
+  const csrf = await ada.csrf();
+  for (const id of ['x', newId(world.clock()), `${world.ada.id.toUpperCase()}`, '%00', 'a'.repeat(90)]) {
+    for (const path of [`${MEMBERS}/${id}`, role(id), removal(id), `${MEMBERS}/invitations/${id}/withdraw`]) {
+      assert.equal((await ada.post(path, { csrf, business: world.acme.id, role: 'admin' })).status, 404, path);
+      assert.equal((await ada.open(path)).status, 404, path);
+    }
+  }
+});
+
+test('a removed owner’s own pages end with the membership, and so do the links they made', async () => {
+  const { business, people } = await newBusiness('Oscar', 'Ola', 'Oz');
+  const [ola, oz] = people as [(typeof people)[0], (typeof people)[0]];
+  const link = await inviteInBrowser(oz.browser, { role: 'owner' });
+
+  await remove(ola.browser, oz.user.id);
+  const opened = await oz.browser.open(link);
+
+  assert.equal(opened.status, 410);
+  assert.match(opened.text, /This invitation was withdrawn/);
+  assert.equal((await oz.browser.open(`${MEMBERS}/${ola.user.id}`)).status, 404);
+  assert.deepEqual(await rolesIn(business.id), ['owner']);
+});
+
+test('every page about members has a title of its own', async () => {
+  const { people } = await newBusiness('Zulu', 'Zoe', 'Zed');
+  const [zoe, zed] = people as [(typeof people)[0], (typeof people)[0]];
+  const titleOf = async (path: string) => /<title>(.*?) · /.exec((await zoe.browser.open(path)).text)?.[1];
+
+  assert.equal(await titleOf(MEMBERS), 'Members');
+  assert.equal(await titleOf(`${MEMBERS}/invite`), 'Invite someone');
+  assert.equal(await titleOf(`${MEMBERS}/invitations`), 'Invitations');
+  assert.equal(await titleOf(`${MEMBERS}/${zed.user.id}`), 'Zed');
+  assert.equal(await titleOf(removal(zed.user.id)), 'Remove Zed from Zulu?');
+  assert.equal(await titleOf(removal(zoe.user.id)), 'Leave Zulu?');
+});

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { removeSpentChallenges } from '../../../src/accounts/challenges.ts';
+import { disableUser } from '../../../src/accounts/users.ts';
+import { cleanUp } from '../../../src/clean-up.ts';
+import { DAY, MINUTE } from '../../../src/lib/clock.ts';
+import { idToBytes } from '../../../src/lib/ids.ts';
+import type { Lies, newAuthenticator } from '../../support/authenticator.ts';
+import type { Browser } from '../../support/browser.ts';
+import {
+  ACCOUNT,
+  addOwner,
+  askToAdd,
+  askToSignIn,
+  PASSKEYS,
+  passkeysOf,
+  send,
+  sendNew,
+  sendSignIn,
+} from '../../support/passkeys.ts';
+import { PASSWORD } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+
+async function signIn(key: ReturnType<typeof newAuthenticator>, lies: Lies = {}, browser = world.browse()) {
+  const { options } = await askToSignIn(browser);
+  return { browser, page: await sendSignIn(browser, key.get(options, lies)) };
+}
+
+async function actsOf(user: { id: string }) {
+  const acts = world.storage().durable.selectFrom('acts').selectAll().orderBy('id');
+  return acts.where('actor_id', '=', user.id).execute();
+}
+
+/** What the authenticator knows a user by. */
+function handleOf({ id }: { id: string }): string {
+  return idToBytes(id).toString('base64url');
+}
+
+async function isSignedIn(browser: Browser): Promise<boolean> {
+  return (await browser.open(ACCOUNT)).url === world.web + ACCOUNT;
+}
+
+function assertRefused({ browser, page }: Awaited<ReturnType<typeof signIn>>): void {
+  assert.equal(page.status, 401);
+  assert.match(page.text, /id="passkey-problem">This passkey did not sign you in\. Try again, or use your password\./);
+  assert.equal(browser.cookies.get('__Host-session'), undefined);
+}
+
+test('a passkey that was added signs in, and the account page says when it was used', async () => {
+  const { user, key } = await addOwner(world, 'Ann');
+
+  const { browser, page } = await signIn(key);
+
+  assert.equal(page.status, 200);
+  assert.equal(page.url, `${world.web}/settings/connected-apps`);
+  const { text } = await browser.open(ACCOUNT);
+  assert.match(text, /<strong>My phone<\/strong>\s*<p class="muted small">Added <time.*?last used <time/s);
+  const acts = (await actsOf(user)).map(({ action, business_id, detail }) => [action, business_id, detail]);
+  assert.deepEqual(acts, [
+    ['session.started', null, '{"with":"password"}'],
+    ['passkey.added', null, '{}'],
+    ['session.started', null, '{"with":"passkey"}'],
+  ]);
+});
+
+test('signing in by passkey changes the session id, and the session before ends [S1]', async () => {
+  const { browser, key } = await addOwner(world, 'Ben');
+  const before = browser.cookies.get('__Host-session') ?? '';
+
+  await signIn(key, {}, browser);
+
+  assert.notEqual(browser.cookies.get('__Host-session'), before);
+  const replay = world.browse();
+  replay.cookies.set('__Host-session', before);
+  assert.equal(await isSignedIn(replay), false);
+});
+
+test('an app that asks for a fresh sign-in is content with a passkey, and gets its user back [A19]', async () => {
+  const { browser, key } = await addOwner(world, 'Cid');
+  world.wind(1000);
+  const asked = await browser.open(world.authorizeUrl({ prompt: 'login' }));
+  const return_to = new URL(asked.url).searchParams.get('return_to') ?? '';
+
+  const { options } = await askToSignIn(browser);
+  const page = await send(browser, '/sign-in/passkey', key.get(options), { return_to });
+
+  assert.match(page.url, /\/consent\?/);
+  assert.match(page.text, /Let <strong>Ledger/);
+});
+
+test('a passkey signs in after the password was changed, and not after it was removed [D3]', async () => {
+  const { user, browser, key } = await addOwner(world, 'Dee');
+  const password = 'a much better password';
+  await browser.submit(await browser.open(ACCOUNT), `${ACCOUNT}/password`, { current_password: PASSWORD, password });
+  const kept = await signIn(key);
+  const [row] = await passkeysOf(world, user);
+  const action = `${PASSKEYS}/${row?.id}/remove`;
+
+  const removed = await browser.submit(await browser.open(ACCOUNT), action);
+
+  assert.equal(await isSignedIn(kept.browser), true);
+  assert.match(removed.text, /The passkey is removed/);
+  assertRefused(await signIn(key));
+  assert.equal((await browser.post(action, { csrf: await browser.csrf() })).status, 404);
+  assert.deepEqual(
+    (await actsOf(user)).filter(({ subject_kind }) => subject_kind === 'passkey').map(({ action }) => action),
+    ['passkey.added', 'passkey.removed'],
+  );
+});
+
+test('the passkey of a disabled user signs nobody in [S16]', async () => {
+  const { user, key } = await addOwner(world, 'Eli');
+  await disableUser(world.storage().durable, user.id, world.clock());
+
+  assertRefused(await signIn(key));
+});
+
+test('an answer of the authenticator counts once, however often and however fast it is sent', async () => {
+  const { key } = await addOwner(world, 'Fay');
+  const browser = world.browse();
+  const { options } = await askToSignIn(browser);
+  const answer = key.get(options);
+  const csrf = await browser.csrf();
+  const post = () =>
+    browser.ask('/sign-in/passkey', { method: 'POST', body: new URLSearchParams({ csrf, credential: answer }) });
+
+  const statuses = (await Promise.all(Array.from({ length: 8 }, post))).map(({ status }) => status);
+
+  assert.deepEqual(statuses.sort(), [303, ...Array(7).fill(401)]);
+  await cleanUp(world.storage().durable, world.clock());
+  assertRefused({ browser, page: await sendSignIn(browser, answer) });
+  await removeSpentChallenges(world.storage().durable, 100, world.clock() + DAY);
+  assert.deepEqual(await world.storage().durable.selectFrom('spent_challenges').selectAll().execute(), []);
+});
+
+test('a challenge counts for five minutes, in the browser it was put to, and for what it was put', async () => {
+  const { browser, key } = await addOwner(world, 'Gus');
+  const visitor = world.browse();
+  const late = key.get((await askToSignIn(visitor)).options);
+  world.wind(5 * MINUTE);
+  assertRefused({ browser: visitor, page: await sendSignIn(visitor, late) });
+
+  const elsewhere = key.get((await askToSignIn(world.browse())).options);
+  assertRefused({ browser: visitor, page: await sendSignIn(visitor, elsewhere) });
+
+  const { options } = await askToAdd(browser);
+  assertRefused({ browser: visitor, page: await sendSignIn(visitor, key.get({ ...options, rpId: 'localhost' })) });
+  assertRefused({
+    browser: visitor,
+    page: await sendSignIn(visitor, key.get({ challenge: 'AAAA', rpId: 'localhost' })),
+  });
+});
+
+const LIES: [what: string, lies: Lies][] = [
+  ['made at another site', { origin: 'https://evil.example' }],
+  ['made for another site', { rpId: 'evil.example' }],
+  ['meant to add a passkey', { type: 'webauthn.create' }],
+  ['of a device that did not ask who is there', { isVerified: false }],
+  ['that names another user', { userHandle: 'AAAAAAAAAAAAAAAAAAAAAA' }],
+  ['that names no user', { userHandle: '' }],
+  ['of a passkey that nobody has', { credentialId: 'AAAAAAAAAAAAAAAAAAAAAA' }],
+];
+
+const { key: honest } = await addOwner(world, 'Hal');
+for (const [what, lies] of LIES) {
+  test(`an answer ${what} signs nobody in, in the same words as any other [S4]`, async () => {
+    assertRefused(await signIn(honest, lies));
+  });
+}
+
+test('what another key has signed does not pass for this one', async () => {
+  const { user, key } = await addOwner(world, 'Ida');
+  const { key: other } = await addOwner(world, 'Ike');
+
+  assertRefused(await signIn(other, { credentialId: key.id, userHandle: handleOf(user) }));
+});
+
+test('a passkey whose counter goes back, or stands still, is refused: there may be two of it', async () => {
+  const { user, key } = await addOwner(world, 'Joy');
+
+  const counted = await signIn(key, { counter: 3_000_000_000 });
+  const still = await signIn(key, { counter: 3_000_000_000 });
+  const back = await signIn(key, { counter: 7 });
+  const none = await signIn(key, { counter: 0 });
+
+  assert.equal(counted.page.status, 200);
+  for (const refused of [still, back, none]) assertRefused(refused);
+  assert.equal((await passkeysOf(world, user))[0]?.counter, 3_000_000_000);
+});
+
+test('of two answers with the same count, sent at once, one signs in', async () => {
+  const { key } = await addOwner(world, 'Jem');
+  const attempts = [];
+  for (const browser of [world.browse(), world.browse()]) {
+    const credential = key.get((await askToSignIn(browser)).options, { counter: 5 });
+    attempts.push({ browser, body: new URLSearchParams({ csrf: await browser.csrf(), credential }) });
+  }
+
+  const answers = await Promise.all(
+    attempts.map(({ browser, body }) => browser.ask('/sign-in/passkey', { method: 'POST', body })),
+  );
+
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 401]);
+});
+
+const ODD = [
+  '',
+  '{',
+  'null',
+  '[]',
+  '"x"',
+  '{"id":1}',
+  '{"id":"x","response":null}',
+  '{"id":"x","response":{}}',
+  '\0',
+  `${'['.repeat(9000)}`,
+];
+
+test('whatever else is sent as a passkey is refused, by sign-in and by the account page alike', async () => {
+  const { user, browser, key } = await addOwner(world, 'Kim');
+  const visitor = world.browse();
+  const response = { userHandle: handleOf(user), clientDataJSON: 7, attestationObject: 'o2NmbXRkbm9uZQ' };
+  const hollow = JSON.stringify({ id: key.id, rawId: key.id, type: 'public-key', response });
+
+  for (const credential of [...ODD, hollow]) {
+    assertRefused({ browser: visitor, page: await sendSignIn(visitor, credential) });
+    const page = await sendNew(browser, credential);
+    assert.equal(page.status, 400, credential);
+    assert.match(page.text, /id="passkey-problem">This passkey could not be added\./);
+  }
+  const csrf = await visitor.csrf();
+  assert.equal((await visitor.post('/sign-in/passkey', { csrf, credential: ['a', 'b'] })).status, 401);
+  assert.equal((await visitor.post('/sign-in/passkey', { csrf, credential: 'x'.repeat(70_000) })).status, 413);
+  assert.equal((await passkeysOf(world, user)).length, 1);
+});
+
+test('wrong passkeys are limited by address like wrong passwords, and right ones are not [S9]', async () => {
+  const small = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
+  const { key } = await addOwner(small, 'Lou');
+  const attempt = async (lies: Lies) => (await signIn(key, lies, small.browse())).page.status;
+
+  const right = [await attempt({}), await attempt({}), await attempt({}), await attempt({})];
+  const wrong = [];
+  for (let i = 0; i < 3; i++) wrong.push(await attempt({ rpId: 'evil.example' }));
+
+  assert.deepEqual(right, [200, 200, 200, 200]);
+  assert.deepEqual(wrong, [401, 401, 401]);
+  assert.equal(await attempt({}), 429);
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MINUTE } from '../../../src/lib/clock.ts';
+import { type Lies, newAuthenticator } from '../../support/authenticator.ts';
+import { ACCOUNT, addOwner, askToAdd, askToSignIn, PASSKEYS, passkeysOf, sendNew } from '../../support/passkeys.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+
+test('only someone who signed in within 15 minutes may add a passkey', async () => {
+  const user = await world.addUser('Mia', [[world.acme, 'member']]);
+  const browser = await world.signedIn(user);
+  world.wind(15 * MINUTE);
+
+  const { status, options } = await askToAdd(browser);
+  const page = await browser.open(ACCOUNT);
+
+  assert.equal(status, 400);
+  assert.match(options.problem, /sign in again/);
+  assert.equal(options.challenge, undefined);
+  assert.match(page.text, /<a href="\/sign-in\?return_to=%2Fsettings%2Faccount">sign in again<\/a>/);
+  assert.doesNotMatch(page.text, /Add a passkey/);
+});
+
+test('a passkey is added once, for one user, out of the session that asked, and no lie about it is kept', async () => {
+  const { user, browser, key } = await addOwner(world, 'Ned');
+  const other = await world.signedIn(await world.addUser('Nan', [[world.acme, 'member']]));
+  const again = await sendNew(browser, key.create((await askToAdd(browser)).options));
+  const foreign = await sendNew(other, key.create((await askToAdd(other)).options));
+  const elsewhere = await sendNew(other, newAuthenticator(world.web).create((await askToAdd(browser)).options));
+  const lies: Lies[] = [
+    { origin: 'https://evil.example' },
+    { rpId: 'evil.example' },
+    { type: 'webauthn.get' },
+    { isVerified: false },
+  ];
+  const lied = [];
+  for (const lie of lies) {
+    lied.push(await sendNew(browser, newAuthenticator(world.web).create((await askToAdd(browser)).options, lie)));
+  }
+  const late = newAuthenticator(world.web).create((await askToAdd(browser)).options);
+  world.wind(5 * MINUTE);
+
+  for (const page of [again, foreign, elsewhere, ...lied, await sendNew(browser, late)]) {
+    assert.equal(page.status, 400);
+    assert.match(page.text, /id="passkey-problem">This passkey could not be added\./);
+  }
+  const rows = await world.storage().durable.selectFrom('passkeys').selectAll().execute();
+  assert.deepEqual(
+    rows.filter(({ created_at }) => created_at >= world.clock() - 5 * MINUTE).map(({ user_id }) => user_id),
+    [user.id],
+  );
+});
+
+test('what was sent to add a passkey does not bring it back after it was removed', async () => {
+  const user = await world.addUser('Ola', [[world.acme, 'member']]);
+  const browser = await world.signedIn(user);
+  const answer = newAuthenticator(world.web).create((await askToAdd(browser)).options);
+  await sendNew(browser, answer);
+  const [row] = await passkeysOf(world, user);
+  await browser.submit(await browser.open(ACCOUNT), `${PASSKEYS}/${row?.id}/remove`);
+
+  const page = await sendNew(browser, answer);
+
+  assert.equal(page.status, 400);
+  assert.deepEqual(await passkeysOf(world, user), []);
+});
+
+test('the passkey of someone else cannot be removed, and looks as if it were not there [D5]', async () => {
+  const { user } = await addOwner(world, 'Pam');
+  const other = await world.signedIn();
+  const [row] = await passkeysOf(world, user);
+  const csrf = await other.csrf();
+
+  for (const id of [row?.id ?? '', 'x', '%00', "' or 1=1 --"]) {
+    const path = `${PASSKEYS}/${encodeURIComponent(id)}/remove`;
+    assert.equal((await other.post(path, { csrf })).status, 404);
+  }
+  assert.equal((await passkeysOf(world, user)).length, 1);
+});
+
+test('a name that nobody could read is refused before the device makes a key for it, and again after', async () => {
+  const { user, browser } = await addOwner(world, 'Quy');
+  const key = newAuthenticator(world.web);
+
+  const before = await askToAdd(browser, ' \u202e ');
+  const page = await sendNew(browser, key.create((await askToAdd(browser)).options), '<b>\u0007');
+
+  assert.equal(before.status, 400);
+  assert.match(before.options.problem, /can be read|visible characters/);
+  assert.equal(page.status, 400);
+  assert.match(page.text, /value="&lt;b&gt;/);
+  assert.match(page.text, /id="passkey_name-problem">Use visible characters only\./);
+  assert.equal((await passkeysOf(world, user)).length, 1);
+});
+
+test('a user has at most 20 passkeys, even if several are added at once', async () => {
+  const user = await world.addUser('Ray', [[world.acme, 'member']]);
+  const browser = await world.signedIn(user);
+  const csrf = await browser.csrf();
+  const answers = [];
+  for (let i = 0; i < 22; i++) answers.push(newAuthenticator(world.web).create((await askToAdd(browser)).options));
+
+  await Promise.all(answers.map((credential) => browser.post(PASSKEYS, { csrf, credential, passkey_name: 'Key' })));
+
+  assert.equal((await passkeysOf(world, user)).length, 20);
+});
+
+test('what asks for a challenge, adds, removes or signs in needs a page of ours [S6] [D1]', async () => {
+  const { browser } = await addOwner(world, 'Sam');
+
+  for (const path of [`${PASSKEYS}/options`, PASSKEYS, '/sign-in/passkey/options', '/sign-in/passkey']) {
+    assert.equal((await browser.post(path, {})).status, 403, path);
+    const foreign = { origin: 'https://evil.example' };
+    assert.equal((await browser.post(path, { csrf: await browser.csrf() }, foreign)).status, 403, path);
+  }
+});
+
+test('the browser is asked for passkeys by no name, and told not to add one twice', async () => {
+  const { browser, key } = await addOwner(world, 'Tia');
+
+  const { options: request } = await askToSignIn(world.browse());
+  const { options: creation } = await askToAdd(browser);
+
+  assert.equal(request.allowCredentials, undefined);
+  assert.equal(request.userVerification, 'required');
+  assert.equal(request.rpId, 'localhost');
+  assert.deepEqual(creation.excludeCredentials, [{ id: key.id, transports: ['internal'], type: 'public-key' }]);
+  assert.equal(creation.authenticatorSelection.residentKey, 'required');
+  assert.equal(creation.attestation, 'none');
+});

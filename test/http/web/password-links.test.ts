@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makePasswordLink } from '../../../src/accounts/password-links.ts';
+import type { User } from '../../../src/accounts/users.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
+import { DAY } from '../../../src/lib/clock.ts';
+import { hashSecret } from '../../../src/lib/secrets.ts';
+import type { Browser } from '../../support/browser.ts';
+import { MEMBERS } from '../../support/invitations.ts';
+import { addOwner, passkeysOf } from '../../support/passkeys.ts';
+import { PASSWORD } from '../../support/people.ts';
+import { registerByInvitation } from '../../support/unverified.ts';
+import { newWorld } from '../../support/world.ts';
+
+const NEW_PASSWORD = 'a whole new drawbridge';
+const world = await newWorld();
+const root = await world.addUser('Root', [], true);
+const admin = await world.signedIn(root);
+const owner = await world.signedIn();
+let people = 0;
+const newMember = () => world.addUser(`Member${++people}`, [[world.acme, 'member']]);
+
+function linkIn(text: string): string {
+  const [, path] = /<code id="password-link">https?:\/\/[^/]+(\/password\/[\w-]{43})<\/code>/.exec(text) ?? [];
+  assert.ok(path, `the page shows a link:\n${text}`);
+  return path;
+}
+
+async function linkByOwner({ id }: User, browser: Browser = owner): Promise<string> {
+  const page = await browser.open(`${MEMBERS}/${id}`);
+  return linkIn((await browser.submit(page, `${MEMBERS}/${id}/password-link`)).text);
+}
+
+async function linkByAdmin({ id }: User): Promise<string> {
+  const page = await admin.open(`/platform/users/${id}`);
+  return linkIn((await admin.submit(page, `/platform/users/${id}/password-link`)).text);
+}
+
+/** As the command does, on the clock of the test. */
+async function linkByOperator({ id: userId }: User): Promise<string> {
+  const wanted = { userId, by: OPERATOR, businessId: null };
+  const made = await world.storage().transaction((db) => makePasswordLink(db, wanted, world.clock()));
+  assert.ok(made);
+  return `/password/${made.token}`;
+}
+
+const MAKERS = { 'an owner’s': linkByOwner, 'a platform admin’s': linkByAdmin, 'an operator’s': linkByOperator };
+
+/** Opens the link in a browser that nobody has used, and sets a new password. */
+async function use(link: string, fields: Record<string, string> = { end_grants: 'yes' }, password = NEW_PASSWORD) {
+  const browser = world.browse();
+  const page = await browser.open(link);
+  return page.status === 200 ? browser.submit(page, link, { password, ...fields }) : page;
+}
+
+for (const [whose, make] of Object.entries(MAKERS)) {
+  test(`${whose} link sets a new password and removes every other way into the account [E1] [E4]`, async () => {
+    const { user, browser } = await addOwner(world, `Pia${++people}`);
+    const { refresh_token } = await world.connect({}, browser);
+
+    const answer = await use(await make(user));
+
+    assert.match(answer.text, /Your new password is set\. Sign in with it\./);
+    assert.match((await browser.open('/settings/account')).url, /\/sign-in/);
+    assert.deepEqual(await passkeysOf(world, user), []);
+    assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 401);
+    assert.match((await world.browse().signIn(user.email, NEW_PASSWORD)).url, /connected-apps$/);
+    assert.equal((await world.refresh(refresh_token)).body.reason, 'password_reset');
+  });
+
+  test(`${whose} link works once, and for 24 hours [E4]`, async () => {
+    const user = await newMember();
+    const link = await make(user);
+    const used = await use(link);
+    const again = await use(link, {}, 'yet another drawbridge');
+
+    assert.equal(used.status, 200);
+    assert.equal(again.status, 404);
+    assert.match(again.text, /This link does not work/);
+    assert.match((await world.browse().signIn(user.email, NEW_PASSWORD)).url, /connected-apps$/);
+  });
+}
+
+test('the form says whose account it is and how long the link lasts, and offers to disconnect all apps', async () => {
+  const user = await newMember();
+
+  const { text, headers } = await world.browse().open(await linkByAdmin(user));
+
+  assert.match(text, new RegExp(`<strong>${user.email}</strong>`));
+  assert.match(text, /works once, until <time datetime="2030-01-02/);
+  assert.match(text, /name="end_grants" value="yes" checked/);
+  assert.equal(headers.get('cache-control'), 'no-store');
+});
+
+test('apps stay connected if the person unticks the box', async () => {
+  const { user, browser } = await addOwner(world, `Kit${++people}`);
+  const { refresh_token } = await world.connect({}, browser);
+
+  await use(await linkByAdmin(user), {});
+
+  assert.equal((await world.refresh(refresh_token)).status, 200);
+});
+
+test('a link ends after 24 hours, when a newer one is made, and when the password or the address changes [E4]', async () => {
+  const own = await newWorld();
+  const member = await own.addUser('Mia', [[own.acme, 'member']]);
+  const make = async () => {
+    const boss = await own.signedIn();
+    const page = await boss.open(`${MEMBERS}/${member.id}`);
+    return linkIn((await boss.submit(page, `${MEMBERS}/${member.id}/password-link`)).text);
+  };
+  const statusOf = async (link: string) => (await own.browse().open(link)).status;
+  const change = (row: { password_hash: string } | { email: string }) =>
+    own.storage().durable.updateTable('users').set(row).where('id', '=', member.id).execute();
+
+  const first = await make();
+  const second = await make();
+  assert.deepEqual([await statusOf(first), await statusOf(second)], [404, 200]);
+  own.wind(DAY - 1);
+  assert.equal(await statusOf(second), 200);
+  own.wind(1);
+  assert.equal(await statusOf(second), 404);
+  const third = await make();
+  await change({ email: 'mia.new@example.com' });
+  assert.equal(await statusOf(third), 404);
+  const fourth = await make();
+  await change({ password_hash: 'another' });
+  assert.equal(await statusOf(fourth), 404);
+});
+
+test('of ten uses of one link at once, one sets the password [E4]', async () => {
+  const user = await newMember();
+  const link = await linkByAdmin(user);
+  const browser = world.browse();
+  const page = await browser.open(link);
+  const passwords = Array.from({ length: 10 }, (_, i) => `drawbridge number ${i}`);
+
+  const answers = await Promise.all(passwords.map((password) => browser.submit(page, link, { password })));
+
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(404)]);
+  const winner = passwords[answers.findIndex(({ status }) => status === 200)] ?? '';
+  assert.match((await world.browse().signIn(user.email, winner)).url, /connected-apps$/);
+});
+
+test('only its hash is stored, and no page but the one that made it shows it [T28]', async () => {
+  const user = await newMember();
+  const link = await linkByOwner(user);
+  const token = link.replace('/password/', '');
+  const db = world.storage().durable;
+  const rows = await db.selectFrom('password_links').selectAll().execute();
+  const acts = await db.selectFrom('acts').selectAll().execute();
+
+  assert.ok(rows.some(({ token_hash }) => token_hash === hashSecret(token)));
+  const page = await owner.open(`${MEMBERS}/${user.id}`);
+  for (const text of [page.text, JSON.stringify(rows), JSON.stringify(acts)]) assert.ok(!text.includes(token));
+});
+
+test('an unknown, a used and a replaced link give the same answer, whoever’s it was [E6]', async () => {
+  const [used, replaced] = [await newMember(), await newMember()];
+  const spent = await linkByAdmin(used);
+  await use(spent);
+  const old = await linkByAdmin(replaced);
+  await linkByAdmin(replaced);
+
+  const pages = [];
+  for (const link of [spent, old, `/password/${'A'.repeat(43)}`, '/password/x', '/password/%00']) {
+    const { status, text } = await world.browse().open(link);
+    pages.push([status, text]);
+  }
+
+  assert.equal(pages[0]?.[0], 404);
+  for (const page of pages) assert.deepEqual(page, pages[0]);
+});
+
+test('a weak password is refused beside the field, and the link still works', async () => {
+  const user = await newMember();
+  const link = await linkByAdmin(user);
+
+  const weak = await use(link, {}, 'password1');
+
+  assert.equal(weak.status, 400);
+  assert.match(weak.text, /id="password-problem">This is one of the passwords/);
+  assert.doesNotMatch(weak.text, /value="yes" checked/, 'what was unticked stays so');
+  assert.match((await use(link)).text, /Your new password is set\./);
+});
+
+test('an owner makes no link for someone of another business, for a platform admin, or for themselves [E1]', async () => {
+  const bolt = await world.addBusiness('Bolt');
+  const both = await world.addUser(`Both${++people}`, [
+    [world.acme, 'member'],
+    [bolt, 'member'],
+  ]);
+  const staff = await world.addUser(`Staff${++people}`, [[world.acme, 'member']], true);
+  const stranger = await world.addUser(`Stranger${++people}`, [[bolt, 'owner']]);
+  const business = world.acme.id;
+  const post = async (id: string, browser = owner) =>
+    browser.post(`${MEMBERS}/${id}/password-link`, { csrf: await browser.csrf(), business });
+
+  for (const id of [both.id, staff.id, world.ada.id]) assert.equal((await post(id)).status, 403);
+  assert.equal((await post(stranger.id)).status, 404);
+  const member = await newMember();
+  assert.equal((await post(both.id, await world.signedIn(member))).status, 404);
+  const path = `/platform/users/${root.id}`;
+  assert.equal((await admin.post(`${path}/password-link`, { csrf: await admin.csrf() })).status, 403);
+  const made = await world.storage().durable.selectFrom('password_links').select('user_id').execute();
+  assert.ok(!made.some(({ user_id }) => [both.id, staff.id, world.ada.id, stranger.id, root.id].includes(user_id)));
+});
+
+test('an owner’s link ends when the member joins another business, or the owner stops being one', async () => {
+  const bolt = await world.addBusiness('Bolt');
+  const [joins, stays] = [await newMember(), await newMember()];
+  const boss = await world.addUser(`Boss${++people}`, [[world.acme, 'owner']]);
+  const links = [await linkByOwner(joins), await linkByOwner(stays, await world.signedIn(boss))];
+
+  await world.addMember(joins, bolt);
+  await owner.submit(await owner.open(`${MEMBERS}/${boss.id}`), `${MEMBERS}/${boss.id}/role`, { role: 'admin' });
+
+  for (const link of links) assert.equal((await use(link)).status, 404);
+});
+
+test('only a link by the platform or an operator verifies the address [E2]', async () => {
+  const verifiedAt = async (user: User) => {
+    const rows = world.storage().durable.selectFrom('users').select('email_verified_at').where('id', '=', user.id);
+    return (await rows.executeTakeFirstOrThrow()).email_verified_at;
+  };
+  const register = async () => {
+    const email = `guest${++people}@example.net`;
+    return (await registerByInvitation(world, { owner, name: `Guest ${people}`, email })).user;
+  };
+  const [byOwner, byAdmin, byOperator] = [await register(), await register(), await register()];
+
+  await use(await linkByOwner(byOwner));
+  await use(await linkByAdmin(byAdmin));
+  await use(await linkByOperator(byOperator));
+
+  assert.equal(await verifiedAt(byOwner), null);
+  assert.ok(await verifiedAt(byAdmin));
+  assert.ok(await verifiedAt(byOperator));
+});
+
+test('a link and its use are in the audit log, and the person sees who made it', async () => {
+  const [byOwner, byAdmin] = [await newMember(), await newMember()];
+  await use(await linkByOwner(byOwner));
+  await use(await linkByAdmin(byAdmin));
+
+  const { text } = await owner.open('/settings/audit-log');
+  assert.match(text, /Created a link to set a new password/);
+  assert.match(text, /Set a new password with a link/);
+  const accounts = await Promise.all(
+    [byOwner, byAdmin].map(async (user) => (await (await world.signedIn(user)).open('/settings/account')).text),
+  );
+  assert.match(accounts[0] ?? '', /Ada, an owner of Acme, created a link to set a new password\./);
+  assert.match(accounts[0] ?? '', /The link was used, and a new password was set\./);
+  assert.match(accounts[1] ?? '', /A platform admin of Gatehouse created a link to set a new password\./);
+  assert.doesNotMatch(accounts[1] ?? '', /Root/);
+});
+
+test('the sign-in page says what to do about a forgotten password', async () => {
+  const { text } = await world.browse().open('/sign-in');
+
+  assert.match(
+    text,
+    /an owner of it can give you a link to set a new one\. Otherwise, or if you are its owner, ask a platform/,
+  );
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DEVELOPER, PLATFORM, registerInBrowser, shownCredentials, TYPED } from '../../support/app-pages.ts';
+import { toBody } from '../../support/browser.ts';
+import { newClient } from '../../support/client.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const root = await world.addUser('Root', [], true);
+const console_ = await world.addApp({ name: 'Console' });
+const admin = await world.signedIn(root);
+const owner = await world.signedIn();
+
+test('a platform admin registers a first-party app, which then asks nobody for consent', async () => {
+  const { id, secret } = shownCredentials(await registerInBrowser(admin, PLATFORM, { name: 'Till' }));
+  const client = newClient({ ...world, user: world.ada, app: { ...console_, id, secret }, business: world.acme });
+
+  const page = await owner.open(client.authorizeUrl());
+  const tokens = await client.exchange(page.leftTo?.searchParams.get('code') ?? '');
+
+  assert.equal(page.status, 303);
+  assert.equal(tokens.status, 200);
+  assert.equal((await client.listInvoices(tokens.body.access_token)).status, 200);
+});
+
+test('the list names the first-party apps, and no app of a business', async () => {
+  const { text } = await admin.open(PLATFORM);
+
+  assert.ok(text.includes(console_.id));
+  assert.match(text, /First-party/);
+  assert.ok(!text.includes(world.ledger.id));
+});
+
+test('someone who allowed an app twice is one connection of it, in the lists and everywhere', async () => {
+  const app = await world.addApp({ name: 'Twice', ownerBusinessId: world.acme.id });
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const other = await world.addUser('Otto', [[world.acme, 'member']]);
+  const listed = async () => (await admin.open(`/platform/apps?q=${app.id}`)).text;
+
+  await client.connect({}, owner);
+  await client.connect({}, owner);
+  const once = await listed();
+  await client.connect({}, await world.signedIn(other));
+
+  assert.match(once, /1 connection /);
+  assert.match(await listed(), /2 connections /);
+  assert.match((await owner.open(DEVELOPER)).text, /2 connections/);
+});
+
+test('a first-party app is not opened to any business by a field that its form does not have', async () => {
+  const form = await admin.open(`${PLATFORM}/new`);
+  const { id } = shownCredentials(
+    await admin.submit(form, PLATFORM, { ...TYPED, name: 'Desk', open_to_any_business: 'yes' }),
+  );
+
+  assert.doesNotMatch(form.text, /audience/);
+  assert.doesNotMatch((await admin.open(`${PLATFORM}/${id}`)).text, /Any business/);
+});
+
+test('a first-party app can be disabled, enabled, changed and deleted, each with effect at once', async () => {
+  const app = await world.addApp({ name: 'Brief' });
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const { access_token } = await client.connect({}, owner);
+  const path = `${PLATFORM}/${app.id}`;
+  const status = async () => (await client.listInvoices(access_token)).status;
+  const seen = [await status()];
+
+  await admin.submit(await admin.open(`${path}/disable`), `${path}/disable`);
+  seen.push(await status());
+  await admin.submit(await admin.open(path), `${path}/enable`);
+  seen.push(await status());
+  const changed = await admin.submit(await admin.open(path), path, { ...TYPED, name: 'Briefer' });
+  await admin.submit(await admin.open(`${path}/delete`), `${path}/delete`);
+  seen.push(await status());
+
+  assert.deepEqual(seen, [200, 401, 200, 401]);
+  assert.match(changed.text, /<h1>Briefer/);
+});
+
+test('the menu leads a platform admin to the platform apps, and nobody else', async () => {
+  assert.ok((await admin.open('/settings/account')).text.includes('href="/platform"'));
+  assert.ok(!(await owner.open('/settings/account')).text.includes('href="/platform'));
+});
+
+test('a ticket for an app of a business does not make that app a first-party one', async () => {
+  const form = await owner.open(`${DEVELOPER}/new`);
+
+  const answer = await owner.submit({ ...form, text: form.text.replaceAll(DEVELOPER, PLATFORM) }, PLATFORM, TYPED);
+
+  assert.equal(answer.status, 404);
+});
+
+const VISITORS = { 'a signed-in owner of a business': owner, 'someone who is not signed in': world.browse() };
+
+for (const [who, browser] of Object.entries(VISITORS)) {
+  test(`to ${who} a platform page that exists looks like one that does not [D5]`, async () => {
+    const body = toBody({ csrf: await browser.csrf() });
+    const there = await browser.ask(PLATFORM, { method: 'POST', body });
+    const nowhere = await browser.ask('/platform/nowhere', { method: 'POST', body });
+    const forged = await browser.ask(PLATFORM, { method: 'POST', body: toBody({}) });
+
+    assert.equal(await there.text(), await nowhere.text());
+    assert.equal(forged.status, nowhere.status);
+  });
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { User } from '../../../src/accounts/users.ts';
+import { PASSWORD } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const root = await world.addUser('Root', [], true);
+const admin = await world.signedInByPassword(root);
+const pathOf = ({ id }: User) => `/platform/users/${id}`;
+const rowOf = ({ id }: User) =>
+  world.storage().durable.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+async function actsOn({ id }: User) {
+  const acts = world.storage().durable.selectFrom('acts').selectAll().where('subject_id', '=', id);
+  const switches = await acts.where('action', 'in', ['user.disabled', 'user.enabled']).orderBy('id').execute();
+  return switches.map(({ action, actor_id, business_id }) => ({ action, actor_id, business_id }));
+}
+
+test('a platform admin disables a user, after being shown what it affects, and enables them', async () => {
+  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
+  const his = await world.signedInByPassword(bob);
+  const tokens = await world.connect({}, his);
+  const call = async () => (await world.listInvoices(tokens.access_token)).status;
+
+  const question = await admin.open(`${pathOf(bob)}/disable`);
+  const disabled = await admin.submit(question, `${pathOf(bob)}/disable`);
+  const whileDisabled = [await call(), (await his.ask('/settings/account')).status];
+  const refused = await world.refresh(tokens.refresh_token);
+  const sessions = await world
+    .storage()
+    .durable.selectFrom('sessions')
+    .selectAll()
+    .where('user_id', '=', bob.id)
+    .execute();
+  const enabled = await admin.submit(disabled, `${pathOf(bob)}/enable`);
+
+  assert.match(question.text, /1 session<.*1 app in 1 business</s);
+  assert.match(disabled.text, /The user is disabled, and signed out everywhere\./);
+  assert.deepEqual(whileDisabled, [401, 303]);
+  assert.equal(refused.body.reason, 'user_disabled');
+  assert.deepEqual(sessions, []);
+  assert.match(enabled.text, /The user is enabled\./);
+  assert.equal(await call(), 200);
+  assert.deepEqual(await actsOn(bob), [
+    { action: 'user.disabled', actor_id: root.id, business_id: null },
+    { action: 'user.enabled', actor_id: root.id, business_id: null },
+  ]);
+});
+
+test('a disabled user cannot sign in, and is told no more than with a wrong password', async () => {
+  const carl = await world.addUser('Carl', [[world.acme, 'member']]);
+  await admin.submit(await admin.open(`${pathOf(carl)}/disable`), `${pathOf(carl)}/disable`);
+
+  const refused = await world.browse().signIn(carl.email, PASSWORD);
+  const wrong = await world.browse().signIn(world.ada.email, 'not the password');
+
+  assert.equal(refused.status, wrong.status);
+  assert.equal((await rowOf(carl)).last_signed_in_at, null);
+});
+
+test('a reason for disabling a user is shown to platform admins while the user is disabled', async () => {
+  const ida = await world.addUser('Ida', []);
+  const question = await admin.open(`${pathOf(ida)}/disable`);
+
+  const wrong = await admin.submit(question, `${pathOf(ida)}/disable`, { reason: 'x'.repeat(201) });
+  const disabled = await admin.submit(question, `${pathOf(ida)}/disable`, { reason: 'Left the company' });
+  const enabled = await admin.submit(disabled, `${pathOf(ida)}/enable`);
+
+  assert.equal(wrong.status, 400);
+  assert.match(wrong.text, /id="reason-problem">Use at most 200 characters/);
+  assert.match(disabled.text, /Reason: Left the company/);
+  assert.match((await admin.open('/platform/audit-log?q=Ida')).text, /[Rr]eason: Left the company/);
+  assert.doesNotMatch(enabled.text, /Left the company/);
+});
+
+test('the page of a user says who they are, where they belong and when they last signed in', async () => {
+  const dora = await world.addUser('Dora', [[world.acme, 'admin']]);
+  await world.signedInByPassword(dora);
+
+  const { text } = await admin.open(pathOf(dora));
+
+  assert.match(text, /dora@example\.com/);
+  assert.match(text, new RegExp(`href="/platform/businesses/${world.acme.id}">Acme</a> <span class="badge">Admin`));
+  assert.match(text, /1 session, last signed in <time/);
+});
+
+test('the question names a business that would be left without an owner', async () => {
+  const lone = await world.addBusiness('Lonely');
+  const eve = await world.addUser('Eve', [[lone, 'owner']]);
+  await world.addMember(eve, world.acme, 'owner');
+
+  const { text } = await admin.open(`${pathOf(eve)}/disable`);
+
+  assert.match(text, /Nobody else owns Lonely/);
+  assert.doesNotMatch(text, /owns Acme/);
+});
+
+test('nobody disables themselves, not even by a form that no page has', async () => {
+  const csrf = await admin.csrf();
+
+  const answer = await admin.post(`${pathOf(root)}/disable`, { csrf });
+
+  assert.equal(answer.status, 400);
+  assert.match(answer.text, /You cannot disable yourself/);
+  assert.equal((await rowOf(root)).disabled_at, null);
+  assert.ok(!(await admin.open(pathOf(root))).text.includes(`${pathOf(root)}/disable`));
+});
+
+test('of two platform admins who disable each other at the same moment, one stays', async () => {
+  for (let round = 0; round < 5; round++) {
+    const other = await world.addUser(`Second${round}`, [], true);
+    const theirs = await world.signedInByPassword(other);
+    const [csrf, theirCsrf] = [await admin.csrf(), await theirs.csrf()];
+
+    await Promise.all([
+      admin.post(`${pathOf(other)}/disable`, { csrf }),
+      theirs.post(`${pathOf(root)}/disable`, { csrf: theirCsrf }),
+    ]);
+
+    const enabled = [await rowOf(root), await rowOf(other)].filter((row) => row.disabled_at === null);
+    assert.equal(enabled.length, 1);
+    const db = world.storage().durable;
+    await db.updateTable('users').set({ disabled_at: null }).where('id', '=', root.id).execute();
+    await db.updateTable('users').set({ disabled_at: 1 }).where('id', '=', other.id).execute();
+    if (!(await admin.open('/platform/users')).text.includes('Users')) await admin.signIn(root.email, PASSWORD);
+  }
+});
+
+test('a form that is sent twice disables once', async () => {
+  const finn = await world.addUser('Finn');
+  const question = await admin.open(`${pathOf(finn)}/disable`);
+  await admin.submit(question, `${pathOf(finn)}/disable`);
+  const before = await rowOf(finn);
+  world.wind(1000);
+
+  await admin.submit(question, `${pathOf(finn)}/disable`);
+
+  assert.deepEqual(await rowOf(finn), before);
+  assert.equal((await actsOn(finn)).length, 1);
+});

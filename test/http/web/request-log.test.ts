@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DAY, HOUR } from '../../../src/lib/clock.ts';
+import { newRandomId } from '../../../src/lib/ids.ts';
+import { addRequests } from '../../../src/request-log/logged-requests.ts';
+import { addCounts, hourOf } from '../../../src/request-log/request-counts.ts';
+import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { nextOf, type Visited } from '../../support/browser.ts';
+import { type Answer, newClient } from '../../support/client.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const db = () => world.storage().durable;
+
+async function newApp(name: string) {
+  const app = await world.addApp({ name, ownerBusinessId: world.acme.id });
+  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const path = `${DEVELOPER}/${app.id}/requests`;
+  return { app, client, path, open: (query = '') => browser.open(path + query) };
+}
+
+/** What each row of the log says, without its markup. */
+function rowsOf({ text }: Visited): string[] {
+  const [, table = ''] = /<div id="requests"[^>]*>(.*?)<\/table>/s.exec(text) ?? [];
+  return [...table.matchAll(/<tr><td>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    row
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  );
+}
+
+/** A moment after what was before, so that it is certain which of them is the newer. */
+async function later<Result>(work: () => Promise<Result>): Promise<Result> {
+  world.wind(1);
+  return work();
+}
+
+const requestIdOf = ({ headers }: Answer): string => headers.get('x-request-id') ?? 'none';
+
+test('the log shows each request for an app, newest first, with its outcome, business and request id', async () => {
+  const { client, open } = await newApp('Walked');
+
+  const code = await client.allow({}, browser);
+  const { refresh_token, access_token } = (await later(() => client.exchange(code))).body;
+  const refreshed = await later(() => client.refresh(refresh_token));
+  await later(() => client.listInvoices(access_token));
+  await later(() => client.get('/api/v1/businesses', { authorization: `Bearer ${access_token}` }));
+  await later(() => client.introspect(access_token));
+  await later(() => client.revoke(refreshed.body.refresh_token));
+
+  const rows = rowsOf(await open());
+  assert.deepEqual(
+    rows.map((row) => /UTC (\w+ \/\S+)( authorization_code| refresh_token)? (\d+) \d+ ms( Acme)?/.exec(row)?.slice(1)),
+    [
+      ['POST /api/v1/oauth/revoke', undefined, '200', ' Acme'],
+      ['POST /api/v1/oauth/introspect', undefined, '200', ' Acme'],
+      ['GET /api/v1/businesses', undefined, '200', ' Acme'],
+      ['GET /api/v1/accounting/invoices', undefined, '200', ' Acme'],
+      ['POST /api/v1/oauth/token', ' refresh_token', '200', ' Acme'],
+      ['POST /api/v1/oauth/token', ' authorization_code', '200', ' Acme'],
+    ],
+  );
+  assert.equal(rows[4]?.slice(-36), requestIdOf(refreshed));
+});
+
+test('each refusal stands in the log of its app, with the reason in words and a way to read more', async () => {
+  const { client, open } = await newApp('Refused');
+  const { refresh_token, access_token } = await client.connect({}, browser);
+  await later(() => client.refresh(refresh_token, { client_secret: 'gcs_wrong' }));
+  await later(() => client.exchange('gac_unknown'));
+  await later(() => client.listInvoices(access_token, { 'x-business-id': newRandomId() }));
+  await later(() => client.revoke(refresh_token));
+  await later(() => client.listInvoices(access_token));
+
+  const page = await open('?errors=only');
+
+  const rows = rowsOf(page);
+  const expected = [
+    /401 \d+ ms revoked_by_app The app itself revoked the token/,
+    /403 \d+ ms business_mismatch Ask GET \/api\/v1\/businesses which/,
+    /400 \d+ ms token_unknown This server did not issue it/,
+    /401 \d+ ms credentials_wrong No app has this client_id together with this client_secret/,
+  ];
+  assert.equal(rows.length, expected.length, rows.join('\n'));
+  for (const [place, sentence] of expected.entries()) assert.match(rows[place] ?? '', sentence);
+  for (const link of [
+    'invalid_client#credentials_wrong',
+    'invalid_token#revoked_by_app',
+    'invalid_grant#token_unknown',
+  ]) {
+    assert.ok(page.text.includes(`href="${world.api}/docs/errors/${link}"`), link);
+  }
+});
+
+test('whoever is sent to authorize an app leaves nothing in its log, since anyone can send them', async () => {
+  const { client, open } = await newApp('Linked');
+
+  await client.authorize({}, browser);
+  await client.authorize({ scope: 'read:everything' }, browser);
+
+  const { text } = await open();
+  assert.match(text, /The app has not asked for anything yet/);
+  assert.match(text, /No requests in the last 24 hours/);
+});
+
+test('a wrong secret is in the log, and not in the chart', async () => {
+  const { client, open } = await newApp('Guessed');
+
+  await client.refresh('grt_x', { client_secret: 'gcs_wrong' });
+
+  const page = await open();
+  assert.match(rowsOf(page).join(), /401 \d+ ms credentials_wrong/);
+  assert.match(page.text, /No requests in the last 24 hours/);
+});
+
+test('a wrong secret is not in the log of any other app, nor an unknown app in any', async () => {
+  const { client, open } = await newApp('Quiet');
+
+  await client.refresh('grt_x', { client_id: newRandomId() });
+  await client.refresh('grt_x', { client_id: world.ledger.id, client_secret: 'gcs_wrong' });
+
+  assert.match((await open()).text, /The app has not asked for anything yet/);
+});
+
+test('no code, token or secret that was sent stands in what is kept [X4]', async () => {
+  const { app, client } = await newApp('Discreet');
+  const code = await client.allow({}, browser);
+  const { body } = await client.exchange(code);
+  const { body: second } = await client.refresh(body.refresh_token);
+  await client.listInvoices(second.access_token, {}, `?status=${second.access_token}`);
+  await client.refresh(second.refresh_token, { client_secret: body.access_token, grant_type: code });
+  await browser.open(`${DEVELOPER}/${app.id}/requests`);
+
+  const kept = JSON.stringify([
+    await db().selectFrom('logged_requests').selectAll().where('app_id', '=', app.id).execute(),
+    await db().selectFrom('scope_uses').selectAll().where('app_id', '=', app.id).execute(),
+  ]);
+
+  assert.ok(kept.includes('value_not_allowed'), 'the careless requests are there');
+  const secrets = [code, app.secret, body.access_token, body.refresh_token, second.access_token, second.refresh_token];
+  for (const secret of secrets) assert.ok(!kept.includes(secret.slice(4, 20)), secret);
+});
+
+test('a request is found by its id, in capitals too, and what is no id finds nothing', async () => {
+  const { client, open } = await newApp('Sought');
+  const wanted = await client.refresh('grt_x');
+  await client.refresh('grt_y');
+
+  const found = await open(`?q=%20${requestIdOf(wanted).toUpperCase()}`);
+  const none = await open(`?q=${newRandomId()}`);
+
+  assert.equal(rowsOf(found).length, 1);
+  assert.ok(rowsOf(found)[0]?.includes(requestIdOf(wanted)));
+  assert.match(none.text, /No request of this app has this id/);
+  for (const odd of ['?q=%00%25', '?q=a&q=b', '?errors=only&errors=all', '?period=__proto__', '?after=x']) {
+    assert.equal((await open(odd)).status, 200, odd);
+  }
+});
+
+test('ten thousand requests are read fifty at a time, each once, in small pages; only the first stays up to date', async () => {
+  const { app, path, open } = await newApp('Busy');
+  const requests = Array.from({ length: 10_000 }, (_, place) => ({
+    appId: app.id,
+    at: world.clock() + place,
+    method: 'POST',
+    route: '/api/v1/oauth/token',
+    grantType: 'authorization_code',
+    status: 400,
+    reason: 'refresh_token_reused',
+    requestId: newRandomId(),
+    businessId: world.acme.id,
+    took: 12,
+  }));
+  await world.storage().transaction((tx) => addRequests(tx, requests));
+
+  const first = await open('?errors=only&period=month');
+  const next = nextOf(first) ?? '';
+  const second = await browser.open(next);
+
+  const idsIn = (page: Visited) => rowsOf(page).map((row) => row.slice(-36));
+  const newest = requests.map(({ requestId }) => requestId).reverse();
+  assert.deepEqual([...idsIn(first), ...idsIn(second)], newest.slice(0, 100));
+  assert.ok(next.startsWith(path) && next.includes('errors=only') && next.includes('period=month'), next);
+  assert.ok(first.text.length < 50_000, String(first.text.length));
+  for (const live of ['requests', 'activity']) assert.ok(first.text.includes(`<div id="${live}" data-live>`), live);
+  assert.doesNotMatch(second.text, /data-live/);
+});
+
+test('the chart counts requests, errors and refreshes of the last day and of the last month', async () => {
+  const { app, client, open } = await newApp('Charted');
+  const now = hourOf(world.clock());
+  const counted = (hours: number, requests: number) => ({
+    appId: app.id,
+    hour: now - hours,
+    requests,
+    errors: 1,
+    refreshes: 2,
+  });
+  await addCounts(db(), [counted(23, 10), counted(24, 100), counted(29 * 24, 1000), counted(30 * 24, 5000)]);
+  await client.refresh('grt_x');
+
+  const day = await open();
+  const month = await open('?period=month');
+
+  assert.match(day.text, /aria-label="In the last 24 hours: 11 requests, 2 errors, 2 refreshes\. At most 10 requests/);
+  assert.match(day.text, /<title>10 requests, 1 error, 2 refreshes<\/title>/);
+  assert.match(
+    month.text,
+    /In the last 30 days: 1111 requests, 4 errors, 6 refreshes\. At most 1000 requests in a day/,
+  );
+  assert.match(month.text, /<th scope="row">2030-01-01<\/th>/);
+  assert.doesNotMatch(day.text + month.text, / style="/);
+});
+
+test('the chart is in one time zone, UTC, and says so', async () => {
+  const { client, open } = await newApp('Zoned');
+  await client.refresh('grt_x');
+  const start = (steps: number, step: number) =>
+    new Date((Math.floor(world.clock() / step) - steps) * step).toISOString();
+
+  for (const [period, from, unit] of [
+    ['day', start(23, HOUR).slice(0, 16).replace('T', ' '), 'Hour from (UTC)'],
+    ['month', start(29, DAY).slice(0, 10), 'Day (UTC)'],
+  ]) {
+    const { text } = await open(`?period=${period}`);
+    const [figure = ''] = /<figure class="chart">.*<\/figure>/s.exec(text) ?? [];
+    // The script shows every <time> in the zone of its reader.
+    assert.doesNotMatch(figure, /<time/);
+    assert.ok(figure.includes(`<span>${from} UTC</span>`), figure);
+    assert.ok(figure.includes(`<th scope="col">${unit}</th>`), figure);
+  }
+});
+
+test('an app that nobody uses has an empty chart and an empty log', async () => {
+  const { text } = await (await newApp('Idle')).open();
+
+  assert.match(text, /No requests in the last 24 hours\./);
+  assert.match(text, /The app has not asked for anything yet\./);
+});
+
+test('what an app read is counted by scope, day and user; what was refused is not', async () => {
+  const { app, client } = await newApp('Reader');
+  const { access_token } = await client.connect({}, browser);
+  const uses = async () => {
+    await browser.open(`${DEVELOPER}/${app.id}/requests`);
+    const rows = await db().selectFrom('scope_uses').selectAll().where('app_id', '=', app.id).orderBy('day').execute();
+    return rows.map(({ business_id, user_id, scope, uses }) => ({ business_id, user_id, scope, uses }));
+  };
+
+  await client.listInvoices(access_token);
+  await client.listInvoices(access_token, {}, '?limit=1');
+  await client.listInvoices(access_token, { 'x-business-id': newRandomId() });
+  await client.listInvoices(access_token, {}, '?limit=x');
+
+  const row = { business_id: world.acme.id, user_id: world.ada.id, scope: 'read:invoices' };
+  assert.deepEqual(await uses(), [{ ...row, uses: 2 }]);
+});
+
+test('members may look at the log, and others are told there is none, on every verb [D5]', async () => {
+  const member = await world.signedIn(await world.addUser('Mel', [[world.acme, 'member']]));
+  const bolt = await world.addBusiness('Bolt');
+  const stranger = await world.signedIn(await world.addUser('Bob', [[bolt, 'owner']]));
+  const root = await world.signedIn(await world.addUser('Root', [[bolt, 'owner']], true));
+  const [own, platform] = [await newApp('Own'), await world.addApp({ name: 'Console' })];
+
+  for (const part of ['requests', 'connections']) {
+    const path = `${DEVELOPER}/${own.app.id}/${part}`;
+    assert.equal((await member.open(path)).status, 200);
+    assert.equal((await root.open(`${PLATFORM}/${platform.id}/${part}`)).status, 200);
+    const hidden = [path, `${PLATFORM}/${platform.id}/${part}`, `${DEVELOPER}/${platform.id}/${part}`];
+    for (const address of [...hidden, `${DEVELOPER}/nonsense/${part}`]) {
+      assert.equal((await stranger.open(address)).status, 404, address);
+    }
+    for (const method of ['HEAD', 'PUT', 'DELETE']) {
+      const { status } = await stranger.ask(path, { method });
+      assert.ok([403, 404, 405].includes(status), `${method} ${status}`);
+    }
+  }
+});
+
+test('what was noted is not lost when the server stops', async () => {
+  const stopping = await newWorld();
+  await stopping.refresh('grt_x');
+
+  await stopping.restart();
+
+  const page = await (await stopping.signedIn()).open(`${DEVELOPER}/${stopping.ledger.id}/requests`);
+  assert.equal(rowsOf(page).length, 1);
+});

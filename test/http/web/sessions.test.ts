@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { disableUser, enableUser } from '../../../src/accounts/users.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
+import type { Browser } from '../../support/browser.ts';
+import { PASSWORD } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const SESSION = '__Host-session';
+
+async function isSignedIn(browser: Browser): Promise<boolean> {
+  const { url } = await browser.open('/settings/account');
+  assert.match(url, /\/settings\/account$|\/sign-in\?/);
+  return !url.includes('/sign-in');
+}
+
+function replayOf(browser: Browser): Browser {
+  const replay = world.browse();
+  replay.cookies.set(SESSION, browser.cookies.get(SESSION) ?? '');
+  return replay;
+}
+
+test('a session ends 12 hours after it was last used [S15]', async () => {
+  const browser = await world.signedIn();
+
+  world.wind(12 * HOUR - 1);
+  assert.equal(await isSignedIn(browser), true);
+  world.wind(12 * HOUR - 1);
+  assert.equal(await isSignedIn(browser), true);
+  world.wind(12 * HOUR);
+  assert.equal(await isSignedIn(browser), false);
+});
+
+test('a session in constant use ends 30 days after the sign-in [S15]', async () => {
+  const browser = await world.signedIn();
+
+  for (let passed = 0; passed < 29 * DAY; passed += 10 * HOUR) {
+    world.wind(10 * HOUR);
+    assert.equal(await isSignedIn(browser), true);
+  }
+  const left = 30 * DAY - Math.ceil((29 * DAY) / (10 * HOUR)) * 10 * HOUR;
+  for (let passed = 0; passed + 5 * HOUR < left; passed += 5 * HOUR) {
+    world.wind(5 * HOUR);
+    assert.equal(await isSignedIn(browser), true);
+  }
+  world.wind(5 * HOUR);
+  assert.equal(await isSignedIn(browser), false);
+});
+
+test('how long a session lasts is told to whoever runs this [S15]', () => {
+  const settings = readFileSync(new URL('../../../docs/reference/settings.md', import.meta.url), 'utf8');
+
+  assert.match(settings, /^\| a session \| 12 hours without use, 30 days in any case \|$/m);
+});
+
+test('looking in more often than once a minute keeps a session as alive as looking in once [S15]', async () => {
+  const browser = await world.signedIn();
+
+  world.wind(11 * HOUR);
+  assert.equal(await isSignedIn(browser), true);
+  world.wind(MINUTE / 2);
+  assert.equal(await isSignedIn(browser), true);
+  world.wind(11 * HOUR);
+  assert.equal(await isSignedIn(browser), true);
+});
+
+test('signing out ends the session at the server: the cookie is no use to whoever kept it [S16]', async () => {
+  const browser = await world.signedIn();
+  const replay = replayOf(browser);
+
+  const page = await browser.submit(await browser.open('/settings/account'), '/sign-out');
+
+  assert.equal(page.url, `${world.web}/sign-in?done=signed_out`);
+  assert.match(page.text, /You are signed out\./);
+  assert.equal(browser.cookies.get(SESSION), undefined);
+  assert.equal(await isSignedIn(replay), false);
+});
+
+test('signing out leaves the session in another browser alone', async () => {
+  const here = await world.signedIn();
+  const there = await world.signedIn();
+
+  await here.submit(await here.open('/sign-out'), '/sign-out');
+
+  assert.equal(await isSignedIn(there), true);
+});
+
+test('signing out while not signed in is no fault', async () => {
+  const browser = world.browse();
+
+  const page = await browser.submit(await browser.open('/sign-out'), '/sign-out');
+
+  assert.equal(page.status, 200);
+  assert.equal(page.url, `${world.web}/sign-in?done=signed_out`);
+});
+
+test('a link to /sign-out signs nobody out: it only asks [D1]', async () => {
+  const browser = await world.signedIn();
+
+  const page = await browser.open('/sign-out');
+
+  assert.match(page.text, /Sign out\?/);
+  assert.equal(await isSignedIn(browser), true);
+});
+
+test('a disabled user is signed out everywhere at once, and cannot sign in until enabled [S16]', async () => {
+  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
+  const browser = await world.signedIn(bob);
+  const db = world.storage().durable;
+
+  await disableUser(db, bob.id, world.clock());
+  const during = await isSignedIn(browser);
+  const refused = await world.browse().signIn(bob.email, PASSWORD);
+  await enableUser(db, bob.id);
+  const after = await world.browse().signIn(bob.email, PASSWORD);
+
+  assert.equal(during, false);
+  assert.equal(refused.status, 401);
+  assert.equal(after.status, 200);
+});
+
+test('a session outlives a restart of the server', async () => {
+  const browser = await world.signedIn();
+
+  await world.restart();
+
+  assert.equal(await isSignedIn(browser), true);
+});
+
+const ODD_COOKIES = ['', 'x', 'A'.repeat(43), 'A'.repeat(4000), '%00', '%zz', '"quoted"', '../../etc', "' or 1=1 --"];
+
+for (const value of ODD_COOKIES) {
+  test(`a session cookie of ${JSON.stringify(value.slice(0, 50))} is nobody's session`, async () => {
+    const browser = world.browse();
+    browser.cookies.set(SESSION, value);
+
+    assert.equal(await isSignedIn(browser), false);
+  });
+}
+
+const PAGES = [
+  '/settings/connected-apps',
+  '/settings/account',
+  '/settings/developer',
+  '/settings/developer/new',
+  '/settings/developer/01a1dd0a-eb11-7000-997c-587fb8fee946',
+];
+
+for (const path of PAGES) {
+  test(`${path} asks to sign in first, and remembers where it was`, async () => {
+    const answer = await world.browse().ask(path);
+
+    assert.equal(answer.status, 303);
+    assert.equal(answer.headers.get('location'), `/sign-in?${new URLSearchParams({ return_to: path })}`);
+  });
+}
+
+const OVER = { done: 'session_over' };
+const REFERERS: [string, string | undefined, string][] = [
+  ['the page of the form', '/settings/members/invite?from=mail', '/settings/members/invite?from=mail'],
+  ['no page', undefined, '/'],
+  ['a page of another site', 'https://elsewhere.example/settings/account', '/'],
+  ['a page that is not for coming back to', '/sign-out', '/'],
+  ['no address at all', '\\', '/'],
+];
+
+for (const [what, referer, returnTo] of REFERERS) {
+  test(`a form sent from ${what} after the session ended changes nothing, says so, and leads back to ${returnTo} [S8]`, async () => {
+    const browser = await world.signedIn();
+    const csrf = await browser.csrf();
+    world.wind(12 * HOUR);
+
+    const page = await browser.post(
+      '/settings/account/name',
+      { csrf, name: 'Late' },
+      referer === undefined ? {} : { referer: referer.startsWith('/') ? world.web + referer : referer },
+    );
+
+    assert.equal(page.url, `${world.web}/sign-in?${new URLSearchParams({ return_to: returnTo, ...OVER })}`);
+    assert.match(page.text, /role="status">Your session has ended\. Sign in to go on\./);
+    const back = await browser.signIn(world.ada.email, PASSWORD, page);
+    assert.equal(back.url, world.web + (returnTo === '/' ? '/settings/connected-apps' : returnTo));
+    assert.doesNotMatch(back.text, />Late</);
+  });
+}
+
+test('a made-up link can put no other sentence on the sign-in page', async () => {
+  for (const done of ['app_deleted', '<b>', '__proto__', 'toString']) {
+    const { text } = await world.browse().open(`/sign-in?${new URLSearchParams({ done })}`);
+    assert.doesNotMatch(text, /role="status"/, done);
+  }
+});

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { disableUser } from '../../../src/accounts/users.ts';
+import { toBody } from '../../support/browser.ts';
+import { PASSWORD } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const SESSION = '__Host-session';
+
+test('each cookie is __Host- prefixed, Secure, HttpOnly, SameSite=Lax, for the whole host and no other [S3]', async () => {
+  const browser = world.browse();
+  const csrf = await browser.csrf();
+  const first = await world.browse().ask('/sign-in');
+  const body = toBody({ csrf, email: world.ada.email, password: PASSWORD });
+  const signedIn = await browser.ask('/sign-in', { method: 'POST', body });
+
+  const set = [...first.headers.getSetCookie(), ...signedIn.headers.getSetCookie()];
+
+  assert.equal(set.length, 3);
+  assert.match(set[1] ?? '', /^__Host-session=[\w-]{43};/);
+  for (const cookie of set) {
+    const [pair, ...attributes] = cookie.split('; ');
+    assert.match(pair ?? '', /^__Host-/);
+    for (const wanted of ['Secure', 'HttpOnly', 'SameSite=Lax', 'Path=/'])
+      assert.ok(attributes.includes(wanted), cookie);
+    assert.doesNotMatch(cookie, /domain/i);
+  }
+});
+
+test('every sign-in makes a new session id, and the one before stops working [S1]', async () => {
+  const browser = await world.signedIn();
+  const before = browser.cookies.get(SESSION) ?? '';
+
+  await browser.signIn(world.ada.email, PASSWORD);
+
+  assert.notEqual(browser.cookies.get(SESSION), before);
+  assert.equal((await browser.open('/settings/account')).url, `${world.web}/settings/account`);
+  const replay = world.browse();
+  replay.cookies.set(SESSION, before);
+  assert.match((await replay.open('/settings/account')).url, /\/sign-in\?/);
+});
+
+test('signing in again because an app asked for it also changes the session id [S1]', async () => {
+  const browser = await world.signedIn();
+  const before = browser.cookies.get(SESSION) ?? '';
+  world.wind(1000);
+
+  const asked = await browser.open(world.authorizeUrl({ prompt: 'login' }));
+  const answered = await browser.signIn(world.ada.email, PASSWORD, asked);
+
+  assert.match(answered.url, /\/consent\?/);
+  assert.notEqual(browser.cookies.get(SESSION), before);
+  const replay = world.browse();
+  replay.cookies.set(SESSION, before);
+  assert.match((await replay.open('/settings/account')).url, /\/sign-in\?/);
+});
+
+test('a session cookie planted before sign-in never becomes a session [S2]', async () => {
+  const planted = 'A'.repeat(43);
+  const browser = world.browse();
+  browser.cookies.set(SESSION, planted);
+
+  await browser.signIn(world.ada.email, PASSWORD);
+
+  assert.notEqual(browser.cookies.get(SESSION), planted);
+  const attacker = world.browse();
+  attacker.cookies.set(SESSION, planted);
+  assert.match((await attacker.open('/settings/account')).url, /\/sign-in\?/);
+});
+
+test('a sign-in by someone else in the same browser ends the session before it [S1]', async () => {
+  const eve = await world.addUser('Eve', [[world.acme, 'member']]);
+  const browser = await world.signedIn();
+  const replay = world.browse();
+  replay.cookies.set(SESSION, browser.cookies.get(SESSION) ?? '');
+
+  await browser.signIn(eve.email, PASSWORD);
+
+  assert.match((await replay.open('/settings/account')).url, /\/sign-in\?/);
+  const { text } = await browser.open('/settings/account');
+  assert.match(text, /eve@example\.com/);
+  assert.doesNotMatch(text, /ada@example\.com/);
+});
+
+test('a wrong password, an unknown user and a disabled user get the same answer in every byte [S4]', async () => {
+  const bob = await world.addUser('Bob');
+  await disableUser(world.storage().durable, bob.id, world.clock());
+  const browser = world.browse();
+  const csrf = await browser.csrf();
+  const attempt = async (email: string, password: string) => {
+    const answer = await browser.ask('/sign-in', { method: 'POST', body: toBody({ csrf, email, password }) });
+    const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
+    return { status: answer.status, headers, body: (await answer.text()).replaceAll(email, 'EMAIL') };
+  };
+
+  const wrong = await attempt('ada@example.com', 'not the password');
+  const unknown = await attempt('zoe@example.com', 'not the password');
+  const disabled = await attempt('bob@example.com', PASSWORD);
+
+  assert.equal(wrong.status, 401);
+  assert.deepEqual(unknown, wrong);
+  assert.deepEqual(disabled, wrong);
+});
+
+test('after a wrong password the email is still there and the password is not', async () => {
+  const browser = world.browse();
+
+  const page = await browser.signIn(world.ada.email, 'not the password');
+
+  assert.equal(page.status, 401);
+  assert.match(page.text, /name="email"[^>]*value="ada@example\.com"/);
+  assert.match(page.text, /id="password-problem">The email or the password is wrong\./);
+  assert.doesNotMatch(page.text, /not the password/);
+  assert.equal(browser.cookies.get(SESSION), undefined);
+});
+
+test('an email is recognised in any case and with spaces around it', async () => {
+  const browser = world.browse();
+
+  const page = await browser.signIn('  ADA@Example.COM ', PASSWORD);
+
+  assert.equal(page.url, `${world.web}/settings/connected-apps`);
+});
+
+test('a page that was asked for before signing in is what comes after', async () => {
+  const browser = world.browse();
+
+  const asked = await browser.open('/settings/developer/new?from=mail');
+  const arrived = await browser.signIn(world.ada.email, PASSWORD, asked);
+
+  assert.match(asked.url, /\/sign-in\?/);
+  assert.equal(arrived.url, `${world.web}/settings/developer/new?from=mail`);
+});
+
+test('a page that was asked for survives a wrong password on the way', async () => {
+  const browser = world.browse();
+
+  const asked = await browser.open('/settings/account');
+  const refused = await browser.signIn(world.ada.email, 'not the password', asked);
+  const arrived = await browser.signIn(world.ada.email, PASSWORD, refused);
+
+  assert.equal(arrived.url, `${world.web}/settings/account`);
+});
+
+test('an authorize request is preserved whole through sign-in', async () => {
+  const browser = world.browse();
+  const state = 'a b&c=d%"<é>';
+
+  const asked = await browser.open(world.authorizeUrl({ state }));
+  const screen = await browser.signIn(world.ada.email, PASSWORD, asked);
+  const answer = await browser.submit(screen, '/consent', { answer: 'allow' });
+
+  assert.match(asked.url, /\/sign-in\?/);
+  assert.match(screen.url, /\/consent\?/);
+  assert.equal(answer.leftTo?.searchParams.get('state'), state);
+  assert.ok(answer.leftTo?.searchParams.get('code'));
+});
+
+const ODD: [string, string][] = [
+  ['no fields', ''],
+  ['no password', 'email=ada@example.com'],
+  ['a repeated email', `email=ada@example.com&email=ada@example.com&password=${encodeURIComponent(PASSWORD)}`],
+  ['a repeated password', 'email=ada@example.com&password=a&password=b'],
+  ['a NUL in the email', 'email=ada%00@example.com&password=x'],
+  ['half a surrogate pair', 'email=%ED%A0%80&password=%ED%A0%80'],
+  ['broken percent-encoding', 'email=%zz&password=%'],
+  ['a very long email', `email=${'a'.repeat(30_000)}&password=x`],
+  ['__proto__ for a name', '__proto__=x&email=x&password=x'],
+];
+
+for (const [name, fields] of ODD) {
+  test(`a sign-in with ${name} is refused as any other wrong one`, async () => {
+    const browser = world.browse();
+    const csrf = await browser.csrf();
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+
+    const answer = await browser.ask('/sign-in', { method: 'POST', body: `csrf=${csrf}&${fields}`, headers });
+
+    assert.equal(answer.status, 401);
+    assert.deepEqual(answer.headers.getSetCookie(), []);
+  });
+}
+
+test('a sign-in that is not a form, or is too large, is refused without being read', async () => {
+  const browser = world.browse();
+  const csrf = await browser.csrf();
+  const json = { 'content-type': 'application/json' };
+
+  const asJson = await browser.ask('/sign-in', { method: 'POST', body: JSON.stringify({ csrf }), headers: json });
+  const tooLarge = await browser.ask('/sign-in', { method: 'POST', body: toBody({ csrf, email: 'a'.repeat(70_000) }) });
+
+  assert.equal(asJson.status, 415);
+  assert.equal(tooLarge.status, 413);
+  assert.match(asJson.headers.get('content-type') ?? '', /^text\/html/);
+});

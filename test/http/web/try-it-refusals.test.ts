@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MINUTE } from '../../../src/lib/clock.ts';
+import { DEVELOPER } from '../../support/app-pages.ts';
+import type { Browser } from '../../support/browser.ts';
+import { REDIRECT_URI, type RegisteredApp } from '../../support/people.ts';
+import { freePort } from '../../support/ports.ts';
+import { countGrants } from '../../support/rows.ts';
+import { linked, newTrial, plain, tryPath, walkIn } from '../../support/try-it.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const RETURN = `${world.web}${DEVELOPER}/try`;
+const { begin, decide, paste, reachExchange, newApp } = newTrial(world, browser);
+
+test('what is pasted may be the address, its query or the code alone, and is kept where it is refused', async () => {
+  const app = await newApp();
+  const page = await begin(app);
+  const answer = (await decide(page)).leftTo ?? new URL(REDIRECT_URI);
+  const code = answer.searchParams.get('code') ?? '';
+  const foreign = new URL(answer);
+  foreign.searchParams.set('state', 'of-someone-else');
+
+  const whole = await paste(app, page, `  ${answer.href}#rest\n`);
+  const query = await paste(app, page, answer.search);
+  const alone = await paste(app, page, code);
+  const refused = await paste(app, page, foreign.href);
+  const empty = await paste(app, page, `${REDIRECT_URI}?state=1`);
+  const nonsense = await paste(app, page, '<no code>\u0000');
+
+  for (const { status, text } of [whole, query, alone])
+    assert.match(`${status} ${text}`, new RegExp(`^200.*${code}`, 's'));
+  assert.match(alone.text, /You pasted the code alone/);
+  assert.match(refused.text, /id="pasted-problem">The state is not the one that was sent/);
+  assert.match(refused.text, /state=of-someone-else.*<\/textarea>/);
+  assert.match(empty.text, /id="pasted-problem">There is neither a code nor an error/);
+  assert.match(nonsense.text, /id="pasted-problem">Paste the whole address/);
+  assert.match(nonsense.text, /&lt;no code&gt;.<\/textarea>/);
+});
+
+test('a walk counts only in the session that began it, for its own app, unchanged, for 30 minutes', async () => {
+  const [app, other] = [await newApp(), await newApp()];
+  const page = await reachExchange(app);
+  const back = page.url;
+  const walk = walkIn(page);
+  const sameUser = await world.signedIn();
+  const grants = await countGrants(world);
+  const send = async (as: Browser, to: RegisteredApp, text: string) =>
+    as.post(`${tryPath(to)}/exchange`, { csrf: await as.csrf(), walk: text, client_secret: app.secret });
+
+  const lost = [
+    await send(sameUser, app, walk),
+    await send(browser, other, walk),
+    await send(browser, app, `${walk.slice(0, -1)}${walk.endsWith('A') ? 'B' : 'A'}`),
+    await send(browser, app, ''),
+    await send(browser, app, '%00'),
+  ];
+  const returned = [
+    await sameUser.open(back),
+    await browser.open(`${RETURN}?code=gac_x&state=forged`),
+    await browser.open(`${back}&iss=https://other.example`),
+    await browser.open(RETURN),
+  ];
+  world.wind(29 * MINUTE);
+  const inTime = await browser.open(back);
+  world.wind(2 * MINUTE);
+  const late = await send(browser, app, walk);
+  const lateReturn = await browser.open(back);
+
+  for (const answer of [...lost, late]) {
+    assert.equal(answer.status, 400);
+    assert.match(answer.text, /Start again: this was begun over 30 minutes ago, or by someone else/);
+  }
+  for (const answer of [...returned, lateReturn]) {
+    assert.equal(answer.status, 400, answer.url);
+    assert.match(answer.text, /Not an answer/);
+  }
+  assert.equal(inTime.status, 200);
+  assert.equal(await countGrants(world), grants);
+});
+
+test('whoever may not change the app cannot try it, on any address of it [D5]', async () => {
+  const app = await newApp();
+  const page = await reachExchange(app);
+  const walk = walkIn(page);
+  const bolt = await world.addBusiness('Bolt');
+  const stranger = await world.signedIn(await world.addUser('Bob', [[bolt, 'owner']]));
+  const member = await world.signedIn(await world.addUser('Mia', [[world.acme, 'member']]));
+  const before = await world.storage().durable.selectFrom('apps').selectAll().execute();
+
+  for (const [as, status] of [
+    [stranger, 404],
+    [member, 404],
+  ] as const) {
+    const csrf = await as.csrf();
+    assert.equal((await as.open(tryPath(app))).status, status);
+    for (const verb of ['', '/callback', '/return-address', '/exchange', '/businesses', '/nonsense']) {
+      const fields = { csrf, walk, answer: 'add', pasted: 'gac_x', scope: 'read:invoices', redirect_uri: REDIRECT_URI };
+      assert.equal((await as.post(`${tryPath(app)}${verb}`, fields)).status, status, verb);
+    }
+  }
+  assert.equal((await browser.post(`${tryPath(app)}/nonsense`, { csrf: await browser.csrf(), walk })).status, 404);
+  assert.equal((await browser.post(`${tryPath(app)}/exchange`, { walk, client_secret: app.secret })).status, 403);
+  assert.equal((await world.browse().open(tryPath(app))).url.startsWith(`${world.web}/sign-in`), true);
+  assert.deepEqual(await world.storage().durable.selectFrom('apps').selectAll().execute(), before);
+});
+
+test('a question with nothing in it, or with what is not the app’s, is not asked', async () => {
+  const app = await newApp();
+
+  const noScope = await begin(app, { scope: [] });
+  const strangeScope = await begin(app, { scope: ['read:employees', 'nonsense'] });
+  const strangeUri = await begin(app, { redirect_uri: 'https://other.example/callback' });
+
+  for (const page of [noScope, strangeScope]) assert.match(page.text, /id="scope-problem">Choose at least one scope/);
+  assert.match(strangeUri.text, /id="redirect_uri-problem">Choose one of the redirect URIs/);
+  assert.match(strangeUri.text, /value="read:invoices" checked/);
+});
+
+test('someone who chose another business on the way can go back to the app’s own, and go on', async () => {
+  const [bolt, carol] = [await world.addBusiness('Borealis'), await world.addUser('Carol', [[world.acme, 'admin']])];
+  await world.addMember(carol, bolt, 'member');
+  const app = await newApp({ openToAnyBusiness: true, redirectUris: [RETURN] });
+  const as = await world.signedIn(carol);
+  const asked = await as.open(linked(await begin(app, {}, as)));
+
+  const inBolt = await as.submit(asked, '/consent', { answer: 'switch', business: bolt.id });
+  const elsewhere = await as.submit(inBolt, '/consent', { answer: 'allow' });
+  const back = /name="business" value="([^"]*)">\s*<input type="hidden" name="return_to" value="([^"]*)"/.exec(
+    elsewhere.text,
+  );
+  const page = await as.post('/settings/current-business', {
+    csrf: await as.csrf(),
+    business: back?.[1] ?? '',
+    return_to: plain(back?.[2] ?? ''),
+  });
+  const tokens = await as.submit(page, `${tryPath(app)}/exchange`, { client_secret: app.secret });
+  const businesses = await as.submit(tokens, `${tryPath(app)}/businesses`);
+
+  assert.equal(elsewhere.status, 409);
+  assert.match(elsewhere.text, /Trial belongs to Acme/);
+  assert.match(businesses.text, /&quot;name&quot;: &quot;Borealis&quot;/);
+});
+
+test('a server that cannot reach its own public address says so, and the place is kept', async () => {
+  const port = await freePort();
+  const apart = await newWorld({ BASE_URL: `http://127.0.0.1:${await freePort()}`, LISTEN: `127.0.0.1:${port}` });
+  const as = await apart.signedIn();
+  const path = tryPath(apart.ledger);
+  const fields = { scope: 'read:invoices', redirect_uri: REDIRECT_URI };
+
+  const begun = await as.submit(await as.open(path), path, fields);
+  const page = await as.submit(begun, `${path}/callback`, { pasted: 'gac_made-up' });
+  const unreachable = await as.submit(page, `${path}/exchange`, { client_secret: apart.ledger.secret });
+
+  assert.match(unreachable.text, new RegExp(`could not reach ${apart.api}, its own public address`));
+  assert.ok(unreachable.text.includes(`action="${path}/exchange"`));
+});

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { MINUTE } from '../../../src/lib/clock.ts';
+import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import type { Visited } from '../../support/browser.ts';
+import { readGrant } from '../../support/rows.ts';
+import { linked, newTrial, shown, tryPath, walkIn } from '../../support/try-it.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const RETURN = `${world.web}${DEVELOPER}/try`;
+const { begin, decide, paste, reachExchange, reachTokens, newApp } = newTrial(world, browser);
+await world.addInvoice(world.acme, { number: 'INV-77' });
+
+test('a developer walks through the flow for real, and sees each request and its answer', async () => {
+  const app = await newApp();
+  const step = (page: Visited, name: string) => browser.submit(page, `${tryPath(app)}/${name}`);
+
+  const tokens = await reachTokens(app);
+  const businesses = await step(tokens, 'businesses');
+  const invoices = await step(businesses, 'invoices');
+  const refreshed = await step(invoices, 'refresh');
+  const again = await step(refreshed, 'invoices');
+  const revoked = await step(again, 'revoke');
+  const refused = await step(revoked, 'businesses');
+  const refusedToo = await step(refused, 'refresh');
+
+  assert.match(tokens.text, /200 OK.*&quot;access_token&quot;: &quot;gat_….{4}&quot;/s);
+  assert.match(
+    businesses.text,
+    new RegExp(`GET ${world.api}/api/v1/businesses.*&quot;name&quot;: &quot;Acme&quot;`, 's'),
+  );
+  assert.match(invoices.text, new RegExp(`x-business-id: ${world.acme.id}.*INV-77`, 's'));
+  assert.notEqual(shown(refreshed, 'tokens'), shown(tokens, 'tokens'));
+  assert.match(again.text, /INV-77/);
+  assert.match(refused.text, /401 Unauthorized.*&quot;reason&quot;: &quot;revoked_by_app&quot;/s);
+  assert.match(refusedToo.text, /400 Bad Request.*&quot;reason&quot;: &quot;revoked_by_app&quot;/s);
+  const { revoked_reason } = await readGrant(world, /gat_[\w-]+/.exec(shown(tokens, 'tokens'))?.[0] ?? '');
+  assert.equal(revoked_reason, 'revoked_by_app');
+});
+
+test('no page of the walk shows the secret, is kept by a cache or grows beyond 50 kB [D4]', async () => {
+  const app = await newApp();
+  const tokens = await reachTokens(app);
+  const pages = [tokens, await browser.submit(tokens, `${tryPath(app)}/businesses`)];
+
+  for (const page of pages) {
+    assert.ok(!page.text.includes(app.secret));
+    assert.ok(!Buffer.from(walkIn(page), 'base64url').includes(app.secret));
+    assert.equal(page.headers.get('cache-control'), 'no-store');
+    assert.ok(page.text.length < 50_000, String(page.text.length));
+    assert.ok(!page.url.includes('?'), page.url);
+  }
+});
+
+test('an answer comes back by itself while the page is one of the app’s redirect URIs', async () => {
+  const app = await newApp();
+  const offered = await browser.open(tryPath(app));
+
+  const added = await browser.submit(offered, `${tryPath(app)}/return-address`);
+  const page = await decide(await begin(app, { redirect_uri: RETURN }));
+  const tokens = await browser.submit(page, `${tryPath(app)}/exchange`, { client_secret: app.secret });
+  const removed = await browser.submit(added, `${tryPath(app)}/return-address`);
+
+  assert.match(added.text, /role="status">Saved/);
+  assert.ok(page.url.startsWith(`${RETURN}?code=gac_`), page.url);
+  assert.match(page.text, /The server that was asked/);
+  assert.match(tokens.text, /200 OK/);
+  assert.ok(!removed.text.includes(`value="${RETURN}"`));
+  const acts = await world.storage().durable.selectFrom('acts').selectAll().where('subject_id', '=', app.id).execute();
+  assert.deepEqual(
+    acts.filter(({ action }) => action === 'app.changed').map(({ actor_id, business_id }) => [actor_id, business_id]),
+    [
+      [world.ada.id, world.acme.id],
+      [world.ada.id, world.acme.id],
+    ],
+  );
+});
+
+test('asking twice for the return address changes nothing more, and an app keeps one redirect URI', async () => {
+  const app = await newApp({ redirectUris: [RETURN] });
+  const csrf = await browser.csrf();
+  const set = (answer: string) => browser.post(`${tryPath(app)}/return-address`, { csrf, answer });
+
+  const added = await set('add');
+  const removed = await set('remove');
+
+  assert.equal(added.text.split(`value="${RETURN}"`).length, 2);
+  assert.equal(removed.status, 400);
+  assert.match(removed.text, /Enter at least one redirect URI/);
+  const acts = await world.storage().durable.selectFrom('acts').selectAll().where('subject_id', '=', app.id).execute();
+  assert.equal(acts.length, 0);
+});
+
+test('a first-party app is tried from the platform’s pages, and asks for no consent', async () => {
+  const app = await world.addApp({ name: 'Console', redirectUris: [`${world.web}${PLATFORM}/try`] });
+  const pat = await world.signedIn(await world.addUser('Pat', [[world.acme, 'member']], true));
+  const path = tryPath(app, PLATFORM);
+
+  const fields = { scope: 'read:invoices', redirect_uri: `${world.web}${PLATFORM}/try` };
+  const page = await pat.open(linked(await pat.submit(await pat.open(path), path, fields)));
+  const tokens = await pat.submit(page, `${path}/exchange`, { client_secret: app.secret });
+
+  assert.match(tokens.text, /200 OK/);
+  assert.equal((await browser.open(path)).status, 404);
+  assert.equal((await browser.open(page.url)).status, 404);
+});
+
+test('a wrong secret shows the real answer and its explanation, and the right one still works after it', async () => {
+  const app = await newApp();
+  const page = await reachExchange(app);
+  const exchange = (from: Visited, client_secret: string) =>
+    browser.submit(from, `${tryPath(app)}/exchange`, { client_secret });
+
+  const missing = await exchange(page, ' ');
+  const wrong = await exchange(missing, 'gcs_"wrong"}');
+  const right = await exchange(wrong, app.secret);
+
+  assert.equal(missing.status, 400);
+  assert.match(missing.text, /id="client_secret-problem">Enter one of the app’s secrets/);
+  assert.match(wrong.text, /401 Unauthorized.*&quot;error&quot;: &quot;invalid_client&quot;/s);
+  assert.match(wrong.text, new RegExp(`href="${world.api}/docs/errors/invalid_client#`));
+  assert.ok(!wrong.text.includes('gcs_&quot;wrong'));
+  assert.match(right.text, /200 OK/);
+});
+
+test('a scope that was not asked for is missing for real', async () => {
+  const app = await newApp();
+  const tokens = await reachTokens(app, { scope: ['read:contacts'] });
+
+  const businesses = await browser.submit(tokens, `${tryPath(app)}/businesses`);
+  const invoices = await browser.submit(businesses, `${tryPath(app)}/invoices`);
+
+  assert.match(tokens.text, /&quot;scope&quot;: &quot;read:contacts&quot;/);
+  assert.match(invoices.text, /403 Forbidden.*www-authenticate: Bearer error=&quot;insufficient_scope&quot;/s);
+});
+
+test('a refusal at the consent screen is shown with its meaning, and leaves nothing to exchange', async () => {
+  const app = await newApp();
+  const page = await begin(app);
+
+  const denied = await paste(app, page, (await decide(page, 'deny')).leftTo?.href ?? '');
+
+  assert.match(denied.text, /<code>access_denied<\/code>/);
+  assert.match(denied.text, new RegExp(`href="${world.api}/docs/errors/access_denied#`));
+  assert.ok(!denied.text.includes('/exchange"'));
+});
+
+test('each request can be run as curl, as it is shown', async () => {
+  const redirectUri = "https://ledger.example/it's?a=$HOME&b=`id`".replaceAll('`', '%60');
+  const app = await newApp({ redirectUris: [redirectUri] });
+  const run = async (script: string) => (await promisify(execFile)('bash', ['-c', script], { timeout: 10_000 })).stdout;
+  const secret = `export CLIENT_SECRET=${app.secret}`;
+
+  const page = await begin(app);
+  const authorized = await run(shown(page, 'curl-authorize'));
+  const exchange = await paste(app, page, (await decide(page)).leftTo?.href ?? '');
+  const exchanged = await run(`${secret}\n${shown(exchange, 'curl-exchange')}`);
+  const walked = await browser.submit(await reachTokens(app), `${tryPath(app)}/businesses`);
+  const runShown = (name: string) => run(`${secret}\n${shown(walked, 'tokens')}\n${shown(walked, `curl-${name}`)}`);
+  const sent = await runShown('sent');
+  const invoices = await runShown('invoices');
+  const refreshed = await runShown('refresh');
+  const revoked = await runShown('revoke');
+  const refused = await runShown('sent');
+
+  assert.match(authorized, /^HTTP\/1.1 303 .*location: http:\/\/localhost:\d+\/consent\?/s);
+  assert.match(exchanged, /^HTTP\/1.1 200 .*"access_token":"gat_/s);
+  assert.match(sent, /^HTTP\/1.1 200 .*"name":"Acme"/s);
+  assert.match(invoices, /^HTTP\/1.1 200 .*INV-77/s);
+  assert.match(refreshed, /^HTTP\/1.1 200 .*"refresh_token":"grt_/s);
+  assert.match(revoked, /^HTTP\/1.1 200 /);
+  assert.match(refused, /^HTTP\/1.1 401 .*revoked_by_app/s);
+});
+
+test('a code that was used, or has expired, says so and offers to start again', async () => {
+  const app = await newApp();
+  const page = await reachExchange(app);
+  const exchange = () => browser.submit(page, `${tryPath(app)}/exchange`, { client_secret: app.secret });
+  await exchange();
+
+  const used = await exchange();
+  const late = await reachExchange(app);
+  world.wind(11 * MINUTE);
+  const expired = await browser.submit(late, `${tryPath(app)}/exchange`, { client_secret: app.secret });
+
+  assert.match(used.text, /&quot;reason&quot;: &quot;code_reused&quot;/);
+  assert.match(expired.text, /&quot;reason&quot;: &quot;code_expired&quot;/);
+  for (const { text } of [used, expired]) {
+    assert.ok(!text.includes('/exchange"'));
+    assert.match(text, new RegExp(`href="${tryPath(app)}">Start again`));
+  }
+});

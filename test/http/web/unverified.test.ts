@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
+import { newOperator } from '../../support/operator.ts';
+import { registerByInvitation } from '../../support/unverified.ts';
+import { newWorld } from '../../support/world.ts';
+
+const BADGE = /Address not verified/;
+const world = await newWorld();
+const operator = newOperator(world);
+const root = await world.signedIn(await world.addUser('Root', [], true));
+const acme = await world.signedIn();
+const evil = await world.addBusiness('Evil');
+const mallory = await world.signedIn(await world.addUser('Mallory', [[evil, 'owner']]));
+let victims = 0;
+
+/** An account that Mallory has made for someone else’s address. */
+const hijack = () => {
+  const email = `victim-${++victims}@example.com`;
+  return registerByInvitation(world, { owner: mallory, name: `Victim ${victims}`, email });
+};
+
+async function businessesOf({ id }: { id: string }): Promise<string[]> {
+  const rows = await world.storage().durable.selectFrom('memberships').selectAll().where('user_id', '=', id).execute();
+  return rows.map(({ business_id }) => business_id);
+}
+
+test('an account made with an invitation acts in that business, and cannot join another by signing in [E2]', async () => {
+  const { user, browser } = await hijack();
+  const link = await inviteInBrowser(acme, { email: user.email });
+
+  const opened = await browser.open(link);
+  const forced = await browser.post(link, { csrf: await browser.csrf() });
+
+  assert.equal(opened.status, 200);
+  assert.match(opened.text, /Your email address is not verified yet/);
+  assert.match(opened.text, /Ask a platform admin or an operator of Gatehouse\. They can give you a one-time link/);
+  assert.doesNotMatch(opened.text, /Join as/);
+  assert.equal(forced.status, 400);
+  assert.deepEqual(await businessesOf(user), [evil.id]);
+  assert.equal((await browser.open(MEMBERS)).status, 200);
+});
+
+test('an unverified account that has left every business cannot join another either [E2]', async () => {
+  const { user, browser } = await hijack();
+  await browser.submit(await browser.open(`${MEMBERS}/${user.id}/remove`), `${MEMBERS}/${user.id}/remove`);
+  const link = await inviteInBrowser(acme, { email: user.email });
+
+  const forced = await browser.post(link, { csrf: await browser.csrf() });
+
+  assert.equal(forced.status, 400);
+  assert.deepEqual(await businessesOf(user), []);
+});
+
+test('an unverified account can come back to the business that it was made in', async () => {
+  const { user, browser } = await hijack();
+  await browser.submit(await browser.open(`${MEMBERS}/${user.id}/remove`), `${MEMBERS}/${user.id}/remove`);
+  const link = await inviteInBrowser(mallory, { email: user.email });
+
+  await browser.submit(await browser.open(link), link);
+
+  assert.deepEqual(await businessesOf(user), [evil.id]);
+});
+
+test('an invitation can be accepted by no account but that of its address [E2]', async () => {
+  const bob = await world.addUser('Bob');
+  const eve = await world.signedIn(await world.addUser('Eve'));
+  const link = await inviteInBrowser(acme, { email: bob.email });
+
+  const opened = await eve.open(link);
+  const forced = await eve.post(link, { csrf: await eve.csrf() });
+  const meant = await world.signedIn(bob);
+  const joined = await meant.submit(await meant.open(link), link);
+
+  assert.match(opened.text, /This invitation is for another address/);
+  assert.match(opened.text, /bob@example\.com/);
+  assert.equal(forced.status, 400);
+  assert.match(joined.text, /Welcome to the business\./);
+});
+
+test('an invitation to an address that looks like the one of an account lets no second account be made [E3]', async () => {
+  const coco = await world.addUser('Coco');
+  const link = await inviteInBrowser(acme, { email: '\u0441\u043e\u0441\u043e@example.com' });
+  const newcomer = world.browse();
+
+  const refused = await newcomer.submit(await newcomer.open(link), `${link}/account`, {
+    name: 'Coco',
+    password: 'a whole new drawbridge',
+  });
+  const browser = await world.signedIn(coco);
+  const joined = await browser.submit(await browser.open(link), link);
+
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /There is an account with this email address already\./);
+  assert.match(joined.text, /Welcome to the business\./);
+});
+
+test('the page of an invitation is the same whether or not its address has an account [E6]', async () => {
+  const dora = await world.addUser('Dora');
+  const pages = [];
+  for (const email of [dora.email, 'nova@example.com']) {
+    const link = await inviteInBrowser(acme, { email });
+    const { status, text } = await world.browse().open(link);
+    const token = link.replace('/invitation/', '');
+    pages.push([
+      status,
+      text
+        .replaceAll(email, 'X')
+        .replaceAll(token, 'T')
+        .replace(/name="csrf" value="[^"]*"/, ''),
+    ]);
+  }
+
+  assert.deepEqual(pages[0], pages[1]);
+});
+
+test('an unverified address is marked wherever people look at it', async () => {
+  const { user, browser } = await hijack();
+  const pages = {
+    'the members': () => mallory.open(MEMBERS),
+    'a member': () => mallory.open(`${MEMBERS}/${user.id}`),
+    'all users': () => root.open(`/platform/users?q=${user.email}`),
+    'a user': () => root.open(`/platform/users/${user.id}`),
+    'a business': () => root.open(`/platform/businesses/${evil.id}`),
+    'their own account': () => browser.open('/settings/account'),
+  };
+
+  for (const [what, open] of Object.entries(pages)) assert.match((await open()).text, BADGE, what);
+  assert.doesNotMatch((await acme.open(MEMBERS)).text, BADGE);
+});
+
+test('a platform admin marks an address as verified, and the account can join another business', async () => {
+  const { user, browser } = await hijack();
+  const link = await inviteInBrowser(acme, { email: user.email });
+  const path = `/platform/users/${user.id}`;
+
+  const marked = await root.submit(await root.open(path), `${path}/verify-email`);
+  const joined = await browser.submit(await browser.open(link), link);
+
+  assert.match(marked.text, /The email address is marked as verified\./);
+  assert.doesNotMatch(marked.text, BADGE);
+  assert.match(joined.text, /Welcome to the business\./);
+  const acts = await world.storage().durable.selectFrom('acts').selectAll().where('subject_id', '=', user.id).execute();
+  const act = acts.find(({ action }) => action === 'user.email_verified');
+  assert.deepEqual([act?.actor_kind, act?.actor_name, act?.business_id], ['platform', 'Root', null]);
+});
+
+test('an operator adds an unverified account to no business until the address is verified [E2]', async () => {
+  const { user } = await hijack();
+  const wanted = { user: user.id, business: world.acme.id, role: 'member' };
+
+  await assert.rejects(operator('member add', wanted), /Nobody has verified the email address of this user/);
+  const verified = await operator('user verify-email', { user: user.id });
+  await operator('member add', wanted);
+
+  assert.ok(verified.emailVerifiedAt > 0);
+  assert.deepEqual((await businessesOf(user)).sort(), [evil.id, world.acme.id].sort());
+});
+
+test('an account that an operator adds has a verified address', async () => {
+  const typed = { email: 'op@example.com', name: 'Op', password: 'a whole new drawbridge' };
+
+  assert.ok((await operator('user add', typed)).emailVerifiedAt > 0);
+});

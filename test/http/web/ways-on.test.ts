@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+
+test('someone who is signed in and meets a refusal keeps the menu, and is led back', async () => {
+  const refused = {
+    404: await browser.open('/settings/nowhere'),
+    403: await browser.post('/settings/account/name', { csrf: 'made up' }),
+    405: await browser.open('/settings/current-business'),
+  };
+
+  for (const [status, page] of Object.entries(refused)) {
+    assert.equal(page.status, Number(status));
+    assert.match(page.text, /<nav aria-label="Settings">.*Connected apps.*Developer/s, status);
+    assert.match(page.text, /<a href="\/settings\/connected-apps">Back to Connected apps<\/a>/, status);
+    assert.doesNotMatch(page.text, /aria-current/, status);
+  }
+});
+
+test('a page that a form answers with marks its entry of the menu, as the page with the form does', async () => {
+  const [csrf, form] = [await browser.csrf(), await browser.open('/settings/developer/new')];
+  const answers = {
+    '/settings/developer': await browser.submit(form, '/settings/developer', { name: '' }),
+    '/settings/account': await browser.post('/settings/account/name', { csrf, name: '' }),
+    '/settings/members': await browser.post(`/settings/members/${world.ada.id}/role`, {
+      csrf,
+      business: world.acme.id,
+    }),
+  };
+
+  for (const [entry, { status, text }] of Object.entries(answers)) {
+    assert.equal(status, 400, entry);
+    assert.deepEqual(
+      [...text.matchAll(/<a href="([^"]*)" aria-current="page">/g)].map(([, path]) => path),
+      [entry],
+    );
+  }
+});
+
+test('the menu of a page that is not there works', async () => {
+  const here = await world.signedIn();
+
+  const out = await here.submit(await here.open('/nowhere'), '/sign-out');
+
+  assert.match(out.text, /You are signed out\./);
+});
+
+test('someone who is not signed in is led to the sign-in, and sees no menu', async () => {
+  const stranger = world.browse();
+  await stranger.open('/sign-in');
+
+  for (const path of ['/nowhere', '/platform/users', '/invitation/x']) {
+    const { status, text } = await stranger.open(path);
+    assert.equal(status, 404, path);
+    assert.match(text, /<a href="\/sign-in">Sign in<\/a>/, path);
+    assert.doesNotMatch(text, /<nav/, path);
+  }
+});
+
+test('whoever met an app that cannot be trusted is led nowhere of ours, nor is a visitor of the API host', async () => {
+  for (const path of ['/consent?client_id=x', world.authorizeUrl({ client_id: 'x' }), `${world.api}/nowhere`]) {
+    assert.doesNotMatch((await browser.open(path)).text, /Back to Connected apps|>Sign in</, path);
+  }
+});
+
+test('a page that is not there stays that while the database fails, and a failure leads nowhere', async () => {
+  const broken = await newWorld();
+  const visitor = await broken.signedIn();
+  await sql`alter table sessions rename to lost`.execute(broken.storage().durable);
+
+  const [nowhere, failure] = [await visitor.open('/nowhere'), await visitor.open('/settings/account')];
+
+  assert.deepEqual([nowhere.status, failure.status], [404, 500]);
+  for (const { text } of [nowhere, failure]) assert.doesNotMatch(text, /<nav|Back to|>Sign in</);
+});

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { recordEvent } from '../../../src/events/events.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { startNames } from '../../support/names.ts';
+import { newWorld } from '../../support/world.ts';
+
+const LOOPBACK = ['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', 'localhost', '[::1]'];
+const MAPPED = ['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]'];
+const LOCAL = ['0.0.0.0', '[::]', '10.0.0.1', '172.16.0.1', '192.168.0.1', '100.64.0.1', '[fc00::1]', '[fe80::1]'];
+const OTHERS = ['169.254.169.254', '[fd00:ec2::254]', '224.0.0.1', '[ff02::1]', '255.255.255.255'];
+const OWN = Object.values(networkInterfaces())
+  .flatMap((each = []) => each)
+  .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
+/** Names whose look-up is this test's, and what it answers. */
+const NAMED = new Map([
+  ['inward.example', ['127.0.0.1']],
+  ['mixed.example', ['203.0.114.1', '127.0.0.1']],
+  ['metadata.example', ['169.254.169.254']],
+  ['tangled.example', ['127.0.0.1', '10.0.0.1']],
+]);
+
+let connections = 0;
+const canary = createServer((socket) => {
+  connections += 1;
+  socket.on('error', () => {});
+  socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+});
+canary.listen(0);
+await once(canary, 'listening');
+after(() => canary.close());
+const { port } = canary.address() as AddressInfo;
+
+await startNames((name) => NAMED.get(name));
+
+/** Writes each address straight into the database: what the form would have refused is tried, too. */
+async function tell(world: Awaited<ReturnType<typeof newWorld>>, urls: string[]): Promise<void> {
+  const [db, keys] = [world.storage().durable, createKeyring(world.settings.secretKeys)];
+  for (const url of urls) {
+    const app = await world.addApp({ ownerBusinessId: world.acme.id });
+    const accepted = { appId: app.id, url: 'https://app.example/hook', eventTypes: ['grant.created'] };
+    const { endpoint } = await addEndpoint(db, keys, accepted, world.clock());
+    await db.updateTable('endpoints').set({ url }).where('id', '=', endpoint.id).execute();
+    const event = { type: 'grant.created', appId: app.id, businessId: world.acme.id, data: {} } as const;
+    await recordEvent(db, event, world.clock());
+  }
+}
+
+async function outcomes(world: Awaited<ReturnType<typeof newWorld>>, count: number) {
+  for (;;) {
+    const made = await world
+      .storage()
+      .durable.selectFrom('attempts')
+      .innerJoin('deliveries', 'deliveries.id', 'attempts.delivery_id')
+      .innerJoin('endpoints', 'endpoints.id', 'deliveries.endpoint_id')
+      .select(['endpoints.url', 'attempts.outcome'])
+      .execute();
+    if (made.length >= count) return made;
+    await setTimeout(20);
+  }
+}
+
+test('no trick with an address makes the server connect to its own network [W4][W5]', async () => {
+  const world = await newWorld();
+  const hosts = [...LOOPBACK, ...MAPPED, ...LOCAL, ...OTHERS, ...OWN, ...NAMED.keys()];
+  const urls = hosts.flatMap((host) => [`http://${host}:${port}/hook`, `https://${host}:${port}/hook`]);
+
+  await tell(world, urls);
+  const made = await outcomes(world, urls.length);
+
+  assert.deepEqual(
+    made.filter(({ outcome }) => outcome !== 'address_refused'),
+    [],
+  );
+  assert.deepEqual(made.map(({ url }) => url).toSorted(), urls.toSorted());
+  assert.equal(connections, 0);
+});
+
+test('with the setting for development, loopback is reached and the rest of the network is not [W4]', async () => {
+  const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const near = ['127.0.0.1', '2130706433', 'localhost', 'inward.example'].map((host) => `http://${host}:${port}/hook`);
+  const far = [...LOCAL, ...OTHERS, 'tangled.example', 'metadata.example'].map((host) => `http://${host}:${port}/hook`);
+
+  await tell(world, [...near, ...far]);
+  const made = await outcomes(world, near.length + far.length);
+
+  const of = (name: string) => made.filter(({ outcome }) => outcome === name).map(({ url }) => url);
+  assert.deepEqual(of('delivered').toSorted(), near.toSorted());
+  assert.deepEqual(of('address_refused').toSorted(), far.toSorted());
+  assert.equal(connections, near.length);
+});

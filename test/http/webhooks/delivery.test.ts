@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { after, test } from 'node:test';
+import { deleteApp } from '../../../src/apps/apps.ts';
+import { recordEvent } from '../../../src/events/events.ts';
+import { PATIENCE } from '../../../src/http/timeouts.ts';
+import { MINUTE, SECOND } from '../../../src/lib/clock.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { listDeliveries } from '../../../src/webhooks/deliveries.ts';
+import { addEndpoint, findEndpoint, replaceSecret } from '../../../src/webhooks/endpoints.ts';
+import { newReceiver, withStatus } from '../../support/receiver.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const keys = createKeyring(world.settings.secretKeys);
+const browser = await world.signedIn();
+const db = () => world.storage().durable;
+
+async function listen(url: string, appId: string, eventTypes: string[] = ['grant.created', 'grant.revoked']) {
+  return addEndpoint(db(), keys, { appId, url, eventTypes }, world.clock());
+}
+
+const newApp = () => world.addApp({ ownerBusinessId: world.acme.id });
+
+test('an app hears of a grant, signed, with ids and nothing that opens anything [W1]', async () => {
+  const [app, receiver] = [await newApp(), await newReceiver()];
+  const { secret } = await listen(receiver.url, app.id);
+
+  const code = await world.allow({ client_id: app.id }, browser);
+  const [first] = await receiver.has(1);
+
+  assert.ok(first);
+  const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = first.headers;
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${first.body}`).digest('base64');
+  assert.equal(signature, `v1,${expected}`);
+  assert.equal(Number(timestamp), world.clock() / SECOND);
+  assert.deepEqual(Object.keys(first.event), ['type', 'timestamp', 'data']);
+  assert.equal(first.event.type, 'grant.created');
+  assert.equal(first.event.data.businessId, world.acme.id);
+  assert.ok(!first.body.includes(code));
+});
+
+test('an endpoint hears only of its own app, and only of what it asked for', async () => {
+  const [app, other] = [await newApp(), await newApp()];
+  const [revocations, foreign] = [await newReceiver(), await newReceiver()];
+  await listen(revocations.url, app.id, ['grant.revoked']);
+  await listen(foreign.url, other.id);
+
+  const { refresh_token } = (
+    await world.exchange(await world.allow({ client_id: app.id }, browser), {
+      client_id: app.id,
+      client_secret: app.secret,
+    })
+  ).body;
+  await world.revoke(refresh_token);
+  const [first] = await revocations.has(1);
+
+  assert.equal(first?.event.type, 'grant.revoked');
+  assert.equal(first?.event.data.reason, 'revoked_by_app');
+  assert.equal(revocations.received.length, 1);
+  assert.equal(foreign.received.length, 0);
+});
+
+test('what fails is sent again later, under the same id and a fresh signature, until it arrives [W3]', async () => {
+  const [app, receiver] = [await newApp(), await newReceiver(withStatus(500))];
+  await listen(receiver.url, app.id);
+  await world.allow({ client_id: app.id }, browser);
+  await receiver.has(1);
+
+  receiver.answer(withStatus(204));
+  await windUntil(receiver, 2);
+  const [failed, arrived] = receiver.received;
+
+  assert.equal(arrived?.headers['webhook-id'], failed?.headers['webhook-id']);
+  assert.equal(arrived?.body, failed?.body);
+  assert.notEqual(arrived?.headers['webhook-timestamp'], failed?.headers['webhook-timestamp']);
+});
+
+test('events arrive in the order in which they happened, one at a time', async () => {
+  const [app, receiver] = [await newApp(), await newReceiver()];
+  let open = 0;
+  receiver.answer((_, response) => {
+    open += 1;
+    assert.equal(open, 1, 'one at a time');
+    setImmediate(() => {
+      open -= 1;
+      response.end();
+    });
+  });
+  await listen(receiver.url, app.id);
+
+  for (let i = 0; i < 20; i++) await world.allow({ client_id: app.id, state: `s${i}` }, browser);
+  const received = await receiver.has(20);
+
+  const ids = received.map(({ headers }) => String(headers['webhook-id']));
+  assert.deepEqual(ids, ids.toSorted());
+  assert.equal(new Set(ids).size, 20);
+});
+
+test('an endpoint that answers 410 is switched off, and a redirect is not followed [W3][W6]', async () => {
+  const [app, gone, elsewhere] = [await newApp(), await newReceiver(withStatus(410)), await newReceiver()];
+  const redirecting = await Promise.all(
+    [301, 302, 303, 307, 308].map((status) =>
+      newReceiver((_, response) => response.writeHead(status, { location: elsewhere.url }).end()),
+    ),
+  );
+  const { endpoint } = await listen(gone.url, app.id);
+  for (const { url } of redirecting) await listen(url, app.id);
+
+  await world.allow({ client_id: app.id }, browser);
+  await Promise.all([gone, ...redirecting].map((receiver) => receiver.has(1)));
+  await world.allow({ client_id: app.id, state: 'again' }, browser);
+  const found = await until(async () => {
+    const now = await findEndpoint(db(), app.id, endpoint.id);
+    return now?.disabledAt === null ? undefined : now;
+  });
+
+  assert.equal(found.disabledReason, 'gone');
+  assert.equal(gone.received.length, 1);
+  assert.equal(elsewhere.received.length, 0);
+});
+
+test('a redirect is a failed attempt, which is made again later [W6]', async () => {
+  const [app, elsewhere] = [await newApp(), await newReceiver()];
+  const receiver = await newReceiver((_, response) => response.writeHead(302, { location: elsewhere.url }).end());
+  const { endpoint } = await listen(receiver.url, app.id);
+
+  await world.allow({ client_id: app.id }, browser);
+  await receiver.has(1);
+  const { attemptsMade, deliveredAt, dueAt } = await until(async () => {
+    const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
+    return delivery?.attemptsMade.length ? delivery : undefined;
+  });
+
+  assert.deepEqual(
+    attemptsMade.map(({ outcome, status }) => [outcome, status]),
+    [['refused', 302]],
+  );
+  assert.equal(deliveredAt, null);
+  assert.ok(dueAt !== null && dueAt > world.clock());
+});
+
+test('while a secret is being replaced both sign, and then only the new one [W2]', async () => {
+  const [app, receiver] = [await newApp(), await newReceiver()];
+  const { endpoint, secret } = await listen(receiver.url, app.id);
+  const newer = await replaceSecret(db(), keys, endpoint, world.clock());
+
+  await world.allow({ client_id: app.id }, browser);
+  await receiver.has(1);
+  world.wind(24 * 60 * MINUTE);
+  await world.allow({ client_id: app.id }, await world.signedIn());
+  await receiver.has(2);
+
+  const [both, one] = receiver.received.map(({ headers, body }) => {
+    const sign = (text: string) =>
+      `v1,${createHmac('sha256', Buffer.from(text.slice(6), 'base64'))
+        .update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`)
+        .digest('base64')}`;
+    return { sent: headers['webhook-signature'], old: sign(secret), new: sign(newer) };
+  });
+  assert.equal(both?.sent, `${both?.new} ${both?.old}`);
+  assert.equal(one?.sent, one?.new);
+});
+
+/** Says a little more every few milliseconds, for as long as it is listened to. */
+async function newTrickler() {
+  let isCutOff = () => {};
+  const cutOff = new Promise<void>((resolve) => {
+    isCutOff = resolve;
+  });
+  const server = createServer((socket) => {
+    const drip = setInterval(() => socket.write('x'), 10);
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      clearInterval(drip);
+      isCutOff();
+    });
+    socket.resume().write('HTTP/1.1 200 OK\r\nx: ');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, cutOff };
+}
+
+test('a receiver that goes on answering without end is cut off, and the attempt has failed [W6]', {
+  timeout: 10_000,
+}, async () => {
+  const slow = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  await slow.restart({ settings: { patience: { ...slow.settings.patience, receiver: 300 } } });
+  const { url, cutOff } = await newTrickler();
+  const wish = { appId: slow.ledger.id, url, eventTypes: ['grant.created'] };
+  const { endpoint } = await addEndpoint(slow.storage().durable, keys, wish, slow.clock());
+
+  await slow.allow();
+  await cutOff;
+  const made = await until(async () => {
+    const [first] = await listDeliveries(slow.storage().durable, { endpointId: endpoint.id, limit: 1 });
+    return first?.attemptsMade[0];
+  });
+
+  assert.deepEqual([made.outcome, made.status, made.head], ['timeout', null, '']);
+  assert.ok(made.took >= 290 && made.took < 5000, String(made.took));
+  assert.ok(PATIENCE.receiver >= 15 * SECOND && PATIENCE.receiver <= 30 * SECOND);
+});
+
+/** The clock is wound on, a little at a time, until so many have come. */
+async function windUntil(receiver: Awaited<ReturnType<typeof newReceiver>>, count: number): Promise<void> {
+  const arrived = receiver.has(count).then(() => true);
+  while (!(await Promise.race([arrived, new Promise((resolve) => setTimeout(resolve, 20))]))) world.wind(SECOND);
+}
+
+async function until<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test('nothing is sent unsigned: without the key that kept its secret an endpoint gets nothing', async () => {
+  const [app, receiver] = [await newApp(), await newReceiver()];
+  const foreign = createKeyring(['a-key-of-another-server-that-this-one-never-had']);
+  const { endpoint } = await addEndpoint(
+    db(),
+    foreign,
+    { appId: app.id, url: receiver.url, eventTypes: ['grant.created'] },
+    world.clock(),
+  );
+
+  await world.allow({ client_id: app.id }, await world.signedIn());
+  const logged = await until(async () => {
+    const [first] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
+    return first?.attemptsMade[0];
+  });
+
+  assert.equal(logged.outcome, 'unsigned');
+  assert.equal(receiver.received.length, 0);
+});
+
+test('an app that was deleted hears nothing more, and an endpoint nothing from before its time', async () => {
+  const [app, receiver] = [await newApp(), await newReceiver()];
+  const browser = await world.signedIn();
+  await world.allow({ client_id: app.id }, browser);
+  world.wind(1);
+  const { endpoint } = await listen(receiver.url, app.id);
+  await world.allow({ client_id: app.id, state: 'second' }, browser);
+  await receiver.has(1);
+
+  await deleteApp(db(), app.id, world.clock());
+  await recordEvent(db(), { type: 'grant.created', appId: app.id, businessId: null, data: {} }, world.clock());
+  const [last] = await until(async () => {
+    const log = await listDeliveries(db(), { endpointId: endpoint.id, limit: 10 });
+    return log.length === 2 && log.every(({ dueAt }) => dueAt === null) ? log : undefined;
+  });
+
+  assert.equal(last?.attemptsMade[0]?.outcome, 'withheld');
+  assert.equal(receiver.received.length, 1);
+});

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addSecret, listSecrets, removeSecret } from '../../../src/apps/app-secrets.ts';
+import { findApp } from '../../../src/apps/apps.ts';
+import { setInvoiceStatus } from '../../../src/business/invoices.ts';
+import { SETTLED_AFTER } from '../../../src/events/events.ts';
+import { disconnect } from '../../../src/grants/connections.ts';
+import { revokeGrantsOfUser, warnOfExpiring } from '../../../src/grants/grants.ts';
+import { disableAppAndTell, disableUserAndTell } from '../../../src/grants/suspension.ts';
+import { DAY } from '../../../src/lib/clock.ts';
+import type { RegisteredApp } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const browser = await world.signedIn();
+const atomically = <Result>(work: Parameters<ReturnType<typeof world.storage>['transaction']>[0]) =>
+  world.storage().transaction(work) as Promise<Result>;
+
+const newApp = (scopes = ['read:invoices', 'read:contacts']) =>
+  world.addApp({ ownerBusinessId: world.acme.id, scopes });
+
+async function connect(app: RegisteredApp, scope = 'read:invoices') {
+  const code = await world.allow({ client_id: app.id, scope }, browser);
+  return (await world.exchange(code, { client_id: app.id, client_secret: app.secret })).body;
+}
+
+/** As an app reads them again: with its credentials, by HTTP Basic. */
+async function read(app: RegisteredApp, query = '', secret = app.secret) {
+  world.wind(SETTLED_AFTER);
+  const authorization = `Basic ${Buffer.from(`${app.id}:${secret}`).toString('base64')}`;
+  return world.get(`/api/v1/events${query}`, { authorization });
+}
+
+interface Told {
+  type: string;
+  data: Record<string, string>;
+}
+
+const told = async (app: RegisteredApp): Promise<Told[]> => (await read(app)).body;
+const typesOf = async (app: RegisteredApp) => (await told(app)).map(({ type }) => type);
+
+test('an app reads again what it was told, oldest first, in pages that the Link header joins', async () => {
+  const app = await newApp();
+  for (let i = 0; i < 5; i++) await world.allow({ client_id: app.id, scope: 'read:invoices', state: `${i}` }, browser);
+
+  const whole = await read(app);
+  const first = await read(app, '?limit=4');
+  const [, next = ''] = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '') ?? [];
+  const second = await read(app, new URL(next).search);
+
+  assert.equal(whole.headers.get('link'), null);
+  assert.deepEqual([...first.body, ...second.body], whole.body);
+  assert.deepEqual(await typesOf(app), ['app.secret_added', ...Array(5).fill('grant.created')]);
+  assert.deepEqual(Object.keys(whole.body[1]), ['id', 'type', 'timestamp', 'data']);
+});
+
+test('nobody reads the events of an app without its credentials', async () => {
+  const app = await newApp();
+
+  assert.equal((await read(app, '', 'wrong')).status, 401);
+  assert.equal((await world.get('/api/v1/events')).status, 401);
+  for (const query of ['?limit=0', '?limit=201', '?cursor=x', '?limit=1&limit=2']) {
+    assert.equal((await read(app, query)).status, 400, query);
+  }
+});
+
+test('of invoices an app hears only with read:invoices, and only of businesses that have let it in', async () => {
+  const [reader, other, stranger] = [await newApp(), await newApp(), await newApp()];
+  await connect(reader);
+  await connect(other, 'read:contacts');
+
+  const { id: invoiceId } = await world.addInvoice(world.acme, { number: 'E-1', total: '12.00' });
+
+  const heard = (await told(reader)).filter(({ type }) => type.startsWith('invoice.'));
+  assert.deepEqual(
+    heard.map(({ type, data }) => ({ type, data })),
+    [
+      {
+        type: 'invoice.created',
+        data: { businessId: world.acme.id, invoiceId, number: 'E-1', status: 'SENT', total: '12.00', currency: 'GBP' },
+      },
+    ],
+  );
+  for (const app of [other, stranger]) {
+    assert.ok((await typesOf(app)).every((type) => !type.startsWith('invoice.')));
+  }
+});
+
+test('every change of an invoice sends invoice.updated, and invoice.paid follows when the change is a payment', async () => {
+  const app = await newApp();
+  await connect(app);
+  await world.addInvoice(world.acme, { number: 'E-3' });
+
+  for (const status of ['OVERDUE', 'PAID', 'PAID', 'VOID']) {
+    await atomically((db) => setInvoiceStatus(db, { businessId: world.acme.id, number: 'E-3', status }, world.clock()));
+  }
+
+  const received = (await told(app)).filter(({ data }) => data.number === 'E-3');
+  assert.deepEqual(
+    received.map(({ type, data }) => [type, data.status]),
+    [
+      ['invoice.created', 'SENT'],
+      ['invoice.updated', 'OVERDUE'],
+      ['invoice.updated', 'PAID'],
+      ['invoice.paid', 'PAID'],
+      ['invoice.updated', 'VOID'],
+    ],
+  );
+});
+
+test('what an app was told of a business it cannot read again once it was disconnected, but that it was', async () => {
+  const app = await newApp();
+  await connect(app);
+  await world.addInvoice(world.acme, { number: 'E-2' });
+  assert.ok((await typesOf(app)).includes('invoice.created'));
+
+  const parties = { userId: world.ada.id, appId: app.id, businessId: world.acme.id };
+  await disconnect(world.storage().durable, parties, 'disconnected_by_user', world.clock());
+
+  const types = await typesOf(app);
+  assert.ok(!types.includes('invoice.created'));
+  assert.equal((await told(app)).at(-1)?.data.reason, 'disconnected_by_user');
+});
+
+test('an app hears of its secrets by their ids, never of the secrets', async () => {
+  const app = await newApp();
+  const secret = await atomically<string>((db) => addSecret(db, app.id, world.clock()));
+  const [first] = await listSecrets(world.storage().durable, app.id);
+  await atomically((db) => removeSecret(db, app.id, first?.id ?? '', world.clock()));
+
+  const events = (await read(app, '', secret)).body;
+  assert.deepEqual(
+    events.map(({ type }: Told) => type),
+    ['app.secret_added', 'app.secret_added', 'app.secret_removed'],
+  );
+  assert.ok(!JSON.stringify(events).includes(secret));
+});
+
+test('a member who leaves takes their grants along, and the app hears why', async () => {
+  const app = await newApp();
+  const tokens = await connect(app);
+  await atomically((db) =>
+    revokeGrantsOfUser(
+      db,
+      { userId: world.ada.id, businessId: world.acme.id, reason: 'member_removed' },
+      world.clock(),
+    ),
+  );
+
+  const last = (await told(app)).at(-1);
+  assert.deepEqual([last?.type, last?.data.reason], ['grant.revoked', 'member_removed']);
+  const refused = await world.refresh(tokens.refresh_token, { client_id: app.id, client_secret: app.secret });
+  assert.equal(refused.body.reason, 'member_removed');
+});
+
+test('an app that is paused, or whose user is disabled, hears of each grant that does not work now, once', async () => {
+  const [app, other] = [await newApp(), await newApp()];
+  const user = await world.addUser('Paula', [[world.acme, 'member']]);
+  for (const each of [app, other]) {
+    const code = await world.allow({ client_id: each.id, scope: 'read:invoices' }, await world.signedIn(user));
+    await world.exchange(code, { client_id: each.id, client_secret: each.secret });
+  }
+  const reasons = async (each: RegisteredApp) =>
+    (await told(each)).flatMap(({ type, data }) => (type === 'grant.revoked' ? [data.reason] : []));
+
+  for (let i = 0; i < 2; i++) {
+    const found = await findApp(world.storage().durable, app.id);
+    assert.ok(found);
+    await atomically((db) => disableAppAndTell(db, found, world.clock()));
+  }
+  await atomically((db) => disableUserAndTell(db, user, world.clock()));
+
+  assert.deepEqual(await reasons(other), ['user_disabled']);
+  assert.deepEqual(await reasons(app), ['app_disabled', 'user_disabled']);
+});
+
+test('three days before a grant that nobody uses dies its app hears of it, once; a refresh starts it anew', async () => {
+  const app = await newApp();
+  const { refresh_token } = await connect(app);
+  const warn = () => atomically<number>((db) => warnOfExpiring(db, 100, world.clock()));
+  const warnings = async () => (await typesOf(app)).filter((type) => type === 'grant.expiring').length;
+
+  world.wind(26 * DAY);
+  await warn();
+  assert.equal(await warnings(), 0);
+  world.wind(DAY);
+  await warn();
+  await warn();
+  assert.equal(await warnings(), 1);
+  const renewed = await world.refresh(refresh_token, { client_id: app.id, client_secret: app.secret });
+  assert.equal(renewed.status, 200);
+  await warn();
+  assert.equal(await warnings(), 1);
+  world.wind(27 * DAY);
+  await warn();
+  // The first warning is a month old by now, and still kept.
+  assert.equal(await warnings(), 2);
+});

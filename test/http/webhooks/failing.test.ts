@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { after, test } from 'node:test';
+import { deleteApp } from '../../../src/apps/apps.ts';
+import { recordEvent } from '../../../src/events/events.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { listDeliveries, resend, sendTest } from '../../../src/webhooks/deliveries.ts';
+import {
+  addEndpoint,
+  changeEndpoint,
+  disableEndpoint,
+  type Endpoint,
+  enableEndpoint,
+  findEndpoint,
+  noteFailure,
+  removeEndpoint,
+} from '../../../src/webhooks/endpoints.ts';
+import { newReceiver, withStatus } from '../../support/receiver.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const keys = createKeyring(world.settings.secretKeys);
+const db = () => world.storage().durable;
+
+/** An app with one endpoint, and ways to make something happen to it. */
+async function listen(url: string) {
+  const { id: appId } = await world.addApp({ ownerBusinessId: world.acme.id });
+  const wish = { appId, url, eventTypes: ['grant.created'] };
+  const { endpoint } = await addEndpoint(db(), keys, wish, world.clock());
+  const event = { type: 'grant.created', appId, businessId: world.acme.id, data: {} } as const;
+  const happen = (times = 1) =>
+    world.storage().transaction(async (tx) => {
+      for (let i = 0; i < times; i++) await recordEvent(tx, event, world.clock());
+    });
+  return { endpoint, appId, happen };
+}
+
+/** Whatever was due before has been claimed by the time that this has been delivered. */
+async function newMarker() {
+  const receiver = await newReceiver();
+  const { happen } = await listen(receiver.url);
+  return async () => {
+    for (let round = 0; round < 2; round++) {
+      const count = receiver.received.length + 1;
+      await happen();
+      await receiver.has(count);
+    }
+  };
+}
+
+async function rowOf({ id }: Endpoint) {
+  return db().selectFrom('endpoints').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+const isResting = async (endpoint: Endpoint) => (await rowOf(endpoint)).rests_until > world.clock();
+
+test('an endpoint that has failed is left alone, however much comes in, until its owner wants to see it work', async () => {
+  const [receiver, passRounds] = [await newReceiver(withStatus(500)), await newMarker()];
+  const { endpoint, happen } = await listen(receiver.url);
+  await happen();
+  await until(() => isResting(endpoint));
+
+  for (let i = 0; i < 3; i++) {
+    await happen();
+    await passRounds();
+  }
+  assert.equal(receiver.received.length, 1);
+
+  await world.storage().transaction((tx) => sendTest(tx, endpoint, world.clock()));
+  await receiver.has(2);
+  await until(() => isResting(endpoint));
+  const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
+  await world.storage().transaction((tx) => resend(tx, endpoint.id, delivery?.id ?? '', world.clock()));
+  await receiver.has(3);
+  await until(() => isResting(endpoint));
+  await disableEndpoint(db(), endpoint.id, 'by_owner', world.clock());
+  await enableEndpoint(db(), endpoint.id, world.clock());
+  await receiver.has(4);
+  await until(() => isResting(endpoint));
+  await passRounds();
+  assert.equal(receiver.received.length, 4);
+
+  receiver.answer(withStatus(204));
+  world.wind(5 * MINUTE);
+  await receiver.has(9);
+  await until(async () => (await rowOf(endpoint)).due_at === null);
+  assert.deepEqual(
+    await rowOf(endpoint).then(({ rests_until, failures, failing_since }) => [rests_until, failures, failing_since]),
+    [0, 0, null],
+  );
+});
+
+test('an endpoint is switched off after three days of failures if there were ten, and not for two far apart', async () => {
+  const { endpoint, appId } = await listen('https://hooks.example/');
+  const isOn = async () => (await findEndpoint(db(), appId, endpoint.id))?.disabledAt === null;
+  const began = world.clock();
+
+  await noteFailure(db(), endpoint, 0.5, began);
+  await noteFailure(db(), endpoint, 0.5, began + 10 * DAY);
+  assert.ok(await isOn());
+  for (let more = 3; more <= 9; more++) await noteFailure(db(), endpoint, 0.5, began + 10 * DAY + more * HOUR);
+  assert.ok(await isOn());
+  await noteFailure(db(), endpoint, 0.5, began + 11 * DAY);
+  assert.ok(!(await isOn()));
+});
+
+test('an endpoint to which nothing is to be sent any more is not failing any more', async () => {
+  const receiver = await newReceiver(withStatus(503));
+  const { endpoint, appId, happen } = await listen(receiver.url);
+  await happen();
+  await until(() => isResting(endpoint));
+  assert.notEqual((await rowOf(endpoint)).failing_since, null);
+
+  // So that the second attempt is not made.
+  await deleteApp(db(), appId, world.clock());
+  world.wind(MINUTE);
+  await until(async () => (await rowOf(endpoint)).due_at === null);
+
+  const { failing_since, failures } = await rowOf(endpoint);
+  assert.deepEqual([failing_since, failures], [null, 0]);
+  assert.equal(receiver.received.length, 1);
+});
+
+const ACTS: [what: string, act: (endpoint: Endpoint) => Promise<unknown>][] = [
+  ['switched off', ({ id }) => disableEndpoint(db(), id, 'by_owner', world.clock())],
+  ['removed', ({ id, appId }) => removeEndpoint(db(), appId, id)],
+  [
+    'moved',
+    ({ id, appId }) =>
+      changeEndpoint(db(), { id, appId }, { url: 'http://127.0.0.1:1/moved', eventTypes: ['grant.revoked'] }),
+  ],
+];
+
+for (const [what, act] of ACTS) {
+  test(`once an endpoint is ${what}, nothing more is sent to where it was`, async () => {
+    const held: ServerResponse[] = [];
+    const [receiver, passRounds] = [await newReceiver((_, response) => held.push(response)), await newMarker()];
+    const { endpoint, happen } = await listen(receiver.url);
+    await happen(5);
+    await receiver.has(1);
+
+    await act(endpoint);
+    receiver.answer(withStatus(204));
+    held[0]?.end();
+    await passRounds();
+
+    assert.equal(receiver.received.length, 1);
+  });
+}
+
+test('an answer that no database could store is written down all the same, and 410 is 410', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end('HTTP/1.1 410 Go\0ne\r\ncontent-length: 0\r\n\r\n'));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => server.close());
+  const { endpoint, happen } = await listen(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+
+  await happen();
+  await until(async () => (await rowOf(endpoint)).disabled_reason === 'gone');
+  const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
+
+  assert.equal(delivery?.attemptsMade.length, 1);
+  assert.match(delivery?.attemptsMade[0]?.head ?? '', /^410 Go\ufffdne\n/);
+});

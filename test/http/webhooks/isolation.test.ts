@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { recordEvent } from '../../../src/events/events.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { freePort } from '../../support/ports.ts';
+import { newReceiver } from '../../support/receiver.ts';
+import { newWorld } from '../../support/world.ts';
+
+const ENDPOINTS = 100;
+const ROUNDS = 5;
+
+test('one endpoint that is dead and one that never answers keep none of the others waiting', async () => {
+  const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const [db, keys] = [world.storage().durable, createKeyring(world.settings.secretKeys)];
+  const held: ServerResponse[] = [];
+  const [receiver, stuck] = [await newReceiver(), await newReceiver((_, response) => held.push(response))];
+  const others = Array.from({ length: ENDPOINTS - 2 }, (_, place) => `${receiver.url}/${place}`);
+  // The bad ones come first, so that whoever waits for them would show.
+  const urls = [`http://127.0.0.1:${await freePort()}/dead`, stuck.url, ...others];
+  const appIds: string[] = [];
+  for (const url of urls) {
+    const { id } = await world.addApp({ ownerBusinessId: world.acme.id });
+    appIds.push(id);
+    await addEndpoint(db, keys, { appId: id, url, eventTypes: ['grant.created'] }, world.clock());
+  }
+
+  for (let round = 1; round <= ROUNDS; round++) {
+    for (const appId of appIds) {
+      const event = {
+        type: 'grant.created',
+        appId,
+        businessId: world.acme.id,
+        data: { round: String(round) },
+      } as const;
+      await recordEvent(db, event, world.clock());
+    }
+    await receiver.has(others.length * round);
+  }
+
+  assert.equal(stuck.received.length, 1, 'the first is still unanswered, and nothing else is sent meanwhile');
+  const rounds = Map.groupBy(receiver.received, ({ path }) => path);
+  assert.equal(rounds.size, others.length);
+  for (const [path, received] of rounds) {
+    const heard = received.map(({ event }) => event.data.round);
+    assert.deepEqual(heard, ['1', '2', '3', '4', '5'], path);
+  }
+  // So that the server, which finishes what it has begun, need not wait for it.
+  stuck.answer((_, response) => response.end());
+  for (const response of held) response.end();
+});

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { addBusiness } from '../../../src/accounts/businesses.ts';
+import { registerApp } from '../../../src/apps/apps.ts';
+import { recordEvent } from '../../../src/events/events.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { openStorage } from '../../../src/storage/database.ts';
+import { migrate } from '../../../src/storage/migrate.ts';
+import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { startWebhooks } from '../../../src/webhooks/worker.ts';
+import { newReceiver } from '../../support/receiver.ts';
+
+test('no endpoint hears of anything that a crash could still undo', async () => {
+  const [storage, keys, receiver] = [await openStorage('sqlite::memory:'), createKeyring(['any']), await newReceiver()];
+  await migrate(storage);
+  const db = storage.durable;
+  const { id: businessId } = await addBusiness(db, { name: 'Acme' }, 0);
+  const registered = await registerApp(
+    db,
+    {
+      name: 'Ledger',
+      ownerBusinessId: businessId,
+      createdBy: null,
+      openToAnyBusiness: false,
+      requiresPkce: false,
+      redirectUris: ['https://ledger.example/callback'],
+      allowedScopes: 1,
+    },
+    0,
+  );
+  const appId = registered?.app.id ?? '';
+  await addEndpoint(db, keys, { appId, url: receiver.url, eventTypes: ['grant.created'] }, 0);
+  await recordEvent(db, { type: 'grant.created', appId, businessId, data: {} }, 0);
+  const disk = Promise.withResolvers<void>();
+  let isAsked = false;
+  const settled = () => {
+    isAsked = true;
+    return disk.promise;
+  };
+  const parts = {
+    storage: { ...storage, flushed: settled },
+    keys,
+    clock: () => 0,
+    allowsLoopback: true,
+    timeLimit: 5000,
+  };
+  const stop = startWebhooks(parts, assert.ifError);
+
+  while (!isAsked) await setTimeout(10);
+  assert.equal(receiver.received.length, 0);
+  disk.resolve();
+  await receiver.has(1);
+
+  await stop();
+  await storage.close();
+});

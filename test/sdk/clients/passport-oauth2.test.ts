@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import OAuth2Strategy from 'passport-oauth2';
+import { HOUR } from '../../../src/lib/clock.ts';
+import { type Browser, newBrowser } from '../../support/browser.ts';
+import { freePort } from '../../support/ports.ts';
+import { newWorld } from '../../support/world.ts';
+import { type ExpressApp, startExpressApp } from './express-app.ts';
+import { decide } from './visitor.ts';
+
+const world = await newWorld();
+await world.addInvoice(world.acme, { number: 'INV-2001', total: '99.90' });
+
+interface Setup {
+  /** How the app sends its credentials: passport-oauth2 puts them into the body, and takes any header beside. */
+  by?: 'body' | 'basic';
+  secret?: string;
+  scope?: string;
+}
+
+/** An Express app on a free port, registered with the address of its callback. */
+async function newExpressApp({ by = 'body', secret, scope }: Setup = {}): Promise<ExpressApp> {
+  const port = await freePort();
+  const redirectUris = [`http://127.0.0.1:${port}/callback`];
+  const app = await world.addApp({ redirectUris, ownerBusinessId: world.acme.id, requiresPkce: true });
+  const used = { api: world.api, clientID: app.id, clientSecret: secret ?? app.secret, port, scope };
+  if (by === 'body') return startExpressApp(used);
+  const authorization = `Basic ${Buffer.from(`${app.id}:${used.clientSecret}`).toString('base64')}`;
+  return startExpressApp({ ...used, clientSecret: '', customHeaders: { Authorization: authorization } });
+}
+
+/** One person's browser. The cookies of the two sides never meet, so it is a small browser for each. */
+interface Person {
+  atApp: Browser;
+  atGatehouse: Browser;
+}
+
+const newPerson = ({ origin }: ExpressApp): Person => ({
+  atApp: newBrowser(origin, [origin]),
+  atGatehouse: world.browse(),
+});
+
+/** From the app's sign-in link to wherever it ends up in the app. */
+async function signInWithGatehouse({ atApp, atGatehouse }: Person, answer: 'allow' | 'deny' = 'allow') {
+  const { leftTo } = await atApp.open('/login');
+  assert.ok(leftTo);
+  const back = await decide(world, leftTo, answer, atGatehouse);
+  return { sent: leftTo.searchParams, back: back.searchParams, page: await atApp.open(back.href) };
+}
+
+for (const by of ['body', 'basic'] as const) {
+  test(`a person signs in to an Express app through Passport, which sends its credentials by ${by}, and sees their invoices`, async () => {
+    const app = await newExpressApp({ by });
+
+    const { sent, back, page } = await signInWithGatehouse(newPerson(app));
+
+    assert.deepEqual(app.errors, []);
+    assert.equal(page.url, `${app.origin}/`);
+    assert.equal(page.text, 'Acme: INV-2001');
+    assert.equal(sent.get('code_challenge_method'), 'S256');
+    assert.equal(back.get('state'), sent.get('state'));
+    assert.equal(back.get('iss'), world.api);
+  });
+
+  test(`an hour later the Express app refreshes by ${by}, and the page is the same`, async () => {
+    const app = await newExpressApp({ by });
+    const person = newPerson(app);
+    await signInWithGatehouse(person);
+    const [before] = [...app.accounts.values()].map(({ refreshToken }) => refreshToken);
+    world.wind(HOUR);
+
+    const page = await person.atApp.open('/');
+
+    const [now] = [...app.accounts.values()].map(({ refreshToken }) => refreshToken);
+    assert.equal(page.text, 'Acme: INV-2001');
+    assert.notEqual(now, before);
+  });
+
+  test(`a wrong secret by ${by} reaches the Express app as a token error of Passport`, async () => {
+    const app = await newExpressApp({ by, secret: 'gcs_wrong' });
+
+    const { page } = await signInWithGatehouse(newPerson(app));
+
+    const [error] = app.errors;
+    assert.equal(page.status, 500);
+    assert.ok(error instanceof OAuth2Strategy.TokenError);
+    assert.equal(error.code, 'invalid_client');
+    assert.match(error.message, /No app has this client_id and client_secret/);
+    assert.match(error.uri ?? '', /\/docs\/errors\/invalid_client/);
+  });
+}
+
+test('Deny is a failed sign-in to Passport, which shows the person why', async () => {
+  const app = await newExpressApp();
+
+  const { page } = await signInWithGatehouse(newPerson(app), 'deny');
+
+  assert.deepEqual(app.errors, []);
+  assert.equal(page.url, `${app.origin}/refused`);
+  assert.equal(page.text, 'The user did not allow it.');
+});
+
+test('a scope that the app may not ask for reaches it as an authorization error of Passport', async () => {
+  const app = await newExpressApp({ scope: 'read:employees' });
+
+  await signInWithGatehouse(newPerson(app));
+
+  const [error] = app.errors;
+  assert.ok(error instanceof OAuth2Strategy.AuthorizationError);
+  assert.equal(error.code, 'invalid_scope');
+  assert.match(error.message, /read:employees/);
+  assert.match(error.uri ?? '', /\/docs\/errors\/invalid_scope/);
+});
+
+test('once the person disconnects the app, it learns so at its next refresh, as a token error of Passport', async () => {
+  const app = await newExpressApp();
+  const person = newPerson(app);
+  await signInWithGatehouse(person);
+  await disconnect(person.atGatehouse, app);
+
+  const page = await person.atApp.open('/');
+
+  const [error] = app.errors;
+  assert.equal(page.status, 500);
+  assert.ok(error instanceof OAuth2Strategy.TokenError);
+  assert.equal(error.code, 'invalid_grant');
+  assert.match(error.message, /The user disconnected the app/);
+});
+
+async function disconnect(browser: Browser, { clientID }: ExpressApp): Promise<void> {
+  const fields = { csrf: await browser.csrf(), app: clientID, business: world.acme.id };
+  await browser.post('/settings/connected-apps/disconnect', fields);
+}
