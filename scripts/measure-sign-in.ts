@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { authenticateUser, insertUser, newUserRow } from '../src/accounts/users.ts';
 import { hashPassword } from '../src/lib/passwords.ts';
 import { openStorage } from '../src/storage/database.ts';
-import { prepare } from '../src/storage/migrate.ts';
+import { ensureMigrated } from '../src/storage/migrate.ts';
 
 const TRIES = 200;
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-measure-'));
 const storage = await openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
-await prepare(storage);
+await ensureMigrated(storage);
 const passwordHash = await hashPassword('correct horse battery');
 const user = { email: 'known@example.com', name: 'Known', passwordHash, isPlatformAdmin: false };
 await insertUser(storage.durable, newUserRow(user, 0));

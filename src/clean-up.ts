@@ -26,13 +26,13 @@ const RELEASES = 64;
 type Removal = (db: Database, limit: number, now: number) => Promise<number>;
 
 /** Each removes at most so many rows that no longer matter, found by an index, and says how many it removed. */
-const REMOVALS: Record<Exclude<CleanedTable, 'acts'>, Removal> = {
-  act_repeats: removeOldRepeats,
+const REMOVALS: Record<Exclude<CleanedTable, 'audit_entries'>, Removal> = {
+  audit_repeats: removeOldRepeats,
   grants: removeDeadGrants,
   revoked_access_tokens: removeExpiredRevocations,
   sessions: removeExpiredSessions,
   invitations: removeOldInvitations,
-  spent_challenges: removeSpentChallenges,
+  used_challenges: removeSpentChallenges,
   events: removeOldEvents,
   deliveries: removeOldDeliveries,
   attempts: removeOldAttempts,
@@ -67,7 +67,7 @@ export async function cleanUp(
 
 function removalsFor(auditRetention: number | undefined): Partial<Record<CleanedTable, Removal>> {
   if (auditRetention === undefined) return REMOVALS;
-  return { ...REMOVALS, acts: (db, limit, now) => removeOldActs(db, limit, now - auditRetention) };
+  return { ...REMOVALS, audit_entries: (db, limit, now) => removeOldActs(db, limit, now - auditRetention) };
 }
 
 /** Before a grant that nobody uses is cleaned up, its app hears of it. */

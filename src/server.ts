@@ -18,7 +18,7 @@ import { openActivity, type RequestRecorder } from './request-log/request-record
 import { recordRequests } from './request-log/routes.ts';
 import { openSharedStorage, openStorage } from './storage/database.ts';
 import { StorageUnavailable } from './storage/errors.ts';
-import { prepare } from './storage/migrate.ts';
+import { ensureMigrated } from './storage/migrate.ts';
 import type { Storage } from './storage/storage.ts';
 import { type Meters, newMeters } from './telemetry/meters.ts';
 import { serveMetrics } from './telemetry/metrics.ts';
@@ -94,7 +94,7 @@ export async function startServer(
 async function openPrepared({ databaseUrl, workers }: Settings): Promise<Storage> {
   const storage = await (workers > 1 ? openSharedStorage : openStorage)(databaseUrl);
   try {
-    await prepare(storage);
+    await ensureMigrated(storage);
     return storage;
   } catch (error) {
     await storage.close();

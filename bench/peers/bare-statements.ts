@@ -35,9 +35,9 @@ export const STATEMENTS = {
     'select "memberships"."user_id" as "userId", "memberships"."business_id" as "businessId", "businesses"."name" as "businessName", "memberships"."role" as "role", "memberships"."created_at" as "since" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = ? order by "businesses"."name"',
   consent: CONSENT,
   lockSession: 'select "id_hash" from "sessions" where "id_hash" = ?',
-  isRepeat: 'select "times" from "act_repeats" where "key" = ? and "since" > ?',
+  isRepeat: 'select "count" from "audit_repeats" where "key" = ? and "window_start" > ?',
   countRepeat:
-    'insert into "act_repeats" ("key", "since", "times") values (?, ?, ?) on conflict ("key") do update set "times" = case when "act_repeats"."since" <= ? then 1 else "act_repeats"."times" + ? end, "since" = case when "act_repeats"."since" <= ? then ? else "act_repeats"."since" end returning "times"',
+    'insert into "audit_repeats" ("key", "window_start", "count") values (?, ?, ?) on conflict ("key") do update set "count" = case when "audit_repeats"."window_start" <= ? then 1 else "audit_repeats"."count" + ? end, "window_start" = case when "audit_repeats"."window_start" <= ? then ? else "audit_repeats"."window_start" end returning "count"',
   unrevokedGrant:
     'select "id" from "grants" where "business_id" = ? and "app_id" = ? and "user_id" = ? and "revoked_at" is null limit ?',
   addGrant:
@@ -45,7 +45,7 @@ export const STATEMENTS = {
   addEvent:
     'insert into "events" ("id", "type", "app_id", "business_id", "data", "created_at", "dispatched_at") values (?, ?, ?, ?, ?, ?, case when not exists (select "endpoints"."id" from "endpoints" where "endpoints"."app_id" = ?) then cast(? as bigint) end)',
   addAct:
-    'insert into "acts" ("id", "at", "action", "actor_kind", "actor_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'insert into "audit_entries" ("id", "at", "action", "actor_kind", "actor_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   endGrant:
     'update "grants" set "revoked_at" = ?, "revoked_reason" = ? where "revoked_at" is null and "id" = ? returning "id" as "grantId", "app_id" as "appId", "business_id" as "businessId", "user_id" as "userId"',
   begin: 'begin immediate',

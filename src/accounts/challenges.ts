@@ -38,7 +38,7 @@ export function readChallenge(
 /** True for exactly one caller: an answer that was overheard is no use a second time. */
 export async function spendChallenge(db: Database, { id, askedAt }: Challenge): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
-    .insertInto('spent_challenges')
+    .insertInto('used_challenges')
     .values({ id, expires_at: askedAt + REMEMBER_FOR })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow();
@@ -47,11 +47,11 @@ export async function spendChallenge(db: Database, { id, askedAt }: Challenge): 
 
 export async function removeSpentChallenges(db: Database, limit: number, now: number): Promise<number> {
   const expired = db
-    .selectFrom('spent_challenges')
+    .selectFrom('used_challenges')
     .select('id')
     .where('expires_at', '<=', now)
     .orderBy('expires_at')
     .limit(limit);
-  const result = await db.deleteFrom('spent_challenges').where('id', 'in', expired).executeTakeFirst();
+  const result = await db.deleteFrom('used_challenges').where('id', 'in', expired).executeTakeFirst();
   return Number(result.numDeletedRows);
 }

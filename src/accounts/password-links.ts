@@ -45,9 +45,9 @@ export async function makePasswordLink(
   const link = {
     token_hash: hashSecret(token),
     bound_to: bindingOf(found),
-    maker_kind: maker.kind,
-    maker_id: maker.id,
-    maker_name: maker.name,
+    creator_kind: maker.kind,
+    creator_id: maker.id,
+    creator_name: maker.name,
     business_id: businessId,
     created_at: now,
     expires_at: now + PASSWORD_LINK_LIFETIME,
@@ -121,7 +121,7 @@ async function readLink(
   found: Authenticated | undefined,
 ): Promise<PasswordLink | undefined> {
   if (!found || found.user.disabledAt !== null || bindingOf(found) !== row.bound_to) return undefined;
-  const maker = { kind: row.maker_kind, id: row.maker_id, name: row.maker_name, businessId: row.business_id };
+  const maker = { kind: row.creator_kind, id: row.creator_id, name: row.creator_name, businessId: row.business_id };
   return (await mayMakeLink(db, found.user, maker))
     ? { user: found.user, maker, expiresAt: row.expires_at }
     : undefined;

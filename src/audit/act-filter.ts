@@ -40,13 +40,13 @@ export interface ActFilter {
 /** The acts of a business or of everyone, within the time range: what an index finds. */
 export function selectActs(db: Database, { tenant, since }: ActFilter) {
   let query = db
-    .selectFrom('acts')
-    .leftJoin('businesses', 'businesses.id', 'acts.business_id')
-    .selectAll('acts')
+    .selectFrom('audit_entries')
+    .leftJoin('businesses', 'businesses.id', 'audit_entries.business_id')
+    .selectAll('audit_entries')
     .select('businesses.name as business_name');
-  if (tenant) query = query.where('acts.business_id', '=', tenant.businessId);
+  if (tenant) query = query.where('audit_entries.business_id', '=', tenant.businessId);
   // Ids begin with their time, so that the index on ids is also one on times.
-  if (since !== undefined) query = query.where('acts.id', '>=', firstIdAt(since));
+  if (since !== undefined) query = query.where('audit_entries.id', '>=', firstIdAt(since));
   return query;
 }
 
@@ -56,14 +56,14 @@ type ActRow = Awaited<ReturnType<ActQuery['executeTakeFirstOrThrow']>>;
 /** The rest of the filter: what has to be looked for row by row. */
 export function matching(query: ActQuery, { tenant, search, group, actorId }: ActFilter): ActQuery {
   let narrowed = query;
-  if (group !== undefined) narrowed = narrowed.where('acts.action', 'in', actionsOf(group));
+  if (group !== undefined) narrowed = narrowed.where('audit_entries.action', 'in', actionsOf(group));
   if (actorId !== undefined) narrowed = byActor(narrowed, actorId, tenant);
   if (!search) return narrowed;
   if (!isId(search)) return narrowed.where(contains(tenant ? searchedBy(tenant) : SEARCHED, search));
   return narrowed.where(({ eb, and, or }) => {
-    const byThem = eb('acts.actor_id', '=', search);
-    const visible = tenant ? and([byThem, eb('acts.actor_kind', '!=', 'platform')]) : byThem;
-    return or([eb('acts.subject_id', '=', search), visible]);
+    const byThem = eb('audit_entries.actor_id', '=', search);
+    const visible = tenant ? and([byThem, eb('audit_entries.actor_kind', '!=', 'platform')]) : byThem;
+    return or([eb('audit_entries.subject_id', '=', search), visible]);
   });
 }
 
@@ -72,28 +72,34 @@ export function isNarrowed({ search, group, actorId }: ActFilter): boolean {
 }
 
 function byActor(query: ActQuery, actorId: string, tenant: Tenant | undefined): ActQuery {
-  const theirs = query.where('acts.actor_id', '=', actorId);
-  return tenant ? theirs.where('acts.actor_kind', '!=', 'platform') : theirs;
+  const theirs = query.where('audit_entries.actor_id', '=', actorId);
+  return tenant ? theirs.where('audit_entries.actor_kind', '!=', 'platform') : theirs;
 }
 
-const SEARCHED = ['acts.actor_name', 'acts.actor_email', 'acts.address', 'acts.subject_name', 'acts.detail'];
+const SEARCHED = [
+  'audit_entries.actor_name',
+  'audit_entries.actor_email',
+  'audit_entries.address',
+  'audit_entries.subject_name',
+  'audit_entries.detail',
+];
 
 function searchedBy({ platformName }: Tenant) {
-  const eb = expressionBuilder<Tables, 'acts'>();
+  const eb = expressionBuilder<Tables, 'audit_entries'>();
   const unlessPlatform = (column: 'actor_name' | 'actor_email' | 'address', instead: string) =>
     eb
       .case()
-      .when('acts.actor_kind', '=', 'platform')
+      .when('audit_entries.actor_kind', '=', 'platform')
       // PostgreSQL has to be told that the parameter is text.
       .then(eb.cast<string>(eb.val(instead), 'text'))
-      .else(eb.ref(`acts.${column}`))
+      .else(eb.ref(`audit_entries.${column}`))
       .end();
   return [
     unlessPlatform('actor_name', platformName),
     unlessPlatform('actor_email', ''),
     unlessPlatform('address', ''),
-    'acts.subject_name',
-    'acts.detail',
+    'audit_entries.subject_name',
+    'audit_entries.detail',
   ];
 }
 

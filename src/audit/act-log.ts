@@ -10,8 +10,8 @@ export async function listActs(
   { before, limit, ...filter }: ActFilter & { before?: string | undefined; limit: number },
 ): Promise<Act[]> {
   let query = matching(selectActs(db, filter), filter);
-  if (before !== undefined) query = query.where('acts.id', '<', before);
-  const rows = await query.orderBy('acts.id', 'desc').limit(limit).execute();
+  if (before !== undefined) query = query.where('audit_entries.id', '<', before);
+  const rows = await query.orderBy('audit_entries.id', 'desc').limit(limit).execute();
   return rows.map((row) => actFrom(row, filter.tenant));
 }
 
@@ -21,9 +21,9 @@ export async function listActsOn(
   { subjectId, actions, since, limit }: { subjectId: string; actions: Action[]; since?: number; limit: number },
 ): Promise<Act[]> {
   const rows = await selectActs(db, { since })
-    .where('acts.subject_id', '=', subjectId)
-    .where('acts.action', 'in', actions)
-    .orderBy('acts.id', 'desc')
+    .where('audit_entries.subject_id', '=', subjectId)
+    .where('audit_entries.action', 'in', actions)
+    .orderBy('audit_entries.id', 'desc')
     .limit(limit)
     .execute();
   return rows.map((row) => actFrom(row, undefined));

@@ -15,24 +15,24 @@ export async function countRepeat(
   now: number,
 ): Promise<number> {
   const { rows } = await addRepeat(db, { key, now, endedBy: now - window });
-  return rows[0]?.times ?? 1;
+  return rows[0]?.count ?? 1;
 }
 
 const addRepeat = preparedQuery((db, { key, now, endedBy }: { key: string; now: number; endedBy: number }) =>
   db
-    .insertInto('act_repeats')
-    .values({ key, since: now, times: 1 })
+    .insertInto('audit_repeats')
+    .values({ key, window_start: now, count: 1 })
     .onConflict((conflict) =>
       conflict.column('key').doUpdateSet(({ eb, ref, val }) => {
-        const isOver = eb('act_repeats.since', '<=', endedBy);
-        const more = eb('act_repeats.times', '+', 1);
+        const isOver = eb('audit_repeats.window_start', '<=', endedBy);
+        const more = eb('audit_repeats.count', '+', 1);
         return {
-          times: eb.case().when(isOver).then(1).else(more).end(),
-          since: eb.case().when(isOver).then(val(now)).else(ref('act_repeats.since')).end(),
+          count: eb.case().when(isOver).then(1).else(more).end(),
+          window_start: eb.case().when(isOver).then(val(now)).else(ref('audit_repeats.window_start')).end(),
         };
       }),
     )
-    .returning('times'),
+    .returning('count'),
 );
 
 /** Reads what `countRepeat` has committed, without a lock. */
@@ -45,12 +45,21 @@ export async function isRepeat(
 }
 
 const findRepeat = preparedQuery((db, { key, endedBy }: { key: string; endedBy: number }) =>
-  db.selectFrom('act_repeats').select('times').where('key', '=', key).where('since', '>', endedBy),
+  db.selectFrom('audit_repeats').select('count').where('key', '=', key).where('window_start', '>', endedBy),
 );
 
 export async function removeOldRepeats(db: Database, limit: number, now: number): Promise<number> {
   const end = now - LONGEST_WINDOW;
-  const old = db.selectFrom('act_repeats').select('key').where('since', '<', end).orderBy('since').limit(limit);
-  const result = await db.deleteFrom('act_repeats').where('key', 'in', old).where('since', '<', end).executeTakeFirst();
+  const old = db
+    .selectFrom('audit_repeats')
+    .select('key')
+    .where('window_start', '<', end)
+    .orderBy('window_start')
+    .limit(limit);
+  const result = await db
+    .deleteFrom('audit_repeats')
+    .where('key', 'in', old)
+    .where('window_start', '<', end)
+    .executeTakeFirst();
   return Number(result.numDeletedRows);
 }

@@ -55,7 +55,7 @@ export async function* stepThrough(db: Database, filter: ActFilter, start: strin
 async function readStep(db: Database, filter: ActFilter, before: string | undefined): Promise<Step> {
   const last = await backFrom(selectActs(db, filter), before)
     .clearSelect()
-    .select('acts.id')
+    .select('audit_entries.id')
     .offset(STEP - 1)
     .limit(1)
     .executeTakeFirst();
@@ -66,10 +66,10 @@ async function readStep(db: Database, filter: ActFilter, before: string | undefi
 /** With one lower bound on the id: of two, SQLite searches its index by the first, and that would read the whole range. */
 function selectStep(db: Database, filter: ActFilter, last: string | undefined): ActQuery {
   if (last === undefined) return selectActs(db, filter);
-  return selectActs(db, { ...filter, since: undefined }).where('acts.id', '>=', last);
+  return selectActs(db, { ...filter, since: undefined }).where('audit_entries.id', '>=', last);
 }
 
 function backFrom(query: ActQuery, before: string | undefined): ActQuery {
-  const newestFirst = query.orderBy('acts.id', 'desc');
-  return before === undefined ? newestFirst : newestFirst.where('acts.id', '<', before);
+  const newestFirst = query.orderBy('audit_entries.id', 'desc');
+  return before === undefined ? newestFirst : newestFirst.where('audit_entries.id', '<', before);
 }

@@ -122,8 +122,8 @@ export async function recordAudit(db: Database, act: NewAct, now: number): Promi
   });
 }
 
-const insertAct = preparedQuery((db, act: Row<'acts'>) =>
-  db.insertInto('acts').values({
+const insertAct = preparedQuery((db, act: Row<'audit_entries'>) =>
+  db.insertInto('audit_entries').values({
     id: act.id,
     at: act.at,
     action: act.action,
@@ -147,15 +147,15 @@ const insertAct = preparedQuery((db, act: Row<'acts'>) =>
 export async function removeOldActs(db: Database, limit: number, before: number): Promise<number> {
   if ((await findOldActs(db, 1, before)).length === 0) return 0;
   return db.transaction().execute(async (tx) => {
-    await tx.updateTable('acts_retention').set({ removable_before: before }).execute();
+    await tx.updateTable('audit_retention').set({ removable_before: before }).execute();
     const old = await findOldActs(tx, limit, before);
-    if (old.length > 0) await tx.deleteFrom('acts').where('id', 'in', old).execute();
-    await tx.updateTable('acts_retention').set({ removable_before: 0 }).execute();
+    if (old.length > 0) await tx.deleteFrom('audit_entries').where('id', 'in', old).execute();
+    await tx.updateTable('audit_retention').set({ removable_before: 0 }).execute();
     return old.length;
   });
 }
 
 async function findOldActs(db: Database, limit: number, before: number): Promise<string[]> {
-  const old = db.selectFrom('acts').select('id').where('id', '<', firstIdAt(before)).where('at', '<', before);
+  const old = db.selectFrom('audit_entries').select('id').where('id', '<', firstIdAt(before)).where('at', '<', before);
   return (await old.orderBy('id').limit(limit).execute()).map(({ id }) => id);
 }

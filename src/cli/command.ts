@@ -5,7 +5,7 @@ import { FormError } from '../lib/errors.ts';
 import { openStorage } from '../storage/database.ts';
 import { StorageError } from '../storage/errors.ts';
 import { fileOf, isSqlite } from '../storage/examine.ts';
-import { prepare } from '../storage/migrate.ts';
+import { ensureMigrated } from '../storage/migrate.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** One file of this folder is one or a few of these, about one noun. */
@@ -80,7 +80,7 @@ export async function withStorage<Result>(
 ): Promise<Result> {
   const storage = await openStorage(readDatabaseUrl(env));
   try {
-    await prepare(storage);
+    await ensureMigrated(storage);
     return await work(storage);
   } finally {
     await storage.close();

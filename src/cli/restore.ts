@@ -9,7 +9,7 @@ import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { openStorage } from '../storage/database.ts';
 import { StorageError } from '../storage/errors.ts';
-import { prepare } from '../storage/migrate.ts';
+import { ensureMigrated } from '../storage/migrate.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import { copyDatabase, findFault, isHeld, makeSingleFile, removeDatabase } from '../storage/sqlite/files.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -72,7 +72,7 @@ function refusePresent(file: string): void {
 async function prepareDraft(draft: string, { from, isKept }: { from: string; isKept: boolean }) {
   const storage = await openStorage(`sqlite:${draft}`);
   try {
-    await prepare(storage).catch(refuseVersion);
+    await ensureMigrated(storage).catch(refuseVersion);
     const ended = isKept ? {} : await endAll(storage, systemClock());
     const detail = Object.fromEntries(Object.entries(ended).map(([name, count]) => [name, String(count)]));
     const subject = { kind: 'database' as const, id: 'database', name: from };

@@ -1,34 +1,16 @@
 import type { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { StorageError, StorageUnavailable } from './errors.ts';
-import { foundation } from './migrations/001-foundation.ts';
-import { webhooks } from './migrations/002-webhooks.ts';
-import { people } from './migrations/003-people.ts';
-import { standing } from './migrations/004-standing.ts';
-import { recovery } from './migrations/005-recovery.ts';
-import { audit } from './migrations/006-audit.ts';
-import { usedRotation } from './migrations/007-used-rotation.ts';
-import { clock } from './migrations/008-clock.ts';
-import { pkceUse } from './migrations/009-pkce-use.ts';
-import type { Migration } from './migrations/change.ts';
+import { initial } from './migrations/001-initial.ts';
+import type { Migration } from './migrations/migration.ts';
 import type { Database, Storage } from './storage.ts';
 
-/** In order, forwards only. A change that has been released is never edited. */
-const CHANGES: Record<string, Migration> = {
-  '001-foundation': foundation,
-  '002-webhooks': webhooks,
-  '003-people': people,
-  '004-standing': standing,
-  '005-recovery': recovery,
-  '006-audit': audit,
-  '007-used-rotation': usedRotation,
-  '008-clock': clock,
-  '009-pkce-use': pkceUse,
-};
+/** In order, forwards only. A migration that has been released is never edited. */
+const MIGRATIONS: Record<string, Migration> = { '001-initial': initial };
 const TABLE = 'migrations';
 
-/** Before anything is served or changed: the tables are ours, and neither older nor newer than this program. */
-export async function prepare(storage: Storage): Promise<void> {
+/** Throws unless the schema is the one that this program needs, after migrating where that is automatic. */
+export async function ensureMigrated(storage: Storage): Promise<void> {
   if (storage.migratesItself) {
     await migrate(storage);
     return;
@@ -40,17 +22,17 @@ export async function prepare(storage: Storage): Promise<void> {
   }
 }
 
-/** The changes that this program knows and the database has not. Refuses what is not ours, or newer. */
+/** Migrations that are not applied yet. Throws if the database is another program's, or newer than this program. */
 export async function listPending(db: Database): Promise<string[]> {
   const applied = await listApplied(db);
-  return Object.keys(CHANGES).filter((name) => !applied.includes(name));
+  return Object.keys(MIGRATIONS).filter((name) => !applied.includes(name));
 }
 
 /**
- * Brings the database up to date and returns the names of what it changed. Several may try at once. Where nothing is to
- * be done it only reads, and so waits for nobody who writes. `upTo` names the last change to apply.
+ * Brings the database up to date and returns the names of the migrations it applied. Safe to run concurrently. If the
+ * database is up to date it only reads, so it does not wait for writers.
  */
-export async function migrate(storage: Storage, upTo?: string): Promise<string[]> {
+export async function migrate(storage: Storage): Promise<string[]> {
   if ((await listPending(storage.durable)).length === 0) return [];
   const migrator = new Migrator({
     db: storage.durable,
@@ -59,14 +41,14 @@ export async function migrate(storage: Storage, upTo?: string): Promise<string[]
     provider: {
       getMigrations: async () =>
         Object.fromEntries(
-          Object.entries(CHANGES).map(([name, change]) => [
+          Object.entries(MIGRATIONS).map(([name, migration]) => [
             name,
-            { up: (db: Kysely<unknown>) => change(db, storage.types) },
+            { up: (db: Kysely<unknown>) => migration(db, storage.types) },
           ]),
         ),
     },
   });
-  const { error, results } = await (upTo === undefined ? migrator.migrateToLatest() : migrator.migrateTo(upTo));
+  const { error, results } = await migrator.migrateToLatest();
   if (error instanceof StorageUnavailable) throw error;
   if (error) throw foreign(error);
   return results?.map(({ migrationName }) => migrationName) ?? [];
@@ -86,7 +68,7 @@ async function listApplied(db: Database): Promise<string[]> {
     .selectFrom(TABLE)
     .select('name')
     .execute();
-  const unknown = rows.find(({ name }) => !Object.hasOwn(CHANGES, name));
+  const unknown = rows.find(({ name }) => !Object.hasOwn(MIGRATIONS, name));
   if (unknown) {
     throw new StorageError(
       `The database that DATABASE_URL names was changed by a newer Gatehouse (${unknown.name}). Run that version.`,

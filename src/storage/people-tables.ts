@@ -2,20 +2,20 @@ import type { Role } from './tables.ts';
 
 /** What people see and control: who did what, what apps did, who is invited, and how one signs in without a password. */
 export interface PeopleTables {
-  acts: ActsTable;
-  acts_retention: ActsRetentionTable;
-  act_repeats: ActRepeatsTable;
+  audit_entries: AuditEntriesTable;
+  audit_retention: AuditRetentionTable;
+  audit_repeats: AuditRepeatsTable;
   logged_requests: LoggedRequestsTable;
   request_counts: RequestCountsTable;
   scope_uses: ScopeUsesTable;
   invitations: InvitationsTable;
   passkeys: PasskeysTable;
   password_links: PasswordLinksTable;
-  spent_challenges: SpentChallengesTable;
+  used_challenges: UsedChallengesTable;
 }
 
 /** What was done, by whom, to what. Rows are added, and removed by the retention job alone. */
-interface ActsTable {
+interface AuditEntriesTable {
   id: string;
   at: number;
   action: string;
@@ -35,17 +35,16 @@ interface ActsTable {
   detail: string;
 }
 
-/** One row: the triggers of `acts` let rows from before this time be removed. 0, except inside the retention job. */
-interface ActsRetentionTable {
+/** One row: the triggers of `audit_entries` let rows from before this time be removed. 0, except inside the retention job. */
+interface AuditRetentionTable {
   removable_before: number;
 }
 
 /** What was repeated within a window, so that not every repeat is an entry of the log. */
-interface ActRepeatsTable {
+interface AuditRepeatsTable {
   key: string;
-  /** When the window began. */
-  since: number;
-  times: number;
+  window_start: number;
+  count: number;
 }
 
 /** The last requests of each app, for its developers to look at. */
@@ -125,9 +124,9 @@ interface PasswordLinksTable {
   token_hash: string;
   /** A hash of the user's address and password hash at the time: the link ends when either changes. */
   bound_to: string;
-  maker_kind: 'user' | 'platform' | 'operator';
-  maker_id: string | null;
-  maker_name: string;
+  creator_kind: 'user' | 'platform' | 'operator';
+  creator_id: string | null;
+  creator_name: string;
   /** The business whose owner made it; null for a link by the platform or an operator. */
   business_id: string | null;
   created_at: number;
@@ -135,8 +134,8 @@ interface PasswordLinksTable {
   used_at: number | null;
 }
 
-/** What an authenticator has answered already, for as long as the answer could be sent again. */
-interface SpentChallengesTable {
+/** WebAuthn challenges that were used, until they expire: each works once. */
+interface UsedChallengesTable {
   id: string;
   expires_at: number;
 }

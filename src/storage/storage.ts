@@ -54,8 +54,6 @@ export interface ColumnTypes {
   amount: RawBuilder<unknown>;
   /** What follows the definition of a table whose rows are updated often. */
   updatedInPlace: RawBuilder<unknown>;
-  /** What makes a table refuse to have a row changed or removed. */
-  appendOnly(table: string): string[];
-  /** What lets the retention job, and nothing else, remove rows of such a table: by a table `…_retention` beside it. */
-  removableByRetention(table: string): string[];
+  /** Statements that make a table reject updates and deletes, except of rows that a `retention` table lets go. */
+  appendOnly(table: string, retention: string): string[];
 }

@@ -170,7 +170,7 @@ interface EndpointsTable {
   /** A node is at work on it until then. */
   claimed_until: number;
   /** After a failure it is left alone until then, whatever comes in meanwhile. */
-  rests_until: number;
+  backoff_until: number;
 }
 
 interface DeliveriesTable {

@@ -2,13 +2,13 @@ import { SECOND } from '../lib/clock.ts';
 import { type Metric, newCounter } from './registry.ts';
 
 const TABLES = [
-  'acts',
-  'act_repeats',
+  'audit_entries',
+  'audit_repeats',
   'grants',
   'revoked_access_tokens',
   'sessions',
   'invitations',
-  'spent_challenges',
+  'used_challenges',
   'events',
   'deliveries',
   'attempts',

@@ -23,7 +23,7 @@ export function selectDue(db: Database, now: number) {
     .selectFrom('endpoints')
     .where('endpoints.due_at', '<=', now)
     .where('endpoints.claimed_until', '<=', now)
-    .where('endpoints.rests_until', '<=', now)
+    .where('endpoints.backoff_until', '<=', now)
     .where('endpoints.disabled_at', 'is', null);
 }
 

@@ -47,7 +47,7 @@ export async function addEndpoint(
       created_at: now,
       failures: 0,
       claimed_until: 0,
-      rests_until: 0,
+      backoff_until: 0,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -125,7 +125,7 @@ export async function disableEndpoint(db: Database, id: string, reason: Disabled
 export async function enableEndpoint(db: Database, id: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('endpoints')
-    .set({ disabled_at: null, disabled_reason: null, failing_since: null, failures: 0, due_at: now, rests_until: 0 })
+    .set({ disabled_at: null, disabled_reason: null, failing_since: null, failures: 0, due_at: now, backoff_until: 0 })
     .where('id', '=', id)
     .where('disabled_at', 'is not', null)
     .executeTakeFirstOrThrow();
@@ -152,7 +152,7 @@ export async function wakeEndpoint(db: Database, id: string, at: number): Promis
       due_at: eb
         .case()
         .when(or([eb('due_at', 'is', null), eb('due_at', '>', at)]))
-        .then(eb.case().when('rests_until', '>', at).then(eb.ref('rests_until')).else(at).end())
+        .then(eb.case().when('backoff_until', '>', at).then(eb.ref('backoff_until')).else(at).end())
         .else(eb.ref('due_at'))
         .end(),
     }))
@@ -162,7 +162,7 @@ export async function wakeEndpoint(db: Database, id: string, at: number): Promis
 
 /** Its owner wants to see now whether it works. */
 export async function endRest(db: Database, id: string): Promise<void> {
-  await db.updateTable('endpoints').set({ rests_until: 0 }).where('id', '=', id).execute();
+  await db.updateTable('endpoints').set({ backoff_until: 0 }).where('id', '=', id).execute();
 }
 
 /**
@@ -207,7 +207,7 @@ export async function releaseEndpoint(
     .updateTable('endpoints')
     .set(({ eb }) => ({
       claimed_until: 0,
-      rests_until: restsUntil,
+      backoff_until: restsUntil,
       due_at: eb.case().when('due_at', '=', lease).then(dueAt).else(eb.ref('due_at')).end(),
       ...(dueAt === null && { failing_since: null, failures: 0 }),
     }))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listChanges } from '../support/changes.ts';
 import { newCommandLineWithDatabase } from '../support/command-line.ts';
+import { listMigrations } from '../support/migrations.ts';
 import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
 
 const cli = await newCommandLineWithDatabase();
@@ -165,7 +165,7 @@ test('migrate prints what it changed, and the second time nothing', async () => 
   const env = { DATABASE_URL: `sqlite:${cli.folder}/other.db` };
 
   assert.deepEqual(await cli.json(['migrate'], { env }), {
-    applied: listChanges(),
+    applied: listMigrations(),
   });
   assert.deepEqual(await cli.json(['migrate'], { env }), { applied: [] });
 });

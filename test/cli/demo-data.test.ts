@@ -62,7 +62,7 @@ test('the owner of the demo’s business sees what its apps have read, and how i
 test('a second start of the demo adds nothing', async () => {
   const counts = () =>
     db
-      .selectFrom('acts')
+      .selectFrom('audit_entries')
       .select(({ fn }) => fn.countAll().as('count'))
       .execute();
   const before = await counts();

@@ -178,7 +178,7 @@ test('a PostgreSQL that is not up to date, or may lose what it has said, is a pr
   const unsafe = await examine(cli, env);
   const crowded = await examine(cli, { ...env, DATABASE_URL: `${postgres.url}?pool_size=50` });
 
-  assertFound(outdated.findings, 'problem', /older than this program: 001-foundation/);
+  assertFound(outdated.findings, 'problem', /older than this program: 001-initial/);
   assertFound(unsafe.findings, 'problem', /^fsync is off/);
   assertFound(unsafe.findings, 'ok', /^The clocks of this machine and of PostgreSQL differ by 0\.\d s/);
   assertFound(unsafe.findings, 'ok', /^There is room for 1 nodes at this pool_size/);

@@ -165,8 +165,8 @@ async function windPastDelays({ durable }: Storage): Promise<void> {
   await durable.updateTable('deliveries').set({ due_at: 0 }).where('due_at', '>', now).execute();
   await durable
     .updateTable('endpoints')
-    .set({ due_at: 0, rests_until: 0 })
-    .where(({ or, eb }) => or([eb('due_at', '>', now), eb('rests_until', '>', now)]))
+    .set({ due_at: 0, backoff_until: 0 })
+    .where(({ or, eb }) => or([eb('due_at', '>', now), eb('backoff_until', '>', now)]))
     .where('due_at', 'is not', null)
     .where('claimed_until', '=', 0)
     .execute();

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { listChanges } from '../support/changes.ts';
 import { newCommandLine } from '../support/command-line.ts';
 import { administer, databaseUrl } from '../support/engines.ts';
+import { listMigrations } from '../support/migrations.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
@@ -67,7 +67,7 @@ test('two nodes may migrate the same empty database at once: one does it, and bo
 
   const [one, two] = await Promise.all([cli.json(['migrate'], given), cli.json(['migrate'], given)]);
 
-  assert.deepEqual([...one.applied, ...two.applied], listChanges());
+  assert.deepEqual([...one.applied, ...two.applied], listMigrations());
 });
 
 test('after migrate the command line and serve work on PostgreSQL as on SQLite', async () => {

@@ -166,7 +166,7 @@ test('each step of a search of the audit log reads its own rows of the index, an
     detail: '{}',
   };
   const rows = Array.from({ length: 600 }, () => ({ ...row, ...more, id: newId(DAY), at: DAY }));
-  await durable.insertInto('acts').values(rows).execute();
+  await durable.insertInto('audit_entries').values(rows).execute();
   seen.length = 0;
 
   await searchActs(durable, { tenant: { businessId: GRANT, platformName: 'x' }, search: 'y', since: 0, limit: 10 });
@@ -175,11 +175,11 @@ test('each step of a search of the audit log reads its own rows of the index, an
   assert.equal(seen.length, 4, 'two steps of two statements each');
   for (const text of seen) {
     // Of two lower bounds SQLite uses one, which may be the start of the whole range.
-    assert.equal(text.match(/"acts"\."id" >= \?/g)?.length, 1, text);
+    assert.equal(text.match(/"audit_entries"\."id" >= \?/g)?.length, 1, text);
     const { rows: plan } = await sql.raw<{ detail: string }>(`explain query plan ${text}`).execute(durable);
     assert.match(
       plan[0]?.detail ?? '',
-      /SEARCH acts USING (?:COVERING )?INDEX acts_by_business \(business_id=\? AND id>\?/,
+      /SEARCH audit_entries USING (?:COVERING )?INDEX audit_entries_by_business \(business_id=\? AND id>\?/,
     );
   }
 });

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openStorage } from '../../src/storage/database.ts';
-import { prepare } from '../../src/storage/migrate.ts';
+import { ensureMigrated } from '../../src/storage/migrate.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
 import { keepOutput, rememberSecret } from '../support/leaks.ts';
@@ -31,7 +31,7 @@ export type LoggedServer = Awaited<ReturnType<typeof startLoggedServer>>;
 export async function startLoggedServer() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const storage = await openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
-  await prepare(storage);
+  await ensureMigrated(storage);
   const people = await settle(() => storage, Date.now);
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
   const env = {

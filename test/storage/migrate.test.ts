@@ -7,10 +7,10 @@ import { after, test } from 'node:test';
 import { addBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
-import { listChanges } from '../support/changes.ts';
 import { newCommandLine } from '../support/command-line.ts';
+import { listMigrations } from '../support/migrations.ts';
 
-const ALL = listChanges();
+const ALL = listMigrations();
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -3,8 +3,8 @@ import type { Browser } from './browser.ts';
 import type { World } from './world.ts';
 
 /** Everything that was ever done in a world, the oldest first. */
-export function readActs(world: World): Promise<Row<'acts'>[]> {
-  return world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+export function readActs(world: World): Promise<Row<'audit_entries'>[]> {
+  return world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 }
 
 /** The rows of a log as a person reads them, the newest first. */

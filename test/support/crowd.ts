@@ -96,7 +96,7 @@ export async function addHistory(storage: Storage, { businessId, userId, appId, 
     places.map((place) => ({ id: newId(now), name: `Firm ${place}`, created_at: now })),
   );
   await insert(
-    'acts',
+    'audit_entries',
     places.map((place) => ({
       id: newId(now),
       at: now,

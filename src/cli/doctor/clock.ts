@@ -42,7 +42,7 @@ async function checkReading(db: Database, now: number): Promise<Finding[]> {
 }
 
 async function findNewestTime(db: Database): Promise<number> {
-  const act = await db.selectFrom('acts').select('at').orderBy('id', 'desc').limit(1).executeTakeFirst();
+  const act = await db.selectFrom('audit_entries').select('at').orderBy('id', 'desc').limit(1).executeTakeFirst();
   const event = await db.selectFrom('events').select('created_at').orderBy('id', 'desc').limit(1).executeTakeFirst();
   return Math.max(act?.at ?? 0, event?.created_at ?? 0);
 }

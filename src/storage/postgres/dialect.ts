@@ -55,17 +55,12 @@ export function openPostgres(url: string, haste: TimeoutProfile): Storage {
       amount: sql`numeric`,
       // Room on each page, so that a refresh updates its row in place and touches no index.
       updatedInPlace: sql`with (fillfactor = 80)`,
-      appendOnly: (table) => [
-        `create function ${table}_append_only() returns trigger language plpgsql as $$ begin raise exception '${table} is append-only'; end $$`,
-        `create trigger ${table}_append_only before update or delete or truncate on ${table} for each statement execute function ${table}_append_only()`,
-      ],
-      removableByRetention: (table) => [
-        `create or replace function ${table}_append_only() returns trigger language plpgsql as $$ begin
+      appendOnly: (table, retention) => [
+        `create function ${table}_append_only() returns trigger language plpgsql as $$ begin
           if tg_op = 'DELETE' then
-            if old.at < (select removable_before from ${table}_retention) then return old; end if;
+            if old.at < (select removable_before from ${retention}) then return old; end if;
           end if;
           raise exception '${table} is append-only'; end $$`,
-        `drop trigger ${table}_append_only on ${table}`,
         `create trigger ${table}_append_only before update or delete on ${table} for each row execute function ${table}_append_only()`,
         `create trigger ${table}_no_truncate before truncate on ${table} for each statement execute function ${table}_append_only()`,
       ],

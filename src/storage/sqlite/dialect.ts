@@ -59,16 +59,16 @@ export function openSqlite(path: string): Storage {
       time: sql`integer`,
       amount: sql`text`,
       updatedInPlace: sql``,
-      // `insert or replace` removes a row without asking the trigger for removals.
-      appendOnly: (table) =>
-        ['update', 'delete', 'insert'].map((verb) => {
-          const when = verb === 'insert' ? `when exists (select 1 from ${table} where id = new.id)` : '';
-          return `create trigger ${table}_no_${verb} before ${verb} on ${table} ${when} begin select raise(abort, '${table} is append-only'); end`;
-        }),
-      removableByRetention: (table) => [
-        `drop trigger if exists ${table}_no_delete`,
-        `create trigger ${table}_no_delete before delete on ${table} when not exists (select 1 from ${table}_retention where old.at < removable_before) begin select raise(abort, '${table} is append-only'); end`,
-      ],
+      appendOnly: (table, retention) => {
+        const reject = (verb: string, when: string) =>
+          `create trigger ${table}_no_${verb} before ${verb} on ${table} ${when} begin select raise(abort, '${table} is append-only'); end`;
+        return [
+          reject('update', ''),
+          reject('delete', `when not exists (select 1 from ${retention} where old.at < removable_before)`),
+          // `insert or replace` removes a row without firing delete triggers.
+          reject('insert', `when exists (select 1 from ${table} where id = new.id)`),
+        ];
+      },
     },
     transaction: (work) =>
       durable.transaction().execute((db) => {

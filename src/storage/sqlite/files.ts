@@ -47,7 +47,7 @@ export function findFault(file: string): string | undefined {
   try {
     database = new DatabaseSync(file, { readOnly: true });
     const isOurs = database.prepare("select 1 from sqlite_schema where type = 'table' and name = 'migrations'").get();
-    const applied = isOurs && database.prepare("select 1 from migrations where name = '001-foundation'").get();
+    const applied = isOurs && database.prepare("select 1 from migrations where name = '001-initial'").get();
     if (!applied) return 'it is a database of another program';
     const [first] = database.prepare('pragma integrity_check(1)').all();
     const answer = String(Object.values(first ?? {})[0]);

@@ -1,7 +1,7 @@
 import { startSession } from '../../../src/accounts/sessions.ts';
 import type { User } from '../../../src/accounts/users.ts';
 import { openStorage } from '../../../src/storage/database.ts';
-import { prepare } from '../../../src/storage/migrate.ts';
+import { ensureMigrated } from '../../../src/storage/migrate.ts';
 import type { Storage } from '../../../src/storage/storage.ts';
 import { type Browser, newBrowser } from '../../support/browser.ts';
 import { type RegisteredApp, settle } from '../../support/people.ts';
@@ -33,7 +33,7 @@ interface Addresses {
 export async function settleFirms(url: string, count: number, { api, web }: Addresses): Promise<Firm[]> {
   const storage = await openStorage(url);
   try {
-    await prepare(storage);
+    await ensureMigrated(storage);
     const people = await settle(() => storage, Date.now);
     const firms: Firm[] = [];
     for (let place = 0; place < count; place++) {

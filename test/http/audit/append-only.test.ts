@@ -12,7 +12,8 @@ const act = {
   subject: { kind: 'business', id: 'some', name: 'Some business' },
 } as const;
 
-const readActs = (world: World) => world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+const readActs = (world: World) =>
+  world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 
 test('the database itself refuses to change, replace or remove an act', async () => {
   const world = await newWorld();
@@ -23,12 +24,12 @@ test('the database itself refuses to change, replace or remove an act', async ()
 
   const forged = { ...written, actor_name: 'Nobody' };
   const attempts = {
-    update: durable.updateTable('acts').set({ actor_name: 'Nobody' }).where('id', '=', written.id),
-    remove: durable.deleteFrom('acts').where('id', '=', written.id),
-    removeAll: durable.deleteFrom('acts'),
-    replace: durable.replaceInto('acts').values(forged),
+    update: durable.updateTable('audit_entries').set({ actor_name: 'Nobody' }).where('id', '=', written.id),
+    remove: durable.deleteFrom('audit_entries').where('id', '=', written.id),
+    removeAll: durable.deleteFrom('audit_entries'),
+    replace: durable.replaceInto('audit_entries').values(forged),
     upsert: durable
-      .insertInto('acts')
+      .insertInto('audit_entries')
       .values(forged)
       .onConflict((conflict) => conflict.column('id').doUpdateSet({ actor_name: 'Nobody' })),
   };
@@ -55,9 +56,9 @@ test('a change whose act cannot be written does not happen', async () => {
   const { durable } = world.storage();
   const page = await browser.open('/sign-out');
 
-  await durable.schema.alterTable('acts').renameTo('acts_away').execute();
+  await durable.schema.alterTable('audit_entries').renameTo('audit_entries_away').execute();
   const refused = await browser.submit(page, '/sign-out');
-  await durable.schema.alterTable('acts_away').renameTo('acts').execute();
+  await durable.schema.alterTable('audit_entries_away').renameTo('audit_entries').execute();
 
   assert.equal(refused.status, 500);
   assert.equal((await browser.open('/settings/account')).url, `${world.web}/settings/account`);

@@ -24,7 +24,7 @@ async function run(name: string, options: Record<string, string>): Promise<any> 
 
 /** What was recorded since, by whom, for which business, on what. */
 async function actsOf(work: () => Promise<unknown>) {
-  const all = () => world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  const all = () => world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   const known = (await all()).length;
   await work();
   return (await all()).slice(known).map(({ action, actor_kind, address, business_id, subject_name, detail }) => {

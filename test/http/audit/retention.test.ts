@@ -18,7 +18,7 @@ const names = async (world: World) => (await readActs(world)).map(({ subject_nam
 async function cleanUpWithRetention(world: World): Promise<number> {
   let rows = 0;
   const removed = (table: string, count: number) => {
-    if (table === 'acts') rows += count;
+    if (table === 'audit_entries') rows += count;
   };
   await cleanUp(world.storage().durable, world.clock(), { goesOn: () => true, removed, auditRetention: 30 * DAY });
   return rows;
@@ -60,8 +60,8 @@ test('after the retention job the database rejects removals as before, of old en
   await cleanUpWithRetention(world);
   world.wind(40 * DAY);
 
-  await assert.rejects(durable.deleteFrom('acts').execute(), /append-only/);
-  await assert.rejects(durable.updateTable('acts').set({ actor_name: 'Nobody' }).execute(), /append-only/);
+  await assert.rejects(durable.deleteFrom('audit_entries').execute(), /append-only/);
+  await assert.rejects(durable.updateTable('audit_entries').set({ actor_name: 'Nobody' }).execute(), /append-only/);
 
   assert.deepEqual(await names(world), ['Second']);
 });
@@ -73,13 +73,13 @@ test('a removal that fails leaves every entry, and the database rejects removals
   world.wind(40 * DAY);
 
   const failing = durable.transaction().execute(async (tx) => {
-    await tx.updateTable('acts_retention').set({ removable_before: world.clock() }).execute();
-    await tx.deleteFrom('acts').execute();
+    await tx.updateTable('audit_retention').set({ removable_before: world.clock() }).execute();
+    await tx.deleteFrom('audit_entries').execute();
     throw new Error('and now something fails');
   });
 
   await assert.rejects(failing, /something fails/);
-  await assert.rejects(durable.deleteFrom('acts').execute(), /append-only/);
+  await assert.rejects(durable.deleteFrom('audit_entries').execute(), /append-only/);
   assert.equal((await names(world)).length, 3);
 });
 

@@ -207,7 +207,12 @@ async function questionAbout(world: World, appId: string): Promise<string> {
 }
 
 async function latestAct({ storage }: World): Promise<string | undefined> {
-  const row = await storage().durable.selectFrom('acts').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst();
+  const row = await storage()
+    .durable.selectFrom('audit_entries')
+    .select('id')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
   return row?.id;
 }
 

@@ -16,7 +16,7 @@ const TABLES: (keyof Tables)[] = [
   'deliveries',
   'attempts',
   'invoices',
-  'acts',
+  'audit_entries',
   'invitations',
   'passkeys',
   'password_links',

@@ -165,6 +165,6 @@ test('of two changes of the password at once, the one that asked for a password 
 });
 
 async function actsOf(actorId: string, action?: string) {
-  const acts = await world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   return acts.filter((act) => act.actor_id === actorId && (!action || act.action === action));
 }

@@ -180,7 +180,12 @@ test('each act on an app is recorded once, for its business, and the page says w
   const enabled = await submit(disabled, '/enable');
   const list = await submit(await browser.open(`${path}/delete`), '/delete');
 
-  const acts = await db().selectFrom('acts').selectAll().where('subject_id', '=', app.id).orderBy('id').execute();
+  const acts = await db()
+    .selectFrom('audit_entries')
+    .selectAll()
+    .where('subject_id', '=', app.id)
+    .orderBy('id')
+    .execute();
   assert.deepEqual(
     acts.map(({ action, detail }) => [action, JSON.parse(detail)]),
     [

@@ -221,7 +221,7 @@ test('a log of 10,000 acts is shown 50 at a time, each once and none twice, in p
   assert.ok(row);
   for (let batch = 0; batch < 20; batch++) {
     const rows = Array.from({ length: 500 }, () => ({ ...row, id: newId(world.clock()), subject_name: 'Hay' }));
-    await world.storage().durable.insertInto('acts').values(rows).execute();
+    await world.storage().durable.insertInto('audit_entries').values(rows).execute();
   }
 
   const first = await browser.open(LOG);

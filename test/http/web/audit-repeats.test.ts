@@ -108,7 +108,7 @@ test('what is remembered of repeats is removed after a day', async () => {
   const { authorize } = await newConsole(world);
   await authorize();
 
-  const count = async () => (await world.storage().durable.selectFrom('act_repeats').select('key').execute()).length;
+  const count = async () => (await world.storage().durable.selectFrom('audit_repeats').select('key').execute()).length;
   const before = await count();
   world.wind(DAY + 1);
   await cleanUp(world.storage().durable, world.clock());

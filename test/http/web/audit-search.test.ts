@@ -22,7 +22,7 @@ async function addHay(world: World, count: number): Promise<void> {
   assert.ok(row);
   for (let added = 0; added < count; added += 1000) {
     const rows = Array.from({ length: 1000 }, () => ({ ...row, id: newId(world.clock()) }));
-    await world.storage().durable.insertInto('acts').values(rows).execute();
+    await world.storage().durable.insertInto('audit_entries').values(rows).execute();
   }
 }
 

@@ -39,7 +39,7 @@ const ofApp = (app: RegisteredApp) => `${PATH}/${world.acme.id}/${app.id}/discon
 const cardOf = ({ text }: Visited, { name }: RegisteredApp) =>
   text.split('<li class="card').find((card) => card.includes(`<h2>${name} `)) ?? '';
 async function listActs(app: RegisteredApp): Promise<string[]> {
-  const acts = db().selectFrom('acts').selectAll().where('action', '=', 'grant.disconnected');
+  const acts = db().selectFrom('audit_entries').selectAll().where('action', '=', 'grant.disconnected');
   const rows = await acts.where('subject_id', '=', app.id).where('business_id', '=', world.acme.id).execute();
   return rows.map(({ actor_name, subject_name, detail }) => `${actor_name} ${subject_name} ${detail}`);
 }

@@ -8,7 +8,7 @@ const world = await newWorld();
 let people = 0;
 const newMember = () => world.addUser(`Person${++people}`, [[world.acme, 'member']]);
 const arrive = async () => world.signedIn(await newMember());
-const listActs = () => world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+const listActs = () => world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 
 test('the screen says whose app it is, that the platform did not make it, and since when it exists', async () => {
   world.wind(40 * DAY);

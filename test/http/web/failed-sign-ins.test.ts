@@ -49,7 +49,7 @@ test('failures for accounts that do not exist leave no entry, and one counter fo
   }
 
   assert.deepEqual(await readActs(world), []);
-  assert.equal((await world.storage().durable.selectFrom('act_repeats').select('key').execute()).length, 1);
+  assert.equal((await world.storage().durable.selectFrom('audit_repeats').select('key').execute()).length, 1);
 });
 
 test('a disabled user who knows the password fails as well, and it is recorded', async () => {

@@ -32,7 +32,7 @@ async function membersOf(businessId: string): Promise<string[]> {
 }
 
 async function actsIn(businessId: string): Promise<string[]> {
-  const acts = await world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   return acts.filter(({ business_id }) => business_id === businessId).map(({ action }) => action);
 }
 
@@ -73,7 +73,7 @@ test('the link stands in no list and in no table: only its hash is kept [T28]', 
 
   const listed = await owner.open(`${MEMBERS}/invitations`);
   const rows = await world.storage().durable.selectFrom('invitations').selectAll().execute();
-  const acts = await world.storage().durable.selectFrom('acts').selectAll().execute();
+  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().execute();
 
   assert.match(listed.text, /<strong>kim@example\.com<\/strong> <span class="badge">Member<\/span>/);
   assert.match(listed.text, /Invitations \(1\)/);
@@ -337,7 +337,7 @@ test('a newcomer makes an account with the link, is signed in and in the busines
   assert.match(joined.text, /Nora New/);
   assert.match(signedIn.text, /Connected apps/);
   assert.equal((await membersOf(business.id)).length, 2);
-  const acts = await world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   const theirs = acts.filter(({ actor_name }) => actor_name === 'Nora New').map(({ action }) => action);
   assert.deepEqual(theirs.slice(0, 3), ['user.added', 'member.joined', 'session.started']);
   const [row] = await world.storage().durable.selectFrom('users').selectAll().where('name', '=', 'Nora New').execute();

@@ -44,7 +44,7 @@ async function rolesIn(businessId: string): Promise<string[]> {
 }
 
 async function actsIn(businessId: string) {
-  const acts = await world.storage().durable.selectFrom('acts').selectAll().orderBy('id').execute();
+  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   return acts
     .filter(({ business_id, action }) => business_id === businessId && action.startsWith('member.'))
     .map(({ action, actor_name, subject_name, detail }) => [action, actor_name, subject_name, JSON.parse(detail)]);

@@ -29,7 +29,7 @@ async function signIn(key: ReturnType<typeof newAuthenticator>, lies: Lies = {},
 }
 
 async function actsOf(user: { id: string }) {
-  const acts = world.storage().durable.selectFrom('acts').selectAll().orderBy('id');
+  const acts = world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id');
   return acts.where('actor_id', '=', user.id).execute();
 }
 
@@ -132,7 +132,7 @@ test('an answer of the authenticator counts once, however often and however fast
   await cleanUp(world.storage().durable, world.clock());
   assertRefused({ browser, page: await sendSignIn(browser, answer) });
   await removeSpentChallenges(world.storage().durable, 100, world.clock() + DAY);
-  assert.deepEqual(await world.storage().durable.selectFrom('spent_challenges').selectAll().execute(), []);
+  assert.deepEqual(await world.storage().durable.selectFrom('used_challenges').selectAll().execute(), []);
 });
 
 test('a challenge counts for five minutes, in the browser it was put to, and for what it was put', async () => {

@@ -148,7 +148,7 @@ test('only its hash is stored, and no page but the one that made it shows it [T2
   const token = link.replace('/password/', '');
   const db = world.storage().durable;
   const rows = await db.selectFrom('password_links').selectAll().execute();
-  const acts = await db.selectFrom('acts').selectAll().execute();
+  const acts = await db.selectFrom('audit_entries').selectAll().execute();
 
   assert.ok(rows.some(({ token_hash }) => token_hash === hashSecret(token)));
   const page = await owner.open(`${MEMBERS}/${user.id}`);

@@ -27,7 +27,7 @@ function idFor(path: string): string {
   return path.startsWith('/platform/apps') ? world.ledger.id : console_.id;
 }
 
-const TABLES = ['users', 'sessions', 'apps', 'app_secrets', 'endpoints', 'acts', 'events'] as const;
+const TABLES = ['users', 'sessions', 'apps', 'app_secrets', 'endpoints', 'audit_entries', 'events'] as const;
 const snapshot = () =>
   Promise.all(TABLES.map((table) => world.storage().durable.selectFrom(table).selectAll().execute()));
 

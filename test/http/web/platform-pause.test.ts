@@ -28,7 +28,7 @@ async function connectedApp(name: string) {
 }
 
 async function actsOn(id: string) {
-  const acts = world.storage().durable.selectFrom('acts').selectAll().where('subject_id', '=', id);
+  const acts = world.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
   const switches = await acts.where('action', 'in', ['app.paused', 'app.resumed']).orderBy('id').execute();
   return switches.map(({ action, actor_id, business_id }) => ({ action, actor_id, business_id }));
 }

@@ -11,7 +11,7 @@ const pathOf = ({ id }: User) => `/platform/users/${id}`;
 const rowOf = ({ id }: User) =>
   world.storage().durable.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 async function actsOn({ id }: User) {
-  const acts = world.storage().durable.selectFrom('acts').selectAll().where('subject_id', '=', id);
+  const acts = world.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
   const switches = await acts.where('action', 'in', ['user.disabled', 'user.enabled']).orderBy('id').execute();
   return switches.map(({ action, actor_id, business_id }) => ({ action, actor_id, business_id }));
 }

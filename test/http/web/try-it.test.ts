@@ -70,7 +70,12 @@ test('an answer comes back by itself while the page is one of the app’s redire
   assert.match(page.text, /The server that was asked/);
   assert.match(tokens.text, /200 OK/);
   assert.ok(!removed.text.includes(`value="${RETURN}"`));
-  const acts = await world.storage().durable.selectFrom('acts').selectAll().where('subject_id', '=', app.id).execute();
+  const acts = await world
+    .storage()
+    .durable.selectFrom('audit_entries')
+    .selectAll()
+    .where('subject_id', '=', app.id)
+    .execute();
   assert.deepEqual(
     acts.filter(({ action }) => action === 'app.changed').map(({ actor_id, business_id }) => [actor_id, business_id]),
     [
@@ -91,7 +96,12 @@ test('asking twice for the return address changes nothing more, and an app keeps
   assert.equal(added.text.split(`value="${RETURN}"`).length, 2);
   assert.equal(removed.status, 400);
   assert.match(removed.text, /Enter at least one redirect URI/);
-  const acts = await world.storage().durable.selectFrom('acts').selectAll().where('subject_id', '=', app.id).execute();
+  const acts = await world
+    .storage()
+    .durable.selectFrom('audit_entries')
+    .selectAll()
+    .where('subject_id', '=', app.id)
+    .execute();
   assert.equal(acts.length, 0);
 });
 

@@ -140,7 +140,12 @@ test('a platform admin marks an address as verified, and the account can join an
   assert.match(marked.text, /The email address is marked as verified\./);
   assert.doesNotMatch(marked.text, BADGE);
   assert.match(joined.text, /Welcome to the business\./);
-  const acts = await world.storage().durable.selectFrom('acts').selectAll().where('subject_id', '=', user.id).execute();
+  const acts = await world
+    .storage()
+    .durable.selectFrom('audit_entries')
+    .selectAll()
+    .where('subject_id', '=', user.id)
+    .execute();
   const act = acts.find(({ action }) => action === 'user.email_verified');
   assert.deepEqual([act?.actor_kind, act?.actor_name, act?.business_id], ['platform', 'Root', null]);
 });

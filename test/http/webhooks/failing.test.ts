@@ -59,7 +59,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-const isResting = async (endpoint: Endpoint) => (await rowOf(endpoint)).rests_until > world.clock();
+const isResting = async (endpoint: Endpoint) => (await rowOf(endpoint)).backoff_until > world.clock();
 
 test('an endpoint that has failed is left alone, however much comes in, until its owner wants to see it work', async () => {
   const [receiver, passRounds] = [await newReceiver(withStatus(500)), await newMarker()];
@@ -92,7 +92,11 @@ test('an endpoint that has failed is left alone, however much comes in, until it
   await receiver.has(9);
   await until(async () => (await rowOf(endpoint)).due_at === null);
   assert.deepEqual(
-    await rowOf(endpoint).then(({ rests_until, failures, failing_since }) => [rests_until, failures, failing_since]),
+    await rowOf(endpoint).then(({ backoff_until, failures, failing_since }) => [
+      backoff_until,
+      failures,
+      failing_since,
+    ]),
     [0, 0, null],
   );
 });

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 
-/** The names of all schema changes, in order: each is a file. */
-export function listChanges(): string[] {
+/** The names of all migrations, in order: each is a file. */
+export function listMigrations(): string[] {
   const files = readdirSync(new URL('../../src/storage/migrations', import.meta.url));
   return files
     .filter((file) => /^\d{3}-/.test(file))

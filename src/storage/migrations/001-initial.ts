@@ -1,0 +1,12 @@
+import { createAccounts } from './initial/accounts.ts';
+import { createApps } from './initial/apps.ts';
+import { createAudit } from './initial/audit.ts';
+import { createOperations } from './initial/operations.ts';
+import { createWebhooks } from './initial/webhooks.ts';
+import type { Migration } from './migration.ts';
+
+export const initial: Migration = async (db, types) => {
+  for (const create of [createAccounts, createApps, createWebhooks, createAudit, createOperations]) {
+    await create(db, types);
+  }
+};

@@ -1,0 +1,125 @@
+import { type Migration, notNull, primaryKey, references, zeroByDefault } from '../migration.ts';
+
+/** Apps, and what users have allowed them. */
+export const createApps: Migration = async (db, types) => {
+  for (const create of [apps, grants, consents, revokedAccessTokens, invoices]) await create(db, types);
+};
+
+const apps: Migration = async (db, { id, integer, time }) => {
+  await db.schema
+    .createTable('apps')
+    .addColumn('id', id, primaryKey)
+    .addColumn('name', 'text', notNull)
+    .addColumn('owner_scope', 'text', notNull)
+    .addColumn('owner_business_id', id, (column) => column.references('businesses.id'))
+    .addColumn('open_to_any_business', integer, notNull)
+    .addColumn('requires_pkce', integer, notNull)
+    .addColumn('allowed_scopes', integer, notNull)
+    .addColumn('redirect_uris', 'text', notNull)
+    .addColumn('created_by', id)
+    .addColumn('created_at', time, notNull)
+    .addColumn('disabled_at', time)
+    .addColumn('paused_at', time)
+    .addColumn('deleted_at', time)
+    .execute();
+  await db.schema.createIndex('apps_by_business').on('apps').column('owner_business_id').execute();
+  await db.schema
+    .createTable('app_secrets')
+    .addColumn('id', id, primaryKey)
+    .addColumn('app_id', id, references('apps.id'))
+    .addColumn('slot', integer, notNull)
+    .addColumn('secret_hash', 'text', notNull)
+    .addColumn('hint', 'text', notNull)
+    .addColumn('created_at', time, notNull)
+    .addColumn('last_used_at', time)
+    .addUniqueConstraint('app_secrets_slot', ['app_id', 'slot'])
+    .execute();
+};
+
+/**
+ * No foreign keys: a grant is found, and could be moved to another database, by its id alone. A refresh changes no
+ * indexed column, except for `removable_on` once a day.
+ */
+const grants: Migration = async (db, { id, bytes, integer, time, updatedInPlace }) => {
+  await db.schema
+    .createTable('grants')
+    .addColumn('id', id, primaryKey)
+    .addColumn('salt', bytes, notNull)
+    .addColumn('app_id', id, notNull)
+    .addColumn('user_id', id, notNull)
+    .addColumn('business_id', id, notNull)
+    .addColumn('scopes', integer, notNull)
+    .addColumn('redirect_uri', 'text')
+    .addColumn('code_challenge', 'text')
+    .addColumn('created_at', time, notNull)
+    .addColumn('code_expires_at', time, notNull)
+    .addColumn('exchanged_at', time)
+    .addColumn('rotation', time, notNull)
+    .addColumn('rotated_at', time)
+    .addColumn('refresh_expires_at', time)
+    .addColumn('revoked_at', time)
+    .addColumn('revoked_reason', 'text')
+    .addColumn('removable_on', integer, notNull)
+    .addColumn('warned_at', time)
+    .addColumn('used_rotation', time, zeroByDefault)
+    .modifyEnd(updatedInPlace)
+    .execute();
+  await db.schema.createIndex('grants_by_user').on('grants').column('user_id').execute();
+  await db.schema.createIndex('grants_by_removal').on('grants').column('removable_on').execute();
+  await db.schema
+    .createIndex('grants_by_business')
+    .on('grants')
+    .columns(['business_id', 'app_id', 'user_id'])
+    .execute();
+  await db.schema.createIndex('grants_by_app').on('grants').columns(['app_id', 'business_id']).execute();
+};
+
+const consents: Migration = async (db, { id, integer, time }) => {
+  await db.schema
+    .createTable('consents')
+    .addColumn('user_id', id, notNull)
+    .addColumn('app_id', id, notNull)
+    .addColumn('business_id', id, notNull)
+    .addColumn('scopes', integer, notNull)
+    .addColumn('declined', integer, zeroByDefault)
+    .addColumn('allowed_at', time, notNull)
+    .addPrimaryKeyConstraint('consents_key', ['user_id', 'app_id', 'business_id'])
+    .execute();
+  await db.schema
+    .createIndex('consents_by_business')
+    .on('consents')
+    .columns(['business_id', 'app_id', 'user_id'])
+    .execute();
+};
+
+const revokedAccessTokens: Migration = async (db, { id, time }) => {
+  await db.schema
+    .createTable('revoked_access_tokens')
+    .addColumn('grant_id', id, notNull)
+    .addColumn('rotation', time, notNull)
+    .addColumn('expires_at', time, notNull)
+    .addPrimaryKeyConstraint('revoked_access_tokens_key', ['grant_id', 'rotation'])
+    .execute();
+  await db.schema
+    .createIndex('revoked_access_tokens_by_expiry')
+    .on('revoked_access_tokens')
+    .column('expires_at')
+    .execute();
+};
+
+const invoices: Migration = async (db, { id, time, amount }) => {
+  await db.schema
+    .createTable('invoices')
+    .addColumn('id', id, primaryKey)
+    .addColumn('business_id', id, references('businesses.id'))
+    .addColumn('number', 'text', notNull)
+    .addColumn('status', 'text', notNull)
+    .addColumn('total', amount, notNull)
+    .addColumn('currency', 'text', notNull)
+    .addColumn('customer_id', 'text', notNull)
+    .addColumn('created_at', time, notNull)
+    .addUniqueConstraint('invoices_number', ['business_id', 'number'])
+    .execute();
+  await db.schema.createIndex('invoices_by_age').on('invoices').columns(['business_id', 'id']).execute();
+  await db.schema.createIndex('invoices_by_status').on('invoices').columns(['business_id', 'status', 'id']).execute();
+};

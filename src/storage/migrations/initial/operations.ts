@@ -1,0 +1,77 @@
+import { type Migration, notNull, primaryKey, zeroByDefault } from '../migration.ts';
+
+/** The request log, rate limits, and the clock of the retention job. */
+export const createOperations: Migration = async (db, types) => {
+  for (const create of [loggedRequests, requestCounts, scopeUses, rateLimits, clock]) await create(db, types);
+};
+
+const loggedRequests: Migration = async (db, { id, integer, time }) => {
+  await db.schema
+    .createTable('logged_requests')
+    .addColumn('id', id, primaryKey)
+    .addColumn('app_id', id, notNull)
+    .addColumn('at', time, notNull)
+    .addColumn('method', 'text', notNull)
+    .addColumn('route', 'text', notNull)
+    .addColumn('grant_type', 'text')
+    .addColumn('status', integer, notNull)
+    .addColumn('reason', 'text')
+    .addColumn('request_id', id, notNull)
+    .addColumn('business_id', id)
+    .addColumn('took', integer, notNull)
+    .execute();
+  await db.schema.createIndex('logged_requests_by_app').on('logged_requests').columns(['app_id', 'id']).execute();
+  await db.schema.createIndex('logged_requests_by_age').on('logged_requests').column('at').execute();
+};
+
+const requestCounts: Migration = async (db, { id, integer, updatedInPlace }) => {
+  await db.schema
+    .createTable('request_counts')
+    .addColumn('app_id', id, notNull)
+    .addColumn('hour', integer, notNull)
+    .addColumn('requests', integer, notNull)
+    .addColumn('errors', integer, notNull)
+    .addColumn('refreshes', integer, notNull)
+    .addColumn('exchanges', integer, zeroByDefault)
+    .addColumn('pkce_exchanges', integer, zeroByDefault)
+    .addPrimaryKeyConstraint('request_counts_once', ['app_id', 'hour'])
+    .modifyEnd(updatedInPlace)
+    .execute();
+  await db.schema.createIndex('request_counts_by_age').on('request_counts').column('hour').execute();
+};
+
+const scopeUses: Migration = async (db, { id, integer, time, updatedInPlace }) => {
+  await db.schema
+    .createTable('scope_uses')
+    .addColumn('business_id', id, notNull)
+    .addColumn('app_id', id, notNull)
+    .addColumn('user_id', id, notNull)
+    .addColumn('scope', 'text', notNull)
+    .addColumn('day', integer, notNull)
+    .addColumn('uses', integer, notNull)
+    .addColumn('last_at', time, notNull)
+    .addPrimaryKeyConstraint('scope_uses_once', ['business_id', 'app_id', 'user_id', 'scope', 'day'])
+    .modifyEnd(updatedInPlace)
+    .execute();
+  await db.schema.createIndex('scope_uses_by_age').on('scope_uses').column('day').execute();
+};
+
+/** The columns that `rate-limiter-flexible` expects. */
+const rateLimits: Migration = async (db, { integer, time }) => {
+  await db.schema
+    .createTable('rate_limits')
+    .addColumn('key', 'text', primaryKey)
+    .addColumn('points', integer, notNull)
+    .addColumn('expire', time)
+    .execute();
+  await db.schema.createIndex('rate_limits_by_expiry').on('rate_limits').column('expire').execute();
+};
+
+/** One row: the last plausible reading of the clock, by which retention judges what the clock says next. */
+const clock: Migration = async (db, { integer, time }) => {
+  await db.schema
+    .createTable('clock')
+    .addColumn('id', integer, primaryKey)
+    .addColumn('reading', time, notNull)
+    .execute();
+};
