@@ -1,6 +1,6 @@
-import { addBusiness } from '../src/accounts/businesses.ts';
-import { addMember } from '../src/accounts/memberships.ts';
-import { startSession } from '../src/accounts/sessions.ts';
+import { insertBusiness } from '../src/accounts/businesses.ts';
+import { insertMembership } from '../src/accounts/memberships.ts';
+import { insertSession } from '../src/accounts/sessions.ts';
 import { insertUser, newUserRow } from '../src/accounts/users.ts';
 import { registerApp } from '../src/apps/apps.ts';
 import { addInvoice } from '../src/business/invoices.ts';
@@ -45,7 +45,7 @@ export async function seed(databaseUrl: string, count: number): Promise<Seed> {
 async function settle(storage: Storage, count: number): Promise<Seed> {
   const now = Date.now();
   const { scopes } = readScopes([SCOPE]);
-  const owner = await addBusiness(storage.durable, { name: 'Ledger Ltd' }, now);
+  const owner = await insertBusiness(storage.durable, { name: 'Ledger Ltd' }, now);
   const registration = {
     name: 'Ledger',
     redirectUris: [REDIRECT_URI],
@@ -65,14 +65,14 @@ async function settle(storage: Storage, count: number): Promise<Seed> {
 async function addPerson(storage: Storage, appId: string, place: number, now: number): Promise<Person> {
   const { scopes } = readScopes([SCOPE]);
   return storage.transaction(async (db) => {
-    const business = await addBusiness(db, { name: `Business ${place}` }, now);
+    const business = await insertBusiness(db, { name: `Business ${place}` }, now);
     const person = { email: `person-${place}@example.com`, name: `Person ${place}` };
     const user = await insertUser(db, newUserRow({ ...person, passwordHash: '-', isPlatformAdmin: false }, now));
     if (!user) throw new Error('The user is there already.');
     const parties = { userId: user.id, businessId: business.id };
-    await addMember(db, { ...parties, role: 'owner' }, now);
+    await insertMembership(db, { ...parties, role: 'owner' }, now);
     await rememberConsent(db, { ...parties, appId }, { allowed: scopes, declined: 0 }, now);
-    const session = await startSession(db, { user, browser: 'bench', address: '127.0.0.1' }, now);
+    const session = await insertSession(db, { user, browser: 'bench', address: '127.0.0.1' }, now);
     const invoiceIds: string[] = [];
     for (let number = 1; number <= INVOICES; number += 1) {
       const invoice = {

@@ -1,5 +1,5 @@
-import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
-import { addMember, type Role } from '../../src/accounts/memberships.ts';
+import { insertBusiness, type Business } from '../../src/accounts/businesses.ts';
+import { insertMembership, type Role } from '../../src/accounts/memberships.ts';
 import { userActor, auditedUser } from '../../src/accounts/user-acts.ts';
 import { addUser, type NewUser, type User } from '../../src/accounts/users.ts';
 import { type Actor, OPERATOR, recordAudit } from '../../src/audit/acts.ts';
@@ -35,7 +35,7 @@ export function personAt(user: User): Actor {
 }
 
 async function found(db: Database, name: string, at: number): Promise<Business> {
-  const business = await addBusiness(db, { name }, at);
+  const business = await insertBusiness(db, { name }, at);
   const subject = { kind: 'business', id: business.id, name } as const;
   await recordAudit(db, { action: 'business.added', actor: OPERATOR, businessId: business.id, subject }, at);
   return business;
@@ -46,7 +46,7 @@ async function settle(
   { user, business, role, by }: { user: User; business: Business; role: Role; by: Actor },
   at: number,
 ): Promise<void> {
-  await addMember(db, { userId: user.id, businessId: business.id, role }, at);
+  await insertMembership(db, { userId: user.id, businessId: business.id, role }, at);
   const action = by === OPERATOR ? 'member.added' : 'member.joined';
   const subject = auditedUser(user);
   await recordAudit(db, { action, actor: by, businessId: business.id, subject, detail: { role } }, at);

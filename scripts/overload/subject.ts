@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startSession } from '../../src/accounts/sessions.ts';
+import { insertSession } from '../../src/accounts/sessions.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { newBrowser } from '../../test/support/browser.ts';
 import { newClient, type Tokens } from '../../test/support/client.ts';
@@ -44,7 +44,7 @@ export async function startSubject(grants: number) {
     business: people.acme,
     startSession: async (user) => {
       const from = { user, browser: 'A measurement', address: '127.0.0.1' };
-      return (await startSession(storage.durable, from, Date.now())).id;
+      return (await insertSession(storage.durable, from, Date.now())).id;
     },
   });
   const browser = await client.signedIn();

@@ -10,7 +10,7 @@ export interface Business {
   createdAt: number;
 }
 
-export async function addBusiness(db: Database, business: { name: string }, now: number): Promise<Business> {
+export async function insertBusiness(db: Database, business: { name: string }, now: number): Promise<Business> {
   const row = { id: newId(now), name: readName('name', business.name), created_at: now };
   await db.insertInto('businesses').values(row).execute();
   return fromRow(row);

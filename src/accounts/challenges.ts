@@ -7,20 +7,20 @@ import type { Database } from '../storage/storage.ts';
 export interface Challenge {
   id: string;
   /** Whose question this is; an answer out of another browser, or session, does not count. */
-  bearer: string;
-  askedAt: number;
+  boundTo: string;
+  issuedAt: number;
 }
 
 /** What is signed to add a passkey signs nobody in, and the other way round. */
 export type ChallengePurpose = 'passkey to add' | 'passkey to sign in';
 
-const ANSWER_WITHIN = 5 * MINUTE;
+const LIFETIME = 5 * MINUTE;
 
 /** Much longer than an answer counts, since the clocks of two nodes may differ, and one may be moved on and back. */
 const REMEMBER_FOR = DAY;
 
-export function newChallenge(keys: Keyring, purpose: ChallengePurpose, bearer: string, now: number): string {
-  const challenge: Challenge = { id: newId(now), bearer, askedAt: now };
+export function createChallenge(keys: Keyring, purpose: ChallengePurpose, bearer: string, now: number): string {
+  const challenge: Challenge = { id: newId(now), boundTo: bearer, issuedAt: now };
   return seal(keys, purpose, challenge);
 }
 
@@ -31,12 +31,12 @@ export function readChallenge(
   now: number,
 ): Challenge | undefined {
   const challenge = unseal<Challenge>(keys, purpose, sealed);
-  if (challenge?.bearer !== bearer || now - challenge.askedAt >= ANSWER_WITHIN) return undefined;
+  if (challenge?.boundTo !== bearer || now - challenge.issuedAt >= LIFETIME) return undefined;
   return challenge;
 }
 
 /** True for exactly one caller: an answer that was overheard is no use a second time. */
-export async function spendChallenge(db: Database, { id, askedAt }: Challenge): Promise<boolean> {
+export async function spendChallenge(db: Database, { id, issuedAt: askedAt }: Challenge): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_challenges')
     .values({ id, expires_at: askedAt + REMEMBER_FOR })

@@ -45,14 +45,18 @@ const MOST_OPEN = 100;
 const KEPT_FOR = 30 * DAY;
 
 /** Needs a transaction. Undefined if it is not for this one to invite. Asked twice, it is the same invitation. */
-export async function invite(db: Database, invitation: NewInvitation, now: number): Promise<Invitation | undefined> {
+export async function createInvitation(
+  db: Database,
+  invitation: NewInvitation,
+  now: number,
+): Promise<Invitation | undefined> {
   const { id, businessId, by } = invitation;
   const ownership = await lockOwnership(db, { userId: by.id, businessId });
   if (!isDecidedByOwner(ownership, by)) return undefined;
   const [role, email] = [readRole(invitation.role), readEmail(invitation.email)];
   const made = await findInvitation(db, invitation.token);
   if (made) return made.businessId === businessId ? made : undefined;
-  await refuseTooMany(db, businessId, now);
+  await rejectTooMany(db, businessId, now);
   await db
     .insertInto('invitations')
     .values({
@@ -83,7 +87,7 @@ async function recordInvitation(
   await recordAudit(db, { action: 'member.invited', actor, businessId, subject, detail }, now);
 }
 
-async function refuseTooMany(db: Database, businessId: string, now: number): Promise<void> {
+async function rejectTooMany(db: Database, businessId: string, now: number): Promise<void> {
   if ((await countOpenInvitations(db, businessId, now)) < MOST_OPEN) return;
   throw new FormError('email', `${MOST_OPEN} invitations are open already. Withdraw one that is not needed.`);
 }
@@ -189,7 +193,7 @@ export async function removeOldInvitations(db: Database, limit: number, now: num
 }
 
 /** Everyone's that is still open. Says how many there were. */
-export async function withdrawEveryInvitation(db: Database, now: number): Promise<number> {
+export async function withdrawAllInvitations(db: Database, now: number): Promise<number> {
   const { numUpdatedRows } = await withdraw(db, now).where('expires_at', '>', now).executeTakeFirstOrThrow();
   return Number(numUpdatedRows);
 }

@@ -3,7 +3,7 @@ import { emailSkeleton } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Database } from '../storage/storage.ts';
 import { acceptInvitation, type Invitation, stateOf } from './invitations.ts';
-import { addMember, findMembership } from './memberships.ts';
+import { findMembership, insertMembership } from './memberships.ts';
 import { auditedUser } from './user-acts.ts';
 import { setCurrentBusiness, type User } from './users.ts';
 
@@ -40,7 +40,7 @@ export async function join(db: Database, { invitation, user, by }: Joining, now:
   if (obstacle) throw new FormError('member', `You cannot join with this account: ${obstacle}.`);
   if (stateOf(invitation, now) !== 'open') return false;
   if (!(await acceptInvitation(db, { id, userId: user.id }, now))) return false;
-  await addMember(db, { userId: user.id, businessId, role }, now);
+  await insertMembership(db, { userId: user.id, businessId, role }, now);
   await setCurrentBusiness(db, user.id, businessId);
   const subject = auditedUser(user);
   const detail = { role, invitation: email };

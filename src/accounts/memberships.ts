@@ -29,7 +29,7 @@ export interface Member {
 
 export const ROLES: readonly Role[] = ['owner', 'admin', 'member'];
 
-export async function addMember(
+export async function insertMembership(
   db: Database,
   member: { userId: string; businessId: string; role: string },
   now: number,
@@ -49,7 +49,7 @@ export async function addMember(
 }
 
 /** What the member had allowed ends with the membership, and a later membership does not bring it back. */
-export async function removeMember(db: Database, userId: string, businessId: string): Promise<boolean> {
+export async function deleteMembership(db: Database, userId: string, businessId: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('memberships')
     .where('user_id', '=', userId)
@@ -58,7 +58,7 @@ export async function removeMember(db: Database, userId: string, businessId: str
   return numDeletedRows > 0n;
 }
 
-export async function setRole(db: Database, userId: string, businessId: string, role: string): Promise<boolean> {
+export async function updateRole(db: Database, userId: string, businessId: string, role: string): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('memberships')
     .set({ role: readRole(role) })
@@ -136,7 +136,7 @@ export async function hasOtherOwner(
  * The owners of a business and one member of it, in a transaction: until it ends, nobody else can change what these may
  * do. Always in the same order, so that two who do this at once wait for each other and not for ever.
  */
-export async function holdMembers(db: Database, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) {
+export async function lockMembers(db: Database, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) {
   return selectMembers(db)
     .where('memberships.business_id', '=', businessId)
     .where(({ eb, or }) => or([eb('memberships.role', '=', 'owner'), eb('memberships.user_id', '=', userId)]))

@@ -2,7 +2,7 @@ import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { findUserForUpdate } from './users.ts';
+import { lockUser } from './users.ts';
 
 /** A key that a person's own device keeps, and unlocks for them alone. It signs in without a password. */
 export interface Passkey {
@@ -37,9 +37,9 @@ const MOST_PASSKEYS = 20;
  * Undefined if the credential is known already, whoever's it is, or if the user has as many as there may be. Needs a
  * transaction: the user's row makes a second addition wait until this one is counted.
  */
-export async function addPasskey(db: Database, passkey: NewPasskey, now: number): Promise<Passkey | undefined> {
+export async function insertPasskey(db: Database, passkey: NewPasskey, now: number): Promise<Passkey | undefined> {
   const { userId, name, credential } = passkey;
-  await findUserForUpdate(db, userId);
+  await lockUser(db, userId);
   if ((await listPasskeys(db, userId)).length >= MOST_PASSKEYS) return undefined;
   const row = {
     id: newId(now),
@@ -87,7 +87,7 @@ export async function usePasskey(db: Database, id: string, counter: number, now:
 }
 
 /** What was removed, or undefined if the user has no such passkey. */
-export async function removePasskey(db: Database, userId: string, id: string): Promise<Passkey | undefined> {
+export async function deletePasskey(db: Database, userId: string, id: string): Promise<Passkey | undefined> {
   if (!isId(id)) return undefined;
   const row = await db
     .deleteFrom('passkeys')
@@ -98,7 +98,7 @@ export async function removePasskey(db: Database, userId: string, id: string): P
   return row && fromRow(row);
 }
 
-export async function removeAllPasskeys(db: Database, userId: string): Promise<number> {
+export async function deletePasskeysOfUser(db: Database, userId: string): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('passkeys').where('user_id', '=', userId).executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }

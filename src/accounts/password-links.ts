@@ -6,7 +6,7 @@ import type { Row } from '../storage/tables.ts';
 import { listMemberships } from './memberships.ts';
 import { isDecidedByOwner, lockOwnership } from './ownership.ts';
 import { auditedUser } from './user-acts.ts';
-import { type Authenticated, findUser, findUserForUpdate, type User, vouchForUser } from './users.ts';
+import { type Credentials, findCredentials, findUser, lockUser, type User } from './users.ts';
 
 /** A one-time link with which a user sets a new password. */
 export interface PasswordLink {
@@ -33,12 +33,12 @@ interface NewLink {
 export const PASSWORD_LINK_LIFETIME = 24 * HOUR;
 
 /** Needs a transaction. Ends the user's last link. Undefined if there is no such user, or if `by` may not make one for them. */
-export async function makePasswordLink(
+export async function createPasswordLink(
   db: Database,
   { userId, by, businessId }: NewLink,
   now: number,
 ): Promise<{ token: string; expiresAt: number } | undefined> {
-  const found = await findUserForUpdate(db, userId);
+  const found = await lockUser(db, userId);
   const maker = makerOf(by, businessId);
   if (!found || !(await mayMakeLink(db, found.user, maker))) return undefined;
   const token = newSecret();
@@ -83,13 +83,13 @@ async function mayMakeLink(db: Database, user: User, { kind, id, businessId }: M
 /** Undefined if it is unknown, used, replaced or expired, or if its maker could not make it any more. */
 export async function findPasswordLink(db: Database, token: string, now: number): Promise<PasswordLink | undefined> {
   const row = await selectUnused(db, token, now).executeTakeFirst();
-  return row && readLink(db, row, await vouchForUser(db, row.user_id));
+  return row && readLink(db, row, await findCredentials(db, row.user_id));
 }
 
 /** Needs a transaction. Atomic: the conditional UPDATE succeeds for one caller only. */
 export async function usePasswordLink(db: Database, token: string, now: number): Promise<PasswordLink | undefined> {
   const row = await selectUnused(db, token, now).executeTakeFirst();
-  const link = row && (await readLink(db, row, await findUserForUpdate(db, row.user_id)));
+  const link = row && (await readLink(db, row, await lockUser(db, row.user_id)));
   if (!link) return undefined;
   const { numUpdatedRows } = await db
     .updateTable('password_links')
@@ -101,7 +101,7 @@ export async function usePasswordLink(db: Database, token: string, now: number):
 }
 
 /** After a restore from a backup, in which a link may be unused that was used since. */
-export async function removeEveryPasswordLink(db: Database): Promise<number> {
+export async function deleteAllPasswordLinks(db: Database): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('password_links').executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }
@@ -118,7 +118,7 @@ function selectUnused(db: Database, token: string, now: number) {
 async function readLink(
   db: Database,
   row: Row<'password_links'>,
-  found: Authenticated | undefined,
+  found: Credentials | undefined,
 ): Promise<PasswordLink | undefined> {
   if (!found || found.user.disabledAt !== null || bindingOf(found) !== row.bound_to) return undefined;
   const maker = { kind: row.creator_kind, id: row.creator_id, name: row.creator_name, businessId: row.business_id };
@@ -127,8 +127,8 @@ async function readLink(
     : undefined;
 }
 
-function bindingOf({ user, proof }: Authenticated): string {
-  return sha256(`${user.email}\n${proof}`);
+function bindingOf({ user, passwordHash }: Credentials): string {
+  return sha256(`${user.email}\n${passwordHash}`);
 }
 
 function makerOf({ kind, id, name }: Actor, businessId: string | null): Maker {

@@ -27,7 +27,7 @@ export const ABSOLUTE_LIFETIME = 30 * DAY;
 /** Being seen is written down at most this often: a page view should not cost a write. */
 const SEEN_EVERY = MINUTE;
 
-export async function startSession(
+export async function insertSession(
   db: Database,
   { user, browser, address }: { user: User; browser: string; address: string },
   now: number,
@@ -52,7 +52,7 @@ export async function resumeSession(db: Database, id: string, now: number): Prom
   const { rows } = await readLive(db, { idHash: hashSecret(id), now });
   const row = rows[0];
   if (!row || row.disabled_at !== null) return undefined;
-  if (now - row.last_seen_at >= SEEN_EVERY) await seeSession(db, row, now);
+  if (now - row.last_seen_at >= SEEN_EVERY) await touchSession(db, row, now);
   return { id, user: userFrom(row), signedInAt: row.signed_in_at };
 }
 
@@ -107,7 +107,7 @@ export async function countSessions(db: Database, userId: string, now: number): 
 }
 
 /** False if it has ended already. */
-export async function endSession(db: Database, id: string): Promise<boolean> {
+export async function deleteSession(db: Database, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('sessions')
     .where('id_hash', '=', hashSecret(id))
@@ -116,7 +116,7 @@ export async function endSession(db: Database, id: string): Promise<boolean> {
 }
 
 /** Another session of the same user: what was ended, or undefined if there is none such. */
-export async function endOtherSession(
+export async function deleteOtherSession(
   db: Database,
   session: Session,
   idHash: string,
@@ -126,7 +126,7 @@ export async function endOtherSession(
 }
 
 /** Says how many there were. */
-export async function endOtherSessions(db: Database, session: Session): Promise<number> {
+export async function deleteOtherSessions(db: Database, session: Session): Promise<number> {
   const { numDeletedRows } = await deleteOthers(db, session).executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }
@@ -138,12 +138,12 @@ function deleteOthers(db: Database, session: Session) {
     .where('id_hash', '!=', hashSecret(session.id));
 }
 
-export async function endAllSessions(db: Database, userId: string): Promise<void> {
+export async function endSessionsOfUser(db: Database, userId: string): Promise<void> {
   await db.deleteFrom('sessions').where('user_id', '=', userId).execute();
 }
 
 /** Everyone's. Says how many there were. */
-export async function endEverySession(db: Database): Promise<number> {
+export async function endAllSessions(db: Database): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('sessions').executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }
@@ -173,7 +173,7 @@ function summaryOf(row: Row<'sessions'>): SessionSummary {
   };
 }
 
-async function seeSession(db: Database, row: Row<'sessions'>, now: number): Promise<void> {
+async function touchSession(db: Database, row: Row<'sessions'>, now: number): Promise<void> {
   const expires_at = Math.min(now + IDLE_LIFETIME, row.signed_in_at + ABSOLUTE_LIFETIME);
   await db.updateTable('sessions').set({ last_seen_at: now, expires_at }).where('id_hash', '=', row.id_hash).execute();
 }

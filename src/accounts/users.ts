@@ -44,7 +44,7 @@ export async function addUser(db: Database, user: NewUser, now: number): Promise
 export async function prepareUser(user: NewUser, now: number): Promise<Row<'users'>> {
   const email = readEmail(user.email);
   const name = readName('name', user.name);
-  await refuseWeakPassword(user.password, email);
+  await rejectWeakPassword(user.password, email);
   const passwordHash = await hashPassword(user.password);
   return newUserRow({ ...user, email, name, passwordHash }, now);
 }
@@ -106,9 +106,9 @@ export async function searchUsers(db: Database, { search, after, limit }: Search
 }
 
 /** Someone who knew the password, and the hash it was checked against. */
-export interface Authenticated {
+export interface Credentials {
   user: User;
-  proof: string;
+  passwordHash: string;
 }
 
 /** Takes as long, and says as little, for an unknown email as for a wrong password. */
@@ -116,10 +116,12 @@ export async function authenticateUser(
   db: Database,
   email: string,
   password: string,
-): Promise<Authenticated | undefined> {
+): Promise<Credentials | undefined> {
   const row = await findRowByEmail(db, email);
   const matches = await isPassword(password, row?.password_hash);
-  return row && matches && row.disabled_at === null ? { user: userFrom(row), proof: row.password_hash } : undefined;
+  return row && matches && row.disabled_at === null
+    ? { user: userFrom(row), passwordHash: row.password_hash }
+    : undefined;
 }
 
 /**
@@ -128,27 +130,27 @@ export async function authenticateUser(
  */
 export async function markSignedIn(
   db: Database,
-  { userId, proof }: { userId: string; proof: string },
+  { userId, passwordHash }: { userId: string; passwordHash: string },
   now: number,
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('users')
     .set({ last_signed_in_at: now })
     .where('id', '=', userId)
-    .where('password_hash', '=', proof)
+    .where('password_hash', '=', passwordHash)
     .where('disabled_at', 'is', null)
     .executeTakeFirstOrThrow();
   return numUpdatedRows === 1n;
 }
 
 /** For someone who has proven in another way than by the password who they are. */
-export async function vouchForUser(db: Database, userId: string): Promise<Authenticated | undefined> {
+export async function findCredentials(db: Database, userId: string): Promise<Credentials | undefined> {
   const row = await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst();
-  return row && { user: userFrom(row), proof: row.password_hash };
+  return row && { user: userFrom(row), passwordHash: row.password_hash };
 }
 
 /** False if this is the user's name already. */
-export async function renameUser(db: Database, userId: string, text: string): Promise<boolean> {
+export async function updateName(db: Database, userId: string, text: string): Promise<boolean> {
   const name = readName('name', text);
   const named = db.updateTable('users').set({ name }).where('id', '=', userId).where('name', '!=', name);
   const { numUpdatedRows } = await named.executeTakeFirstOrThrow();
@@ -157,7 +159,7 @@ export async function renameUser(db: Database, userId: string, text: string): Pr
 
 /** Slow on purpose, and so not for inside a transaction. */
 export async function hashNewPassword(user: User, password: string): Promise<string> {
-  await refuseWeakPassword(password, user.email);
+  await rejectWeakPassword(password, user.email);
   return hashPassword(password);
 }
 
@@ -168,13 +170,13 @@ export async function setPasswordHash(db: Database, userId: string, hash: string
 /** False if the password that was asked for has been changed, or the user disabled, in the meantime. */
 export async function replacePasswordHash(
   db: Database,
-  { userId, proof, hash }: { userId: string; proof: string; hash: string },
+  { userId, passwordHash, hash }: { userId: string; passwordHash: string; hash: string },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('users')
     .set({ password_hash: hash })
     .where('id', '=', userId)
-    .where('password_hash', '=', proof)
+    .where('password_hash', '=', passwordHash)
     .where('disabled_at', 'is', null)
     .executeTakeFirstOrThrow();
   return numUpdatedRows === 1n;
@@ -188,9 +190,9 @@ export async function markEmailVerified(db: Database, userId: string, now: numbe
 }
 
 /** The row of a user, locked until the transaction ends. */
-export async function findUserForUpdate(db: Database, userId: string): Promise<Authenticated | undefined> {
+export async function lockUser(db: Database, userId: string): Promise<Credentials | undefined> {
   const row = await db.selectFrom('users').selectAll().where('id', '=', userId).forUpdate().executeTakeFirst();
-  return row && { user: userFrom(row), proof: row.password_hash };
+  return row && { user: userFrom(row), passwordHash: row.password_hash };
 }
 
 export async function setCurrentBusiness(db: Database, userId: string, businessId: string): Promise<void> {
@@ -198,20 +200,20 @@ export async function setCurrentBusiness(db: Database, userId: string, businessI
 }
 
 /** A disabled user's sessions and tokens stop at their very next use. What the user had allowed is kept. False if it was so already. */
-export async function disableUser(db: Database, userId: string, now: number): Promise<boolean> {
+export async function markUserDisabled(db: Database, userId: string, now: number): Promise<boolean> {
   const enabled = db.updateTable('users').set({ disabled_at: now }).where('id', '=', userId);
   const { numUpdatedRows } = await enabled.where('disabled_at', 'is', null).executeTakeFirstOrThrow();
   return numUpdatedRows === 1n;
 }
 
-export async function enableUser(db: Database, userId: string): Promise<boolean> {
+export async function markUserEnabled(db: Database, userId: string): Promise<boolean> {
   const disabled = db.updateTable('users').set({ disabled_at: null }).where('id', '=', userId);
   const { numUpdatedRows } = await disabled.where('disabled_at', 'is not', null).executeTakeFirstOrThrow();
   return numUpdatedRows === 1n;
 }
 
 /** The ids of those who can sign in as platform admins. Until the transaction ends, nobody else can disable one. */
-export async function holdPlatformAdmins(db: Database): Promise<string[]> {
+export async function lockPlatformAdmins(db: Database): Promise<string[]> {
   const admins = db.selectFrom('users').select('id').where('platform_admin', '=', 1).where('disabled_at', 'is', null);
   return (await admins.orderBy('id').forUpdate().execute()).map(({ id }) => id);
 }
@@ -222,7 +224,7 @@ async function findRowByEmail(db: Database, email: string) {
   return db.selectFrom('users').selectAll().where('email', '=', normalEmail(email)).executeTakeFirst();
 }
 
-async function refuseWeakPassword(password: string, email: string): Promise<void> {
+async function rejectWeakPassword(password: string, email: string): Promise<void> {
   const length = [...password].length;
   if (length < 8) throw new FormError('password', 'Use at least 8 characters.');
   if (length > 1024) throw new FormError('password', 'Use at most 1,024 characters.');

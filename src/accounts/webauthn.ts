@@ -1,7 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { idToBytes } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import { type Challenge, type ChallengePurpose, newChallenge, readChallenge } from './challenges.ts';
+import { type Challenge, type ChallengePurpose, createChallenge, readChallenge } from './challenges.ts';
 import type { Credential, Passkey } from './passkeys.ts';
 import type { User } from './users.ts';
 
@@ -21,7 +21,7 @@ const STATEMENTS = ['none', 'packed'];
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'];
 
 /** What the browser needs to make a passkey. The device must know its owner each time: the passkey replaces a password. */
-export async function askForNewPasskey(
+export async function registrationOptions(
   site: Site,
   { user, bearer, known }: { user: User; bearer: string; known: Passkey[] },
   now: number,
@@ -33,7 +33,7 @@ export async function askForNewPasskey(
     userID: new Uint8Array(idToBytes(user.id)),
     userName: user.email,
     userDisplayName: user.name,
-    challenge: newChallenge(site.keys, 'passkey to add', bearer, now),
+    challenge: createChallenge(site.keys, 'passkey to add', bearer, now),
     attestationType: 'none',
     excludeCredentials: known.map(({ credential: { id, transports } }) => ({ id, transports })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -42,19 +42,19 @@ export async function askForNewPasskey(
 }
 
 /** No passkey is named: the browser shows those it has, and we tell nobody which exist. */
-export async function askForPasskey(site: Site, bearer: string, now: number) {
+export async function authenticationOptions(site: Site, bearer: string, now: number) {
   const { generateAuthenticationOptions } = await library();
-  const challenge = newChallenge(site.keys, 'passkey to sign in', bearer, now);
+  const challenge = createChallenge(site.keys, 'passkey to sign in', bearer, now);
   return generateAuthenticationOptions({ rpID: siteId(site), challenge, userVerification: 'required' });
 }
 
 /** Undefined for whatever is not a new passkey, made here and now by whom we asked. */
-export async function readNewPasskey(
+export async function verifyRegistration(
   site: Site,
   { answer, bearer }: { answer: string; bearer: string },
   now: number,
 ): Promise<{ credential: Credential; challenge: Challenge } | undefined> {
-  const response = readAnswer<RegistrationResponseJSON>(answer);
+  const response = parseResponse<RegistrationResponseJSON>(answer);
   if (typeof response?.response.attestationObject !== 'string') return undefined;
   const { verifyRegistrationResponse, decodeAttestationObject } = await library();
   const expected = expect(site, 'passkey to add', bearer, now);
@@ -80,16 +80,16 @@ export async function readNewPasskey(
 
 /** Which credential an answer claims to be of. Nothing is proven yet. */
 export function claimedCredential(answer: string): string | undefined {
-  return readAnswer<AuthenticationResponseJSON>(answer)?.id;
+  return parseResponse<AuthenticationResponseJSON>(answer)?.id;
 }
 
 /** Undefined unless the passkey has signed what we asked, here and now, with its owner before it. */
-export async function verifyPasskey(
+export async function verifyAuthentication(
   site: Site,
   { answer, bearer, passkey }: { answer: string; bearer: string; passkey: Passkey },
   now: number,
 ): Promise<{ counter: number; challenge: Challenge } | undefined> {
-  const response = readAnswer<AuthenticationResponseJSON>(answer);
+  const response = parseResponse<AuthenticationResponseJSON>(answer);
   // WebAuthn §7.2, step 6: the authenticator names the user, and it has to be the owner of the passkey.
   const owner = idToBytes(passkey.userId).toString('base64url');
   if (response?.response.userHandle !== owner) return undefined;
@@ -127,7 +127,7 @@ function expect(site: Site, purpose: ChallengePurpose, bearer: string, now: numb
 }
 
 /** As much of its shape as is looked at before the library checks the rest. */
-function readAnswer<Answer>(text: string): Answer | undefined {
+function parseResponse<Answer>(text: string): Answer | undefined {
   try {
     const answer = JSON.parse(text);
     return typeof answer?.id === 'string' && typeof answer.response === 'object' && answer.response

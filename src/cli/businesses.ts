@@ -1,4 +1,4 @@
-import { addBusiness, listBusinesses } from '../accounts/businesses.ts';
+import { insertBusiness, listBusinesses } from '../accounts/businesses.ts';
 import { OPERATOR, recordAudit } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Command, withStorage } from './command.ts';
@@ -12,7 +12,7 @@ export const businessCommands: Command[] = [
       withStorage(env, ({ transaction }) =>
         transaction(async (db) => {
           const now = systemClock();
-          const business = await addBusiness(db, { name: options.text('name') }, now);
+          const business = await insertBusiness(db, { name: options.text('name') }, now);
           const subject = { kind: 'business', id: business.id, name: business.name } as const;
           await recordAudit(db, { action: 'business.added', actor: OPERATOR, businessId: business.id, subject }, now);
           return business;

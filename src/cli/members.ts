@@ -1,8 +1,8 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { type Invitation, invite } from '../accounts/invitations.ts';
+import { createInvitation, type Invitation } from '../accounts/invitations.ts';
 import { mayJoin } from '../accounts/joining.ts';
-import { addMember, findMembership, listMembers } from '../accounts/memberships.ts';
-import { changeRole } from '../accounts/roles.ts';
+import { findMembership, insertMembership, listMembers } from '../accounts/memberships.ts';
+import { changeRole } from '../accounts/ownership.ts';
 import { auditedUser, userActor } from '../accounts/user-acts.ts';
 import { findUser, type User } from '../accounts/users.ts';
 import { OPERATOR, recordAudit } from '../audit/acts.ts';
@@ -113,7 +113,7 @@ export async function addMemberAsOperator(
   { user, businessId, role }: { user: User; businessId: string; role: string },
   now: number,
 ): Promise<void> {
-  await addMember(db, { userId: user.id, businessId, role }, now);
+  await insertMembership(db, { userId: user.id, businessId, role }, now);
   const subject = auditedUser(user);
   await recordAudit(db, { action: 'member.added', actor: OPERATOR, businessId, subject, detail: { role } }, now);
 }
@@ -131,7 +131,7 @@ async function inviteAsOperator(db: Database, options: Options, token: string): 
     by: userActor(inviter, null),
     actor: OPERATOR,
   };
-  return required(await invite(db, wanted, now), 'by', 'owner of this business who can sign in');
+  return required(await createInvitation(db, wanted, now), 'by', 'owner of this business who can sign in');
 }
 
 async function findParties(db: Database, options: Options) {

@@ -1,5 +1,5 @@
-import { removeAllPasskeys } from '../accounts/passkeys.ts';
-import { makePasswordLink } from '../accounts/password-links.ts';
+import { deletePasskeysOfUser } from '../accounts/passkeys.ts';
+import { createPasswordLink } from '../accounts/password-links.ts';
 import { auditedUser } from '../accounts/user-acts.ts';
 import { findUser, hashNewPassword, markEmailVerified, type User } from '../accounts/users.ts';
 import { type Action, OPERATOR, recordAudit } from '../audit/acts.ts';
@@ -48,7 +48,7 @@ export const recoveryCommands: Command[] = [
         transaction(async (db) => {
           const wanted = { userId: options.text('user'), by: OPERATOR, businessId: null };
           const user = required(await findUser(db, wanted.userId), 'user', 'user');
-          const link = required(await makePasswordLink(db, wanted, systemClock()), 'user', 'user');
+          const link = required(await createPasswordLink(db, wanted, systemClock()), 'user', 'user');
           return { email: user.email, expiresAt: link.expiresAt, link: `${consentUrl}/password/${link.token}` };
         }),
       );
@@ -76,7 +76,7 @@ export const recoveryCommands: Command[] = [
       withStorage(env, ({ transaction }) =>
         transaction(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
-          const removed = await removeAllPasskeys(db, user.id);
+          const removed = await deletePasskeysOfUser(db, user.id);
           if (removed > 0) await recordByOperator(db, 'passkey.all_removed', user, systemClock());
           return { id: user.id, email: user.email, passkeysRemoved: removed };
         }),

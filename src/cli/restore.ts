@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { withdrawEveryInvitation } from '../accounts/invitations.ts';
-import { removeEveryPasswordLink } from '../accounts/password-links.ts';
-import { endEverySession } from '../accounts/sessions.ts';
+import { withdrawAllInvitations } from '../accounts/invitations.ts';
+import { deleteAllPasswordLinks } from '../accounts/password-links.ts';
+import { endAllSessions } from '../accounts/sessions.ts';
 import { OPERATOR, recordAudit } from '../audit/acts.ts';
 import { forgetEveryConsent } from '../grants/consents.ts';
 import { endSomeGrants } from '../grants/grants.ts';
@@ -103,9 +103,9 @@ async function endAll(storage: Storage, now: number) {
   return storage.transaction(async (db) => ({
     grants_ended,
     consents_forgotten: await forgetEveryConsent(db),
-    sessions_ended: await endEverySession(db),
-    invitations_withdrawn: await withdrawEveryInvitation(db, now),
-    password_links_ended: await removeEveryPasswordLink(db),
+    sessions_ended: await endAllSessions(db),
+    invitations_withdrawn: await withdrawAllInvitations(db, now),
+    password_links_ended: await deleteAllPasswordLinks(db),
   }));
 }
 

@@ -1,5 +1,5 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { addUser, enableUser, findUser, listUsers } from '../accounts/users.ts';
+import { addUser, findUser, listUsers, markUserEnabled } from '../accounts/users.ts';
 import { disableUserAndTell } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Command, required, UsageError, withStorage } from './command.ts';
@@ -69,7 +69,7 @@ export const userCommands: Command[] = [
       withStorage(env, ({ transaction }) =>
         transaction(async (db) => {
           const user = required(await findUser(db, options.text('user')), 'user', 'user');
-          if (await enableUser(db, user.id)) await recordByOperator(db, 'user.enabled', user, systemClock());
+          if (await markUserEnabled(db, user.id)) await recordByOperator(db, 'user.enabled', user, systemClock());
           return findUser(db, user.id);
         }),
       ),

@@ -1,5 +1,5 @@
-import { removeAllPasskeys } from '../accounts/passkeys.ts';
-import { endAllSessions } from '../accounts/sessions.ts';
+import { deletePasskeysOfUser } from '../accounts/passkeys.ts';
+import { endSessionsOfUser } from '../accounts/sessions.ts';
 import { setPasswordHash } from '../accounts/users.ts';
 import type { Database } from '../storage/storage.ts';
 import { forgetConsentsOfUser } from './consents.ts';
@@ -19,8 +19,8 @@ interface Reset {
 export async function resetAccount(db: Database, { userId, hash, endsGrants }: Reset, now: number): Promise<void> {
   // First, since it locks the row of the user: a passkey that is being added is either removed below or rejected.
   await setPasswordHash(db, userId, hash);
-  await removeAllPasskeys(db, userId);
-  await endAllSessions(db, userId);
+  await deletePasskeysOfUser(db, userId);
+  await endSessionsOfUser(db, userId);
   if (!endsGrants) return;
   // In this order: a grant that relies on a consent is either found below, or waits and finds no consent.
   await forgetConsentsOfUser(db, userId);

@@ -1,6 +1,6 @@
 import { withdrawInvitationsOf } from '../accounts/invitations.ts';
-import { removeMember } from '../accounts/memberships.ts';
-import { isDecidedByOwner, lockOwnership, refuseLastOwner } from '../accounts/ownership.ts';
+import { deleteMembership } from '../accounts/memberships.ts';
+import { isDecidedByOwner, lockOwnership, rejectLastOwner } from '../accounts/ownership.ts';
 import { auditedUser } from '../accounts/user-acts.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/acts.ts';
@@ -26,8 +26,8 @@ export async function depart(
   const ownership = await lockOwnership(db, { userId, businessId });
   const { member } = ownership;
   if (!member || (by.id !== userId && !isDecidedByOwner(ownership, by))) return false;
-  refuseLastOwner(ownership, by);
-  await removeMember(db, userId, businessId);
+  rejectLastOwner(ownership, by);
+  await deleteMembership(db, userId, businessId);
   await withdrawInvitationsOf(db, { userId, businessId }, now);
   // In this order: whoever is about to rely on a consent either has made a grant that is found below, or waits.
   await forgetConsentsOfMember(db, { userId, businessId });

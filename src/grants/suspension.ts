@@ -1,5 +1,5 @@
-import { endAllSessions } from '../accounts/sessions.ts';
-import { disableUser, type User } from '../accounts/users.ts';
+import { endSessionsOfUser } from '../accounts/sessions.ts';
+import { markUserDisabled, type User } from '../accounts/users.ts';
 import { type App, disableApp, pauseApp } from '../apps/apps.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Database } from '../storage/storage.ts';
@@ -25,8 +25,8 @@ export async function pauseAppAndTell(db: Database, app: App, now: number): Prom
 
 /** The same for everything that a user allowed, and their sessions end: enabled again, they sign in anew. */
 export async function disableUserAndTell(db: Database, user: User, now: number): Promise<boolean> {
-  const isChange = await disableUser(db, user.id, now);
-  if (isChange) await endAllSessions(db, user.id);
+  const isChange = await markUserDisabled(db, user.id, now);
+  if (isChange) await endSessionsOfUser(db, user.id);
   if (isChange) await tellOfPause(db, { user_id: user.id }, 'user_disabled', now);
   return isChange;
 }

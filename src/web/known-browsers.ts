@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Authenticated, vouchForUser } from '../accounts/users.ts';
+import { type Credentials, findCredentials } from '../accounts/users.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { LONGEST_EMAIL, normalEmail } from '../lib/email-addresses.ts';
 import { TooManyRequests } from '../lib/errors.ts';
@@ -21,8 +21,16 @@ const KNOWN_FOR = 90 * DAY;
 const BROWSER = 'known browser';
 const BINDING = 'password of a known browser';
 
-export function rememberBrowser({ keys, clock }: WebDeps, reply: FastifyReply, { user, proof }: Authenticated): void {
-  const known: KnownBrowser = { userId: user.id, until: clock() + KNOWN_FOR, binding: sign(keys, BINDING, proof) };
+export function rememberBrowser(
+  { keys, clock }: WebDeps,
+  reply: FastifyReply,
+  { user, passwordHash }: Credentials,
+): void {
+  const known: KnownBrowser = {
+    userId: user.id,
+    until: clock() + KNOWN_FOR,
+    binding: sign(keys, BINDING, passwordHash),
+  };
   reply.setCookie(NAME, seal(keys, BROWSER, known), { ...COOKIE, maxAge: KNOWN_FOR / SECOND });
 }
 
@@ -58,6 +66,6 @@ async function count(limit: RateLimit, account: string): Promise<Counted> {
 async function isKnown({ storage, keys, clock }: WebDeps, request: FastifyRequest, account: string): Promise<boolean> {
   const known = unseal<KnownBrowser>(keys, BROWSER, request.cookies[NAME] ?? '');
   if (!known || !(known.until > clock())) return false;
-  const found = await vouchForUser(storage.durable, known.userId);
-  return found?.user.email === account && isSigned(keys, BINDING, found.proof, known.binding);
+  const found = await findCredentials(storage.durable, known.userId);
+  return found?.user.email === account && isSigned(keys, BINDING, found.passwordHash, known.binding);
 }

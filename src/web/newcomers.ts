@@ -43,7 +43,7 @@ export async function joinAsNewcomer(
     const by = userActor(user, request.ip);
     await recordAudit(db, { action: 'user.added', actor: by, businessId: null, subject: auditedUser(user) }, now);
     if (!(await join(db, { invitation, user, by }, now))) throw closedInvitation(await findInvitation(db, token), now);
-    const started = await renewSession(db, request, { user, proof: row.password_hash, means: 'password' }, now);
+    const started = await renewSession(db, request, { user, passwordHash: row.password_hash, means: 'password' }, now);
     if (!started) throw new Error('A user who has just been added cannot sign in.');
     return started;
   });

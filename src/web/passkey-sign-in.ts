@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { spendChallenge } from '../accounts/challenges.ts';
-import { recordFailedSignIn } from '../accounts/failed-sign-ins.ts';
 import { findPasskey, type Passkey, usePasskey } from '../accounts/passkeys.ts';
-import { findUser, vouchForUser } from '../accounts/users.ts';
-import { askForPasskey, claimedCredential, verifyPasskey } from '../accounts/webauthn.ts';
+import { recordFailedSignIn } from '../accounts/sign-in.ts';
+import { findCredentials, findUser } from '../accounts/users.ts';
+import { authenticationOptions, claimedCredential, verifyAuthentication } from '../accounts/webauthn.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { type Form, text } from './fields.ts';
@@ -19,7 +19,7 @@ const REFUSAL = {
 /** Sign-in without a password. */
 export function mountPasskeySignIn(host: FastifyInstance, parts: WebDeps): void {
   host.post('/sign-in/passkey/options', async (request, reply) => {
-    const options = await askForPasskey(siteOf(parts), bearerOf(request), parts.clock());
+    const options = await authenticationOptions(siteOf(parts), bearerOf(request), parts.clock());
     return reply.header('cache-control', 'no-store').send(options);
   });
 
@@ -53,8 +53,8 @@ async function renewByPasskey(
   { answer, passkey }: { answer: string; passkey: Passkey },
 ): Promise<SignedIn | undefined> {
   const { storage, clock, limits } = parts;
-  const verified = await verifyPasskey(siteOf(parts), { answer, passkey, bearer: bearerOf(request) }, clock());
-  const authenticated = verified && (await vouchForUser(storage.durable, passkey.userId));
+  const verified = await verifyAuthentication(siteOf(parts), { answer, passkey, bearer: bearerOf(request) }, clock());
+  const authenticated = verified && (await findCredentials(storage.durable, passkey.userId));
   if (!authenticated) return undefined;
   await limits.changesPerUser.count(authenticated.user.id);
   return storage.transaction(async (db) => {

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { recordFailedSignIn } from '../accounts/failed-sign-ins.ts';
-import { endSession, type Session, startSession } from '../accounts/sessions.ts';
+import { deleteSession, insertSession, type Session } from '../accounts/sessions.ts';
+import { recordFailedSignIn } from '../accounts/sign-in.ts';
 import { userActor } from '../accounts/user-acts.ts';
-import { type Authenticated, authenticateUser, findUserByEmail, markSignedIn } from '../accounts/users.ts';
+import { authenticateUser, type Credentials, findUserByEmail, markSignedIn } from '../accounts/users.ts';
 import { recordAudit } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
@@ -110,7 +110,7 @@ async function signIn(parts: WebDeps, request: FastifyRequest, email: string, pa
 }
 
 /** A session, with the password hash that was current when it began. */
-export interface SignedIn extends Authenticated {
+export interface SignedIn extends Credentials {
   session: Session;
 }
 
@@ -118,17 +118,17 @@ export interface SignedIn extends Authenticated {
 export async function renewSession(
   db: Database,
   request: FastifyRequest,
-  { user, proof, means }: Authenticated & { means: 'password' | 'passkey' },
+  { user, passwordHash, means }: Credentials & { means: 'password' | 'passkey' },
   now: number,
 ): Promise<SignedIn | undefined> {
-  if (!(await markSignedIn(db, { userId: user.id, proof }, now))) return undefined;
-  if (request.visit.session) await endSession(db, request.visit.session.id);
-  const session = await startSession(db, { user, ...browserOf(request) }, now);
+  if (!(await markSignedIn(db, { userId: user.id, passwordHash }, now))) return undefined;
+  if (request.visit.session) await deleteSession(db, request.visit.session.id);
+  const session = await insertSession(db, { user, ...browserOf(request) }, now);
   const actor = userActor(user, request.ip);
   const name = nameBrowser(browserOf(request).browser);
   const subject = { kind: 'session', id: hashSecret(session.id), name } as const;
   await recordAudit(db, { action: 'session.started', actor, businessId: null, subject, detail: { with: means } }, now);
-  return { session, user, proof };
+  return { session, user, passwordHash };
 }
 
 function signInPage({ platformName }: WebDeps, form: SignInForm): Page {

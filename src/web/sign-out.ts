@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { endSession, type Session } from '../accounts/sessions.ts';
+import { deleteSession, type Session } from '../accounts/sessions.ts';
 import { recordAudit } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
 import { html } from '../lib/html.ts';
@@ -35,7 +35,7 @@ ${postForm({ action: '/sign-out', csrf: request.visit.csrf, body: html`<button c
 async function signOut({ storage, clock }: WebDeps, request: FastifyRequest, { id }: Session): Promise<void> {
   const subject = { kind: 'session', id: hashSecret(id), name: nameBrowser(browserOf(request).browser) } as const;
   await storage.transaction(async (db) => {
-    if (!(await endSession(db, id))) return;
+    if (!(await deleteSession(db, id))) return;
     await recordAudit(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
   });
 }

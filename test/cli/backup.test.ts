@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
-import { addBusiness } from '../../src/accounts/businesses.ts';
+import { insertBusiness } from '../../src/accounts/businesses.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { newBrowser } from '../support/browser.ts';
@@ -26,8 +26,8 @@ function keepWriting(storage: Storage) {
   const work = (async () => {
     while (written.goesOn) {
       await storage.transaction(async (db) => {
-        await addBusiness(db, { name: `left ${'x'.repeat(70)}` }, Date.now());
-        await addBusiness(db, { name: `right ${'x'.repeat(70)}` }, Date.now());
+        await insertBusiness(db, { name: `left ${'x'.repeat(70)}` }, Date.now());
+        await insertBusiness(db, { name: `right ${'x'.repeat(70)}` }, Date.now());
       });
       written.pairs += 1;
       if (written.pairs % 50 === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { invite } from '../../src/accounts/invitations.ts';
+import { createInvitation } from '../../src/accounts/invitations.ts';
 import { newId, newRandomId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -18,7 +18,7 @@ export async function settleBystander({ storage, people }: Product): Promise<voi
     await addEndpoint(db, createKeyring([KEY]), endpoint, now);
     const by = { kind: 'user', id: ada.id, name: ada.name, email: ada.email, address: '127.0.0.1' } as const;
     const invitation = { id: newId(now), token: newRandomId(), businessId: acme.id, role: 'member', by };
-    await invite(db, { ...invitation, email: 'guest@bystander.example' }, now);
+    await createInvitation(db, { ...invitation, email: 'guest@bystander.example' }, now);
   });
 }
 

@@ -1,4 +1,4 @@
-import { startSession } from '../../src/accounts/sessions.ts';
+import { insertSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
 import { toBody } from '../support/browser.ts';
 import { PASSWORD, type RegisteredApp } from '../support/people.ts';
@@ -86,7 +86,7 @@ async function newActor(product: Product, user: User, ids: string[]): Promise<Ac
 
 async function openSession({ storage }: Product, user: User): Promise<string> {
   const from = { user, browser: 'A fuzzer', address: '127.0.0.1' };
-  return (await startSession(storage.durable, from, Date.now())).id;
+  return (await insertSession(storage.durable, from, Date.now())).id;
 }
 
 /** In the same browsers as before, whose forms go on being good. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { lockSession, startSession } from '../../src/accounts/sessions.ts';
+import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/user-acts.ts';
 import { resetAccount } from '../../src/grants/account-reset.ts';
 import { disconnect } from '../../src/grants/connections.ts';
@@ -81,7 +81,7 @@ test('no grant is made from a consent that is being taken back', async () => {
 });
 
 test('Allow makes no grant in a session that a password reset is ending', async () => {
-  const session = await startSession(
+  const session = await insertSession(
     storage.durable,
     { user: ada, browser: 'A test', address: '127.0.0.1' },
     Date.now(),
@@ -102,7 +102,7 @@ test('Allow makes no grant in a session that a password reset is ending', async 
 test('a silent authorization does not wait for another of the same user and app', async () => {
   await storage.transaction(allowOnce);
   const browser = { user: ada, browser: 'A test', address: '127.0.0.1' };
-  const { id } = await startSession(storage.durable, browser, Date.now());
+  const { id } = await insertSession(storage.durable, browser, Date.now());
   const authorize = async () => {
     const { keys, request, by } = await newAuthorization(id);
     return authorizeSilently({ storage, keys }, request, { grantId: newId(Date.now()), ...by }, Date.now());

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHook } from 'node:async_hooks';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { disableUser } from '../../src/accounts/users.ts';
+import { markUserDisabled } from '../../src/accounts/users.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
 import { PASSWORD } from '../support/people.ts';
@@ -25,7 +25,7 @@ async function countHashes(work: () => Promise<unknown>): Promise<number> {
 test('a wrong password, an unknown and a disabled user cost the server one password hash each [S5]', async () => {
   const world = await newWorld();
   const gone = await world.addUser('Gone');
-  await disableUser(world.storage().durable, gone.id, world.clock());
+  await markUserDisabled(world.storage().durable, gone.id, world.clock());
   const tries: [email: string, password: string][] = [
     [world.ada.email, 'not the password'],
     ['unknown@example.com', 'not the password'],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
-import { addBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
+import { insertBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { newCommandLine } from '../support/command-line.ts';
@@ -18,7 +18,7 @@ test('a new database is brought up to date once, and what is in it stays', async
   const storage = await openStorage(`sqlite:${join(folder, 'deep', 'down', 'gatehouse.db')}`);
 
   const first = await migrate(storage);
-  await addBusiness(storage.durable, { name: 'Acme' }, 0);
+  await insertBusiness(storage.durable, { name: 'Acme' }, 0);
   const second = await migrate(storage);
 
   assert.deepEqual(first, ALL);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
-import { addBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
+import { insertBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
 import { openStorage } from '../../src/storage/database.ts';
 import { StorageUnavailable } from '../../src/storage/errors.ts';
 import { migrate } from '../../src/storage/migrate.ts';
@@ -46,7 +46,7 @@ async function isKept(write: () => Promise<unknown>): Promise<boolean> {
 }
 
 const names = async (db: Database) => (await listBusinesses(db)).map(({ name }) => name);
-const add = (db: Database, name: string) => addBusiness(db, { name }, 0);
+const add = (db: Database, name: string) => insertBusiness(db, { name }, 0);
 const pause = () => new Promise((resolve) => setImmediate(resolve));
 
 test('a durable write is on disk before it is answered', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
-import { addMember, type Role } from '../../src/accounts/memberships.ts';
+import { type Business, insertBusiness } from '../../src/accounts/businesses.ts';
+import { insertMembership, type Role } from '../../src/accounts/memberships.ts';
 import { insertUser, newUserRow, type User } from '../../src/accounts/users.ts';
 import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
 import { addInvoice } from '../../src/business/invoices.ts';
@@ -27,7 +27,7 @@ export interface RegisteredApp extends App {
 /** Those who live in a test's world, and ways to bring in more. */
 export async function settle(storage: () => Storage, clock: () => number) {
   const inhabitants = {
-    addBusiness: (name: string) => addBusiness(storage().durable, { name }, clock()),
+    addBusiness: (name: string) => insertBusiness(storage().durable, { name }, clock()),
 
     async addUser(name: string, memberships: [Business, Role][] = [], isPlatformAdmin = false): Promise<User> {
       const email = `${name.toLowerCase()}@example.com`;
@@ -39,7 +39,7 @@ export async function settle(storage: () => Storage, clock: () => number) {
     },
 
     addMember: (user: User, business: Business, role: Role = 'member') =>
-      addMember(storage().durable, { userId: user.id, businessId: business.id, role }, clock()),
+      insertMembership(storage().durable, { userId: user.id, businessId: business.id, role }, clock()),
 
     async addApp(changes: Partial<NewApp> & { scopes?: string[] } = {}): Promise<RegisteredApp> {
       const { scopes = ['read:invoices', 'write:invoices', 'read:contacts'], ...rest } = changes;

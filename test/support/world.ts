@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { startSession } from '../../src/accounts/sessions.ts';
+import { insertSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { PATIENCE } from '../../src/http/timeouts.ts';
@@ -59,7 +59,7 @@ export async function newWorld(env: Record<string, string> = {}) {
   const browse = () => newBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl]);
   const startSessionOf = async (user: User) => {
     const from = { user, browser: 'A test', address: '127.0.0.1' };
-    const { id } = await startSession(server.storage.durable, from, clock());
+    const { id } = await insertSession(server.storage.durable, from, clock());
     rememberSecret('cookie session', id);
     return id;
   };

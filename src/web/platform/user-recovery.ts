@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { makePasswordLink } from '../../accounts/password-links.ts';
+import { createPasswordLink } from '../../accounts/password-links.ts';
 import { auditedUser } from '../../accounts/user-acts.ts';
 import { findUser, markEmailVerified, type User } from '../../accounts/users.ts';
 import { recordAudit } from '../../audit/acts.ts';
@@ -25,7 +25,7 @@ export function mountUserRecovery(host: FastifyInstance, parts: WebDeps): void {
     const user = await findUser(storage.durable, request.params.id);
     if (!user) throw notFound();
     const wanted = { userId: user.id, by: actorOf(request), businessId: null };
-    const made = await storage.transaction((db) => makePasswordLink(db, wanted, clock()));
+    const made = await storage.transaction((db) => createPasswordLink(db, wanted, clock()));
     if (!made) throw forbidden('You cannot create a link for yourself. Another platform admin can.');
     const link = `${consentUrl}/password/${made.token}`;
     const body = html`${passwordLinkBody({ name: user.name, link, expiresAt: made.expiresAt })}

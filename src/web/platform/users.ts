@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { listMemberships } from '../../accounts/memberships.ts';
+import { listSolelyOwned } from '../../accounts/ownership.ts';
 import { countSessions } from '../../accounts/sessions.ts';
-import { listSolelyOwned } from '../../accounts/sole-owners.ts';
 import { auditedUser } from '../../accounts/user-acts.ts';
-import { enableUser, findUser, holdPlatformAdmins, searchUsers, type User } from '../../accounts/users.ts';
+import { findUser, lockPlatformAdmins, markUserEnabled, searchUsers, type User } from '../../accounts/users.ts';
 import { recordAudit } from '../../audit/acts.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { disableUserAndTell } from '../../grants/suspension.ts';
@@ -66,7 +66,7 @@ function mountUser(host: FastifyInstance, parts: WebDeps): void {
         businessId: null,
         subject: auditedUser(found),
       } as const;
-      if (await enableUser(db, found.id)) await recordAudit(db, act, clock());
+      if (await markUserEnabled(db, found.id)) await recordAudit(db, act, clock());
       return found;
     });
     return redirectWithFlash(reply, `${PATH}/${user.id}`, 'user_enabled');
@@ -95,7 +95,7 @@ function mountSwitches(host: FastifyInstance, parts: WebDeps): void {
 /** Someone must remain who can undo it. Of two admins who disable each other at the same moment, one comes too late. */
 async function refuseToLockOut(db: Database, request: FastifyRequest, user: User): Promise<void> {
   const you = requireSession(request).user;
-  const admins = await holdPlatformAdmins(db);
+  const admins = await lockPlatformAdmins(db);
   if (!admins.includes(you.id)) throw notFound();
   if (user.id === you.id) throw new FormError('user', 'You cannot disable yourself. Another platform admin can.');
   if (admins.every((id) => id === user.id)) throw new FormError('user', 'This is the last platform admin.');

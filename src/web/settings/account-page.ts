@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { listFailedSignIns } from '../../accounts/failed-sign-ins.ts';
 import { listPasskeys } from '../../accounts/passkeys.ts';
 import { listSessions, type SessionSummary } from '../../accounts/sessions.ts';
+import { listFailedSignIns } from '../../accounts/sign-in.ts';
 import { type Act, describeDetail } from '../../audit/act-log.ts';
 import { nameBrowser } from '../../lib/browser-names.ts';
 import { type Html, html } from '../../lib/html.ts';

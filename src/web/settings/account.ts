@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { endOtherSession, endOtherSessions, startSession } from '../../accounts/sessions.ts';
+import { deleteOtherSession, deleteOtherSessions, insertSession } from '../../accounts/sessions.ts';
 import { auditedUser } from '../../accounts/user-acts.ts';
-import { authenticateUser, hashNewPassword, renameUser, replacePasswordHash } from '../../accounts/users.ts';
+import { authenticateUser, hashNewPassword, replacePasswordHash, updateName } from '../../accounts/users.ts';
 import { recordAudit } from '../../audit/acts.ts';
 import { nameBrowser } from '../../lib/browser-names.ts';
 import { FormError } from '../../lib/errors.ts';
@@ -52,7 +52,7 @@ async function changeName({ storage, clock }: WebDeps, request: Posted): Promise
   const { user } = requireSession(request);
   const name = text(request.body, 'name');
   await storage.transaction(async (db) => {
-    if (!(await renameUser(db, user.id, name))) return;
+    if (!(await updateName(db, user.id, name))) return;
     const subject = auditedUser(user);
     const act = { action: 'user.renamed', actor: actorOf(request), businessId: null, subject } as const;
     await recordAudit(db, { ...act, detail: { to: name.trim().normalize('NFC') } }, clock());
@@ -63,19 +63,19 @@ async function changeName({ storage, clock }: WebDeps, request: Posted): Promise
 async function changePassword(parts: WebDeps, request: Posted): Promise<SignedIn> {
   const { storage, clock } = parts;
   const { user } = requireSession(request);
-  const proof = await askPassword(parts, request);
+  const passwordHash = await askPassword(parts, request);
   const hash = await hashNewPassword(user, text(request.body, 'password'));
   return storage.transaction(async (db) => {
-    if (!(await replacePasswordHash(db, { userId: user.id, proof, hash }))) throw wrongPassword();
-    const session = await startSession(db, { user, ...browserOf(request) }, clock());
-    await endOtherSessions(db, session);
+    if (!(await replacePasswordHash(db, { userId: user.id, passwordHash, hash }))) throw wrongPassword();
+    const session = await insertSession(db, { user, ...browserOf(request) }, clock());
+    await deleteOtherSessions(db, session);
     const subject = auditedUser(user);
     await recordAudit(
       db,
       { action: 'user.password_changed', actor: actorOf(request), businessId: null, subject },
       clock(),
     );
-    return { session, user, proof: hash };
+    return { session, user, passwordHash: hash };
   });
 }
 
@@ -85,7 +85,7 @@ async function askPassword(parts: WebDeps, request: Posted): Promise<string> {
   const known = await authenticateUser(parts.storage.durable, user.email, text(request.body, 'current_password'));
   if (!known) throw wrongPassword();
   await counted.forget();
-  return known.proof;
+  return known.passwordHash;
 }
 
 function wrongPassword(): FormError {
@@ -96,7 +96,7 @@ async function endOne({ storage, keys, clock }: WebDeps, request: Posted): Promi
   const session = requireSession(request);
   const idHash = revealSession(keys, text(request.body, 'session'));
   await storage.transaction(async (db) => {
-    const ended = idHash && (await endOtherSession(db, session, idHash));
+    const ended = idHash && (await deleteOtherSession(db, session, idHash));
     if (!ended) throw notFound();
     const subject = { kind: 'session', id: ended.idHash, name: nameBrowser(ended.browser) } as const;
     await recordAudit(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
@@ -107,7 +107,7 @@ async function endOthers({ storage, clock }: WebDeps, request: Posted): Promise<
   const session = requireSession(request);
   const { user } = session;
   await storage.transaction(async (db) => {
-    const ended = await endOtherSessions(db, session);
+    const ended = await deleteOtherSessions(db, session);
     if (ended === 0) return;
     const subject = auditedUser(user);
     const act = { action: 'session.others_ended', actor: actorOf(request), businessId: null, subject } as const;

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { spendChallenge } from '../../accounts/challenges.ts';
-import { addPasskey, listPasskeys, removePasskey } from '../../accounts/passkeys.ts';
+import { deletePasskey, insertPasskey, listPasskeys } from '../../accounts/passkeys.ts';
 import { resumeSession } from '../../accounts/sessions.ts';
-import { findUserForUpdate } from '../../accounts/users.ts';
-import { askForNewPasskey, readNewPasskey } from '../../accounts/webauthn.ts';
+import { lockUser } from '../../accounts/users.ts';
+import { registrationOptions, verifyRegistration } from '../../accounts/webauthn.ts';
 import { type Action, recordAudit } from '../../audit/acts.ts';
 import { FormError } from '../../lib/errors.ts';
 import { readName } from '../../lib/names.ts';
@@ -52,7 +52,7 @@ async function askForPasskey(parts: WebDeps, request: Posted) {
   readName('passkey_name', text(request.body, 'passkey_name'));
   const known = await listPasskeys(parts.storage.durable, session.user.id);
   const asked = { user: session.user, bearer: hashSecret(session.id), known };
-  return askForNewPasskey(siteOf(parts), asked, parts.clock());
+  return registrationOptions(siteOf(parts), asked, parts.clock());
 }
 
 /** That the sign-in was recent was asked with the challenge, and only this session has the challenge. */
@@ -60,16 +60,16 @@ async function keepPasskey(parts: WebDeps, request: Posted): Promise<void> {
   const { storage, clock } = parts;
   const { id, user } = requireSession(request);
   const answer = { answer: text(request.body, 'credential'), bearer: hashSecret(id) };
-  const made = await readNewPasskey(siteOf(parts), answer, clock());
+  const made = await verifyRegistration(siteOf(parts), answer, clock());
   if (!made) throw notAdded();
   const { credential, challenge } = made;
   await storage.transaction(async (db) => {
     if (!(await spendChallenge(db, challenge))) throw notAdded();
     // Locks the user, so that a password reset that came first has ended this session by now.
-    await findUserForUpdate(db, user.id);
+    await lockUser(db, user.id);
     if (!(await resumeSession(db, id, clock()))) throw sessionOver(ACCOUNT);
     const name = text(request.body, 'passkey_name');
-    const passkey = await addPasskey(db, { userId: user.id, name, credential }, clock());
+    const passkey = await insertPasskey(db, { userId: user.id, name, credential }, clock());
     if (!passkey) throw notAdded();
     await record(db, { action: 'passkey.added', request, passkey }, clock());
   });
@@ -82,7 +82,7 @@ function notAdded(): FormError {
 async function dropPasskey({ storage, clock }: WebDeps, request: Posted, id: string): Promise<void> {
   const { user } = requireSession(request);
   await storage.transaction(async (db) => {
-    const passkey = await removePasskey(db, user.id, id);
+    const passkey = await deletePasskey(db, user.id, id);
     if (!passkey) throw notFound();
     await record(db, { action: 'passkey.removed', request, passkey }, clock());
   });

@@ -1,4 +1,4 @@
-import { addMember } from '../../../src/accounts/memberships.ts';
+import { insertMembership } from '../../../src/accounts/memberships.ts';
 import type { Storage } from '../../../src/storage/storage.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
 import type { Tokens } from '../../support/client.ts';
@@ -72,6 +72,6 @@ export const ENDINGS: Ending[] = [
       post(owner, `${MEMBERS}/${member.user.id}/remove`, { business: businessId }),
     tooLate: [404],
     undo: ({ storage, member, businessId }) =>
-      addMember(storage.durable, { userId: member.user.id, businessId, role: 'member' }, Date.now()),
+      insertMembership(storage.durable, { userId: member.user.id, businessId, role: 'member' }, Date.now()),
   },
 ];

@@ -1,4 +1,4 @@
-import { startSession } from '../../../src/accounts/sessions.ts';
+import { insertSession } from '../../../src/accounts/sessions.ts';
 import type { User } from '../../../src/accounts/users.ts';
 import { openStorage } from '../../../src/storage/database.ts';
 import { ensureMigrated } from '../../../src/storage/migrate.ts';
@@ -59,7 +59,7 @@ export async function settleFirms(url: string, count: number, { api, web }: Addr
 /** Without the password, whose slowness is not what is tried here. */
 export async function signIn({ durable }: Storage, user: User, browser: Browser): Promise<Person> {
   const from = { user, browser: 'A test', address: '127.0.0.1' };
-  browser.cookies.set('__Host-session', (await startSession(durable, from, Date.now())).id);
+  browser.cookies.set('__Host-session', (await insertSession(durable, from, Date.now())).id);
   return { user, browser, csrf: '' };
 }
 

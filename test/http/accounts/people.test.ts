@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addMember, findCurrentMembership, removeMember, setRole } from '../../../src/accounts/memberships.ts';
+import {
+  deleteMembership,
+  findCurrentMembership,
+  insertMembership,
+  updateRole,
+} from '../../../src/accounts/memberships.ts';
 import {
   addUser,
   authenticateUser,
@@ -59,13 +64,17 @@ for (const name of ['', '   ', 'x'.repeat(81), 'line\nbreak', 'turned\u202eround
 }
 
 test('a user is a member of a business once', async () => {
-  const again = addMember(db, { userId: world.ada.id, businessId: world.acme.id, role: 'member' }, world.clock());
+  const again = insertMembership(
+    db,
+    { userId: world.ada.id, businessId: world.acme.id, role: 'member' },
+    world.clock(),
+  );
 
   await assert.rejects(again, refusal('user', /a member of the business already/));
 });
 
 test('a role is one of three words', async () => {
-  await assert.rejects(setRole(db, world.ada.id, world.acme.id, 'king'), refusal('role', /owner, admin, member/));
+  await assert.rejects(updateRole(db, world.ada.id, world.acme.id, 'king'), refusal('role', /owner, admin, member/));
 });
 
 test('the current business is the first by name until one is chosen', async () => {
@@ -78,7 +87,7 @@ test('the current business is the first by name until one is chosen', async () =
 
   const first = await findCurrentMembership(db, bob);
   const chosen = await findCurrentMembership(db, { ...bob, currentBusinessId: zeta.id });
-  await removeMember(db, bob.id, zeta.id);
+  await deleteMembership(db, bob.id, zeta.id);
   const left = await findCurrentMembership(db, { ...bob, currentBusinessId: zeta.id });
 
   assert.deepEqual(
@@ -92,7 +101,7 @@ test('what a removed member had allowed ends at once, and does not come back wit
   const { access_token } = await world.connect({}, await world.signedIn(cy));
 
   const before = await world.listInvoices(access_token);
-  await removeMember(db, cy.id, world.acme.id);
+  await deleteMembership(db, cy.id, world.acme.id);
   const removed = await world.listInvoices(access_token);
   world.wind(1);
   await world.addMember(cy, world.acme);
@@ -105,11 +114,11 @@ test('a password that was changed while it was being checked signs no one in', a
   await add('race@example.com');
   const authenticated = await authenticateUser(db, 'race@example.com', PASSWORD);
   assert.ok(authenticated);
-  const { user, proof } = authenticated;
+  const { user, passwordHash } = authenticated;
 
   await setPasswordHash(db, user.id, await hashNewPassword(user, 'quite another one'));
 
-  assert.equal(await markSignedIn(db, { userId: user.id, proof }, world.clock()), false);
+  assert.equal(await markSignedIn(db, { userId: user.id, passwordHash }, world.clock()), false);
 });
 
 for (const name of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { removeMember } from '../../../src/accounts/memberships.ts';
+import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { askRaw } from '../../support/wire.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -158,7 +158,7 @@ test('removing the user from the business takes effect on the next request [P10]
   const { access_token } = await world.connect({}, await world.signedIn(leaver));
   assert.equal((await world.listInvoices(access_token)).status, 200);
 
-  await removeMember(world.storage().durable, leaver.id, world.acme.id);
+  await deleteMembership(world.storage().durable, leaver.id, world.acme.id);
 
   assert.equal((await world.listInvoices(access_token)).status, 401);
   assert.equal((await world.get('/api/v1/businesses', { authorization: `Bearer ${access_token}` })).status, 401);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { removeMember } from '../../../src/accounts/memberships.ts';
+import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { setCurrentBusiness } from '../../../src/accounts/users.ts';
 import { disableApp } from '../../../src/apps/apps.ts';
 import type { Browser } from '../../support/browser.ts';
@@ -169,7 +169,7 @@ test('Allow counts for nothing once the user is no longer a member of the busine
   const page = await browser.open(world.authorizeUrl());
   const before = await countGrants(world);
 
-  await removeMember(world.storage().durable, user.id, world.acme.id);
+  await deleteMembership(world.storage().durable, user.id, world.acme.id);
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
   assert.equal(told(answer.leftTo?.href).error, 'access_denied');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addMember, removeMember } from '../../../src/accounts/memberships.ts';
-import { disableUser, enableUser, type User } from '../../../src/accounts/users.ts';
+import { deleteMembership, insertMembership } from '../../../src/accounts/memberships.ts';
+import { markUserDisabled, markUserEnabled, type User } from '../../../src/accounts/users.ts';
 import { changeApp, deleteApp, disableApp, enableApp } from '../../../src/apps/apps.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
 import { readScopes } from '../../../src/grants/scopes.ts';
@@ -40,8 +40,8 @@ const parties = ({ user, app }: Connected) => ({ userId: user.id, appId: app.id,
 
 const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, endsAll: boolean][] = [
   ['app_disabled', ({ app }) => disableApp(db(), app.id, world.clock()), true],
-  ['user_disabled', ({ user }) => disableUser(db(), user.id, world.clock()), true],
-  ['member_removed', ({ user }) => removeMember(db(), user.id, world.acme.id), true],
+  ['user_disabled', ({ user }) => markUserDisabled(db(), user.id, world.clock()), true],
+  ['member_removed', ({ user }) => deleteMembership(db(), user.id, world.acme.id), true],
   [
     'disconnected_by_user',
     (connected) => disconnect(db(), parties(connected), 'disconnected_by_user', world.clock()),
@@ -92,10 +92,10 @@ for (const [reason, end, endsAll] of DEATHS) {
 test('a member who was removed and comes back does not bring back what they had allowed [P10]', async () => {
   const connected = await connect();
   const { user, refresh, credentials } = connected;
-  await removeMember(db(), user.id, world.acme.id);
+  await deleteMembership(db(), user.id, world.acme.id);
   assert.equal(await isAlive(connected), false);
   world.wind(1);
-  await addMember(db(), { userId: user.id, businessId: world.acme.id, role: 'owner' }, world.clock());
+  await insertMembership(db(), { userId: user.id, businessId: world.acme.id, role: 'owner' }, world.clock());
 
   assert.equal(await isAlive(connected), false);
   assert.match((await world.refresh(refresh, credentials)).body.error_description, /\(member_removed\)$/);
@@ -126,9 +126,9 @@ test('disabling an app or a user can be undone, and then the tokens work again',
   await enableApp(db(), app.id);
   assert.equal(await isAlive(connected), true);
 
-  await disableUser(db(), user.id, world.clock());
+  await markUserDisabled(db(), user.id, world.clock());
   assert.equal(await isAlive(connected), false);
-  await enableUser(db(), user.id);
+  await markUserEnabled(db(), user.id);
   assert.equal((await world.refresh(refresh, credentials)).status, 200);
 });
 
@@ -193,9 +193,9 @@ test('closing an app to its own business ends what other businesses allowed, and
 
 test('someone who left a business and came back is asked anew', async () => {
   const { user, app } = await connect();
-  await removeMember(db(), user.id, world.acme.id);
+  await deleteMembership(db(), user.id, world.acme.id);
   world.wind(MINUTE);
-  await addMember(db(), { userId: user.id, businessId: world.acme.id, role: 'member' }, world.clock());
+  await insertMembership(db(), { userId: user.id, businessId: world.acme.id, role: 'member' }, world.clock());
 
   const page = await (await world.signedIn(user)).open(world.authorizeUrl({ client_id: app.id }));
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { disableUser } from '../../../src/accounts/users.ts';
+import { markUserDisabled } from '../../../src/accounts/users.ts';
 import { DAY, HOUR, SECOND } from '../../../src/lib/clock.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -93,7 +93,7 @@ test('a token of a disabled user is inactive on the very next call [I4]', async 
   const { access_token, refresh_token } = await world.connect({}, await world.signedIn(user));
   assert.equal((await world.introspect(access_token)).body.active, true);
 
-  await disableUser(world.storage().durable, user.id, world.clock());
+  await markUserDisabled(world.storage().durable, user.id, world.clock());
 
   assert.deepEqual((await world.introspect(access_token)).body, INACTIVE);
   assert.deepEqual((await world.introspect(refresh_token)).body, INACTIVE);

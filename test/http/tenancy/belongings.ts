@@ -1,8 +1,8 @@
 import type { Business } from '../../../src/accounts/businesses.ts';
-import { invite } from '../../../src/accounts/invitations.ts';
-import { addPasskey } from '../../../src/accounts/passkeys.ts';
-import { makePasswordLink } from '../../../src/accounts/password-links.ts';
-import { startSession } from '../../../src/accounts/sessions.ts';
+import { createInvitation } from '../../../src/accounts/invitations.ts';
+import { insertPasskey } from '../../../src/accounts/passkeys.ts';
+import { createPasswordLink } from '../../../src/accounts/password-links.ts';
+import { insertSession } from '../../../src/accounts/sessions.ts';
 import { userActor } from '../../../src/accounts/user-acts.ts';
 import type { User } from '../../../src/accounts/users.ts';
 import { addSecret } from '../../../src/apps/app-secrets.ts';
@@ -162,13 +162,13 @@ async function inviteTo({ storage, clock }: World, place: Business, { owner, wor
     email: `${word}@invited.example`,
     by: userActor(owner, '127.0.0.1'),
   };
-  await storage().transaction((tx) => invite(tx, wish, clock()));
+  await storage().transaction((tx) => createInvitation(tx, wish, clock()));
   return { invitation: id, token };
 }
 
 async function makeLinkFor({ storage, clock }: World, { id: userId }: User): Promise<string> {
   const wish = { userId, by: OPERATOR, businessId: null };
-  const made = await storage().transaction((tx) => makePasswordLink(tx, wish, clock()));
+  const made = await storage().transaction((tx) => createPasswordLink(tx, wish, clock()));
   return made?.token ?? '';
 }
 
@@ -180,10 +180,10 @@ async function unverify({ storage }: World, { id }: User): Promise<void> {
 async function addPersonalThings({ storage, clock, settings }: World, user: User, word: string) {
   const keys = createKeyring(settings.secretKeys);
   const from = { user, browser: `${word} browser`, address: '127.0.0.1' };
-  const { id } = await startSession(storage().durable, from, clock());
+  const { id } = await insertSession(storage().durable, from, clock());
   const credential = { id: newSecret(), publicKey: new Uint8Array([1]), counter: 0, transports: [] };
   const wish = { userId: user.id, name: `${word} phone`, credential };
-  const passkey = await storage().transaction((tx) => addPasskey(tx, wish, clock()));
+  const passkey = await storage().transaction((tx) => insertPasskey(tx, wish, clock()));
   return {
     session: conceal(keys, 'session address', hashSecret(id)),
     passkey: passkey?.id ?? '',

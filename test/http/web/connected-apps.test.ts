@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { removeMember } from '../../../src/accounts/memberships.ts';
+import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import type { Fields } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
@@ -160,7 +160,7 @@ test('a connection leaves the list with the membership that it stood on', async 
   const { user, browser } = await newcomer('Ned');
   await world.connect({}, browser);
 
-  await removeMember(world.storage().durable, user.id, world.acme.id);
+  await deleteMembership(world.storage().durable, user.id, world.acme.id);
 
   assert.match((await browser.open(PATH)).text, /No app acts for you\./);
 });

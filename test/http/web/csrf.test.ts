@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makePasswordLink } from '../../../src/accounts/password-links.ts';
+import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import { OPERATOR } from '../../../src/audit/acts.ts';
 import { DEVELOPER, PLATFORM, TYPED } from '../../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../../support/browser.ts';
@@ -22,7 +22,7 @@ const passwordLink = await makeLink();
 
 async function makeLink(): Promise<string> {
   const wanted = { userId: world.ada.id, by: OPERATOR, businessId: null };
-  const made = await world.storage().transaction((db) => makePasswordLink(db, wanted, world.clock()));
+  const made = await world.storage().transaction((db) => createPasswordLink(db, wanted, world.clock()));
   return `/password/${made?.token}`;
 }
 

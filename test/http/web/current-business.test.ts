@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { removeMember } from '../../../src/accounts/memberships.ts';
+import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { findApp } from '../../../src/apps/apps.ts';
 import { hiddenFields } from '../../support/browser.ts';
 import { newWorld } from '../../support/world.ts';
@@ -65,7 +65,7 @@ test('whoever is taken out of their current business acts for another of theirs 
   const browser = await world.signedIn(cy);
   await browser.submit(await browser.open('/settings/account'), SWITCH, { business: bolt.id });
 
-  await removeMember(world.storage().durable, cy.id, bolt.id);
+  await deleteMembership(world.storage().durable, cy.id, bolt.id);
 
   assert.match((await browser.open('/settings/developer')).text, /The apps of Acme/);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { removeSpentChallenges } from '../../../src/accounts/challenges.ts';
-import { disableUser } from '../../../src/accounts/users.ts';
+import { markUserDisabled } from '../../../src/accounts/users.ts';
 import { cleanUp } from '../../../src/clean-up.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { idToBytes } from '../../../src/lib/ids.ts';
@@ -112,7 +112,7 @@ test('a passkey signs in after the password was changed, and not after it was re
 
 test('the passkey of a disabled user signs nobody in [S16]', async () => {
   const { user, key } = await addOwner(world, 'Eli');
-  await disableUser(world.storage().durable, user.id, world.clock());
+  await markUserDisabled(world.storage().durable, user.id, world.clock());
 
   assertRefused(await signIn(key));
 });

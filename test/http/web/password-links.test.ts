@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makePasswordLink } from '../../../src/accounts/password-links.ts';
+import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import type { User } from '../../../src/accounts/users.ts';
 import { OPERATOR } from '../../../src/audit/acts.ts';
 import { DAY } from '../../../src/lib/clock.ts';
@@ -39,7 +39,7 @@ async function linkByAdmin({ id }: User): Promise<string> {
 /** As the command does, on the clock of the test. */
 async function linkByOperator({ id: userId }: User): Promise<string> {
   const wanted = { userId, by: OPERATOR, businessId: null };
-  const made = await world.storage().transaction((db) => makePasswordLink(db, wanted, world.clock()));
+  const made = await world.storage().transaction((db) => createPasswordLink(db, wanted, world.clock()));
   assert.ok(made);
   return `/password/${made.token}`;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { disableUser, enableUser } from '../../../src/accounts/users.ts';
+import { markUserDisabled, markUserEnabled } from '../../../src/accounts/users.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/people.ts';
@@ -110,10 +110,10 @@ test('a disabled user is signed out everywhere at once, and cannot sign in until
   const browser = await world.signedIn(bob);
   const db = world.storage().durable;
 
-  await disableUser(db, bob.id, world.clock());
+  await markUserDisabled(db, bob.id, world.clock());
   const during = await isSignedIn(browser);
   const refused = await world.browse().signIn(bob.email, PASSWORD);
-  await enableUser(db, bob.id);
+  await markUserEnabled(db, bob.id);
   const after = await world.browse().signIn(bob.email, PASSWORD);
 
   assert.equal(during, false);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { disableUser } from '../../../src/accounts/users.ts';
+import { markUserDisabled } from '../../../src/accounts/users.ts';
 import { toBody } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';
@@ -85,7 +85,7 @@ test('a sign-in by someone else in the same browser ends the session before it [
 
 test('a wrong password, an unknown user and a disabled user get the same answer in every byte [S4]', async () => {
   const bob = await world.addUser('Bob');
-  await disableUser(world.storage().durable, bob.id, world.clock());
+  await markUserDisabled(world.storage().durable, bob.id, world.clock());
   const browser = world.browse();
   const csrf = await browser.csrf();
   const attempt = async (email: string, password: string) => {

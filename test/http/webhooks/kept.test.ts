@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { addBusiness } from '../../../src/accounts/businesses.ts';
+import { insertBusiness } from '../../../src/accounts/businesses.ts';
 import { registerApp } from '../../../src/apps/apps.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
@@ -15,7 +15,7 @@ test('no endpoint hears of anything that a crash could still undo', async () => 
   const [storage, keys, receiver] = [await openStorage('sqlite::memory:'), createKeyring(['any']), await newReceiver()];
   await migrate(storage);
   const db = storage.durable;
-  const { id: businessId } = await addBusiness(db, { name: 'Acme' }, 0);
+  const { id: businessId } = await insertBusiness(db, { name: 'Acme' }, 0);
   const registered = await registerApp(
     db,
     {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { removeMember } from '../../../src/accounts/memberships.ts';
-import { disableUser } from '../../../src/accounts/users.ts';
+import { deleteMembership } from '../../../src/accounts/memberships.ts';
+import { markUserDisabled } from '../../../src/accounts/users.ts';
 import { changeApp, deleteApp, disableApp, pauseApp } from '../../../src/apps/apps.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
@@ -128,12 +128,12 @@ function endedByPeople({ world, connect }: Connections) {
     },
     async user_disabled() {
       const { user, connected } = await connectAs('Grace');
-      await disableUser(db(), user.id, world.clock());
+      await markUserDisabled(db(), user.id, world.clock());
       return connected;
     },
     async member_removed() {
       const { user, connected } = await connectAs('Edsger');
-      await removeMember(db(), user.id, world.acme.id);
+      await deleteMembership(db(), user.id, world.acme.id);
       return connected;
     },
     async password_reset() {

@@ -31,7 +31,7 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
     promise: 'D3',
     breaks: 'a password change leaves other sessions signed in',
     file: 'src/web/settings/account.ts',
-    find: `await endOtherSessions(db, session);
+    find: `await deleteOtherSessions(db, session);
     const subject`,
     replace: 'const subject',
     tests: [ACCOUNT],

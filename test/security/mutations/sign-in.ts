@@ -16,7 +16,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S1',
     breaks: 'the old session goes on after a new sign-in',
     file: 'src/web/sign-in.ts',
-    find: 'if (request.visit.session) await endSession(db, request.visit.session.id);',
+    find: 'if (request.visit.session) await deleteSession(db, request.visit.session.id);',
     replace: '',
     tests: [SIGN_IN],
   },

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { hasOtherOwner, type Member } from '../../../accounts/memberships.ts';
-import { changeRole } from '../../../accounts/roles.ts';
+import { changeRole } from '../../../accounts/ownership.ts';
 import type { App } from '../../../apps/apps.ts';
 import { depart, listAppsAllowedBy } from '../../../grants/member-removal.ts';
 import { type Html, html } from '../../../lib/html.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import {
   countOpenInvitations,
+  createInvitation,
   type Invitation,
-  invite,
   listOpenInvitations,
   stateOf,
   withdrawInvitation,
@@ -50,7 +50,7 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
     const { id, token } = readTicket<{ token: string }>(desk, 'new invitation', of);
     const wanted = { ...typed, id, token, businessId, by: entry.by };
     const make = async () => {
-      const invitation = await storage.transaction((db) => invite(db, wanted, clock()));
+      const invitation = await storage.transaction((db) => createInvitation(db, wanted, clock()));
       if (!invitation) throw notFound();
       if (stateOf(invitation, clock()) !== 'open') return reply.redirect(LIST, 303);
       return show(reply, entry, {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Member } from '../../../accounts/memberships.ts';
-import { makePasswordLink } from '../../../accounts/password-links.ts';
+import { createPasswordLink } from '../../../accounts/password-links.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { type Form, postForm } from '../../fields.ts';
 import { passwordLinkBody } from '../../password-link.ts';
@@ -16,7 +16,7 @@ export function mountPasswordLinks(host: FastifyInstance, desk: MemberDesk): voi
     refuseOtherBusiness(entry, request.body);
     const { id: userId, name } = member;
     const wanted = { userId, by: entry.by, businessId: entry.business.businessId };
-    const made = await storage.transaction((db) => makePasswordLink(db, wanted, clock()));
+    const made = await storage.transaction((db) => createPasswordLink(db, wanted, clock()));
     if (!made) throw notByOwner(desk.platformName);
     const link = `${consentUrl}/password/${made.token}`;
     const body = html`${passwordLinkBody({ name, link, expiresAt: made.expiresAt })}
