@@ -7,7 +7,7 @@ import { removeOldActs } from './audit/acts.ts';
 import { removeOldEvents } from './events/events.ts';
 import { removeDeadGrants, warnOfExpiring } from './grants/grants.ts';
 import { type Clock, DAY, HOUR, MINUTE, monotonicClock, SECOND } from './lib/clock.ts';
-import { removeExpiredRevocations } from './oauth/revoked-access-tokens.ts';
+import { removeExpiredRevocations } from './oauth/revoke.ts';
 import { removeOldRequests } from './request-log/logged-requests.ts';
 import { removeOldCounts } from './request-log/request-counts.ts';
 import { removeOldScopeUses } from './request-log/scope-uses.ts';

@@ -5,7 +5,7 @@ import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { type Keyring, sign } from '../../src/lib/keyring.ts';
 import { hashSecret, newSalt, sameText } from '../../src/lib/secrets.ts';
-import { readStamp, stamp } from '../../src/oauth/authorize/stamps.ts';
+import { readStamp, stamp } from '../../src/oauth/authorize/request.ts';
 import { answersChallenge } from '../../src/oauth/pkce.ts';
 import { issueTokens } from '../../src/oauth/token/response.ts';
 import { type DecodedToken, decodeToken, encodeToken, isGenuine, type TokenKind } from '../../src/oauth/tokens.ts';

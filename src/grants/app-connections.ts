@@ -2,7 +2,7 @@ import type { App } from '../apps/apps.ts';
 import { lastUses } from '../request-log/scope-uses.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './queries.ts';
+import { selectLiveGrants } from './status.ts';
 import { boundBusiness } from './tenancy.ts';
 
 /** A business that an app is connected to, as far as the app's developer may know it: nobody is named. */

@@ -1,8 +1,8 @@
 import { type AliasedExpression, expressionBuilder } from 'kysely';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './queries.ts';
 import type { ScopeMask } from './scopes.ts';
+import { selectLiveGrants } from './status.ts';
 
 /** One app, acting for one user in one business. */
 export interface ConnectionKey {

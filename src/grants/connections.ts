@@ -13,8 +13,8 @@ import {
 import { forgetConsents } from './consents.ts';
 import { revokeGrantsBetween } from './grants.ts';
 import type { GrantReason } from './inactive-reasons.ts';
-import { type GrantParties, wasGranted } from './queries.ts';
 import type { ScopeMask } from './scopes.ts';
+import { type GrantParties, wasGranted } from './status.ts';
 
 /** An app that acts for a user in a business, or may come back for more without asking. */
 export interface Connection {

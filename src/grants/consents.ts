@@ -1,7 +1,11 @@
+import type { App } from '../apps/apps.ts';
+import { countRepeat, isRepeat } from '../audit/act-repeats.ts';
+import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
+import { DAY, HOUR } from '../lib/clock.ts';
 import { preparedQuery } from '../storage/prepared.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { type ScopeMask, scopesBeyond } from './scopes.ts';
+import { formatScopes, type ScopeMask, scopesBeyond } from './scopes.ts';
 
 /** Between whom it is, and where. */
 interface ConsentParties {
@@ -118,4 +122,106 @@ export async function forgetConsentsOfMember(
 
 export async function forgetConsentsOfUser(db: Database, userId: string): Promise<void> {
   await db.deleteFrom('consents').where('user_id', '=', userId).execute();
+}
+
+/** A user who decides about an app in a business. */
+interface Decision {
+  userId: string;
+  businessId: string;
+  actor: Actor;
+}
+
+/** The same authorization without a consent screen is in the log once within this time. */
+const SILENT_WINDOW = DAY;
+const DENIED_WINDOW = HOUR;
+
+export async function recordAllowed(
+  db: Database,
+  app: App,
+  decision: Decision & { scopes: ScopeMask },
+  now: number,
+): Promise<void> {
+  const detail = { scope: formatScopes(decision.scopes) };
+  await record(db, app, { ...decision, action: 'grant.allowed', detail }, now);
+}
+
+/**
+ * Before the grant is created, in its transaction. An app may authorize silently as often as it likes, so that repeats leave no
+ * entry, unless the app was disconnected in between.
+ */
+export async function recordSilentlyAllowed(
+  db: Database,
+  app: App,
+  decision: Decision & { scopes: ScopeMask },
+  now: number,
+): Promise<void> {
+  const scope = formatScopes(decision.scopes);
+  const repeat = { key: `${keyOf('grant.allowed', app, decision)} ${scope}`, window: SILENT_WINDOW };
+  if ((await isRepeat(db, repeat, now)) && (await hasUnrevokedGrant(db, app, decision))) return;
+  // Counting locks the row, so that of several first authorizations at once each sees the grants of those before it.
+  const times = await countRepeat(db, repeat, now);
+  if (times > 1 && (await hasUnrevokedGrant(db, app, decision))) return;
+  const detail = { scope, how: 'without asking' };
+  await record(db, app, { ...decision, action: 'grant.allowed', detail }, now);
+}
+
+/** Needs a transaction. */
+export async function recordDenied(db: Database, app: App, decision: Decision, now: number): Promise<void> {
+  const key = keyOf('grant.denied', app, decision);
+  if ((await countRepeat(db, { key, window: DENIED_WINDOW }, now)) > 1) return;
+  await record(db, app, { ...decision, action: 'grant.denied', detail: {} }, now);
+}
+
+async function record(
+  db: Database,
+  { id, name }: App,
+  { actor, businessId, action, detail }: Decision & { action: Action; detail: Record<string, string> },
+  now: number,
+): Promise<void> {
+  await recordAudit(db, { action, actor, businessId, subject: { kind: 'app', id, name }, detail }, now);
+}
+
+function keyOf(action: Action, app: App, { userId, businessId }: Decision): string {
+  return `${action} ${app.id} ${businessId} ${userId}`;
+}
+
+async function hasUnrevokedGrant(db: Database, app: App, { userId, businessId }: Decision): Promise<boolean> {
+  const grant = await db
+    .selectFrom('grants')
+    .select('id')
+    .where('business_id', '=', businessId)
+    .where('app_id', '=', app.id)
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return grant !== undefined;
+}
+
+/** The scopes of an authorize request. */
+interface Asked {
+  scopes: ScopeMask;
+  /** Those of them that the user may leave out. */
+  optionalScopes: ScopeMask;
+}
+
+/** What the app cannot do without. */
+function requiredScopes({ scopes, optionalScopes }: Asked): ScopeMask {
+  return scopesBeyond(scopes, optionalScopes);
+}
+
+/** What the user has yet to decide. An optional scope that was once left out is decided; a required one never is by that. */
+export function undecidedScopes(asked: Asked, { allowed, declined }: Consent): ScopeMask {
+  return scopesBeyond(requiredScopes(asked), allowed) | scopesBeyond(asked.optionalScopes, allowed | declined);
+}
+
+/** What may be granted without a question: all that is required and, of the rest, what was allowed. Else nothing. */
+export function scopesAllowedBefore(asked: Asked, { allowed }: Consent): ScopeMask {
+  return scopesBeyond(requiredScopes(asked), allowed) === 0 ? asked.scopes & allowed : 0;
+}
+
+/** The answer of a screen on which these were ticked. What was not on it cannot be had by ticking it. */
+export function chooseScopes(asked: Asked, ticked: ScopeMask): Consent {
+  const allowed = requiredScopes(asked) | (asked.optionalScopes & ticked);
+  return { allowed, declined: scopesBeyond(asked.scopes, allowed) };
 }

@@ -5,9 +5,8 @@ import { preparedQuery } from '../storage/prepared.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import type { GrantReason } from './inactive-reasons.ts';
-import { type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './queries.ts';
 import { scopeNames } from './scopes.ts';
-import type { Grant } from './status.ts';
+import { type Grant, type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './status.ts';
 
 export { findGrant, type Grant } from './status.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './queries.ts';
+import { selectLiveGrants } from './status.ts';
 
 /** How far something reaches at this moment: what would stop if it were stopped. */
 export interface Impact {

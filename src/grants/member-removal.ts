@@ -7,7 +7,7 @@ import { type Actor, recordAudit } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
 import { forgetConsentsOfMember } from './consents.ts';
 import { revokeGrantsOfUser } from './grants.ts';
-import { selectLiveGrants } from './queries.ts';
+import { selectLiveGrants } from './status.ts';
 
 interface Parties {
   userId: string;

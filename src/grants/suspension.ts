@@ -4,7 +4,7 @@ import { type App, disableApp, pauseApp } from '../apps/apps.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Database } from '../storage/storage.ts';
 import type { GrantReason } from './inactive-reasons.ts';
-import { selectLiveGrants } from './queries.ts';
+import { selectLiveGrants } from './status.ts';
 
 /**
  * Its owner stops the app: nothing of it works until it is enabled again. Its grants stay as they are, but it hears of

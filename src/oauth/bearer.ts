@@ -6,8 +6,7 @@ import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RequestContext } from '../request-log/request-context.ts';
 import type { Database } from '../storage/storage.ts';
-import { describeUnproven, verifyToken } from './token-proof.ts';
-import { decodeToken } from './tokens.ts';
+import { decodeToken, describeUnproven, verifyToken } from './tokens.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */
 export interface Access {

@@ -8,8 +8,7 @@ import {
 import { type Grant, grantFrom, selectStanding } from '../grants/status.ts';
 import { preparedQuery } from '../storage/prepared.ts';
 import { authenticateClient, type ClientCredentials, type IdentifyingParts } from './client-authentication.ts';
-import { proveBy, type VerifiedToken } from './token-proof.ts';
-import type { DecodedToken } from './tokens.ts';
+import { type DecodedToken, proveBy, type VerifiedToken } from './tokens.ts';
 
 /**
  * The app that sends a token, and what is known of the token, if it is one of ours. The grant is read beside the app, by the

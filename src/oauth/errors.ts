@@ -56,3 +56,9 @@ export interface Callback {
   /** Still percent-encoded as it came, so that the app gets back the very same bytes. */
   state: string | undefined;
 }
+
+export function requireField<Name extends string>(fields: { [key in Name]?: string }, name: Name): string {
+  const value = fields[name];
+  if (value === undefined) throw new OAuthError('invalid_request', 'field_missing', `${name} is missing.`);
+  return value;
+}

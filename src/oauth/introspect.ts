@@ -3,12 +3,11 @@ import { formatScopes } from '../grants/scopes.ts';
 import { SECOND } from '../lib/clock.ts';
 import { authenticateClientWithToken } from './callers.ts';
 import type { ClientCredentials } from './client-authentication.ts';
-import { requireField } from './fields.ts';
+import { requireField } from './errors.ts';
 import type { IntrospectionRequest } from './schemas.ts';
 import type { TokenDeps } from './token/endpoint.ts';
 import { ACCESS_LIFETIME } from './token/response.ts';
-import { openEitherToken, type VerifiedToken } from './token-proof.ts';
-import type { DecodedToken } from './tokens.ts';
+import { type DecodedToken, openEitherToken, type VerifiedToken } from './tokens.ts';
 
 /** RFC 7662 §2.2. */
 type Introspection =

@@ -6,11 +6,9 @@ import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
-import { readAuthorizationRequest } from './authorize/request.ts';
-import { stamp } from './authorize/stamps.ts';
+import { readAuthorizationRequest, stamp } from './authorize/request.ts';
 import { type Access, readAccess } from './bearer.ts';
 import type { ClientCredentials } from './client-authentication.ts';
-import { withoutEmpty } from './fields.ts';
 import { answerIntrospection } from './introspect.ts';
 import { serverMetadata } from './metadata.ts';
 import {
@@ -133,4 +131,10 @@ function credentialsOf(request: FastifyRequest, fields: Credentials): ClientCred
     address: request.ip,
     context: request.requestContext,
   };
+}
+
+/** An empty field counts as absent. */
+function withoutEmpty<Fields extends object>(fields: Fields): Partial<Fields> {
+  if (!Object.values(fields).includes('')) return fields;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')) as Partial<Fields>;
 }

@@ -1,10 +1,9 @@
-import type { Consent } from '../grants/consents.ts';
+import { type Consent, undecidedScopes } from '../grants/consents.ts';
 import { listScopes, type Scope, type ScopeMask, scopeNames } from '../grants/scopes.ts';
 import { boundBusiness } from '../grants/tenancy.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/loopback.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
-import { undecidedScopes } from '../oauth/authorize/scope-choice.ts';
 import { described, type Problem, postForm, problemText } from './fields.ts';
 import { businessSelect, type Page, type PageContext } from './layout.ts';
 

@@ -3,8 +3,14 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership, listMemberships, type Membership } from '../accounts/memberships.ts';
 import { resumeSession, type Session } from '../accounts/sessions.ts';
 import { setCurrentBusiness } from '../accounts/users.ts';
-import { recordDenied } from '../grants/consent-audit.ts';
-import { type Consent, findConsent } from '../grants/consents.ts';
+import {
+  type Consent,
+  chooseScopes,
+  findConsent,
+  recordDenied,
+  scopesAllowedBefore,
+  undecidedScopes,
+} from '../grants/consents.ts';
 import { readScopes, type ScopeMask, scopesBeyond } from '../grants/scopes.ts';
 import { boundBusiness, findActingMembership, mayActIn } from '../grants/tenancy.ts';
 import { TooManyRequests } from '../lib/errors.ts';
@@ -13,9 +19,7 @@ import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import { codeLocation } from '../oauth/authorize/callback.ts';
 import { allow, allowSilently } from '../oauth/authorize/issue-code.ts';
-import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorize/request.ts';
-import { chooseScopes, scopesAllowedBefore, undecidedScopes } from '../oauth/authorize/scope-choice.ts';
-import { readStamp } from '../oauth/authorize/stamps.ts';
+import { type AuthorizationRequest, readAuthorizationRequest, readStamp } from '../oauth/authorize/request.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { isStale, newQuestion, type Question, readQuestion, sealQuestion } from './consent-question.ts';
 import { consentScreen } from './consent-screen.ts';

@@ -1,5 +1,4 @@
-import { readAuthorizationRequest } from '../oauth/authorize/request.ts';
-import { readStamp } from '../oauth/authorize/stamps.ts';
+import { readAuthorizationRequest, readStamp } from '../oauth/authorize/request.ts';
 import { CallbackError } from '../oauth/errors.ts';
 import type { WebDeps } from './parts.ts';
 

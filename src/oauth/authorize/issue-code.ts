@@ -1,14 +1,19 @@
 import { lockSession } from '../../accounts/sessions.ts';
 import type { Actor } from '../../audit/acts.ts';
-import { recordAllowed, recordSilentlyAllowed } from '../../grants/consent-audit.ts';
-import { type Consent, findConsentForShare, rememberConsent } from '../../grants/consents.ts';
+import {
+  type Consent,
+  findConsentForShare,
+  recordAllowed,
+  recordSilentlyAllowed,
+  rememberConsent,
+  scopesAllowedBefore,
+} from '../../grants/consents.ts';
 import { type CodeParts, createGrant, findGrant } from '../../grants/grants.ts';
 import type { ScopeMask } from '../../grants/scopes.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import type { Database, Storage } from '../../storage/storage.ts';
 import { encodeToken } from '../tokens.ts';
 import type { AuthorizationRequest } from './request.ts';
-import { scopesAllowedBefore } from './scope-choice.ts';
 
 /** Who allows it, and where. */
 interface Allowance {

@@ -7,7 +7,7 @@ import type { Keyring } from '../../lib/keyring.ts';
 import type { RequestContext } from '../../request-log/request-context.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { OAuthError } from '../errors.ts';
-import { unknownToken, type VerifiedToken, verifyToken } from '../token-proof.ts';
+import { unknownToken, type VerifiedToken, verifyToken } from '../tokens.ts';
 import { issueTokens, type TokenResponse } from './response.ts';
 
 interface Refresh {

@@ -5,8 +5,7 @@ import { openTokenUses } from '../../../src/grants/token-uses.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { refresh } from '../../../src/oauth/token/refresh.ts';
-import { verifyToken } from '../../../src/oauth/token-proof.ts';
-import { decodeToken } from '../../../src/oauth/tokens.ts';
+import { decodeToken, verifyToken } from '../../../src/oauth/tokens.ts';
 import { grantIdIn, readGrant, withoutWrites } from '../../support/rows.ts';
 import { newWorld } from '../../support/world.ts';
 

@@ -41,7 +41,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C3',
     breaks: 'a form field adds a scope that was not asked for',
-    file: 'src/oauth/authorize/scope-choice.ts',
+    file: 'src/grants/consents.ts',
     find: '(asked.optionalScopes & ticked)',
     replace: 'ticked',
     tests: [SEAL, 'test/http/oauth/optional-scopes.test.ts'],
@@ -121,7 +121,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C7',
     breaks: 'new scopes are allowed without a question',
-    file: 'src/oauth/authorize/scope-choice.ts',
+    file: 'src/grants/consents.ts',
     find: '=== 0 ? asked.scopes & allowed : 0',
     replace: '=== 0 || allowed ? asked.scopes : 0',
     tests: [CONSENT],
