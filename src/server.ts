@@ -1,6 +1,6 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance } from 'fastify';
-import { mountAccounting } from './business/routes.ts';
+import { mountBusinessApi } from './business/routes.ts';
 import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
 import { openTokenUses, type TokenUses } from './grants/token-uses.ts';
@@ -186,7 +186,7 @@ async function serveApi(host: FastifyInstance, settings: Settings, parts: Parts)
   describeRoutes(host, parts);
   mountOAuth(host, parts);
   mountEvents(host, parts);
-  mountAccounting(host, parts);
+  mountBusinessApi(host, parts);
   // Where both hosts are one, its front page is the people's.
   if (parts.issuer !== parts.consentUrl) mountApiHome(host, parts);
   mountOpenApi(host);

@@ -1,4 +1,4 @@
-import { formatAmount } from '../../src/business/amounts.ts';
+import { formatAmount } from '../../src/business/invoices.ts';
 import { REFRESH_LIFETIME } from '../../src/grants/grants.ts';
 import { formatScopes } from '../../src/grants/scopes.ts';
 import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';

@@ -17,7 +17,7 @@ export const invoiceCommands: Command[] = [
       status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID (DRAFT if left out)' },
     },
     run: (options, env) =>
-      withStorage(env, async ({ durable, transaction }) => {
+      withStorage(env, async ({ durable }) => {
         const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');
         const invoice = {
           businessId: business.id,
@@ -27,7 +27,7 @@ export const invoiceCommands: Command[] = [
           customerId: options.text('customer'),
           status: options.text('status') || 'DRAFT',
         };
-        return transaction((db) => addInvoice(db, invoice, systemClock()));
+        return addInvoice(durable, invoice, systemClock());
       }),
   },
   {
@@ -39,10 +39,10 @@ export const invoiceCommands: Command[] = [
       status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID', required: true },
     },
     run: (options, env) =>
-      withStorage(env, async ({ transaction }) => {
+      withStorage(env, async ({ durable }) => {
         const [businessId, number] = [options.text('business'), options.text('number')];
         const change = { businessId, number, status: options.text('status') };
-        const changed = isId(businessId) && (await transaction((db) => setInvoiceStatus(db, change, systemClock())));
+        const changed = isId(businessId) && (await setInvoiceStatus(durable, change, systemClock()));
         return required(changed || undefined, 'number', 'invoice, or it has this status already');
       }),
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { formatAmount, readAmount } from '../../../src/business/amounts.ts';
+import { formatAmount, readAmount } from '../../../src/business/invoices.ts';
 import { FormError } from '../../../src/lib/errors.ts';
 
 test('whatever the size, an amount is written as it was read', () => {
