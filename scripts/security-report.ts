@@ -14,7 +14,7 @@ const [given] = process.argv.slice(2);
 const folder = given ?? mkdtempSync(join(tmpdir(), 'gatehouse-results-'));
 if (!given) {
   const env = { ...process.env, TEST_RESULTS: folder };
-  spawnSync(process.execPath, [fileURLToPath(new URL('test.mjs', import.meta.url))], { env, stdio: 'inherit' });
+  spawnSync(process.execPath, [fileURLToPath(new URL('test.mjs', import.meta.url)), 'all'], { env, stdio: 'inherit' });
 }
 const results = readResults(folder);
 if (!given) rmSync(folder, { recursive: true });

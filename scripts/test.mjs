@@ -1,140 +1,127 @@
-// `npm test`: everything, and what speaks HTTP on both databases.
-// `npm test -- test/http/oauth` runs a part of it, on PostgreSQL if TEST_DATABASE_URL names a server and on SQLite if not.
+// `npm test` runs the unit and HTTP tests on SQLite. The folder of a test decides its lane:
+//   test/postgres, test/nodes, test/faults, test/browser, test/sdk, test/guides   `npm run test:nodes` and so on
+//   test/http        on SQLite in `npm test`, and once more on PostgreSQL in `npm run test:postgres`
+//   all other tests  `npm test`
+// `npm run test:all` runs every lane, and searches all logs for the secrets that the tests have seen.
+// `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
 import { spawn } from 'node:child_process';
 import { closeSync, globSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { searchLogs } from '../test/support/logs.ts';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
-const HTTP = findTests(['test/http']);
-const PART = 25;
-/** In parts: what a file has started runs until its process ends, and a hundred servers would be in each other's way. */
-const HTTP_PARTS = Array.from({ length: Math.ceil(HTTP.length / PART) }, (_, part) =>
-  HTTP.slice(part * PART, (part + 1) * PART),
-);
-/** What needs no server, or one, and only one database; most of what such a file takes is loading. */
-const PLAIN_SUITE = findTests([
-  'test/lib',
-  'test/apps',
-  'test/reference',
-  ...['checklist', 'log-lines', 'mutations', 'promises', 'search', 'sign-in-work'].map(
-    (name) => `test/security/${name}.test.ts`,
-  ),
-  'test/config.test.ts',
-  'test/architecture.test.ts',
-]);
-/** What speaks to the token and revoke endpoints runs once more with forms, which must make no difference. */
-const BODIES_SUITE = [
-  'token-exchange',
-  'token-text',
-  'refresh',
-  'refresh-recovery',
-  'revoke',
-  'introspect',
-  'pkce',
-  'app-authentication',
-  'dead-grants',
-].map((name) => `test/http/oauth/${name}.test.ts`);
-const APART = ['--test-concurrency=4'];
-/** Most of what such a file takes is loading the server, so all of them share one process. */
-const TOGETHER = ['--test-isolation=none'];
+/** Their tests start processes of their own and mostly wait for them, so each file gets a process and many run at once. */
+const PROCESS_LANES = ['faults', 'nodes', 'browser', 'guides', 'sdk'];
+const LANES = ['postgres', ...PROCESS_LANES];
+const FILES_AT_ONCE = 4;
+/** The other tests share processes, since loading the server takes longer than most files. Their servers run until a process ends. */
+const FILES_PER_PROCESS = 25;
+const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
-const CACHE = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
-
-const places = process.argv.slice(2);
-const { TEST_DATABASE_URL: given, TEST_RESULTS: wanted, ...usual } = process.env;
-/** Where a run of everything keeps the secrets that it has seen, and what the servers have logged. */
-const kept = places.length > 0 ? undefined : mkdtempSync(join(tmpdir(), 'gatehouse-kept-'));
-const env = kept ? { ...usual, TEST_LEAKS: kept } : usual;
-const results = wanted ?? kept;
+const { TEST_DATABASE_URL: databaseServer, TEST_RESULTS, ...usualEnv } = process.env;
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-tests-'));
+const results = TEST_RESULTS ?? folder;
 let runs = 0;
 
-process.exitCode = places.length > 0 ? await run('', findTests(places), APART, process.env) : await runAll();
+const given = process.argv.slice(2);
+const [lane] = given;
+process.exitCode = await runGiven();
+rmSync(folder, { recursive: true });
+
+async function runGiven() {
+  if (given.length === 0) return runUsual(usualEnv);
+  if (lane === 'all') return runAll();
+  if (lane === 'postgres') return runOnPostgres(usualEnv);
+  if (PROCESS_LANES.includes(lane)) return runApart(findTests([`test/${lane}`]), usualEnv);
+  return runApart(findTests(given), process.env);
+}
 
 async function runAll() {
-  // The longest first, so that the rest fills the time beside them.
-  const others = [
-    ...new Set([...findTests(['test/faults', 'test/nodes', 'test/storage']), ...findTests(['test'])]),
-  ].filter((file) => ![...PLAIN_SUITE, ...HTTP_PARTS.flat()].includes(file));
-  const failures = [
-    await run('What needs only one database, or several servers:', others, APART, env),
-    ...(await Promise.all([runOnSqlite(), runOnPostgres()])),
-    searchLogs(kept),
+  const env = { ...usualEnv, TEST_LEAKS: folder };
+  const statuses = [
+    await runUsual(env),
+    await runOnPostgres(env),
+    await runApart(findTests(PROCESS_LANES.map((name) => `test/${name}`)), env),
+    searchLogs(folder),
   ];
   for (const { file, name, error } of findFailed()) console.log(`\n✖ ${name} (${file})\n${error}`);
-  rmSync(kept, { recursive: true });
-  return failures.some((status) => status !== 0) ? 1 : 0;
+  return Math.max(...statuses);
 }
 
-async function runOnSqlite() {
-  const plain = await run('What needs no second database:', PLAIN_SUITE, TOGETHER, env);
-  const usual = await runParts('What speaks HTTP, on SQLite:', env);
-  const forms = { ...env, TEST_BODIES: 'form' };
-  const inForms = await run('The token and revoke endpoints, with forms:', BODIES_SUITE, TOGETHER, forms);
-  return plain || usual || inForms;
+function runUsual(env) {
+  const inLanes = new Set(findTests(LANES.map((name) => `test/${name}`)));
+  const files = findTests(['test']).filter((file) => !inLanes.has(file));
+  return runTogether('Unit and HTTP tests, on SQLite', files, env);
 }
 
-async function runOnPostgres() {
-  const postgres = given ? { url: given, remove: async () => {} } : await startPostgres();
+/** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
+async function runOnPostgres(env) {
+  const server = databaseServer ? { url: databaseServer, remove: async () => {} } : await startPostgres();
   try {
-    await makeTemplate(postgres.url);
-    const variables = { ...env, TEST_DATABASE_URL: postgres.url };
-    return await runParts('What speaks HTTP, on PostgreSQL:', variables);
+    await makeTemplate(server.url);
+    const variables = { ...env, TEST_DATABASE_URL: server.url, TEST_BODIES: 'form' };
+    const http = await runTogether('HTTP tests, on PostgreSQL', findTests(['test/http']), variables);
+    return Math.max(http, await runApart(findTests(['test/postgres']), env));
   } finally {
-    await postgres.remove();
+    await server.remove();
   }
 }
 
-async function runParts(title, variables) {
-  let status = 0;
-  for (const files of HTTP_PARTS) status = (await run(title, files, TOGETHER, variables)) || status;
+function findTests(places) {
+  return places.flatMap((place) => (place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.test.ts`).sort()));
+}
+
+/** A process for each file, with its output as it comes. */
+async function runApart(files, env) {
+  const options = [`--test-concurrency=${FILES_AT_ONCE}`, ...reportTo('spec', 'stdout')];
+  return runNode(options, files, env, 'inherit');
+}
+
+/** A process for many files, as many at once as there are cores. Each prints its report when it has ended. */
+async function runTogether(title, files, env) {
+  const parts = Math.ceil(files.length / FILES_PER_PROCESS);
+  const waiting = Array.from({ length: parts }, (_, part) => files.filter((_, place) => place % parts === part));
+  const statuses = [0];
+  const work = async () => {
+    for (let part = waiting.shift(); part; part = waiting.shift()) {
+      statuses.push(await runPart(`${title}, part ${parts - waiting.length} of ${parts}`, part, env));
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  return Math.max(...statuses);
+}
+
+/** All that such a process writes is what its servers log; where logs are searched, they log everything. */
+async function runPart(title, files, env) {
+  const name = ++runs;
+  const report = join(folder, `report-${name}`);
+  const log = openSync(join(folder, `log-part-${name}`), 'w');
+  const variables = env.TEST_LEAKS ? { TEST_LOG_LEVEL: 'trace', ...env } : env;
+  const status = await runNode(['--test-isolation=none', ...reportTo('spec', report)], files, variables, log);
+  closeSync(log);
+  console.log(`\n${title}:\n${readFileSync(report, 'utf8')}`);
   return status;
 }
 
-/** So much is printed that what failed is said once more at the end. */
+async function runNode(options, files, env, stdout) {
+  const reporters = reportTo('./scripts/test-results.mjs', join(results, `results-${++runs}.jsonl`));
+  const child = spawn(process.execPath, ['--test', ...options, ...reporters, ...files], {
+    stdio: ['inherit', stdout, 'inherit'],
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
+  });
+  return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+}
+
+function reportTo(reporter, destination) {
+  return [`--test-reporter=${reporter}`, `--test-reporter-destination=${destination}`];
+}
+
+/** So much is printed that the failures are listed once more at the end. */
 function findFailed() {
   return globSync(join(results, 'results-*.jsonl'))
     .flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean))
     .map((line) => JSON.parse(line))
     .filter(({ error }) => error);
-}
-
-function findTests(folders) {
-  return folders.flatMap((place) => (place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.test.ts`).sort()));
-}
-
-/** Two may run at once: each says at its end what it has to say. The first one, or a part, is watched as it goes. */
-async function run(title, files, options, variables) {
-  const isWatched = options === APART;
-  if (title && isWatched) console.log(`\n${title}`);
-  const name = `${++runs}`;
-  const reporting = results ? ['./scripts/test-results.mjs', join(results, `results-${name}.jsonl`)] : undefined;
-  const said = isWatched ? undefined : join(kept, `said-${name}`);
-  // What one process has compiled, the next need not.
-  const cached = { NODE_COMPILE_CACHE: CACHE, ...variables, ...(said && { TEST_LOG_LEVEL: 'trace' }) };
-  // Where all share one process, what it writes is what the servers log.
-  const log = said ? openSync(join(kept, `log-${name}`), 'w') : 'inherit';
-  const child = spawn(
-    process.execPath,
-    [
-      '--test',
-      ...options,
-      ...reportTo('spec', said ?? 'stdout'),
-      ...(reporting ? reportTo(...reporting) : []),
-      ...files,
-    ],
-    { stdio: ['inherit', log, 'inherit'], env: cached },
-  );
-  const status = await new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
-  if (said) {
-    closeSync(log);
-    console.log(`\n${title}\n${readFileSync(said, 'utf8')}`);
-  }
-  return status;
-}
-
-function reportTo(reporter, destination) {
-  return [`--test-reporter=${reporter}`, `--test-reporter-destination=${destination}`];
 }
