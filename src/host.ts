@@ -14,7 +14,7 @@ import type { CountAnswer } from './telemetry/requests.ts';
 import { readTraceparent, type TraceContext } from './telemetry/trace-context.ts';
 import type { Tracing } from './telemetry/tracing.ts';
 import { mountAssets } from './web/assets.ts';
-import type { ErrorNavigation } from './web/error-page.ts';
+import type { ErrorNavigation } from './web/errors.ts';
 
 const FINISH_WITHIN = 5 * SECOND;
 

@@ -8,10 +8,9 @@ import { STATUS_CODES } from './lib/http.ts';
 import { newRandomId } from './lib/ids.ts';
 import { errorLocation } from './oauth/authorize/callback.ts';
 import { CallbackError, UntrustedRequest } from './oauth/errors.ts';
-import { redirectWithFlash } from './web/done.ts';
-import { type ErrorNavigation, errorPage, leadsOn } from './web/error-page.ts';
+import { redirectWithFlash } from './web/flash.ts';
+import { type ErrorNavigation, errorPage, leadsOn, notFound, PageError, SignInRequired } from './web/errors.ts';
 import { sendPage } from './web/layout.ts';
-import { notFound, PageError, SignInRequired } from './web/refusals.ts';
 
 /** The edge: every refusal that reaches it goes to a program or to a person, each in its own way. */
 export function refuse(

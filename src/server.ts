@@ -24,7 +24,7 @@ import { type Meters, newMeters } from './telemetry/meters.ts';
 import { serveMetrics } from './telemetry/metrics.ts';
 import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountApiHome } from './web/api-home.ts';
-import { loadErrorNavigation } from './web/place.ts';
+import { loadErrorNavigation } from './web/page-context.ts';
 import { mountErrorPages } from './web/reference/error-pages.ts';
 import { mountGuides } from './web/reference/guides.ts';
 import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';

@@ -4,7 +4,7 @@ import { boundBusiness } from '../grants/tenancy.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/loopback.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
-import { described, type Problem, postForm, problemText } from './fields.ts';
+import { described, type Problem, postForm, problemText } from './forms.ts';
 import { businessSelect, type Page, type PageContext } from './layout.ts';
 
 interface ConsentQuestion {

@@ -23,13 +23,12 @@ import { type AuthorizationRequest, readAuthorizationRequest, readStamp } from '
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { isStale, newQuestion, type Question, readQuestion, sealQuestion } from './consent-question.ts';
 import { consentScreen } from './consent-screen.ts';
-import { sourceOf } from './destination.ts';
-import { type Form, list, type Problem, text } from './fields.ts';
+import { sourceOf, readReturnTo } from './return-to.ts';
+import { type Form, list, type Problem, text } from './forms.ts';
 import { sendPage } from './layout.ts';
-import type { WebDeps } from './parts.ts';
-import { notFound, PageError, SignInRequired, sessionOver } from './refusals.ts';
-import { readReturnTo } from './return-to.ts';
-import { actorOf } from './visits.ts';
+import type { WebDeps } from './deps.ts';
+import { notFound, PageError, SignInRequired, sessionOver } from './errors.ts';
+import { actorOf } from './session.ts';
 
 export function mountConsent(host: FastifyInstance, parts: WebDeps): void {
   host.get('/consent', (request, reply) => askConsent(parts, request, reply));

@@ -2,8 +2,8 @@ import { type Invitation, type InvitationState, stateOf } from '../accounts/invi
 import type { JoinObstacle } from '../accounts/joining.ts';
 import type { User } from '../accounts/users.ts';
 import { type Html, html } from '../lib/html.ts';
-import { described, input, type Problem, postForm, problemText, time } from './fields.ts';
-import { PageError } from './refusals.ts';
+import { described, input, type Problem, postForm, problemText, time } from './forms.ts';
+import { PageError } from './errors.ts';
 import { ROLE_MEANINGS, ROLE_NAMES } from './settings/members/fields.ts';
 
 /** A link that someone has opened, in one browser. */

@@ -2,15 +2,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findInvitation, type Invitation, stateOf } from '../accounts/invitations.ts';
 import { findObstacle, join } from '../accounts/joining.ts';
 import { findMembership } from '../accounts/memberships.ts';
-import { redirectWithFlash } from './done.ts';
-import { type Form, type Problem, text, tryCounted, tryForm } from './fields.ts';
+import { redirectWithFlash } from './flash.ts';
+import { type Form, type Problem, text, tryCounted, tryForm } from './forms.ts';
 import { closedInvitation, joinBody, memberBody, newcomerBody, obstacleBody } from './invitation-pages.ts';
 import { rememberBrowser } from './known-browsers.ts';
 import { sendPage } from './layout.ts';
 import { joinAsNewcomer } from './newcomers.ts';
-import type { WebDeps } from './parts.ts';
-import { SignInRequired } from './refusals.ts';
-import { actorOf, keepSession } from './visits.ts';
+import type { WebDeps } from './deps.ts';
+import { SignInRequired } from './errors.ts';
+import { actorOf, keepSession } from './session.ts';
 
 type ForInvitation = { Params: { token: string }; Body: Form };
 

@@ -5,8 +5,8 @@ import { LONGEST_EMAIL, normalEmail } from '../lib/email-addresses.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { isSigned, seal, sign, unseal } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { WebDeps } from './parts.ts';
-import { COOKIE } from './visits.ts';
+import type { WebDeps } from './deps.ts';
+import { COOKIE } from './session.ts';
 
 /** A browser that someone has signed in with before. */
 interface KnownBrowser {

@@ -3,7 +3,7 @@ import type { Membership } from '../accounts/memberships.ts';
 import type { User } from '../accounts/users.ts';
 import { type Html, html, toText } from '../lib/html.ts';
 import { iconPath, scriptPath, stylesheetPath } from './assets.ts';
-import { postForm } from './fields.ts';
+import { postForm } from './forms.ts';
 
 export interface Page {
   title: string;

@@ -1,6 +1,6 @@
 import { type Html, html } from '../lib/html.ts';
 import { passkeyScriptPath } from './assets.ts';
-import { type Problem, problemText } from './fields.ts';
+import { type Problem, problemText } from './forms.ts';
 
 interface PasskeyBox {
   /** What the browser is to do with a passkey. */

@@ -6,8 +6,8 @@ import { findCredentials, findUser } from '../accounts/users.ts';
 import { authenticationOptions, claimedCredential, verifyAuthentication } from '../accounts/webauthn.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import { type Form, text } from './fields.ts';
-import { siteOf, type WebDeps } from './parts.ts';
+import { type Form, text } from './forms.ts';
+import { siteOf, type WebDeps } from './deps.ts';
 import { answerSignIn, renewSession, type SignedIn } from './sign-in.ts';
 
 /** One sentence for whatever was wrong: nobody learns which passkeys there are. */

@@ -7,11 +7,11 @@ import { resetAccount } from '../grants/account-reset.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { Database } from '../storage/storage.ts';
-import { redirectWithFlash } from './done.ts';
-import { copyable, type Form, input, type Problem, postForm, text, time, tryCounted } from './fields.ts';
+import { redirectWithFlash } from './flash.ts';
+import { copyable, type Form, input, type Problem, postForm, text, time, tryCounted } from './forms.ts';
 import { sendPage } from './layout.ts';
-import type { WebDeps } from './parts.ts';
-import { PageError } from './refusals.ts';
+import type { WebDeps } from './deps.ts';
+import { PageError } from './errors.ts';
 
 type ForLink = { Params: { token: string }; Body: Form };
 

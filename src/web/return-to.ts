@@ -1,3 +1,7 @@
+import { readAuthorizationRequest, readStamp } from '../oauth/authorize/request.ts';
+import { CallbackError } from '../oauth/errors.ts';
+import type { WebDeps } from './deps.ts';
+
 const ALLOWED = /^\/(?:$|consent$|invitation\/|settings\/|platform\/)/;
 
 /** A path on this host that a person may be sent back to; anything else becomes the front page. */
@@ -6,4 +10,31 @@ export function readReturnTo(text: unknown, consentUrl: string): string {
   if (typeof text !== 'string' || !/^\/(?![/\\])[\x21-\x7e]*$/.test(text)) return '/';
   const url = URL.parse(text, consentUrl);
   return url && url.origin === consentUrl && ALLOWED.test(url.pathname) ? url.pathname + url.search : '/';
+}
+
+/** Where a sign-in leads. */
+export interface Destination {
+  /** The app that is waiting, if it is one. */
+  appName: string | undefined;
+  /** By way of `/consent`: to the app that asked, or once more round by the authorize endpoint. */
+  formTargets: string[];
+}
+
+export async function destinationOf(parts: WebDeps, returnTo: string): Promise<Destination> {
+  const [path, stamped = ''] = returnTo.split(/\?(.*)/s);
+  if (path !== '/consent') return { appName: undefined, formTargets: [] };
+  const { query } = readStamp(parts.keys, stamped, parts.clock());
+  try {
+    const { app, callback } = await readAuthorizationRequest(parts.storage.durable, query);
+    return { appName: app.name, formTargets: [sourceOf(callback.redirectUri), parts.issuer] };
+  } catch (error) {
+    if (!(error instanceof CallbackError)) return { appName: undefined, formTargets: [parts.issuer] };
+    return { appName: undefined, formTargets: [sourceOf(error.callback.redirectUri), parts.issuer] };
+  }
+}
+
+/** A CSP source cannot name an IPv6 address, so there the scheme has to do. */
+export function sourceOf(redirectUri: string): string {
+  const { origin, hostname, protocol } = new URL(redirectUri);
+  return hostname.startsWith('[') ? protocol : origin;
 }

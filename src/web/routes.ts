@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { mountConsent } from './consent.ts';
 import { mountInvitation } from './invitation.ts';
-import type { WebDeps } from './parts.ts';
+import type { WebDeps } from './deps.ts';
 import { mountPasskeySignIn } from './passkey-sign-in.ts';
 import { mountPasswordLink } from './password-link.ts';
 import { mountPlatform } from './platform/routes.ts';
@@ -14,7 +14,7 @@ import { mountMembers } from './settings/members/routes.ts';
 import { mountPasskeys } from './settings/passkeys.ts';
 import { mountSignIn } from './sign-in.ts';
 import { mountSignOut } from './sign-out.ts';
-import { recogniseVisitors } from './visits.ts';
+import { recogniseVisitors } from './session.ts';
 
 /** Every page of the web host. */
 export function mountWeb(host: FastifyInstance, parts: WebDeps): void {

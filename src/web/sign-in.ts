@@ -10,15 +10,14 @@ import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Destination, destinationOf } from './destination.ts';
-import { doneBeforeSignIn } from './done.ts';
-import { type Form, input, type Problem, postForm, text } from './fields.ts';
+import { type Destination, destinationOf, readReturnTo } from './return-to.ts';
+import { doneBeforeSignIn } from './flash.ts';
+import { type Form, input, type Problem, postForm, text } from './forms.ts';
 import { countAttempt, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
-import type { WebDeps } from './parts.ts';
+import type { WebDeps } from './deps.ts';
 import { passkeyBox } from './passkey-box.ts';
-import { readReturnTo } from './return-to.ts';
-import { browserOf, keepSession } from './visits.ts';
+import { browserOf, keepSession } from './session.ts';
 
 interface SignInForm {
   csrf: string;

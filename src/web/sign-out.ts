@@ -4,11 +4,11 @@ import { recordAudit } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
 import { html } from '../lib/html.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import { redirectWithFlash } from './done.ts';
-import { postForm } from './fields.ts';
+import { redirectWithFlash } from './flash.ts';
+import { postForm } from './forms.ts';
 import { sendPage } from './layout.ts';
-import type { WebDeps } from './parts.ts';
-import { actorOf, browserOf, dropSession } from './visits.ts';
+import type { WebDeps } from './deps.ts';
+import { actorOf, browserOf, dropSession } from './session.ts';
 
 export function mountSignOut(host: FastifyInstance, parts: WebDeps): void {
   // A link cannot sign anyone out: it only asks.

@@ -4,7 +4,7 @@ import { html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { listRequests } from '../../request-log/logged-requests.ts';
 import { listCounts } from '../../request-log/request-counts.ts';
-import { type Form, text } from '../fields.ts';
+import { type Form, text } from '../forms.ts';
 import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
 import { readPeriod, startOf } from './chart.ts';
 import { connectionsBody } from './connections-page.ts';

@@ -1,7 +1,7 @@
 import type { AppSettings } from '../../apps/apps.ts';
 import { readScopes, SCOPES, scopeNames } from '../../grants/scopes.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { described, type Form, input, list, type Problem, problemText, text } from '../fields.ts';
+import { described, type Form, input, list, type Problem, problemText, text } from '../forms.ts';
 import type { AppSection } from './section.ts';
 
 export const emptyApp: AppSettings = {

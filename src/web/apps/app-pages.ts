@@ -3,7 +3,7 @@ import type { App, AppSettings } from '../../apps/apps.ts';
 import { listScopes } from '../../grants/scopes.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Endpoint } from '../../webhooks/endpoints.ts';
-import { copyable, type Problem, postForm, time } from '../fields.ts';
+import { copyable, type Problem, postForm, time } from '../forms.ts';
 import { appFields } from './app-form.ts';
 import { troubleNotices } from './endpoints/state.ts';
 import { secretRows } from './secret-rows.ts';

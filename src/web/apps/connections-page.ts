@@ -1,7 +1,7 @@
 import type { App } from '../../apps/apps.ts';
 import type { AppConnection } from '../../grants/app-connections.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { time } from '../fields.ts';
+import { time } from '../forms.ts';
 import { type Listing, pager, searchForm } from '../listing.ts';
 
 export interface Connections extends Listing {

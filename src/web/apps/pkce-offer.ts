@@ -2,8 +2,8 @@ import type { App } from '../../apps/apps.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { countExchanges } from '../../request-log/request-counts.ts';
-import { postForm } from '../fields.ts';
-import type { WebDeps } from '../parts.ts';
+import { postForm } from '../forms.ts';
+import type { WebDeps } from '../deps.ts';
 import type { Entry } from './section.ts';
 
 const LOOKED_BACK = 7 * DAY;

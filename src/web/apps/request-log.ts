@@ -3,7 +3,7 @@ import { errorUri } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isError, type LoggedRequest } from '../../request-log/logged-requests.ts';
 import type { HourOfCounts } from '../../request-log/request-counts.ts';
-import { preciseTime } from '../fields.ts';
+import { preciseTime } from '../forms.ts';
 import { type Listing, listingAddress, pager, searchForm } from '../listing.ts';
 import { prose } from '../reference/prose.ts';
 import { chart, PERIODS, type Period } from './chart.ts';

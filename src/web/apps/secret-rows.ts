@@ -2,7 +2,7 @@ import { type AppSecret, secretName } from '../../apps/app-secrets.ts';
 import type { App } from '../../apps/apps.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { postForm, time } from '../fields.ts';
+import { postForm, time } from '../forms.ts';
 import type { Entry } from './section.ts';
 
 interface SecretRows {

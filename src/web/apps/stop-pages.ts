@@ -1,8 +1,8 @@
 import type { App } from '../../apps/apps.ts';
 import type { Impact } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { reachText } from '../counted.ts';
-import { postForm } from '../fields.ts';
+import { reachText } from '../components.ts';
+import { postForm } from '../forms.ts';
 import type { AppSection, Entry } from './section.ts';
 
 interface StopQuestion {

@@ -4,8 +4,8 @@ import { type App, deleteApp, enableApp } from '../../apps/apps.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { disableAppAndTell } from '../../grants/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
-import { redirectWithFlash } from '../done.ts';
-import { actorOf } from '../visits.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { actorOf } from '../session.ts';
 import type { AppRequest, Desk } from './desk.ts';
 import { deleteBody, disableBody } from './stop-pages.ts';
 

@@ -1,6 +1,6 @@
 import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { appBadges } from '../app-badges.ts';
+import { appBadges } from '../components.ts';
 import type { AppSection, Entry } from './section.ts';
 
 type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';

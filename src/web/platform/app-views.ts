@@ -2,9 +2,8 @@ import type { OwnedApp } from '../../apps/apps.ts';
 import type { Impact } from '../../grants/impact.ts';
 import { listScopes } from '../../grants/scopes.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { appBadges } from '../app-badges.ts';
-import { counted, reachText } from '../counted.ts';
-import { copyable, type Problem, postForm, time } from '../fields.ts';
+import { appBadges, counted, reachText } from '../components.ts';
+import { copyable, type Problem, postForm, time } from '../forms.ts';
 import { reasonField, reasonText } from './reasons.ts';
 
 interface Around {

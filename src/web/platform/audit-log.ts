@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { GROUPS, type Group } from '../../audit/acts.ts';
 import { html } from '../../lib/html.ts';
-import { describeKeeping, mountAuditSection } from '../audit-section.ts';
-import type { WebDeps } from '../parts.ts';
-import { loadPageContext } from '../place.ts';
+import { describeKeeping, mountAuditSection } from '../audit-log.ts';
+import type { WebDeps } from '../deps.ts';
+import { loadPageContext } from '../page-context.ts';
 import { platformTabs } from './tabs.ts';
 
 /** What was done anywhere. */

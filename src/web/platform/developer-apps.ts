@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { mountAppPages } from '../apps/routes.ts';
 import type { AppSection } from '../apps/section.ts';
-import type { WebDeps } from '../parts.ts';
-import { loadPageContext } from '../place.ts';
+import type { WebDeps } from '../deps.ts';
+import { loadPageContext } from '../page-context.ts';
 import { platformTabs } from './tabs.ts';
 
 /** First-party apps. */

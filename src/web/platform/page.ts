@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, searchForm } from '../listing.ts';
-import type { WebDeps } from '../parts.ts';
+import type { WebDeps } from '../deps.ts';
 import { platformTabs } from './tabs.ts';
 
 interface PlatformPage {

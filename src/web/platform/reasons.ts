@@ -3,7 +3,7 @@ import type { Action } from '../../audit/acts.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { readReason } from '../../lib/names.ts';
 import type { Database } from '../../storage/storage.ts';
-import { type Form, input, type Problem, text } from '../fields.ts';
+import { type Form, input, type Problem, text } from '../forms.ts';
 
 /** What a platform admin may say about a step that others will wonder about. */
 export function reasonField({

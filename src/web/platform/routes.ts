@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { WebDeps } from '../parts.ts';
-import { notFound } from '../refusals.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
 import { mountAllApps } from './apps.ts';
 import { mountPlatformAuditLog } from './audit-log.ts';
 import { mountBusinesses } from './businesses.ts';

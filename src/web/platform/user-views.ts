@@ -2,11 +2,10 @@ import type { Membership } from '../../accounts/memberships.ts';
 import type { User } from '../../accounts/users.ts';
 import type { Impact } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { counted } from '../counted.ts';
-import { copyable, type Problem, postForm, problemText, time } from '../fields.ts';
+import { counted, unverifiedBadge } from '../components.ts';
+import { copyable, type Problem, postForm, problemText, time } from '../forms.ts';
 import { PAGE_SIZE } from '../listing.ts';
 import { roleBadge } from '../settings/members/fields.ts';
-import { unverifiedBadge } from '../verification.ts';
 import { reasonField, reasonText } from './reasons.ts';
 import { recoverySection } from './user-recovery.ts';
 

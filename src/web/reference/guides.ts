@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import { sendPage } from '../layout.ts';
-import { notFound } from '../refusals.ts';
+import { notFound } from '../errors.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 const PAGE = { schema: { hide: true } };

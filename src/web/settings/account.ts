@@ -5,13 +5,13 @@ import { authenticateUser, hashNewPassword, replacePasswordHash, updateName } fr
 import { recordAudit } from '../../audit/acts.ts';
 import { nameBrowser } from '../../lib/browser-names.ts';
 import { FormError } from '../../lib/errors.ts';
-import { redirectWithFlash } from '../done.ts';
-import { type Form, text, tryForm } from '../fields.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { type Form, text, tryForm } from '../forms.ts';
 import { countAttempt, rememberBrowser } from '../known-browsers.ts';
-import type { WebDeps } from '../parts.ts';
-import { notFound } from '../refusals.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
 import type { SignedIn } from '../sign-in.ts';
-import { actorOf, browserOf, keepSession, requireSession } from '../visits.ts';
+import { actorOf, browserOf, keepSession, requireSession } from '../session.ts';
 import { ACCOUNT, revealSession, showAccount } from './account-page.ts';
 
 type Posted = FastifyRequest<{ Body: Form }>;

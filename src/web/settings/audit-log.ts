@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { html } from '../../lib/html.ts';
-import { describeKeeping, mountAuditSection } from '../audit-section.ts';
-import type { WebDeps } from '../parts.ts';
-import { loadPageContext } from '../place.ts';
-import { notFound } from '../refusals.ts';
+import { describeKeeping, mountAuditSection } from '../audit-log.ts';
+import type { WebDeps } from '../deps.ts';
+import { loadPageContext } from '../page-context.ts';
+import { notFound } from '../errors.ts';
 
 /** What was done in the current business, for its owners. To anyone else there is no such page. */
 export function mountAuditLog(host: FastifyInstance, parts: WebDeps): void {

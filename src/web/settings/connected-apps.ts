@@ -5,8 +5,8 @@ import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
-import type { WebDeps } from '../parts.ts';
-import { loadPageContext } from '../place.ts';
+import type { WebDeps } from '../deps.ts';
+import { loadPageContext } from '../page-context.ts';
 import { appCards, CONNECTED_APPS, elsewhereRows } from './connection-cards.ts';
 import { mountDisconnecting } from './disconnecting.ts';
 

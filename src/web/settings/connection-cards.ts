@@ -2,8 +2,8 @@ import type { Connection } from '../../grants/connections.ts';
 import { listScopes, type Scope } from '../../grants/scopes.ts';
 import { boundBusiness } from '../../grants/tenancy.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { appBadges } from '../app-badges.ts';
-import { postForm, time } from '../fields.ts';
+import { appBadges } from '../components.ts';
+import { postForm, time } from '../forms.ts';
 
 export const CONNECTED_APPS = '/settings/connected-apps';
 

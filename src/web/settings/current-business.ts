@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { findMembership } from '../../accounts/memberships.ts';
 import { setCurrentBusiness } from '../../accounts/users.ts';
 import { isId } from '../../lib/ids.ts';
-import { type Form, text } from '../fields.ts';
-import type { WebDeps } from '../parts.ts';
-import { notFound } from '../refusals.ts';
+import { type Form, text } from '../forms.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
 import { readReturnTo } from '../return-to.ts';
-import { requireSession } from '../visits.ts';
+import { requireSession } from '../session.ts';
 
 export function mountCurrentBusiness(host: FastifyInstance, { storage, consentUrl }: WebDeps): void {
   host.post<{ Body: Form }>('/settings/current-business', async (request, reply) => {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { mountAppPages } from '../apps/routes.ts';
-import type { WebDeps } from '../parts.ts';
-import { loadPageContext } from '../place.ts';
-import { forbidden, notFound } from '../refusals.ts';
+import type { WebDeps } from '../deps.ts';
+import { loadPageContext } from '../page-context.ts';
+import { forbidden, notFound } from '../errors.ts';
 
 const PATH = '/settings/developer';
 

@@ -7,13 +7,13 @@ import { countPeople } from '../../grants/connection-rows.ts';
 import { type Connection, disconnect, listConnections, type Named } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
-import { redirectWithFlash } from '../done.ts';
-import { type Form, postForm, text, time } from '../fields.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { type Form, postForm, text, time } from '../forms.ts';
 import { sendPage } from '../layout.ts';
-import type { WebDeps } from '../parts.ts';
-import { loadPageContext } from '../place.ts';
-import { notFound } from '../refusals.ts';
-import { actorOf, requireSession } from '../visits.ts';
+import type { WebDeps } from '../deps.ts';
+import { loadPageContext } from '../page-context.ts';
+import { notFound } from '../errors.ts';
+import { actorOf, requireSession } from '../session.ts';
 import { CONNECTED_APPS } from './connection-cards.ts';
 
 /** One's own goes with one click. */

@@ -4,10 +4,10 @@ import type { Session } from '../../accounts/sessions.ts';
 import { nameBrowser } from '../../lib/browser-names.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { type Form, input, type Problem, postForm, text, time } from '../fields.ts';
+import { type Form, input, type Problem, postForm, text, time } from '../forms.ts';
 import type { PageContext } from '../layout.ts';
 import { passkeyBox } from '../passkey-box.ts';
-import { browserOf } from '../visits.ts';
+import { browserOf } from '../session.ts';
 
 export const PASSKEYS = '/settings/account/passkeys';
 

@@ -9,11 +9,11 @@ import { FormError } from '../../lib/errors.ts';
 import { readName } from '../../lib/names.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
-import { redirectWithFlash } from '../done.ts';
-import { type Form, text, tryForm } from '../fields.ts';
-import { siteOf, type WebDeps } from '../parts.ts';
-import { notFound, sessionOver } from '../refusals.ts';
-import { actorOf, requireSession } from '../visits.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { type Form, text, tryForm } from '../forms.ts';
+import { siteOf, type WebDeps } from '../deps.ts';
+import { notFound, sessionOver } from '../errors.ts';
+import { actorOf, requireSession } from '../session.ts';
 import { ACCOUNT, showAccount } from './account-page.ts';
 import { mayAddPasskey, PASSKEYS } from './passkey-section.ts';
 

@@ -3,7 +3,7 @@ import { type Act, listActsOn } from '../../audit/act-log.ts';
 import type { Action } from '../../audit/acts.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
-import { time } from '../fields.ts';
+import { time } from '../forms.ts';
 
 const SHOWN = 5;
 const ACTIONS: Action[] = ['user.password_link_created', 'user.password_reset', 'user.password_changed'];

@@ -11,7 +11,7 @@ import { recordEvent } from '../../../src/events/events.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { conceal, createKeyring } from '../../../src/lib/keyring.ts';
 import { hashSecret, newSecret } from '../../../src/lib/secrets.ts';
-import { makeTicket } from '../../../src/web/tickets.ts';
+import { makeTicket } from '../../../src/web/form-keys.ts';
 import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
 import { findSecretMark } from '../../../src/webhooks/endpoint.ts';
 import { addEndpoint, disableEndpoint } from '../../../src/webhooks/endpoints.ts';

@@ -17,7 +17,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C1',
     breaks: 'Allow needs no CSRF token',
-    file: 'src/web/visits.ts',
+    file: 'src/web/session.ts',
     find: "typeof csrf !== 'string' || !isSigned(keys, 'csrf', base, csrf)",
     replace: 'false',
     tests: [SEAL],

@@ -23,7 +23,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   {
     promise: 'S3',
     breaks: 'a script can read the session cookie',
-    file: 'src/web/visits.ts',
+    file: 'src/web/session.ts',
     find: 'secure: true, httpOnly: true,',
     replace: 'secure: true, httpOnly: false,',
     tests: [SIGN_IN],
@@ -31,7 +31,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   {
     promise: 'S3',
     breaks: 'the session cookie is sent over plain http',
-    file: 'src/web/visits.ts',
+    file: 'src/web/session.ts',
     find: 'secure: true, httpOnly: true,',
     replace: 'secure: false, httpOnly: true,',
     tests: [SIGN_IN],
@@ -39,7 +39,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   {
     promise: 'S3',
     breaks: 'the session cookie is sent with requests of other sites',
-    file: 'src/web/visits.ts',
+    file: 'src/web/session.ts',
     find: "sameSite: 'lax'",
     replace: "sameSite: 'none'",
     tests: [SIGN_IN],
@@ -64,7 +64,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   {
     promise: 'S6',
     breaks: 'a form of another origin is accepted',
-    file: 'src/web/visits.ts',
+    file: 'src/web/session.ts',
     find: 'if (foreign || typeof',
     replace: 'if (typeof',
     tests: [CSRF],

@@ -1,7 +1,7 @@
 import type { EventType } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { CHOICES } from '../../../webhooks/endpoint-fields.ts';
-import { described, type Form, input, list, type Problem, problemText, text } from '../../fields.ts';
+import { described, type Form, input, list, type Problem, problemText, text } from '../../forms.ts';
 
 export interface EndpointSettings {
   url: string;

@@ -2,7 +2,7 @@ import type { Event } from '../../../events/events.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import type { LoggedAttempt, LoggedDelivery } from '../../../webhooks/deliveries.ts';
 import { toMessage } from '../../../webhooks/messages.ts';
-import { postForm, preciseTime } from '../../fields.ts';
+import { postForm, preciseTime } from '../../forms.ts';
 import type { OneEndpoint } from './desk.ts';
 
 /** One page of what was sent to an endpoint, newest first. */

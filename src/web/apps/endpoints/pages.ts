@@ -1,6 +1,6 @@
 import { type Html, html } from '../../../lib/html.ts';
 import type { Endpoint } from '../../../webhooks/endpoints.ts';
-import { copyable, type Problem, postForm, time } from '../../fields.ts';
+import { copyable, type Problem, postForm, time } from '../../forms.ts';
 import { appHead } from '../tabs.ts';
 import type { EndpointsOf, OneEndpoint } from './desk.ts';
 import { type EndpointSettings, endpointFields } from './form.ts';

@@ -16,11 +16,11 @@ import {
   removeEndpoint,
   replaceMarkedSecret,
 } from '../../../webhooks/endpoints.ts';
-import { redirectWithFlash } from '../../done.ts';
-import { type Form, text, tryForm } from '../../fields.ts';
-import { notFound } from '../../refusals.ts';
-import { makeTicket, readTicket } from '../../tickets.ts';
-import { actorOf } from '../../visits.ts';
+import { redirectWithFlash } from '../../flash.ts';
+import { type Form, text, tryForm } from '../../forms.ts';
+import { notFound } from '../../errors.ts';
+import { makeTicket, readTicket } from '../../form-keys.ts';
+import { actorOf } from '../../session.ts';
 import type { Desk } from '../desk.ts';
 import { type EndpointDesk, openEndpointDesk } from './desk.ts';
 import { emptyEndpoint, readEndpointForm } from './form.ts';

@@ -1,7 +1,7 @@
 import { type Html, html } from '../../../lib/html.ts';
 import type { DisabledReason, Endpoint } from '../../../webhooks/endpoints.ts';
 import { SWITCHED_OFF_AFTER, WARNED_AFTER } from '../../../webhooks/retry-schedule.ts';
-import { time } from '../../fields.ts';
+import { time } from '../../forms.ts';
 
 const REASONS: Record<DisabledReason, string> = {
   by_owner: 'It was switched off here or on the command line.',

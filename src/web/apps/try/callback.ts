@@ -1,7 +1,7 @@
 import { formatScopes } from '../../../grants/scopes.ts';
 import { FormError } from '../../../lib/errors.ts';
 import { sha256 } from '../../../lib/secrets.ts';
-import { type Form, text } from '../../fields.ts';
+import { type Form, text } from '../../forms.ts';
 import type { PlaygroundState } from './walk.ts';
 
 /** What the browser is sent to the authorize endpoint with (RFC 6749 §4.1.1, RFC 7636 §4.3). */

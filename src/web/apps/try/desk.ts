@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../../apps/apps.ts';
 import { readScopes } from '../../../grants/scopes.ts';
-import type { Problem } from '../../fields.ts';
-import { requireSession } from '../../visits.ts';
+import type { Problem } from '../../forms.ts';
+import { requireSession } from '../../session.ts';
 import type { AppRequest, Desk } from '../desk.ts';
 import type { Trial } from './frame.ts';
 import { type Question, startBody } from './pages.ts';

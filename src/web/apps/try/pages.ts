@@ -1,7 +1,7 @@
 import type { App } from '../../../apps/apps.ts';
 import { listScopes, type ScopeMask } from '../../../grants/scopes.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { described, type Problem, postForm, problemText } from '../../fields.ts';
+import { described, type Problem, postForm, problemText } from '../../forms.ts';
 import { authorizeQuery, authorizeUrl } from './callback.ts';
 import { curlText } from './calls.ts';
 import { frame, sample, type Trial } from './frame.ts';

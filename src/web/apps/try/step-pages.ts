@@ -1,5 +1,5 @@
 import { type Html, html } from '../../../lib/html.ts';
-import { input, type Problem, postForm } from '../../fields.ts';
+import { input, type Problem, postForm } from '../../forms.ts';
 import type { Callback } from './callback.ts';
 import { type Call, curlText, exportText, requestText } from './calls.ts';
 import { frame, sample, type Trial } from './frame.ts';

@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findMember, type Member, type Membership } from '../../../accounts/memberships.ts';
 import type { UserActor } from '../../../audit/acts.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { type Form, text } from '../../fields.ts';
+import { type Form, text } from '../../forms.ts';
 import { type PageContext, sendPage } from '../../layout.ts';
-import type { WebDeps } from '../../parts.ts';
-import { loadPageContext } from '../../place.ts';
-import { notFound, PageError } from '../../refusals.ts';
-import { actorOf, notFoundUnlessIn } from '../../visits.ts';
+import type { WebDeps } from '../../deps.ts';
+import { loadPageContext } from '../../page-context.ts';
+import { notFound, PageError } from '../../errors.ts';
+import { actorOf, notFoundUnlessIn } from '../../session.ts';
 
 export const PATH = '/settings/members';
 

@@ -9,11 +9,11 @@ import {
 } from '../../../accounts/invitations.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { newSecret } from '../../../lib/secrets.ts';
-import { redirectWithFlash } from '../../done.ts';
-import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../../fields.ts';
+import { redirectWithFlash } from '../../flash.ts';
+import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../../forms.ts';
 import { cutPage, PAGE_SIZE, pager, readListing } from '../../listing.ts';
-import { notFound, PageError } from '../../refusals.ts';
-import { makeTicket, readTicket } from '../../tickets.ts';
+import { notFound, PageError } from '../../errors.ts';
+import { makeTicket, readTicket } from '../../form-keys.ts';
 import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
 import { AS_ROLE, roleBadge, roleField } from './fields.ts';
 import { memberTabs } from './tabs.ts';

@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Member } from '../../../accounts/memberships.ts';
 import { createPasswordLink } from '../../../accounts/password-links.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { type Form, postForm } from '../../fields.ts';
+import { type Form, postForm } from '../../forms.ts';
 import { passwordLinkBody } from '../../password-link.ts';
-import { PageError } from '../../refusals.ts';
+import { PageError } from '../../errors.ts';
 import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
 
 /** Owners help members who cannot sign in any more. */

@@ -7,8 +7,8 @@ import type { UserActor } from '../audit/acts.ts';
 import { SECOND } from '../lib/clock.ts';
 import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
-import type { WebDeps } from './parts.ts';
-import { forbidden, notFound, OtherBusiness, SignInRequired, sessionOver } from './refusals.ts';
+import type { WebDeps } from './deps.ts';
+import { forbidden, notFound, OtherBusiness, SignInRequired, sessionOver } from './errors.ts';
 import { readReturnTo } from './return-to.ts';
 
 /** `__Host-`: the browser itself refuses the cookie from any other host, or over plain http from anywhere but here. */

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { findCurrentMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
-import { flashMessage } from './done.ts';
-import type { ErrorNavigation } from './error-page.ts';
+import { flashMessage } from './flash.ts';
+import type { ErrorNavigation } from './errors.ts';
 import type { PageContext } from './layout.ts';
-import type { WebDeps } from './parts.ts';
-import { findVisitor, isReading, requireSession } from './visits.ts';
+import type { WebDeps } from './deps.ts';
+import { findVisitor, isReading, requireSession } from './session.ts';
 
 /** Where a signed-in person is: as whom, for which business, on which page. */
 export async function loadPageContext(

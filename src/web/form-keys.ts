@@ -1,8 +1,8 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { seal, unseal } from '../lib/keyring.ts';
-import type { WebDeps } from './parts.ts';
-import { notFound, PageError } from './refusals.ts';
+import type { WebDeps } from './deps.ts';
+import { notFound, PageError } from './errors.ts';
 
 /** What a form will make. Its id is chosen when the form is shown, so that sending it twice makes one. */
 interface Ticket {

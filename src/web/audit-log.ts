@@ -1,9 +1,83 @@
-import { type Act, actionName, describeDetail } from '../audit/act-log.ts';
-import { type Actor, GROUPS, type Group } from '../audit/acts.ts';
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { exportActs } from '../audit/act-export.ts';
+import { type Tenant, type Act, actionName, describeDetail } from '../audit/act-log.ts';
+import { searchActs } from '../audit/act-search.ts';
+import { type Group, type Actor, GROUPS } from '../audit/acts.ts';
+import { DAY } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
-import { listPeriods, nextLonger, PERIODS, type Period, USUAL_PERIOD } from './audit-period.ts';
-import { preciseTime } from './fields.ts';
-import { type Listing, listingAddress, pager } from './listing.ts';
+import { isId } from '../lib/ids.ts';
+import { type Form, text, preciseTime } from './forms.ts';
+import { type PageContext, sendPage } from './layout.ts';
+import { cutPage, PAGE_SIZE, readListing, type Listing, listingAddress, pager } from './listing.ts';
+import type { WebDeps } from './deps.ts';
+
+/** A log of what was done: in one business, or anywhere. The pages are the same in both. */
+interface AuditSection {
+  path: string;
+  /** The kinds of acts that can be in it. */
+  groups: readonly Group[];
+  /** Lets in whoever may look, and throws for anyone else. */
+  enter(request: FastifyRequest): Promise<AuditEntry>;
+}
+
+interface AuditEntry {
+  at: PageContext;
+  /** The business whose log it is; undefined for the log of everything. */
+  tenant: Tenant | undefined;
+  head: Html;
+}
+
+export function mountAuditSection(host: FastifyInstance, parts: WebDeps, section: AuditSection): void {
+  const db = parts.storage.durable;
+
+  host.get(section.path, async (request, reply) => {
+    const { at, tenant, head } = await section.enter(request);
+    const asked = readAsked(request.query as Form, section);
+    const since = startOf(asked.period, parts.clock());
+    const wanted = { ...asked, tenant, since, before: asked.after, limit: PAGE_SIZE + 1 };
+    const { acts, searchedTo } = await searchActs(db, wanted);
+    const { shown, next } = cutPage(acts);
+    const view = { ...asked, path: section.path, groups: section.groups, namesBusiness: tenant === undefined };
+    const body = html`${head}${auditBody(view, { acts: shown, next, searchedTo })}`;
+    return sendPage(reply, { title: 'Audit log', platformName: parts.platformName, width: 'wide', at, body });
+  });
+
+  host.get(`${section.path}.csv`, async (request, reply) => {
+    const { tenant } = await section.enter(request);
+    const { after: before, period, ...asked } = readAsked(request.query as Form, section);
+    const now = parts.clock();
+    return sendCsv(reply, exportActs(db, { ...asked, tenant, since: startOf(period, now), before }), now);
+  });
+}
+
+/** What a reader can rely on. */
+export function describeKeeping({ auditRetention }: WebDeps): string {
+  if (auditRetention === undefined) return 'Nothing in it can be changed or removed.';
+  return `Nothing in it can be changed, and entries are removed only after ${auditRetention / DAY} days.`;
+}
+
+function readAsked(query: Form, { groups }: AuditSection) {
+  const [kind, by, period] = [text(query, 'kind'), text(query, 'by'), text(query, 'period')];
+  return {
+    ...readListing(query),
+    group: groups.find((group) => group === kind),
+    actorId: isId(by) ? by : undefined,
+    period: readPeriod(period),
+  };
+}
+
+function sendCsv(reply: FastifyReply, lines: AsyncIterable<string>, now: number): FastifyReply {
+  const day = new Date(now).toISOString().slice(0, 10);
+  return reply
+    .header('content-disposition', `attachment; filename="audit-log-${day}.csv"`)
+    .header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+    .header('referrer-policy', 'same-origin')
+    .header('cross-origin-resource-policy', 'same-origin')
+    .header('cache-control', 'no-store')
+    .type('text/csv; charset=utf-8')
+    .send(Readable.from(lines));
+}
 
 /** What is asked of a log, and where the log is. */
 interface AuditView extends Listing {
@@ -25,7 +99,7 @@ interface AuditPage {
   searchedTo: string | undefined;
 }
 
-export function auditBody(view: AuditView, { acts, next, searchedTo }: AuditPage): Html {
+function auditBody(view: AuditView, { acts, next, searchedTo }: AuditPage): Html {
   const filters = filtersOf(view);
   const isFiltered = Boolean(view.search || view.group || view.actorId);
   return html`${filterForm(view, isFiltered)}
@@ -97,4 +171,34 @@ function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, b
 /** A person needs none, and an operator is called so. */
 function badge({ kind }: Actor): Html | false {
   return (kind === 'platform' || kind === 'app') && html`<span class="badge">${kind}</span>`;
+}
+
+/** The time ranges in which a log can be searched, the shortest first. */
+const PERIODS = {
+  7: 'Last 7 days',
+  30: 'Last 30 days',
+  90: 'Last 90 days',
+  365: 'Last 365 days',
+  all: 'All time',
+} as const;
+
+type Period = keyof typeof PERIODS;
+
+const USUAL_PERIOD: Period = 90;
+
+function readPeriod(text: string): Period {
+  return listPeriods().find((period) => String(period) === text) ?? USUAL_PERIOD;
+}
+
+function startOf(period: Period, now: number): number | undefined {
+  return period === 'all' ? undefined : now - period * DAY;
+}
+
+function nextLonger(period: Period): Period | undefined {
+  const all = listPeriods();
+  return all[all.indexOf(period) + 1];
+}
+
+function listPeriods(): Period[] {
+  return Object.keys(PERIODS).map((name) => (name === 'all' ? name : (Number(name) as Period)));
 }
