@@ -8,8 +8,8 @@ import { STATUS_CODES } from './lib/http.ts';
 import { newRandomId } from './lib/ids.ts';
 import { errorLocation } from './oauth/authorize/callback.ts';
 import { CallbackError, UntrustedRequest } from './oauth/errors.ts';
+import { type ErrorNavigation, errorPage, hasNavigation, notFound, PageError, SignInRequired } from './web/errors.ts';
 import { redirectWithFlash } from './web/flash.ts';
-import { type ErrorNavigation, errorPage, leadsOn, notFound, PageError, SignInRequired } from './web/errors.ts';
 import { sendPage } from './web/layout.ts';
 
 /** The edge: every refusal that reaches it goes to a program or to a person, each in its own way. */
@@ -27,7 +27,7 @@ export function refuse(
   }
   if (error instanceof SignInRequired) {
     const address = `/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`;
-    return error.done ? redirectWithFlash(reply, address, error.done) : reply.redirect(address, 303);
+    return error.flash ? redirectWithFlash(reply, address, error.flash) : reply.redirect(address, 303);
   }
   if (isForPrograms(request) && !(error instanceof UntrustedRequest)) {
     const { status, headers, body } = answerError(error, baseUrl);
@@ -35,7 +35,7 @@ export function refuse(
     if (isTrouble(status, error)) request.log.error({ requestId: request.id, err: error });
     return reply.code(status).headers(headers).send(body);
   }
-  const { status, headers, page } = errorPage(error, { platformName, requestId: request.id, wayOn });
+  const { status, headers, page } = errorPage(error, { platformName, requestId: request.id, navigation: wayOn });
   if (isTrouble(status, error)) request.log.error({ requestId: request.id, err: error });
   return sendPage(reply.headers(headers), page, { status });
 }
@@ -48,7 +48,7 @@ function isTrouble(status: number, error: unknown): boolean {
 /** A database that fails meanwhile must not turn a refusal into something worse. */
 export async function wayOnFrom(error: unknown, request: FastifyRequest): Promise<ErrorNavigation | undefined> {
   const isPage = !isForPrograms(request) && !(error instanceof CallbackError) && !(error instanceof SignInRequired);
-  if (!isPage || !leadsOn(error)) return undefined;
+  if (!isPage || !hasNavigation(error)) return undefined;
   return request.server.findWayOn?.(request).catch(() => undefined);
 }
 

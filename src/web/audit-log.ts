@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { exportActs } from '../audit/act-export.ts';
-import { type Tenant, type Act, actionName, describeDetail } from '../audit/act-log.ts';
+import { type Act, actionName, describeDetail, type Tenant } from '../audit/act-log.ts';
 import { searchActs } from '../audit/act-search.ts';
-import { type Group, type Actor, GROUPS } from '../audit/acts.ts';
+import { type Actor, GROUPS, type Group } from '../audit/acts.ts';
 import { DAY } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
-import { type Form, text, preciseTime } from './forms.ts';
-import { type PageContext, sendPage } from './layout.ts';
-import { cutPage, PAGE_SIZE, readListing, type Listing, listingAddress, pager } from './listing.ts';
 import type { WebDeps } from './deps.ts';
+import { type Form, preciseTime, text } from './forms.ts';
+import { type PageContext, sendPage } from './layout.ts';
+import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, takePage } from './listing.ts';
 
 /** A log of what was done: in one business, or anywhere. The pages are the same in both. */
 interface AuditSection {
@@ -18,46 +18,46 @@ interface AuditSection {
   /** The kinds of acts that can be in it. */
   groups: readonly Group[];
   /** Lets in whoever may look, and throws for anyone else. */
-  enter(request: FastifyRequest): Promise<AuditEntry>;
+  enter(request: FastifyRequest): Promise<AuditAccess>;
 }
 
-interface AuditEntry {
-  at: PageContext;
+interface AuditAccess {
+  context: PageContext;
   /** The business whose log it is; undefined for the log of everything. */
   tenant: Tenant | undefined;
   head: Html;
 }
 
-export function mountAuditSection(host: FastifyInstance, parts: WebDeps, section: AuditSection): void {
-  const db = parts.storage.durable;
+export function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditSection): void {
+  const db = deps.storage.durable;
 
   host.get(section.path, async (request, reply) => {
-    const { at, tenant, head } = await section.enter(request);
-    const asked = readAsked(request.query as Form, section);
-    const since = startOf(asked.period, parts.clock());
+    const { context, tenant, head } = await section.enter(request);
+    const asked = readFilters(request.query as Form, section);
+    const since = startOf(asked.period, deps.clock());
     const wanted = { ...asked, tenant, since, before: asked.after, limit: PAGE_SIZE + 1 };
     const { acts, searchedTo } = await searchActs(db, wanted);
-    const { shown, next } = cutPage(acts);
+    const { shown, next } = takePage(acts);
     const view = { ...asked, path: section.path, groups: section.groups, namesBusiness: tenant === undefined };
     const body = html`${head}${auditBody(view, { acts: shown, next, searchedTo })}`;
-    return sendPage(reply, { title: 'Audit log', platformName: parts.platformName, width: 'wide', at, body });
+    return sendPage(reply, { title: 'Audit log', platformName: deps.platformName, width: 'wide', context, body });
   });
 
   host.get(`${section.path}.csv`, async (request, reply) => {
     const { tenant } = await section.enter(request);
-    const { after: before, period, ...asked } = readAsked(request.query as Form, section);
-    const now = parts.clock();
+    const { after: before, period, ...asked } = readFilters(request.query as Form, section);
+    const now = deps.clock();
     return sendCsv(reply, exportActs(db, { ...asked, tenant, since: startOf(period, now), before }), now);
   });
 }
 
 /** What a reader can rely on. */
-export function describeKeeping({ auditRetention }: WebDeps): string {
+export function describeRetention({ auditRetention }: WebDeps): string {
   if (auditRetention === undefined) return 'Nothing in it can be changed or removed.';
   return `Nothing in it can be changed, and entries are removed only after ${auditRetention / DAY} days.`;
 }
 
-function readAsked(query: Form, { groups }: AuditSection) {
+function readFilters(query: Form, { groups }: AuditSection) {
   const [kind, by, period] = [text(query, 'kind'), text(query, 'by'), text(query, 'period')];
   return {
     ...readListing(query),
@@ -106,12 +106,12 @@ function auditBody(view: AuditView, { acts, next, searchedTo }: AuditPage): Html
 ${view.actorId && acts[0] && html`<p class="notice">Only what ${acts[0].actor.name} did.</p>`}
 ${acts.length > 0 ? table(view, acts) : html`<p class="empty">${isFiltered ? 'Nothing matches' : 'Nothing has been done'} ${within(view.period, searchedTo)}.</p>`}
 ${pager({ ...view, filters }, next)}
-${!next && furtherBack(view, searchedTo)}
-${acts.length > 0 && html`<p class="export"><a class="button secondary" href="${listingAddress(`${view.path}.csv`, { q: view.search, ...filters })}" download>Export as CSV</a></p>`}`;
+${!next && olderEntriesLink(view, searchedTo)}
+${acts.length > 0 && html`<p class="export"><a class="button secondary" href="${listingUrl(`${view.path}.csv`, { q: view.search, ...filters })}" download>Export as CSV</a></p>`}`;
 }
 
 function filtersOf({ group, actorId, period }: AuditView): Record<string, string | undefined> {
-  return { kind: group, by: actorId, period: period === USUAL_PERIOD ? undefined : String(period) };
+  return { kind: group, by: actorId, period: period === DEFAULT_PERIOD ? undefined : String(period) };
 }
 
 function within(period: Period, searchedTo: string | undefined): string {
@@ -120,16 +120,16 @@ function within(period: Period, searchedTo: string | undefined): string {
 }
 
 /** A search reads so much of a log at a time; and beyond its period there may be more. */
-function furtherBack(view: AuditView, searchedTo: string | undefined): Html | null {
+function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html | null {
   const { path, search, period } = view;
   const filters = filtersOf(view);
   if (searchedTo !== undefined) {
-    const address = listingAddress(path, { q: search, ...filters, after: searchedTo });
+    const address = listingUrl(path, { q: search, ...filters, after: searchedTo });
     return html`<p class="notice">The log is long, and this search has read only a part of it. <a href="${address}" rel="next">Search further back</a></p>`;
   }
   const longer = nextLonger(period);
   if (longer === undefined) return null;
-  const address = listingAddress(path, { q: search, ...filters, period: String(longer) });
+  const address = listingUrl(path, { q: search, ...filters, period: String(longer) });
   return html`<p class="muted small">This is the end of the ${PERIODS[period].toLowerCase()}. <a href="${address}">Search further back</a></p>`;
 }
 
@@ -161,7 +161,7 @@ function table(view: AuditView, acts: Act[]): Html {
 function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, business, detail }: Act): Html {
   const more = describeDetail(detail);
   return html`<tr><td>${preciseTime(at)}</td>
-<td>${actor.id ? html`<a href="${listingAddress(path, { by: actor.id })}">${actor.name}</a>` : actor.name} ${badge(actor)} ${actor.email && html`<p class="more small muted">${actor.email}</p>`}</td>
+<td>${actor.id ? html`<a href="${listingUrl(path, { by: actor.id })}">${actor.name}</a>` : actor.name} ${badge(actor)} ${actor.email && html`<p class="more small muted">${actor.email}</p>`}</td>
 <td>${actionName(action)} ${more && html`<p class="more small muted">${more}</p>`}</td>
 <td>${subject.name || '—'}</td>${namesBusiness && html`<td>${business?.name ?? '—'}</td>`}
 <td>${actor.address ?? (actor.kind === 'operator' ? 'Command line' : '—')}</td></tr>
@@ -184,10 +184,10 @@ const PERIODS = {
 
 type Period = keyof typeof PERIODS;
 
-const USUAL_PERIOD: Period = 90;
+const DEFAULT_PERIOD: Period = 90;
 
 function readPeriod(text: string): Period {
-  return listPeriods().find((period) => String(period) === text) ?? USUAL_PERIOD;
+  return listPeriods().find((period) => String(period) === text) ?? DEFAULT_PERIOD;
 }
 
 function startOf(period: Period, now: number): number | undefined {

@@ -1,6 +1,6 @@
 import type { App } from '../apps/apps.ts';
-import { type Html, html } from '../lib/html.ts';
 import type { Impact } from '../grants/impact.ts';
+import { type Html, html } from '../lib/html.ts';
 
 /** Whose it is, and what has stopped it. */
 export function appBadges(app: App): Html {
@@ -15,12 +15,12 @@ export function unverifiedBadge({ emailVerifiedAt }: { emailVerifiedAt: number |
 }
 
 /** One kind of thing, and how many of it. */
-export function counted(count: number, one: string, many: string): string {
+export function pluralize(count: number, one: string, many: string): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
 /** Who has connected an app. */
-export function reachText({ businesses, users }: Impact): string {
+export function impactText({ businesses, users }: Impact): string {
   if (users === 0) return 'nobody';
-  return `${counted(businesses, 'business', 'businesses')}, ${counted(users, 'user', 'users')}`;
+  return `${pluralize(businesses, 'business', 'businesses')}, ${pluralize(users, 'user', 'users')}`;
 }

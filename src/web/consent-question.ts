@@ -4,8 +4,8 @@ import { HOUR } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { type Keyring, seal, unseal } from '../lib/keyring.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import { type Form, text } from './forms.ts';
 import { forbidden } from './errors.ts';
+import { type Form, text } from './forms.ts';
 
 /** What the screen was about. It travels through the form, sealed, and counts only in the session it was put to. */
 export interface Question {

@@ -4,7 +4,7 @@ import { boundBusiness } from '../grants/tenancy.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/loopback.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
-import { described, type Problem, postForm, problemText } from './forms.ts';
+import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
 import { businessSelect, type Page, type PageContext } from './layout.ts';
 
 interface ConsentQuestion {
@@ -22,13 +22,13 @@ interface ConsentQuestion {
   /** The origins of the platform itself. */
   sites: string[];
   problem: Problem | undefined;
-  at: PageContext;
+  context: PageContext;
 }
 
 export function consentScreen(shown: ConsentQuestion): Page {
-  const { platformName, asked, question, at } = shown;
+  const { platformName, asked, question, context } = shown;
   const { name } = asked.app;
-  const businessName = at.current?.businessName ?? '';
+  const businessName = context.current?.businessName ?? '';
   return {
     title: `Let ${name} into ${businessName}?`,
     platformName,
@@ -43,9 +43,9 @@ ${maker(shown)}
 ${earlierAnswer(shown)}
 ${postForm({
   action: '/consent',
-  csrf: at.csrf,
+  csrf: context.csrf,
   body: html`<input type="hidden" name="question" value="${question}">
-<input type="hidden" name="return_to" value="${at.path}">
+<input type="hidden" name="return_to" value="${context.path}">
 ${scopesAsked(shown)}
 ${circumstances(shown)}
 <div class="answers">
@@ -75,7 +75,7 @@ function scopesAsked(shown: ConsentQuestion): Html {
   const { asked, problem } = shown;
   const hint =
     asked.optionalScopes !== 0 ? 'Untick what you would rather not allow: the app can do without.' : undefined;
-  return html`<fieldset class="field" ${described('optional_scope', { hint, wrong: problem !== undefined })}>
+  return html`<fieldset class="field" ${ariaAttributes('optional_scope', { hint, wrong: problem !== undefined })}>
 <legend class="visually-hidden">What ${asked.app.name} asks for</legend>
 ${scopeList('What it may see', 'read', shown)}
 ${scopeList('What it may change', 'write', shown)}
@@ -101,7 +101,7 @@ function scopeList(heading: string, kind: Scope['kind'], shown: ConsentQuestion)
 }
 
 /** In which business, as whom, and where to. */
-function circumstances({ asked, at, sites }: ConsentQuestion): Html {
+function circumstances({ asked, context, sites }: ConsentQuestion): Html {
   const isBound = boundBusiness(asked.app) !== null;
   // The host as it goes over the wire: a name in other letters that looks like a known one stands here as xn--.
   const { host, hostname, origin } = new URL(asked.callback.redirectUri);
@@ -109,17 +109,17 @@ function circumstances({ asked, at, sites }: ConsentQuestion): Html {
     ? 'A page of this site'
     : isLoopbackHost(hostname) && 'A program on this computer';
   return html`<dl class="facts">
-<div><dt>Business</dt><dd>${isBound ? at.current?.businessName : businessChoice(at)}</dd></div>
-<div><dt>Signed in as</dt><dd>${at.user.name}<br><span class="muted">${at.user.email}</span><br><a class="small" href="/sign-in?return_to=${encodeURIComponent(at.path)}">Use another account</a></dd></div>
+<div><dt>Business</dt><dd>${isBound ? context.current?.businessName : businessChoice(context)}</dd></div>
+<div><dt>Signed in as</dt><dd>${context.user.name}<br><span class="muted">${context.user.email}</span><br><a class="small" href="/sign-in?return_to=${encodeURIComponent(context.path)}">Use another account</a></dd></div>
 <div><dt>You will be sent to</dt><dd><strong>${host}</strong>${whose && html`<br><span class="muted">${whose}</span>`}</dd></div>
 </dl>`;
 }
 
 /** In the same form as Allow: what is chosen here is what is meant, whether or not Switch was clicked. */
-function businessChoice(at: PageContext): Html {
-  if (at.memberships.length < 2) return html`${at.current?.businessName}`;
+function businessChoice(context: PageContext): Html {
+  if (context.memberships.length < 2) return html`${context.current?.businessName}`;
   // A select cuts off a name that does not fit, so the whole name is shown above it.
-  return html`<p class="whole">${at.current?.businessName}</p><div class="switch">${businessSelect(at)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;
+  return html`<p class="whole">${context.current?.businessName}</p><div class="switch">${businessSelect(context)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;
 }
 
 /** A day in words, in UTC: the server does not know the reader's zone. */

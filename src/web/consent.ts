@@ -23,34 +23,34 @@ import { type AuthorizationRequest, readAuthorizationRequest, readStamp } from '
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { isStale, newQuestion, type Question, readQuestion, sealQuestion } from './consent-question.ts';
 import { consentScreen } from './consent-screen.ts';
-import { sourceOf, readReturnTo } from './return-to.ts';
+import type { WebDeps } from './deps.ts';
+import { notFound, PageError, SignInRequired, sessionExpired } from './errors.ts';
 import { type Form, list, type Problem, text } from './forms.ts';
 import { sendPage } from './layout.ts';
-import type { WebDeps } from './deps.ts';
-import { notFound, PageError, SignInRequired, sessionOver } from './errors.ts';
+import { cspSource, readReturnTo } from './return-to.ts';
 import { actorOf } from './session.ts';
 
-export function mountConsent(host: FastifyInstance, parts: WebDeps): void {
-  host.get('/consent', (request, reply) => askConsent(parts, request, reply));
-  host.post<{ Body: Form }>('/consent', (request, reply) => answerConsent(parts, request, reply));
+export function mountConsent(host: FastifyInstance, deps: WebDeps): void {
+  host.get('/consent', (request, reply) => askConsent(deps, request, reply));
+  host.post<{ Body: Form }>('/consent', (request, reply) => answerConsent(deps, request, reply));
 }
 
-async function askConsent(parts: WebDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { storage, keys, clock, issuer } = parts;
+async function askConsent(deps: WebDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { storage, keys, clock, issuer } = deps;
   const { query, askedAt } = readStamp(keys, rawQuery(request.url), clock());
   const asked = await readAuthorizationRequest(storage.durable, query);
-  if (askedAt === null) return startOver(parts, reply, query);
+  if (askedAt === null) return startOver(deps, reply, query);
   const session = requireSignIn(request, asked, askedAt);
-  await countFor(parts.limits.perUser, asked, session);
-  const { businessId } = await requireMembership(parts, asked, session);
+  await countFor(deps.limits.perUser, asked, session);
+  const { businessId } = await requireMembership(deps, asked, session);
   const parties = { userId: session.user.id, appId: asked.app.id, businessId };
   const consent = await findConsent(storage.durable, parties);
 
   if (needsNoScreen(asked, consent)) {
-    await countFor(parts.limits.changesPerUser, asked, session);
+    await countFor(deps.limits.changesPerUser, asked, session);
     const allowance = { ...parties, sessionId: session.id, grantId: newId(clock()), actor: actorOf(request) };
-    const code = await allowSilently(parts, asked, allowance, clock());
-    return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(parts, reply, query);
+    const code = await allowSilently(deps, asked, allowance, clock());
+    return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(deps, reply, query);
   }
   if (asked.prompt === 'none') {
     const description = 'The user has yet to allow this; ask without prompt=none.';
@@ -58,7 +58,7 @@ async function askConsent(parts: WebDeps, request: FastifyRequest, reply: Fastif
   }
   const question = newQuestion({ query, businessId, scopes: asked.scopes, session }, clock());
   const ticked = scopesBeyond(asked.optionalScopes, consent.declined);
-  return showConsent(parts, reply, { request, asked, session, question, consent, ticked, path: request.url });
+  return showConsent(deps, reply, { request, asked, session, question, consent, ticked, path: request.url });
 }
 
 /** With `prompt=none` the app may be waiting in a hidden frame, so the response goes to the app. */
@@ -81,34 +81,34 @@ function needsNoScreen(asked: AuthorizationRequest, consent: Consent): boolean {
 }
 
 async function answerConsent(
-  parts: WebDeps,
+  deps: WebDeps,
   request: FastifyRequest<{ Body: Form }>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const { storage, keys, clock, issuer, consentUrl } = parts;
-  const { session } = request.visit;
+  const { storage, keys, clock, issuer, consentUrl } = deps;
+  const { session } = request;
   const returnTo = readReturnTo(request.body.return_to, consentUrl);
-  if (!session) throw sessionOver(returnTo);
+  if (!session) throw sessionExpired(returnTo);
   const question = readQuestion(keys, request.body, session);
   const { query, grantId, businessId } = question;
   const asked = await readAuthorizationRequest(storage.durable, query);
   const mayChoose = boundBusiness(asked.app) === null;
-  const chosen = mayChoose && (await switchBusiness(parts, session, question, request.body));
-  if (chosen) return askAbout(parts, reply, { request, asked, session, question: { ...question, businessId: chosen } });
+  const chosen = mayChoose && (await switchBusiness(deps, session, question, request.body));
+  if (chosen) return askAbout(deps, reply, { request, asked, session, question: { ...question, businessId: chosen } });
   if (text(request.body, 'answer') !== 'allow') {
-    await recordDenial(parts, asked, { userId: session.user.id, businessId, actor: actorOf(request) });
+    await recordDenial(deps, asked, { userId: session.user.id, businessId, actor: actorOf(request) });
     const refusal = new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.');
     throw new CallbackError(asked.callback, refusal);
   }
   const mayStill = await mayActIn(storage.durable, asked.app, session.user, businessId);
   const isSame = asked.scopes === question.scopes;
-  if (isStale(question, clock()) || !mayStill || !isSame) return startOver(parts, reply, query);
+  if (isStale(question, clock()) || !mayStill || !isSame) return startOver(deps, reply, query);
 
   const choice = chooseScopes(asked, readScopes(list(request.body, 'optional_scope')).scopes);
-  if (choice.allowed === 0) return askForSomething(parts, reply, { request, asked, session, question });
+  if (choice.allowed === 0) return askForSomething(deps, reply, { request, asked, session, question });
   const parties = { userId: session.user.id, sessionId: session.id, businessId };
-  const code = await allow(parts, asked, { grantId, ...parties, choice, actor: actorOf(request) }, clock());
-  if (!code) throw (await resumeSession(storage.durable, session.id, clock())) ? answered() : sessionOver(returnTo);
+  const code = await allow(deps, asked, { grantId, ...parties, choice, actor: actorOf(request) }, clock());
+  if (!code) throw (await resumeSession(storage.durable, session.id, clock())) ? answered() : sessionExpired(returnTo);
   return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
 }
 
@@ -136,15 +136,15 @@ async function switchBusiness(
 }
 
 /** The same question about the business that was chosen, with the ticks as they were left. */
-async function askAbout(parts: WebDeps, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
+async function askAbout(deps: WebDeps, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
   const { request, asked, session, question } = asking;
   const { query, businessId } = question;
-  const consent = await findEarlier(parts, asking);
-  if (isStale(question, parts.clock()) || needsNoScreen(asked, consent)) return startOver(parts, reply, query);
+  const consent = await findEarlier(deps, asking);
+  if (isStale(question, deps.clock()) || needsNoScreen(asked, consent)) return startOver(deps, reply, query);
   const ticked = asked.optionalScopes & readScopes(list(request.body, 'optional_scope')).scopes;
-  const path = readReturnTo(request.body.return_to, parts.consentUrl);
-  const again = newQuestion({ query, businessId, scopes: asked.scopes, session }, parts.clock());
-  return showConsent(parts, reply, { ...asking, question: again, consent, ticked, path, isChosen: true });
+  const path = readReturnTo(request.body.return_to, deps.consentUrl);
+  const again = newQuestion({ query, businessId, scopes: asked.scopes, session }, deps.clock());
+  return showConsent(deps, reply, { ...asking, question: again, consent, ticked, path, isChosen: true });
 }
 
 /** Round by the authorize endpoint, where the request is checked and stamped anew. */
@@ -158,7 +158,7 @@ function answered(): PageError {
 }
 
 function requireSignIn(request: FastifyRequest, asked: AuthorizationRequest, askedAt: number): Session {
-  const { session } = request.visit;
+  const { session } = request;
   if (!session && asked.prompt === 'none') {
     const description = 'Nobody is signed in; ask without prompt=none.';
     throw new CallbackError(asked.callback, new OAuthError('login_required', 'login_required', description));
@@ -188,11 +188,11 @@ interface Asking {
 type Answering = Asking & { request: FastifyRequest<{ Body: Form }> };
 
 /** Everything was optional, and nothing was ticked: a code for nothing would help nobody. */
-async function askForSomething(parts: WebDeps, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
-  const consent = await findEarlier(parts, asking);
-  const path = readReturnTo(asking.request.body.return_to, parts.consentUrl);
+async function askForSomething(deps: WebDeps, reply: FastifyReply, asking: Answering): Promise<FastifyReply> {
+  const consent = await findEarlier(deps, asking);
+  const path = readReturnTo(asking.request.body.return_to, deps.consentUrl);
   const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
-  return showConsent(parts, reply, { ...asking, consent, ticked: 0, path, problem });
+  return showConsent(deps, reply, { ...asking, consent, ticked: 0, path, problem });
 }
 
 function findEarlier({ storage }: WebDeps, { asked, session, question }: Asking): Promise<Consent> {
@@ -210,8 +210,8 @@ interface Showing extends Asking {
   problem?: Problem;
 }
 
-async function showConsent(parts: WebDeps, reply: FastifyReply, showing: Showing): Promise<FastifyReply> {
-  const { storage, keys, platformName, issuer, consentUrl } = parts;
+async function showConsent(deps: WebDeps, reply: FastifyReply, showing: Showing): Promise<FastifyReply> {
+  const { storage, keys, platformName, issuer, consentUrl } = deps;
   const { request, asked, session, question, consent, ticked, path, isChosen = false, problem } = showing;
   const db = storage.durable;
   const owner = await findBusiness(db, asked.app.ownerBusinessId ?? '');
@@ -225,14 +225,14 @@ async function showConsent(parts: WebDeps, reply: FastifyReply, showing: Showing
     ownerName: owner?.name ?? platformName,
     question: sealQuestion(keys, question),
     sites: [issuer, consentUrl],
-    at: {
+    context: {
       user: session.user,
-      csrf: request.visit.csrf,
+      csrf: request.csrfToken,
       current: await findMembership(db, session.user.id, question.businessId),
       memberships: await listMemberships(db, session.user.id),
       path,
     },
   });
-  const formTargets = [sourceOf(asked.callback.redirectUri), issuer];
+  const formTargets = [cspSource(asked.callback.redirectUri), issuer];
   return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
 }

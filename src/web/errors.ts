@@ -1,10 +1,10 @@
 import type { Membership } from '../accounts/memberships.ts';
-import type { Done } from './flash.ts';
 import { ApiError } from '../http/errors.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/errors.ts';
+import type { Flash } from './flash.ts';
 import { postForm } from './forms.ts';
 import type { Page, PageContext } from './layout.ts';
 
@@ -46,17 +46,17 @@ export function forbidden(sentence: string): PageError {
 export class SignInRequired extends Error {
   readonly returnTo: string;
   /** What is said where they sign in. */
-  readonly done: Done | undefined;
+  readonly flash: Flash | undefined;
 
-  constructor(returnTo: string, done?: Done) {
+  constructor(returnTo: string, done?: Flash) {
     super('Sign in first.');
     this.returnTo = returnTo;
-    this.done = done;
+    this.flash = done;
   }
 }
 
 /** Someone sent a form of ours, and is no longer signed in: what they typed is lost, so they are told why. */
-export function sessionOver(returnTo: string): SignInRequired {
+export function sessionExpired(returnTo: string): SignInRequired {
   return new SignInRequired(returnTo, 'session_over');
 }
 
@@ -66,25 +66,25 @@ interface ErrorPage {
   page: Page;
 }
 
-/** Where trouble was met. Without `wayOn`, the page leads nowhere. */
-interface Circumstances {
+/** Where trouble was met. Without `navigation`, the page leads nowhere. */
+interface ErrorPageContext {
   platformName: string;
   requestId: string;
-  wayOn?: ErrorNavigation | undefined;
+  navigation?: ErrorNavigation | undefined;
 }
 
 /** For someone who is signed in, their usual frame; for anyone else, a link to sign in. */
 export interface ErrorNavigation {
-  at: PageContext | undefined;
+  context: PageContext | undefined;
 }
 
 /** Whoever has met an app that cannot be trusted goes back to it, and while something is broken, no page works. */
-export function leadsOn(error: unknown): boolean {
+export function hasNavigation(error: unknown): boolean {
   return !(error instanceof UntrustedRequest) && describe(error).status < 500;
 }
 
 /** How a refusal reads to a person. Anything that is not a refusal is a bug, and says nothing. */
-export function errorPage(error: unknown, { platformName, requestId, wayOn }: Circumstances): ErrorPage {
+export function errorPage(error: unknown, { platformName, requestId, navigation }: ErrorPageContext): ErrorPage {
   const { status, title, body, headers = {} } = describe(error);
   return {
     status,
@@ -93,20 +93,20 @@ export function errorPage(error: unknown, { platformName, requestId, wayOn }: Ci
       title,
       platformName,
       width: 'narrow',
-      ...(wayOn?.at && { at: wayOn.at }),
+      ...(navigation?.context && { context: navigation.context }),
       runsScript: false,
-      body: html`<div class="card"><h1>${title}</h1>${body}${error instanceof OtherBusiness && wayOn?.at && switches(wayOn.at, error)}${wayOn && linkOn(wayOn)}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
+      body: html`<div class="card"><h1>${title}</h1>${body}${error instanceof OtherBusiness && navigation?.context && switchForms(navigation.context, error)}${navigation && navigationLink(navigation)}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
     },
   };
 }
 
-function linkOn({ at }: ErrorNavigation): Html {
-  return at
+function navigationLink({ context }: ErrorNavigation): Html {
+  return context
     ? html`<p><a href="/settings/connected-apps">Back to Connected apps</a></p>`
     : html`<p><a href="/sign-in">Sign in</a></p>`;
 }
 
-function switches({ csrf }: PageContext, { businesses, returnTo }: OtherBusiness): Html {
+function switchForms({ csrf }: PageContext, { businesses, returnTo }: OtherBusiness): Html {
   return html`${businesses.map(({ businessId, businessName }) =>
     postForm({
       action: '/settings/current-business',
@@ -146,10 +146,10 @@ function describe(error: unknown): Description {
     const body = html`<p>Try again in a moment.</p>`;
     return { status: 503, title: 'Not available just now', body, headers: { 'retry-after': '1' } };
   }
-  return describeUnreadable((error as { statusCode?: number }).statusCode ?? 500);
+  return describeStatus((error as { statusCode?: number }).statusCode ?? 500);
 }
 
-function describeUnreadable(status: number): Description {
+function describeStatus(status: number): Description {
   if (status === 404) return describe(notFound());
   if (status < 500) return { status, title: 'Not understood', body: html`<p>The request cannot be read.</p>` };
   const body = html`<p>It has been logged. Try again, or come back later.</p>`;

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 
 /** What a page says after something was done. Only the name travels in the address, so nobody can put words into it. */
-const SENTENCES = {
+const MESSAGES = {
   disconnected: 'Disconnected. This access has ended; what other people have connected stays.',
   disconnected_everyone: 'Disconnected for everyone. The app has no access to the business any more.',
   saved: 'Saved.',
@@ -34,22 +34,22 @@ const SENTENCES = {
   email_verified: 'The email address is marked as verified.',
 } as const;
 
-export type Done = keyof typeof SENTENCES;
+export type Flash = keyof typeof MESSAGES;
 
 /** To a page that says what was done. */
-export function redirectWithFlash(reply: FastifyReply, path: string, done: Done): FastifyReply {
+export function redirectWithFlash(reply: FastifyReply, path: string, done: Flash): FastifyReply {
   return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${done}`, 303);
 }
 
 /** Said where nobody is signed in; a link that someone made up can have nothing else said there. */
-const AT_SIGN_IN: string[] = ['session_over', 'signed_out', 'password_set'] satisfies Done[];
+const SHOWN_AT_SIGN_IN: string[] = ['session_over', 'signed_out', 'password_set'] satisfies Flash[];
 
-export function doneBeforeSignIn(query: unknown): string | undefined {
+export function signInFlashMessage(query: unknown): string | undefined {
   const name = (query as { done?: unknown } | undefined)?.done;
-  return typeof name === 'string' && AT_SIGN_IN.includes(name) ? SENTENCES[name as Done] : undefined;
+  return typeof name === 'string' && SHOWN_AT_SIGN_IN.includes(name) ? MESSAGES[name as Flash] : undefined;
 }
 
 export function flashMessage(query: unknown): string | undefined {
   const name = (query as { done?: unknown } | undefined)?.done;
-  return typeof name === 'string' && Object.hasOwn(SENTENCES, name) ? SENTENCES[name as Done] : undefined;
+  return typeof name === 'string' && Object.hasOwn(MESSAGES, name) ? MESSAGES[name as Flash] : undefined;
 }

@@ -5,31 +5,31 @@ import type { WebDeps } from './deps.ts';
 import { notFound, PageError } from './errors.ts';
 
 /** What a form will make. Its id is chosen when the form is shown, so that sending it twice makes one. */
-interface Ticket {
+interface FormKey {
   id: string;
   /** Whose it will be: who acts for another by the time the form is sent is told so, rather than obeyed. */
   owner: string | null;
   until: number;
 }
 
-type TicketParts = Pick<WebDeps, 'keys' | 'clock'>;
+type FormKeyDeps = Pick<WebDeps, 'keys' | 'clock'>;
 
-const LASTS = DAY;
+const LIFETIME = DAY;
 
-export function makeTicket<More extends object>(
-  { keys, clock }: TicketParts,
+export function formKey<More extends object>(
+  { keys, clock }: FormKeyDeps,
   purpose: string,
   ticket: { owner: string | null } & More,
 ): string {
-  return seal(keys, purpose, { id: newId(clock()), until: clock() + LASTS, ...ticket });
+  return seal(keys, purpose, { id: newId(clock()), until: clock() + LIFETIME, ...ticket });
 }
 
-export function readTicket<More extends object>(
-  { keys, clock }: TicketParts,
+export function readFormKey<More extends object>(
+  { keys, clock }: FormKeyDeps,
   purpose: string,
   { sealed, owner }: { sealed: string; owner: string | null },
-): Ticket & More {
-  const ticket = unseal<Ticket & More>(keys, purpose, sealed);
+): FormKey & More {
+  const ticket = unseal<FormKey & More>(keys, purpose, sealed);
   if (!ticket) throw notFound();
   if (ticket.owner !== owner) {
     throw new PageError(

@@ -31,7 +31,7 @@ export async function tryForm<Answer>(
 }
 
 /** Like `tryForm`. The form also shows that there were too many attempts, or that the server is too busy. */
-export async function tryCounted<Answer>(
+export async function tryRateLimitedForm<Answer>(
   reply: FastifyReply,
   work: () => Promise<Answer>,
   showAgain: (problem: Problem, status: number) => Promise<Answer>,
@@ -86,12 +86,12 @@ export function input(
   return html`<div class="field">
 <label for="${name}">${label}</label>
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" ${!optional && html`required`} ${focus && html`autofocus`} ${described(name, { hint, wrong })}>
+<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" ${!optional && html`required`} ${focus && html`autofocus`} ${ariaAttributes(name, { hint, wrong })}>
 ${wrong && problemText(problem)}
 </div>`;
 }
 
-export function described(name: string, { hint, wrong }: { hint?: string | undefined; wrong: boolean }): Html {
+export function ariaAttributes(name: string, { hint, wrong }: { hint?: string | undefined; wrong: boolean }): Html {
   const ids = [hint && `${name}-hint`, wrong && `${name}-problem`].filter(Boolean).join(' ');
   return html`${ids && html`aria-describedby="${ids}"`} ${wrong && html`aria-invalid="true"`}`;
 }

@@ -2,8 +2,8 @@ import { type Invitation, type InvitationState, stateOf } from '../accounts/invi
 import type { JoinObstacle } from '../accounts/joining.ts';
 import type { User } from '../accounts/users.ts';
 import { type Html, html } from '../lib/html.ts';
-import { described, input, type Problem, postForm, problemText, time } from './forms.ts';
 import { PageError } from './errors.ts';
+import { ariaAttributes, input, type Problem, postForm, problemText, time } from './forms.ts';
 import { ROLE_MEANINGS, ROLE_NAMES } from './settings/members/fields.ts';
 
 /** A link that someone has opened, in one browser. */
@@ -52,7 +52,7 @@ function addressField(email: string, problem: Problem | undefined): Html {
   return html`<div class="field">
 <label for="email">Email</label>
 <p class="hint" id="email-hint">${hint}</p>
-<input id="email" type="email" value="${email}" autocomplete="username" readonly ${described('email', { hint, wrong })}>
+<input id="email" type="email" value="${email}" autocomplete="username" readonly ${ariaAttributes('email', { hint, wrong })}>
 ${wrong && problemText(problem)}
 </div>`;
 }

@@ -6,7 +6,7 @@ import { TooManyRequests } from '../lib/errors.ts';
 import { isSigned, seal, sign, unseal } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { WebDeps } from './deps.ts';
-import { COOKIE } from './session.ts';
+import { COOKIE_OPTIONS } from './session.ts';
 
 /** A browser that someone has signed in with before. */
 interface KnownBrowser {
@@ -17,7 +17,7 @@ interface KnownBrowser {
 }
 
 const NAME = '__Host-known';
-const KNOWN_FOR = 90 * DAY;
+const LIFETIME = 90 * DAY;
 const BROWSER = 'known browser';
 const BINDING = 'password of a known browser';
 
@@ -28,14 +28,14 @@ export function rememberBrowser(
 ): void {
   const known: KnownBrowser = {
     userId: user.id,
-    until: clock() + KNOWN_FOR,
+    until: clock() + LIFETIME,
     binding: sign(keys, BINDING, passwordHash),
   };
-  reply.setCookie(NAME, seal(keys, BROWSER, known), { ...COOKIE, maxAge: KNOWN_FOR / SECOND });
+  reply.setCookie(NAME, seal(keys, BROWSER, known), { ...COOKIE_OPTIONS, maxAge: LIFETIME / SECOND });
 }
 
 /** An attempt that was counted. */
-interface Counted {
+interface CountedAttempt {
   /** Takes the attempt back, since nothing was tried. */
   giveBack(): Promise<void>;
   /** After a success. */
@@ -47,18 +47,18 @@ interface Counted {
  * it is used up, a small reserve is left for the known browsers of the account, which all of them share: a stranger who
  * keeps guessing cannot lock the owner out, and collected cookies do not multiply the guesses.
  */
-export async function countAttempt(parts: WebDeps, request: FastifyRequest, email: string): Promise<Counted> {
-  const { signInPerAccount, signInReserve } = parts.limits;
+export async function countAttempt(deps: WebDeps, request: FastifyRequest, email: string): Promise<CountedAttempt> {
+  const { signInPerAccount, signInReserve } = deps.limits;
   const account = normalEmail(email).slice(0, LONGEST_EMAIL);
   try {
     return await count(signInPerAccount, account);
   } catch (error) {
-    if (!(error instanceof TooManyRequests) || !(await isKnown(parts, request, account))) throw error;
+    if (!(error instanceof TooManyRequests) || !(await isKnown(deps, request, account))) throw error;
     return count(signInReserve, account);
   }
 }
 
-async function count(limit: RateLimit, account: string): Promise<Counted> {
+async function count(limit: RateLimit, account: string): Promise<CountedAttempt> {
   await limit.count(account);
   return { giveBack: () => limit.giveBack(account), forget: () => limit.forget(account) };
 }

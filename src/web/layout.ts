@@ -12,7 +12,7 @@ export interface Page {
   /** Narrow pages ask for one thing, wide ones are for work, and some are for reading. */
   width: 'narrow' | 'reading' | 'wide';
   /** Who is at work here; absent on pages that anyone may see. */
-  at?: PageContext;
+  context?: PageContext;
   /** Our own script makes a page nicer for whoever works with it; where someone is to decide or has to trust, none runs. */
   runsScript?: boolean;
 }
@@ -25,9 +25,9 @@ export interface PageContext {
   /** Where this page can be opened again. */
   path: string;
   /** Whose menu entry is marked; `path`, unless the page is the response to a form. */
-  here?: string;
+  menuPath?: string;
   /** What has just been done here, in words. */
-  done?: string | undefined;
+  flash?: string | undefined;
 }
 
 const UNUSED_FEATURES = [
@@ -80,12 +80,12 @@ export function sendPage(
     .send(toText(renderPage(page)));
 }
 
-function runsScript({ runsScript, at }: Page): boolean {
-  return runsScript ?? at !== undefined;
+function runsScript({ runsScript, context }: Page): boolean {
+  return runsScript ?? context !== undefined;
 }
 
 function renderPage(page: Page): Html {
-  const { title, platformName, body, width, at } = page;
+  const { title, platformName, body, width, context } = page;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -100,12 +100,12 @@ ${runsScript(page) && html`<script type="module" src="${scriptPath}"></script>`}
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="bar">
-<div class="bar-inner ${at ? 'broad' : width}">
-${at ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${menu(at)}` : html`<span class="brand">${arch}<span>${platformName}</span></span>`}
+<div class="bar-inner ${context ? 'broad' : width}">
+${context ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${menu(context)}` : html`<span class="brand">${arch}<span>${platformName}</span></span>`}
 </div>
 </header>
 <main id="main" class="${width}">
-${at?.done && html`<p class="done" role="status">${at.done}</p>`}
+${context?.flash && html`<p class="done" role="status">${context.flash}</p>`}
 ${body}
 </main>
 </body>
@@ -114,37 +114,37 @@ ${body}
 
 const arch = html`<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false"><path fill="currentColor" d="M3 22V3h3v2h3V3h6v2h3V3h3v19h-6v-7a3 3 0 0 0-6 0v7z"/></svg>`;
 
-function menu(at: PageContext): Html {
+function menu(context: PageContext): Html {
   const links = [
     { path: '/settings/connected-apps', name: 'Connected apps' },
-    ...(at.current ? [{ path: '/settings/members', name: 'Members' }] : []),
-    ...(at.current?.role === 'owner' ? [{ path: '/settings/audit-log', name: 'Audit log' }] : []),
-    ...(at.current ? [{ path: '/settings/developer', name: 'Developer' }] : []),
-    ...(at.user.isPlatformAdmin ? [{ path: '/platform', name: 'Platform' }] : []),
+    ...(context.current ? [{ path: '/settings/members', name: 'Members' }] : []),
+    ...(context.current?.role === 'owner' ? [{ path: '/settings/audit-log', name: 'Audit log' }] : []),
+    ...(context.current ? [{ path: '/settings/developer', name: 'Developer' }] : []),
+    ...(context.user.isPlatformAdmin ? [{ path: '/platform', name: 'Platform' }] : []),
   ];
   return html`<nav aria-label="Settings"><ul>
-${links.map(({ path, name }) => html`<li>${link(at, path, name)}</li>`)}
+${links.map(({ path, name }) => html`<li>${link(context, path, name)}</li>`)}
 </ul></nav>
-<div class="who">${businessSwitch(at)}
-${link(at, '/settings/account', at.user.name)}
-${postForm({ action: '/sign-out', csrf: at.csrf, style: 'leave', body: html`<button class="quiet">Sign out</button>` })}</div>`;
+<div class="who">${businessSwitch(context)}
+${link(context, '/settings/account', context.user.name)}
+${postForm({ action: '/sign-out', csrf: context.csrf, style: 'leave', body: html`<button class="quiet">Sign out</button>` })}</div>`;
 }
 
-function link({ path: opened, here = opened }: PageContext, path: string, name: string): Html {
+function link({ path: opened, menuPath: here = opened }: PageContext, path: string, name: string): Html {
   const isHere = here === path || here.startsWith(`${path}/`) || here.startsWith(`${path}?`);
   return html`<a href="${path}" ${isHere && html`aria-current="page"`}>${name}</a>`;
 }
 
 /** Which business the user acts for, and a way to act for another. */
-function businessSwitch(at: PageContext): Html {
-  if (!at.current) return html`<span class="muted">No business</span>`;
-  if (at.memberships.length < 2) return html`<span class="business">${at.current.businessName}</span>`;
+function businessSwitch(context: PageContext): Html {
+  if (!context.current) return html`<span class="muted">No business</span>`;
+  if (context.memberships.length < 2) return html`<span class="business">${context.current.businessName}</span>`;
   return postForm({
     action: '/settings/current-business',
-    csrf: at.csrf,
+    csrf: context.csrf,
     style: 'switch',
-    body: html`<input type="hidden" name="return_to" value="${at.path}">
-${businessSelect(at)}
+    body: html`<input type="hidden" name="return_to" value="${context.path}">
+${businessSelect(context)}
 <button class="quiet">Switch</button>`,
   });
 }

@@ -18,7 +18,7 @@ export function readListing(query: unknown): Listing {
 }
 
 /** A page of rows out of one row more than a page, and the id to go on from if there are more. */
-export function cutPage<Item extends { id: string }>(items: Item[]): { shown: Item[]; next: string | undefined } {
+export function takePage<Item extends { id: string }>(items: Item[]): { shown: Item[]; next: string | undefined } {
   const shown = items.slice(0, PAGE_SIZE);
   return { shown, next: items.length > shown.length ? shown.at(-1)?.id : undefined };
 }
@@ -38,7 +38,7 @@ export function pager(
   next: string | undefined,
 ): Html | null {
   if (!next && !after) return null;
-  const link = (from: string | undefined) => listingAddress(path, { q: search, ...filters, after: from });
+  const link = (from: string | undefined) => listingUrl(path, { q: search, ...filters, after: from });
   return html`<nav class="pager" aria-label="Pages">
 ${after && html`<a class="button secondary" href="${link(undefined)}">First page</a>`}
 ${next && html`<a class="button secondary" href="${link(next)}" rel="next">Next page</a>`}
@@ -46,7 +46,7 @@ ${next && html`<a class="button secondary" href="${link(next)}" rel="next">Next 
 }
 
 /** The address of a part of a list; what is empty is left out. */
-export function listingAddress(path: string, asked: Record<string, string | undefined>): string {
+export function listingUrl(path: string, asked: Record<string, string | undefined>): string {
   const given = Object.entries(asked).filter((pair): pair is [string, string] => Boolean(pair[1]));
   return given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
 }

@@ -6,9 +6,9 @@ import { insertUser, prepareUser } from '../accounts/users.ts';
 import { recordAudit } from '../audit/acts.ts';
 import { FormError } from '../lib/errors.ts';
 import { networkOf } from '../lib/networks.ts';
+import type { WebDeps } from './deps.ts';
 import { type Form, text } from './forms.ts';
 import { closedInvitation } from './invitation-pages.ts';
-import type { WebDeps } from './deps.ts';
 import { renewSession, type SignedIn } from './sign-in.ts';
 
 const TAKEN =

@@ -1,39 +1,39 @@
 import type { FastifyRequest } from 'fastify';
 import { findCurrentMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
-import { flashMessage } from './flash.ts';
-import type { ErrorNavigation } from './errors.ts';
-import type { PageContext } from './layout.ts';
 import type { WebDeps } from './deps.ts';
-import { findVisitor, isReading, requireSession } from './session.ts';
+import type { ErrorNavigation } from './errors.ts';
+import { flashMessage } from './flash.ts';
+import type { PageContext } from './layout.ts';
+import { findSession, isSafeMethod, requireSession } from './session.ts';
 
-/** Where a signed-in person is: as whom, for which business, on which page. */
+/** What every page for a signed-in user shows around its body. */
 export async function loadPageContext(
-  parts: WebDeps,
+  deps: WebDeps,
   request: FastifyRequest,
 ): Promise<PageContext & { session: Session }> {
   const session = requireSession(request);
-  const db = parts.storage.durable;
+  const db = deps.storage.durable;
   return {
     session,
     user: session.user,
-    csrf: request.visit.csrf,
+    csrf: request.csrfToken,
     current: await findCurrentMembership(db, session.user),
     memberships: await listMemberships(db, session.user.id),
-    here: request.url,
-    // Where a form answers with a page, there is nothing to come back to.
-    path: isReading(request) ? request.url.replace(/[?&]done=[^&]*/, '') : '/',
-    done: isReading(request) ? flashMessage(request.query) : undefined,
+    menuPath: request.url,
+    // The response to a form has no address that can be opened again.
+    path: isSafeMethod(request) ? request.url.replace(/[?&]done=[^&]*/, '') : '/',
+    flash: isSafeMethod(request) ? flashMessage(request.query) : undefined,
   };
 }
 
-/** From a page that is not there. Whatever address was asked for, the answer to one person is the same. */
-export async function loadErrorNavigation(parts: WebDeps, request: FastifyRequest): Promise<ErrorNavigation> {
-  const visitor = await findVisitor(parts, request.headers.cookie ?? '');
-  if (!visitor?.session) return { at: undefined };
-  const { user } = visitor.session;
-  const db = parts.storage.durable;
+/** Independent of the address: for one user, every page that is not found looks the same. */
+export async function loadErrorNavigation(deps: WebDeps, request: FastifyRequest): Promise<ErrorNavigation> {
+  const found = await findSession(deps, request.headers.cookie ?? '');
+  if (!found?.session) return { context: undefined };
+  const { user } = found.session;
+  const db = deps.storage.durable;
   const current = await findCurrentMembership(db, user);
   const memberships = await listMemberships(db, user.id);
-  return { at: { user, csrf: visitor.csrf, current, memberships, path: '/' } };
+  return { context: { user, csrf: found.csrfToken, current, memberships, path: '/' } };
 }

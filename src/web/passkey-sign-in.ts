@@ -6,8 +6,8 @@ import { findCredentials, findUser } from '../accounts/users.ts';
 import { authenticationOptions, claimedCredential, verifyAuthentication } from '../accounts/webauthn.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import { type Form, text } from './forms.ts';
 import { siteOf, type WebDeps } from './deps.ts';
+import { type Form, text } from './forms.ts';
 import { answerSignIn, renewSession, type SignedIn } from './sign-in.ts';
 
 /** One sentence for whatever was wrong: nobody learns which passkeys there are. */
@@ -17,28 +17,28 @@ const REFUSAL = {
 };
 
 /** Sign-in without a password. */
-export function mountPasskeySignIn(host: FastifyInstance, parts: WebDeps): void {
+export function mountPasskeySignIn(host: FastifyInstance, deps: WebDeps): void {
   host.post('/sign-in/passkey/options', async (request, reply) => {
-    const options = await authenticationOptions(siteOf(parts), bearerOf(request), parts.clock());
+    const options = await authenticationOptions(siteOf(deps), bearerOf(request), deps.clock());
     return reply.header('cache-control', 'no-store').send(options);
   });
 
   host.post<{ Body: Form }>('/sign-in/passkey', (request, reply) => {
-    const email = request.visit.session?.user.email ?? '';
-    return answerSignIn(parts, { request, reply, email, refusal: REFUSAL }, () =>
-      signIn(parts, request, text(request.body, 'credential')),
+    const email = request.session?.user.email ?? '';
+    return answerSignIn(deps, { request, reply, email, refusal: REFUSAL }, () =>
+      signIn(deps, request, text(request.body, 'credential')),
     );
   });
 }
 
 /** Counted like a password, but for the account: which one it is, only a valid answer tells. */
-async function signIn(parts: WebDeps, request: FastifyRequest, answer: string): Promise<SignedIn | undefined> {
-  const { limits } = parts;
+async function signIn(deps: WebDeps, request: FastifyRequest, answer: string): Promise<SignedIn | undefined> {
+  const { limits } = deps;
   await limits.signInPerAddress.count(networkOf(request.ip));
-  const passkey = await findPasskey(parts.storage.durable, claimedCredential(answer) ?? '');
-  const signedIn = passkey && (await renewByPasskey(parts, request, { answer, passkey }));
+  const passkey = await findPasskey(deps.storage.durable, claimedCredential(answer) ?? '');
+  const signedIn = passkey && (await renewByPasskey(deps, request, { answer, passkey }));
   if (signedIn) await limits.signInPerAddress.giveBack(networkOf(request.ip));
-  else await recordFailure(parts, passkey, request.ip);
+  else await recordFailure(deps, passkey, request.ip);
   return signedIn;
 }
 
@@ -48,12 +48,12 @@ async function recordFailure({ storage, clock }: WebDeps, passkey: Passkey | und
 }
 
 async function renewByPasskey(
-  parts: WebDeps,
+  deps: WebDeps,
   request: FastifyRequest,
   { answer, passkey }: { answer: string; passkey: Passkey },
 ): Promise<SignedIn | undefined> {
-  const { storage, clock, limits } = parts;
-  const verified = await verifyAuthentication(siteOf(parts), { answer, passkey, bearer: bearerOf(request) }, clock());
+  const { storage, clock, limits } = deps;
+  const verified = await verifyAuthentication(siteOf(deps), { answer, passkey, bearer: bearerOf(request) }, clock());
   const authenticated = verified && (await findCredentials(storage.durable, passkey.userId));
   if (!authenticated) return undefined;
   await limits.changesPerUser.count(authenticated.user.id);
@@ -65,6 +65,6 @@ async function renewByPasskey(
 }
 
 /** The browser that was asked, whoever may be signed in there. */
-function bearerOf({ visit }: FastifyRequest): string {
-  return hashSecret(visit.visitor);
+function bearerOf({ visitorId }: FastifyRequest): string {
+  return hashSecret(visitorId);
 }

@@ -7,27 +7,27 @@ import { resetAccount } from '../grants/account-reset.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { Database } from '../storage/storage.ts';
-import { redirectWithFlash } from './flash.ts';
-import { copyable, type Form, input, type Problem, postForm, text, time, tryCounted } from './forms.ts';
-import { sendPage } from './layout.ts';
 import type { WebDeps } from './deps.ts';
 import { PageError } from './errors.ts';
+import { redirectWithFlash } from './flash.ts';
+import { copyable, type Form, input, type Problem, postForm, text, time, tryRateLimitedForm } from './forms.ts';
+import { sendPage } from './layout.ts';
 
 type ForLink = { Params: { token: string }; Body: Form };
 
 /** A one-time link leads to a form for a new password. It signs nobody in: that is what the password is for. */
-export function mountPasswordLink(host: FastifyInstance, parts: WebDeps): void {
+export function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
   host.get<ForLink>('/password/:token', async (request, reply) => {
-    return show(parts, request, reply, await requireLink(parts, request.params.token));
+    return show(deps, request, reply, await requireLink(deps, request.params.token));
   });
 
   host.post<ForLink>('/password/:token', async (request, reply) => {
-    const link = await requireLink(parts, request.params.token);
+    const link = await requireLink(deps, request.params.token);
     const set = async () => {
-      await setPassword(parts, request, link);
+      await setPassword(deps, request, link);
       return redirectWithFlash(reply, '/sign-in', 'password_set');
     };
-    return tryCounted(reply, set, (problem, status) => show(parts, request, reply, link, { problem, status }));
+    return tryRateLimitedForm(reply, set, (problem, status) => show(deps, request, reply, link, { problem, status }));
   });
 }
 
@@ -45,8 +45,8 @@ function closedLink(): PageError {
 }
 
 /** Hashing is slow on purpose, so attempts are limited like those to sign in. */
-async function setPassword(parts: WebDeps, request: FastifyRequest<ForLink>, { user }: PasswordLink): Promise<void> {
-  const { storage, limits, clock } = parts;
+async function setPassword(deps: WebDeps, request: FastifyRequest<ForLink>, { user }: PasswordLink): Promise<void> {
+  const { storage, limits, clock } = deps;
   await limits.signInPerAddress.count(networkOf(request.ip));
   const hash = await hashNewPassword(user, text(request.body, 'password'));
   const endsGrants = text(request.body, 'end_grants') === 'yes';
@@ -92,7 +92,7 @@ async function show(
 <p class="muted">Your passkeys are removed, and every browser is signed out.</p>
 ${postForm({
   action: `/password/${encodeURIComponent(request.params.token)}`,
-  csrf: request.visit.csrf,
+  csrf: request.csrfToken,
   body: html`<input type="hidden" name="username" autocomplete="username" value="${user.email}">
 ${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters.', autocomplete: 'new-password', focus: true }, problem)}
 <label class="choice"><input type="checkbox" name="end_grants" value="yes" ${!keepsGrants && html`checked`}><span>Disconnect all apps<br><span class="muted small">Recommended: someone else may have connected apps to your account. You can connect yours again.</span></span></label>

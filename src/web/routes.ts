@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { mountConsent } from './consent.ts';
-import { mountInvitation } from './invitation.ts';
 import type { WebDeps } from './deps.ts';
+import { mountInvitation } from './invitation.ts';
 import { mountPasskeySignIn } from './passkey-sign-in.ts';
 import { mountPasswordLink } from './password-link.ts';
 import { mountPlatform } from './platform/routes.ts';
+import { addSessionHooks } from './session.ts';
 import { mountAccount } from './settings/account.ts';
 import { mountAuditLog } from './settings/audit-log.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
@@ -14,11 +15,10 @@ import { mountMembers } from './settings/members/routes.ts';
 import { mountPasskeys } from './settings/passkeys.ts';
 import { mountSignIn } from './sign-in.ts';
 import { mountSignOut } from './sign-out.ts';
-import { recogniseVisitors } from './session.ts';
 
 /** Every page of the web host. */
-export function mountWeb(host: FastifyInstance, parts: WebDeps): void {
-  recogniseVisitors(host, parts);
+export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
+  addSessionHooks(host, deps);
   host.get('/', async (_, reply) => reply.redirect('/settings/connected-apps', 303));
   for (const mount of [
     mountSignIn,
@@ -36,6 +36,6 @@ export function mountWeb(host: FastifyInstance, parts: WebDeps): void {
     mountCurrentBusiness,
     mountPlatform,
   ]) {
-    mount(host, parts);
+    mount(host, deps);
   }
 }

@@ -5,147 +5,122 @@ import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sess
 import { userActor } from '../accounts/user-acts.ts';
 import type { UserActor } from '../audit/acts.ts';
 import { SECOND } from '../lib/clock.ts';
-import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
+import { createCsrfToken, verifyCsrfToken } from './csrf.ts';
 import type { WebDeps } from './deps.ts';
-import { forbidden, notFound, OtherBusiness, SignInRequired, sessionOver } from './errors.ts';
+import { notFound, OtherBusiness, SignInRequired, sessionExpired } from './errors.ts';
 import { readReturnTo } from './return-to.ts';
 
-/** `__Host-`: the browser itself refuses the cookie from any other host, or over plain http from anywhere but here. */
-const SESSION = '__Host-session';
-const VISITOR = '__Host-visitor';
-const LONGEST_BROWSER = 200;
-export const COOKIE = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const;
-
-/** One browser asking for one page. */
-interface Visit {
-  session: Session | undefined;
-  /** Tells browsers apart, signed in or not. */
-  visitor: string;
-  /** The page whose form was sent, as far as the browser tells. */
-  formPage: string;
-  /** Goes into every form; only a page of ours, in this browser, can have it. */
-  csrf: string;
-}
+/** `__Host-`: browsers accept these cookies only over https and only from this exact host. */
+const SESSION_COOKIE = '__Host-session';
+const VISITOR_COOKIE = '__Host-visitor';
+const MAX_USER_AGENT_LENGTH = 200;
+export const COOKIE_OPTIONS = { path: '/', secure: true, httpOnly: true, sameSite: 'lax' } as const;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    visit: Visit;
+    session: Session | undefined;
+    /** Identifies a browser, signed in or not. */
+    visitorId: string;
+    csrfToken: string;
+    /** The page that the form was sent from, according to the Referer header. */
+    formPage: string;
   }
 }
 
-/** Who asks, where no page was found that would know. Without the cookie that forms are tied to, nobody. */
-export async function findVisitor(
+/** For error pages outside the web routes: reads the Cookie header itself. */
+export async function findSession(
   { storage, keys, clock }: WebDeps,
-  header: string,
-): Promise<Pick<Visit, 'session' | 'csrf'> | undefined> {
-  const { [SESSION]: id, [VISITOR]: visitor } = fastifyCookie.parse(header);
-  if (!id || !visitor) return undefined;
-  return {
-    session: await resumeSession(storage.durable, id, clock()),
-    csrf: sign(keys, 'csrf', csrfBase(visitor, id)),
-  };
+  cookieHeader: string,
+): Promise<{ session: Session | undefined; csrfToken: string } | undefined> {
+  const { [SESSION_COOKIE]: sessionId, [VISITOR_COOKIE]: visitorId } = fastifyCookie.parse(cookieHeader);
+  if (!sessionId || !visitorId) return undefined;
+  const session = await resumeSession(storage.durable, sessionId, clock());
+  return { session, csrfToken: createCsrfToken(keys, { visitorId, sessionId }) };
 }
 
-/** Before any page: who is here. Before any change: whether a page of ours asked for it. */
-export function recogniseVisitors(host: FastifyInstance, parts: WebDeps): void {
-  const { storage, keys, clock, consentUrl, limits } = parts;
-  host.decorateRequest('visit');
+/** Loads the session of every request, and verifies the CSRF token of every form. */
+export function addSessionHooks(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, keys, clock, consentUrl, limits } = deps;
+  host.decorateRequest('session', undefined);
+  host.decorateRequest('visitorId', '');
+  host.decorateRequest('csrfToken', '');
+  host.decorateRequest('formPage', '/');
   host.addHook('onRequest', async (request, reply) => {
-    const id = request.cookies[SESSION];
-    const session = id === undefined ? undefined : await resumeSession(storage.durable, id, clock());
-    const visitor = visitorOf(request, reply);
-    const formPage = formPageOf(request, consentUrl);
-    request.visit = { session, visitor, formPage, csrf: sign(keys, 'csrf', csrfBase(visitor, id)) };
-    if (session && !isCountedElsewhere(request)) await limits.perUser.count(session.user.id);
+    const sessionId = request.cookies[SESSION_COOKIE];
+    request.session = sessionId === undefined ? undefined : await resumeSession(storage.durable, sessionId, clock());
+    request.visitorId = ensureVisitorId(request, reply);
+    request.csrfToken = createCsrfToken(keys, { visitorId: request.visitorId, sessionId });
+    request.formPage = readFormPage(request, consentUrl);
+    if (request.session && !isRateLimitExempt(request)) await limits.perUser.count(request.session.user.id);
   });
-  // A body may take half a minute to come: whoever was signed out meanwhile is so by then.
+  // A slow body may take half a minute, and the session may end meanwhile.
   host.addHook('preValidation', async (request) => {
-    const { session } = request.visit;
-    if (session && !isReading(request))
-      request.visit.session = await resumeSession(storage.durable, session.id, clock());
+    const { session } = request;
+    if (session && !isSafeMethod(request)) request.session = await resumeSession(storage.durable, session.id, clock());
   });
   host.addHook('preHandler', async (request) => {
-    if (isReading(request)) return;
-    refuseForeign(request, keys, consentUrl);
-    const { session } = request.visit;
-    if (session && !isCountedElsewhere(request)) await limits.changesPerUser.count(session.user.id);
+    if (isSafeMethod(request)) return;
+    const { visitorId, session } = request;
+    verifyCsrfToken(request, keys, { visitorId, sessionId: request.cookies[SESSION_COOKIE] }, consentUrl);
+    if (session && !isRateLimitExempt(request)) await limits.changesPerUser.count(session.user.id);
   });
 }
 
-/** The consent screen counts by itself, since it may have to respond to the app. Signing out is always possible. */
-function isCountedElsewhere({ method, routeOptions }: FastifyRequest): boolean {
+/** The consent page counts requests itself, since it redirects to the app when there are too many. Sign-out is unlimited. */
+function isRateLimitExempt({ method, routeOptions }: FastifyRequest): boolean {
   return (method === 'GET' && routeOptions.url === '/consent') || routeOptions.url === '/sign-out';
 }
 
-export function isReading({ method }: FastifyRequest): boolean {
+/** RFC 9110 §9.2.1. */
+export function isSafeMethod({ method }: FastifyRequest): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
 export function requireSession(request: FastifyRequest): Session {
-  if (request.visit.session) return request.visit.session;
-  throw isReading(request) ? new SignInRequired(request.url) : sessionOver(request.visit.formPage);
+  if (request.session) return request.session;
+  throw isSafeMethod(request) ? new SignInRequired(request.url) : sessionExpired(request.formPage);
 }
 
 /** Not found, unless the user may open the page after switching to one of these businesses. */
-export function notFoundUnlessIn(businesses: Membership[], request: FastifyRequest): Error {
+export function notFoundOrOtherBusiness(businesses: Membership[], request: FastifyRequest): Error {
   if (businesses.length === 0) return notFound();
-  if (isReading(request)) return new OtherBusiness(businesses, request.url, 'Switch to the business to open it.');
+  if (isSafeMethod(request)) return new OtherBusiness(businesses, request.url, 'Switch to the business to open it.');
   const sentence = 'You now act for another business. Nothing was changed.';
-  return new OtherBusiness(businesses, request.visit.formPage, sentence);
+  return new OtherBusiness(businesses, request.formPage, sentence);
 }
 
-export function keepSession(reply: FastifyReply, session: Session): void {
-  reply.setCookie(SESSION, session.id, { ...COOKIE, maxAge: ABSOLUTE_LIFETIME / SECOND });
+export function setSessionCookie(reply: FastifyReply, session: Session): void {
+  reply.setCookie(SESSION_COOKIE, session.id, { ...COOKIE_OPTIONS, maxAge: ABSOLUTE_LIFETIME / SECOND });
 }
 
-export function dropSession(reply: FastifyReply): void {
-  reply.clearCookie(SESSION, COOKIE);
+export function clearSessionCookie(reply: FastifyReply): void {
+  reply.clearCookie(SESSION_COOKIE, COOKIE_OPTIONS);
 }
 
-/** Whom to name in the audit log. What is done on the platform's pages is done in its name. */
+/** The actor of audit entries. Platform admins act for the platform on its own pages only. */
 export function actorOf(request: FastifyRequest): UserActor {
   const { user } = requireSession(request);
   const kind = request.routeOptions.url?.startsWith('/platform/') ? 'platform' : 'user';
   return { ...userActor(user, request.ip), kind };
 }
 
-/** What a person will know a session by. */
-export function browserOf(request: FastifyRequest): { browser: string; address: string } {
-  const browser = request.headers['user-agent']?.slice(0, LONGEST_BROWSER) ?? 'Unknown browser';
+/** Browser and IP address, as listed with a session. */
+export function clientOf(request: FastifyRequest): { browser: string; address: string } {
+  const browser = request.headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? 'Unknown browser';
   return { browser, address: request.ip };
 }
 
-/** A visitor has a cookie before having a session, so that even the sign-in form can be tied to its browser. */
-function visitorOf(request: FastifyRequest, reply: FastifyReply): string {
-  const known = request.cookies[VISITOR];
+/** Set before sign-in, too, so that the sign-in form has a CSRF token. */
+function ensureVisitorId(request: FastifyRequest, reply: FastifyReply): string {
+  const known = request.cookies[VISITOR_COOKIE];
   if (known) return known;
-  const visitor = newSecret();
-  reply.setCookie(VISITOR, visitor, COOKIE);
-  return visitor;
+  const visitorId = newSecret();
+  reply.setCookie(VISITOR_COOKIE, visitorId, COOKIE_OPTIONS);
+  return visitorId;
 }
 
-/**
- * What a CSRF token signs. By the cookie, and not by the live session: a form that is sent after its session has expired
- * is still from this browser, and leads to the sign-in page. Signing in and out replaces the cookie, and so every token.
- */
-function csrfBase(visitor: string, sessionId = ''): string {
-  return `${visitor} ${sessionId}`;
-}
-
-function formPageOf(request: FastifyRequest, consentUrl: string): string {
-  const page = isReading(request) ? null : URL.parse(request.headers.referer ?? '');
+function readFormPage(request: FastifyRequest, consentUrl: string): string {
+  const page = isSafeMethod(request) ? null : URL.parse(request.headers.referer ?? '');
   return page?.origin === consentUrl ? readReturnTo(page.pathname + page.search, consentUrl) : '/';
-}
-
-function refuseForeign(request: FastifyRequest, keys: Keyring, consentUrl: string): void {
-  const { origin, 'sec-fetch-site': site } = request.headers;
-  const foreign = (origin !== undefined && origin !== consentUrl) || (site !== undefined && site !== 'same-origin');
-  const csrf = (request.body as Record<string, unknown> | null | undefined)?.csrf;
-  const base = csrfBase(request.visit.visitor, request.cookies[SESSION]);
-  if (foreign || typeof csrf !== 'string' || !isSigned(keys, 'csrf', base, csrf)) {
-    throw forbidden(
-      'This form did not come from a page opened in this browser. Go back, reload the page and try again.',
-    );
-  }
 }

@@ -10,14 +10,14 @@ import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Destination, destinationOf, readReturnTo } from './return-to.ts';
-import { doneBeforeSignIn } from './flash.ts';
+import type { WebDeps } from './deps.ts';
+import { signInFlashMessage } from './flash.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
 import { countAttempt, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
-import type { WebDeps } from './deps.ts';
 import { passkeyBox } from './passkey-box.ts';
-import { browserOf, keepSession } from './session.ts';
+import { type Destination, findDestination, readReturnTo } from './return-to.ts';
+import { clientOf, setSessionCookie } from './session.ts';
 
 interface SignInForm {
   csrf: string;
@@ -29,20 +29,20 @@ interface SignInForm {
   problem?: Problem;
 }
 
-export function mountSignIn(host: FastifyInstance, parts: WebDeps): void {
+export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
   // The form is shown even to someone with a session: a second sign-in is what prompt=login asks for.
   host.get<{ Querystring: Form }>('/sign-in', async (request, reply) => {
-    const returnTo = readReturnTo(request.query.return_to, parts.consentUrl);
-    const email = request.visit.session?.user.email ?? '';
-    const destination = await destinationOf(parts, returnTo);
-    const form = { csrf: request.visit.csrf, returnTo, email, destination, done: doneBeforeSignIn(request.query) };
-    return sendPage(reply, signInPage(parts, form), destination);
+    const returnTo = readReturnTo(request.query.return_to, deps.consentUrl);
+    const email = request.session?.user.email ?? '';
+    const destination = await findDestination(deps, returnTo);
+    const form = { csrf: request.csrfToken, returnTo, email, destination, done: signInFlashMessage(request.query) };
+    return sendPage(reply, signInPage(deps, form), destination);
   });
 
   host.post<{ Body: Form }>('/sign-in', (request, reply) => {
     const [email, password] = [text(request.body, 'email'), text(request.body, 'password')];
     const refusal = { field: 'password', message: 'The email or the password is wrong.' };
-    return answerSignIn(parts, { request, reply, email, refusal }, () => signIn(parts, request, email, password));
+    return answerSignIn(deps, { request, reply, email, refusal }, () => signIn(deps, request, email, password));
   });
 }
 
@@ -56,22 +56,22 @@ interface Attempt {
 
 /** To where the person was going, if they may; or else the form again, with what was typed. */
 export async function answerSignIn(
-  parts: WebDeps,
+  deps: WebDeps,
   { request, reply, email, refusal }: Attempt,
   attempt: () => Promise<SignedIn | undefined>,
 ): Promise<FastifyReply> {
-  const returnTo = readReturnTo(request.body.return_to, parts.consentUrl);
+  const returnTo = readReturnTo(request.body.return_to, deps.consentUrl);
   const refuse = async (status: number, message: string) => {
-    const destination = await destinationOf(parts, returnTo);
+    const destination = await findDestination(deps, returnTo);
     const problem = { ...refusal, message };
-    const form = { csrf: request.visit.csrf, returnTo, email, destination, problem };
-    return sendPage(reply, signInPage(parts, form), { status, ...destination });
+    const form = { csrf: request.csrfToken, returnTo, email, destination, problem };
+    return sendPage(reply, signInPage(deps, form), { status, ...destination });
   };
   try {
     const signedIn = await attempt();
     if (!signedIn) return refuse(401, refusal.message);
-    keepSession(reply, signedIn.session);
-    rememberBrowser(parts, reply, signedIn);
+    setSessionCookie(reply, signedIn.session);
+    rememberBrowser(deps, reply, signedIn);
     return reply.redirect(returnTo, 303);
   } catch (error) {
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
@@ -81,11 +81,11 @@ export async function answerSignIn(
 }
 
 /** Each attempt is counted before it is looked at, by account and by address, and forgiven if it succeeds. */
-async function signIn(parts: WebDeps, request: FastifyRequest, email: string, password: string) {
-  const { storage, limits, clock } = parts;
+async function signIn(deps: WebDeps, request: FastifyRequest, email: string, password: string) {
+  const { storage, limits, clock } = deps;
   const network = networkOf(request.ip);
   await limits.signInPerAddress.count(network);
-  const counted = await countAttempt(parts, request, email);
+  const counted = await countAttempt(deps, request, email);
   const authenticated = await authenticateUser(storage.durable, email, password).catch(async (error) => {
     // Nothing was tried, so nothing counts.
     if (error instanceof Overloaded) {
@@ -121,10 +121,10 @@ export async function renewSession(
   now: number,
 ): Promise<SignedIn | undefined> {
   if (!(await markSignedIn(db, { userId: user.id, passwordHash }, now))) return undefined;
-  if (request.visit.session) await deleteSession(db, request.visit.session.id);
-  const session = await insertSession(db, { user, ...browserOf(request) }, now);
+  if (request.session) await deleteSession(db, request.session.id);
+  const session = await insertSession(db, { user, ...clientOf(request) }, now);
   const actor = userActor(user, request.ip);
-  const name = nameBrowser(browserOf(request).browser);
+  const name = nameBrowser(clientOf(request).browser);
   const subject = { kind: 'session', id: hashSecret(session.id), name } as const;
   await recordAudit(db, { action: 'session.started', actor, businessId: null, subject, detail: { with: means } }, now);
   return { session, user, passwordHash };

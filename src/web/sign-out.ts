@@ -4,36 +4,36 @@ import { recordAudit } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
 import { html } from '../lib/html.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import type { WebDeps } from './deps.ts';
 import { redirectWithFlash } from './flash.ts';
 import { postForm } from './forms.ts';
 import { sendPage } from './layout.ts';
-import type { WebDeps } from './deps.ts';
-import { actorOf, browserOf, dropSession } from './session.ts';
+import { actorOf, clearSessionCookie, clientOf } from './session.ts';
 
-export function mountSignOut(host: FastifyInstance, parts: WebDeps): void {
+export function mountSignOut(host: FastifyInstance, deps: WebDeps): void {
   // A link cannot sign anyone out: it only asks.
   host.get('/sign-out', async (request, reply) =>
     sendPage(reply, {
       title: 'Sign out',
-      platformName: parts.platformName,
+      platformName: deps.platformName,
       width: 'narrow',
       body: html`<div class="card">
 <h1>Sign out?</h1>
 <p>Apps that you have connected stay connected.</p>
-${postForm({ action: '/sign-out', csrf: request.visit.csrf, body: html`<button class="primary wide">Sign out</button>` })}
+${postForm({ action: '/sign-out', csrf: request.csrfToken, body: html`<button class="primary wide">Sign out</button>` })}
 </div>`,
     }),
   );
 
   host.post('/sign-out', async (request, reply) => {
-    if (request.visit.session) await signOut(parts, request, request.visit.session);
-    dropSession(reply);
+    if (request.session) await signOut(deps, request, request.session);
+    clearSessionCookie(reply);
     return redirectWithFlash(reply, '/sign-in', 'signed_out');
   });
 }
 
 async function signOut({ storage, clock }: WebDeps, request: FastifyRequest, { id }: Session): Promise<void> {
-  const subject = { kind: 'session', id: hashSecret(id), name: nameBrowser(browserOf(request).browser) } as const;
+  const subject = { kind: 'session', id: hashSecret(id), name: nameBrowser(clientOf(request).browser) } as const;
   await storage.transaction(async (db) => {
     if (!(await deleteSession(db, id))) return;
     await recordAudit(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());

@@ -5,7 +5,7 @@ import { isId } from '../../lib/ids.ts';
 import { listRequests } from '../../request-log/logged-requests.ts';
 import { listCounts } from '../../request-log/request-counts.ts';
 import { type Form, text } from '../forms.ts';
-import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
+import { PAGE_SIZE, readListing, takePage } from '../listing.ts';
 import { readPeriod, startOf } from './chart.ts';
 import { connectionsBody } from './connections-page.ts';
 import type { Desk } from './desk.ts';
@@ -28,7 +28,7 @@ export function mountActivity(host: FastifyInstance, desk: Desk): void {
     const { entry, app, path } = await lookAtApp(request);
     const listing = readListing(request.query);
     const found = await listAppConnections(db, app, { ...listing, limit: PAGE_SIZE + 1 }, clock());
-    const body = connectionsBody({ app, path: `${path}/connections`, ...listing, ...cutPage(found) });
+    const body = connectionsBody({ app, path: `${path}/connections`, ...listing, ...takePage(found) });
     return show(reply, entry, html`${appHead(section, entry, app, 'Connections')}${body}`);
   });
 }
@@ -44,5 +44,5 @@ async function readLog({ db, clock, activity, issuer }: Desk, appId: string, que
   const wanted = { appId, onlyErrors, requestId, before: after, limit: PAGE_SIZE + 1 };
   const found = requestId === undefined || isId(requestId) ? await listRequests(db, wanted) : [];
   const counts = await listCounts(db, appId, startOf(period, now));
-  return { issuer, search, after, onlyErrors, period, counts, ...cutPage(found), now };
+  return { issuer, search, after, onlyErrors, period, counts, ...takePage(found), now };
 }

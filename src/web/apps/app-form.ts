@@ -1,7 +1,7 @@
 import type { AppSettings } from '../../apps/apps.ts';
 import { readScopes, SCOPES, scopeNames } from '../../grants/scopes.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { described, type Form, input, list, type Problem, problemText, text } from '../forms.ts';
+import { ariaAttributes, type Form, input, list, type Problem, problemText, text } from '../forms.ts';
 import type { AppSection } from './section.ts';
 
 export const emptyApp: AppSettings = {
@@ -31,10 +31,10 @@ export function appFields(app: AppSettings, section: AppSection, problem?: Probl
 <div class="field">
 <label for="redirect_uris">Redirect URIs</label>
 <p class="hint" id="redirect_uris-hint">${uriHint}</p>
-<textarea id="redirect_uris" name="redirect_uris" rows="3" required spellcheck="false" ${described('redirect_uris', { hint: uriHint, wrong: wrong('redirect_uris') })}>${app.redirectUris.join('\n')}</textarea>
+<textarea id="redirect_uris" name="redirect_uris" rows="3" required spellcheck="false" ${ariaAttributes('redirect_uris', { hint: uriHint, wrong: wrong('redirect_uris') })}>${app.redirectUris.join('\n')}</textarea>
 ${problem && wrong('redirect_uris') && problemText(problem)}
 </div>
-<fieldset class="field" ${described('scope', { wrong: wrong('scope') })}>
+<fieldset class="field" ${ariaAttributes('scope', { wrong: wrong('scope') })}>
 <legend>Allowed scopes</legend>
 ${problem && wrong('scope') && problemText(problem)}
 ${SCOPES.map(

@@ -2,9 +2,9 @@ import { listLastUses } from '../../apps/app-secrets.ts';
 import { type App, searchAppsOf } from '../../apps/apps.ts';
 import { countConnections } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { counted } from '../components.ts';
+import { pluralize } from '../components.ts';
 import { time } from '../forms.ts';
-import { cutPage, type Listing, PAGE_SIZE, pager, searchForm } from '../listing.ts';
+import { type Listing, PAGE_SIZE, pager, searchForm, takePage } from '../listing.ts';
 import type { Desk } from './desk.ts';
 import type { AppSection, Entry } from './section.ts';
 import { badgesOf } from './tabs.ts';
@@ -24,7 +24,7 @@ interface AppList extends Listing {
 /** A page of an owner's apps, with how each is doing. */
 export async function readAppList({ db, clock, issuer }: Desk, entry: Entry, listing: Listing): Promise<AppList> {
   const found = await searchAppsOf(db, entry.ownerBusinessId, { ...listing, limit: PAGE_SIZE + 1 });
-  const { shown, next } = cutPage(found);
+  const { shown, next } = takePage(found);
   const ids = shown.map(({ id }) => id);
   const countOf = await countConnections(db, ids, clock());
   const lastUseOf = await listLastUses(db, ids);
@@ -56,5 +56,5 @@ function nothing({ canChange }: Entry, { search, after }: AppList): string {
 
 function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html {
   return html`<li><div><a href="${path}/${app.id}">${app.name}</a> ${badgesOf(app)}
-<p class="muted small">${counted(connections, 'connection', 'connections')} · ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`} · <code>${app.id}</code></p></div></li>`;
+<p class="muted small">${pluralize(connections, 'connection', 'connections')} · ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`} · <code>${app.id}</code></p></div></li>`;
 }

@@ -15,7 +15,7 @@ export function newAppBody(section: AppSection, entry: Entry, form: NewAppForm):
   return html`<h1>Register an app</h1>
 ${postForm({
   action: section.path,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="ticket" value="${form.ticket}">
 ${appFields(form.settings, section, form.problem)}
@@ -98,7 +98,7 @@ function changes(section: AppSection, entry: Entry, { app, settings, problem }: 
   const path = `${section.path}/${app.id}`;
   return html`${postForm({
     action: path,
-    csrf: entry.at.csrf,
+    csrf: entry.context.csrf,
     style: 'card',
     body: html`<h2>Settings</h2>${appFields(settings, section, problem)}<button class="primary">Save</button>`,
   })}
@@ -114,6 +114,6 @@ function summary(app: App): Html {
 <p class="muted">Owners and admins of the business can change the app.</p></section>`;
 }
 
-function action({ at }: Entry, path: string, button: Html): Html {
-  return postForm({ action: path, csrf: at.csrf, body: button });
+function action({ context }: Entry, path: string, button: Html): Html {
+  return postForm({ action: path, csrf: context.csrf, body: button });
 }

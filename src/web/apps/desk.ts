@@ -4,12 +4,12 @@ import { listSecrets } from '../../apps/app-secrets.ts';
 import { type App, type AppSettings, findApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listEndpoints } from '../../webhooks/endpoints.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
 import type { Problem } from '../forms.ts';
 import { sendPage } from '../layout.ts';
-import type { WebDeps } from '../deps.ts';
 import { findReason } from '../platform/reasons.ts';
-import { notFound } from '../errors.ts';
-import { notFoundUnlessIn } from '../session.ts';
+import { notFoundOrOtherBusiness } from '../session.ts';
 import { appBody } from './app-pages.ts';
 import { pkceOffer } from './pkce-offer.ts';
 import type { AppSection, Entry } from './section.ts';
@@ -19,14 +19,14 @@ export type AppRequest = FastifyRequest<{ Params: { id: string } }>;
 /** What every page about apps does: let in, find the app, show it, and show it again with what was wrong. */
 export type Desk = ReturnType<typeof openDesk>;
 
-export function openDesk(parts: WebDeps, section: AppSection) {
-  const db = parts.storage.durable;
+export function openDesk(deps: WebDeps, section: AppSection) {
+  const db = deps.storage.durable;
 
-  const show = (reply: FastifyReply, { at }: Entry, content: Html, status = 200): FastifyReply => {
-    const body = html`${section.above?.(at)}${content}`;
+  const show = (reply: FastifyReply, { context }: Entry, content: Html, status = 200): FastifyReply => {
+    const body = html`${section.above?.(context)}${content}`;
     return sendPage(
       reply,
-      { title: section.title, platformName: parts.platformName, width: 'wide', at, body },
+      { title: section.title, platformName: deps.platformName, width: 'wide', context, body },
       { status },
     );
   };
@@ -42,7 +42,7 @@ export function openDesk(parts: WebDeps, section: AppSection) {
   async function findOwn(entry: Entry, id: string, { request, changes }: Purpose): Promise<App> {
     const app = await findApp(db, id);
     const isOwn = app?.ownerBusinessId === entry.ownerBusinessId;
-    if (!app || !isOwn) throw notFoundUnlessIn(app ? businessesOf(app, entry, changes) : [], request);
+    if (!app || !isOwn) throw notFoundOrOtherBusiness(app ? businessesOf(app, entry, changes) : [], request);
     if (changes && !entry.canChange) throw notFound();
     return app;
   }
@@ -54,7 +54,7 @@ export function openDesk(parts: WebDeps, section: AppSection) {
   }
 
   return {
-    ...parts,
+    ...deps,
     section,
     db,
     show,
@@ -65,9 +65,9 @@ export function openDesk(parts: WebDeps, section: AppSection) {
     lookAtApp: (request: AppRequest) => withApp(request, { changes: false }),
 
     async showApp(reply: FastifyReply, entry: Entry, { app, settings = app, problem }: Shown): Promise<FastifyReply> {
-      const { issuer, platformName, clock } = parts;
+      const { issuer, platformName, clock } = deps;
       const [secrets, endpoints] = [await listSecrets(db, app.id), await listEndpoints(db, app.id)];
-      const offer = await pkceOffer(parts, { app, entry, path: `${section.path}/${app.id}` });
+      const offer = await pkceOffer(deps, { app, entry, path: `${section.path}/${app.id}` });
       const pauseReason = app.pausedAt === null ? undefined : await findReason(db, app.id, 'app.paused');
       const view = { app, settings, secrets, endpoints, offer, pauseReason, issuer, platformName, now: clock() };
       const body = appBody(section, entry, problem ? { ...view, problem } : view);
@@ -91,7 +91,7 @@ interface EnteredApp {
 /** The user's membership in the business that owns the app, if it lets them open the page. The platform is no business. */
 function businessesOf({ ownerBusinessId }: App, entry: Entry, changes: boolean): Membership[] {
   if (entry.ownerBusinessId === null) return [];
-  const owners = entry.at.memberships.filter(({ businessId }) => businessId === ownerBusinessId);
+  const owners = entry.context.memberships.filter(({ businessId }) => businessId === ownerBusinessId);
   return owners.filter(({ role }) => !changes || role !== 'member');
 }
 

@@ -2,8 +2,8 @@ import type { App } from '../../apps/apps.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { countExchanges } from '../../request-log/request-counts.ts';
-import { postForm } from '../forms.ts';
 import type { WebDeps } from '../deps.ts';
+import { postForm } from '../forms.ts';
 import type { Entry } from './section.ts';
 
 const LOOKED_BACK = 7 * DAY;
@@ -21,5 +21,5 @@ export async function pkceOffer(
   if (exchanges < FEWEST || pkceExchanges < exchanges) return null;
   return html`<section class="card"><h2>Require PKCE?</h2>
 <p>Each of the ${exchanges} code exchanges in the last 7 days used PKCE. If you require it, an intercepted code is useless even where someone leaves the code_challenge out.</p>
-${postForm({ action: `${path}/require-pkce`, csrf: entry.at.csrf, body: html`<button class="secondary">Require PKCE</button>` })}</section>`;
+${postForm({ action: `${path}/require-pkce`, csrf: entry.context.csrf, body: html`<button class="secondary">Require PKCE</button>` })}</section>`;
 }

@@ -4,7 +4,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { isError, type LoggedRequest } from '../../request-log/logged-requests.ts';
 import type { HourOfCounts } from '../../request-log/request-counts.ts';
 import { preciseTime } from '../forms.ts';
-import { type Listing, listingAddress, pager, searchForm } from '../listing.ts';
+import { type Listing, listingUrl, pager, searchForm } from '../listing.ts';
 import { prose } from '../reference/prose.ts';
 import { chart, PERIODS, type Period } from './chart.ts';
 import { explainReason } from './reason-words.ts';
@@ -44,7 +44,7 @@ function chartSection({ path, period, counts, onlyErrors, now }: RequestLog): Ht
   const errors = onlyErrors ? 'only' : undefined;
   const links = PERIODS.map((each) => ({
     name: `Last ${each.words}`,
-    to: listingAddress(path, { errors, period: each.name === 'day' ? undefined : each.name }),
+    to: listingUrl(path, { errors, period: each.name === 'day' ? undefined : each.name }),
     isHere: each.name === period.name,
   }));
   return html`<section class="card"><div class="head"><h2>Activity</h2>${choices('Period', links)}</div>
@@ -54,8 +54,8 @@ function chartSection({ path, period, counts, onlyErrors, now }: RequestLog): Ht
 function filter({ path, period, onlyErrors }: RequestLog): Html {
   const kept = { period: period.name === 'day' ? undefined : period.name };
   return choices('Which requests', [
-    { name: 'All', to: listingAddress(path, kept), isHere: !onlyErrors },
-    { name: 'Errors only', to: listingAddress(path, { ...kept, errors: 'only' }), isHere: onlyErrors },
+    { name: 'All', to: listingUrl(path, kept), isHere: !onlyErrors },
+    { name: 'Errors only', to: listingUrl(path, { ...kept, errors: 'only' }), isHere: onlyErrors },
   ]);
 }
 

@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { changedSettings, recordAppAudit } from '../../apps/app-acts.ts';
 import { type App, type AppSettings, changeApp, findApp, lockApp, registerApp } from '../../apps/apps.ts';
 import { html } from '../../lib/html.ts';
-import { redirectWithFlash } from '../flash.ts';
-import { type Form, text, tryForm } from '../forms.ts';
-import { readListing } from '../listing.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import { makeTicket, readTicket } from '../form-keys.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { formKey, readFormKey } from '../form-keys.ts';
+import { type Form, text, tryForm } from '../forms.ts';
+import { readListing } from '../listing.ts';
 import { actorOf } from '../session.ts';
 import { mountActivity } from './activity-routes.ts';
 import { emptyApp, readAppForm } from './app-form.ts';
@@ -22,8 +22,8 @@ import { mountTryIt } from './try/routes.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 
-export function mountAppPages(host: FastifyInstance, parts: WebDeps, section: AppSection): void {
-  const desk = openDesk(parts, section);
+export function mountAppPages(host: FastifyInstance, deps: WebDeps, section: AppSection): void {
+  const desk = openDesk(deps, section);
   for (const mount of [
     mountLists,
     mountRegistration,
@@ -56,7 +56,7 @@ function mountRegistration(host: FastifyInstance, desk: Desk): void {
   const { section, storage, clock, issuer, show, enterToChange } = desk;
   host.get(`${section.path}/new`, async (request, reply) => {
     const entry = await enterToChange(request);
-    const ticket = makeTicket(desk, 'new app', { owner: entry.ownerBusinessId });
+    const ticket = formKey(desk, 'new app', { owner: entry.ownerBusinessId });
     return show(reply, entry, newAppBody(section, entry, { settings: emptyApp, ticket }));
   });
 
@@ -64,9 +64,14 @@ function mountRegistration(host: FastifyInstance, desk: Desk): void {
     const entry = await enterToChange(request);
     const settings = readAppForm(request.body, section);
     const ticket = text(request.body, 'ticket');
-    const { id } = readTicket(desk, 'new app', { sealed: ticket, owner: entry.ownerBusinessId });
+    const { id } = readFormKey(desk, 'new app', { sealed: ticket, owner: entry.ownerBusinessId });
     const register = async () => {
-      const registration = { ...settings, id, ownerBusinessId: entry.ownerBusinessId, createdBy: entry.at.user.id };
+      const registration = {
+        ...settings,
+        id,
+        ownerBusinessId: entry.ownerBusinessId,
+        createdBy: entry.context.user.id,
+      };
       const registered = await storage.transaction(async (tx) => {
         const fresh = await registerApp(tx, registration, clock());
         const act = { action: 'app.registered', actor: actorOf(request) } as const;

@@ -35,7 +35,7 @@ ${
   secrets.length > 1 &&
   postForm({
     action: `${path}/${secret.id}/remove`,
-    csrf: entry.at.csrf,
+    csrf: entry.context.csrf,
     body: html`<button class="danger" aria-label="Remove the secret that ends in ${secret.hint}">${isInUse(secret, now) ? 'Remove…' : 'Remove'}</button>`,
   })
 }</li>`;
@@ -61,5 +61,5 @@ export function removeSecretBody(
   return html`<div class="card"><h1>Remove a secret of ${app.name}?</h1>
 <p>The secret <code>${secretName(hint)}</code> was ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}. Whatever still uses it is refused from then on, and it cannot be brought back.</p>
 <div class="answers"><a class="button secondary" href="${path}">Keep it</a>
-${postForm({ action: `${path}/secrets/${id}/remove`, csrf: entry.at.csrf, body })}</div></div>`;
+${postForm({ action: `${path}/secrets/${id}/remove`, csrf: entry.context.csrf, body })}</div></div>`;
 }

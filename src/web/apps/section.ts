@@ -7,7 +7,7 @@ export interface AppSection {
   path: string;
   title: string;
   /** What stands at the top of each of its pages. */
-  above?(at: PageContext): Html;
+  above?(context: PageContext): Html;
   /** Whether it makes sense to open an app here to other businesses. */
   canOpenToAnyBusiness: boolean;
   /** Lets in whoever may look, and throws for anyone else. */
@@ -15,7 +15,7 @@ export interface AppSection {
 }
 
 export interface Entry {
-  at: PageContext;
+  context: PageContext;
   /** Null for the platform. */
   ownerBusinessId: string | null;
   intro: string;

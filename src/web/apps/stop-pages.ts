@@ -1,7 +1,7 @@
 import type { App } from '../../apps/apps.ts';
 import type { Impact } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { reachText } from '../components.ts';
+import { impactText } from '../components.ts';
 import { postForm } from '../forms.ts';
 import type { AppSection, Entry } from './section.ts';
 
@@ -19,7 +19,7 @@ export function stopSection({ section, entry, app }: Omit<StopQuestion, 'reach'>
   return html`<section class="card"><h2>Stop the app</h2>
 ${
   app.disabledAt
-    ? html`<p>The app is disabled: none of its tokens work, and nobody can connect it.</p>${postForm({ action: `${path}/enable`, csrf: entry.at.csrf, body: html`<button class="secondary">Enable</button>` })}`
+    ? html`<p>The app is disabled: none of its tokens work, and nobody can connect it.</p>${postForm({ action: `${path}/enable`, csrf: entry.context.csrf, body: html`<button class="secondary">Enable</button>` })}`
     : html`<p>Disabling stops every token of the app at once. You can enable it again.</p><p><a class="button danger" href="${path}/disable">Disable…</a></p>`
 }
 <p>Deleting cannot be undone.</p><p><a class="button danger" href="${path}/delete">Delete…</a></p>
@@ -54,8 +54,8 @@ interface Stop {
 function stopBody({ section, entry, app, reach }: StopQuestion, { verb, title, effect, keep }: Stop): Html {
   const path = `${section.path}/${app.id}`;
   return html`<div class="card"><h1>${title} ${app.name}?</h1>
-<p>It is connected by <strong>${reachText(reach)}</strong> right now.</p>
+<p>It is connected by <strong>${impactText(reach)}</strong> right now.</p>
 <p>${effect}</p>
 <div class="answers"><a class="button secondary" href="${path}">${keep}</a>
-${postForm({ action: `${path}/${verb}`, csrf: entry.at.csrf, body: html`<button class="danger">${title} app</button>` })}</div></div>`;
+${postForm({ action: `${path}/${verb}`, csrf: entry.context.csrf, body: html`<button class="danger">${title} app</button>` })}</div></div>`;
 }

@@ -2,7 +2,7 @@ import type { OwnedApp } from '../../apps/apps.ts';
 import type { Impact } from '../../grants/impact.ts';
 import { listScopes } from '../../grants/scopes.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { appBadges, counted, reachText } from '../components.ts';
+import { appBadges, impactText, pluralize } from '../components.ts';
 import { copyable, type Problem, postForm, time } from '../forms.ts';
 import { reasonField, reasonText } from './reasons.ts';
 
@@ -17,7 +17,7 @@ export function appRow(
   { platformName, connections }: { platformName: string; connections: number },
 ): Html {
   return html`<li><div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}
-<p class="muted small">${app.ownerName ?? platformName} · ${counted(connections, 'connection', 'connections')} · <code>${app.id}</code></p></div></li>
+<p class="muted small">${app.ownerName ?? platformName} · ${pluralize(connections, 'connection', 'connections')} · <code>${app.id}</code></p></div></li>
 `;
 }
 
@@ -31,7 +31,7 @@ export function appBody(app: OwnedApp, around: Around & { reason: string | undef
 <div><dt>Who can connect it</dt><dd>${app.ownerScope === 'platform' || app.openToAnyBusiness ? 'Users of any business' : 'Users of its owner only'}</dd></div>
 <div><dt>May ask for</dt><dd>${listScopes(app.allowedScopes).map(({ name }) => html`<code>${name}</code><br>`)}</dd></div>
 <div><dt>Sends users to</dt><dd>${app.redirectUris.map((uri) => html`<code>${uri}</code><br>`)}</dd></div>
-<div><dt>Connected by</dt><dd>${reachText(around.reach)}</dd></div>
+<div><dt>Connected by</dt><dd>${impactText(around.reach)}</dd></div>
 </dl>
 ${app.ownerScope === 'platform' && html`<p><a class="button secondary" href="/platform/developer/apps/${app.id}">Settings of the app</a></p>`}
 </section>
@@ -62,7 +62,7 @@ export function pauseBody(app: OwnedApp, { platformName, reach, csrf, typed, pro
   const path = `/platform/apps/${app.id}`;
   const hint = 'Shown on the page of the app, and in the audit log of its owners.';
   return html`<div class="card"><h1>Pause ${app.name} everywhere?</h1>
-<p>This app of ${app.ownerName ?? platformName} is connected by <strong>${reachText(reach)}</strong> right now.</p>
+<p>This app of ${app.ownerName ?? platformName} is connected by <strong>${impactText(reach)}</strong> right now.</p>
 ${app.disabledAt !== null && html`<p class="notice">Its owner has disabled it already: none of its tokens work now.</p>`}
 <p>Every call of the app is refused from the next one on, it hears of it by webhook, and nobody can connect it. Nothing is lost:
 once a platform admin resumes it, the same tokens work again.</p>

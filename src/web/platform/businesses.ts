@@ -4,12 +4,12 @@ import { listMembers, type Member } from '../../accounts/memberships.ts';
 import { type OwnedApp, searchApps } from '../../apps/apps.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { appBadges, counted } from '../components.ts';
-import { copyable, time } from '../forms.ts';
-import { cutPage, PAGE_SIZE, pager, readListing, searchForm } from '../listing.ts';
+import { appBadges, pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
-import { loadPageContext } from '../page-context.ts';
 import { notFound } from '../errors.ts';
+import { copyable, time } from '../forms.ts';
+import { PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
+import { loadPageContext } from '../page-context.ts';
 import { roleBadge } from '../settings/members/fields.ts';
 import { longList, sendPlatformPage } from './page.ts';
 import { userBadges } from './user-views.ts';
@@ -18,38 +18,38 @@ const PATH = '/platform/businesses';
 const APPS_SHOWN = 50;
 
 /** Every business. */
-export function mountBusinesses(host: FastifyInstance, parts: WebDeps): void {
-  mountList(host, parts);
-  mountBusiness(host, parts);
+export function mountBusinesses(host: FastifyInstance, deps: WebDeps): void {
+  mountList(host, deps);
+  mountBusiness(host, deps);
 }
 
-function mountList(host: FastifyInstance, parts: WebDeps): void {
+function mountList(host: FastifyInstance, deps: WebDeps): void {
   host.get(PATH, async (request, reply) => {
-    const at = await loadPageContext(parts, request);
+    const context = await loadPageContext(deps, request);
     const listing = { ...readListing(request.query), path: PATH };
-    const found = await searchBusinesses(parts.storage.durable, { ...listing, limit: PAGE_SIZE + 1 });
-    const { shown, next } = cutPage(found);
+    const found = await searchBusinesses(deps.storage.durable, { ...listing, limit: PAGE_SIZE + 1 });
+    const { shown, next } = takePage(found);
     const title = 'Businesses';
     const body = longList({ ...listing, title, label: 'Search by name or id', rows: shown.map(businessRow), next });
-    return sendPlatformPage(reply, parts, { at, title, body });
+    return sendPlatformPage(reply, deps, { context, title, body });
   });
 }
 
 function businessRow({ id, name, createdAt, members }: Business & { members: number }): Html {
   return html`<li><div><a href="${PATH}/${id}">${name}</a>
-<p class="muted small">${counted(members, 'member', 'members')} · since ${time(createdAt)} · <code>${id}</code></p></div></li>
+<p class="muted small">${pluralize(members, 'member', 'members')} · since ${time(createdAt)} · <code>${id}</code></p></div></li>
 `;
 }
 
-function mountBusiness(host: FastifyInstance, parts: WebDeps): void {
-  const { storage, clock } = parts;
+function mountBusiness(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
   host.get<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
-    const at = await loadPageContext(parts, request);
+    const context = await loadPageContext(deps, request);
     const db = storage.durable;
     const business = await findBusiness(db, request.params.id);
     if (!business) throw notFound();
     const listing = { ...readListing(request.query), path: `${PATH}/${business.id}` };
-    const { shown, next } = cutPage(await listMembers(db, business.id, { ...listing, limit: PAGE_SIZE + 1 }));
+    const { shown, next } = takePage(await listMembers(db, business.id, { ...listing, limit: PAGE_SIZE + 1 }));
     const apps = await searchApps(db, { search: business.id, after: undefined, limit: APPS_SHOWN + 1 });
     const reach = await countAffected(db, { business_id: business.id }, clock());
     const body = html`<h1>${business.name}</h1>
@@ -60,12 +60,12 @@ ${searchForm({ path: listing.path, search: listing.search, label: 'Search by nam
 ${shown.length === 0 && html`<p class="empty">${listing.search ? `No member found for “${listing.search}”.` : 'No members.'}</p>`}
 <ul class="rows">${shown.map(memberRow)}</ul>
 ${pager(listing, next)}</section>`;
-    return sendPlatformPage(reply, parts, { at, title: business.name, body });
+    return sendPlatformPage(reply, deps, { context, title: business.name, body });
   });
 }
 
 function facts({ id, createdAt }: Business, { apps, users }: { apps: number; users: number }): Html {
-  const connected = `${counted(apps, 'app', 'apps')}, by ${counted(users, 'member', 'members')}`;
+  const connected = `${pluralize(apps, 'app', 'apps')}, by ${pluralize(users, 'member', 'members')}`;
   return html`<section class="card"><h2>The business</h2>
 <dl class="facts">
 <div><dt>Business id</dt><dd>${copyable('business-id', id)}</dd></div>

@@ -6,11 +6,11 @@ import { loadPageContext } from '../page-context.ts';
 import { platformTabs } from './tabs.ts';
 
 /** First-party apps. */
-export function mountPlatformApps(host: FastifyInstance, parts: WebDeps): void {
-  mountAppPages(host, parts, platformSection(parts));
+export function mountPlatformApps(host: FastifyInstance, deps: WebDeps): void {
+  mountAppPages(host, deps, platformSection(deps));
 }
 
-function platformSection(parts: WebDeps): AppSection {
+function platformSection(deps: WebDeps): AppSection {
   return {
     path: '/platform/developer/apps',
     title: 'First-party apps',
@@ -18,7 +18,7 @@ function platformSection(parts: WebDeps): AppSection {
     canOpenToAnyBusiness: false,
     async enter(request) {
       return {
-        at: await loadPageContext(parts, request),
+        context: await loadPageContext(deps, request),
         ownerBusinessId: null,
         intro: 'First-party apps. They act in the current business of whoever signs in, and ask for no consent.',
         canChange: true,

@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
+import type { WebDeps } from '../deps.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, searchForm } from '../listing.ts';
-import type { WebDeps } from '../deps.ts';
 import { platformTabs } from './tabs.ts';
 
 interface PlatformPage {
-  at: PageContext;
+  context: PageContext;
   title: string;
   body: Html;
   status?: number;
@@ -15,9 +15,9 @@ interface PlatformPage {
 export function sendPlatformPage(
   reply: FastifyReply,
   { platformName }: WebDeps,
-  { at, title, body, status = 200 }: PlatformPage,
+  { context, title, body, status = 200 }: PlatformPage,
 ): FastifyReply {
-  const page = { title, platformName, width: 'wide' as const, at, body: html`${platformTabs(at)}${body}` };
+  const page = { title, platformName, width: 'wide' as const, context, body: html`${platformTabs(context)}${body}` };
   return sendPage(reply, page, { status });
 }
 

@@ -9,10 +9,10 @@ import { mountUserRecovery } from './user-recovery.ts';
 import { mountUsers } from './users.ts';
 
 /** To anyone but a platform admin these pages do not exist, signed in or not, however they are asked. */
-export function mountPlatform(host: FastifyInstance, parts: WebDeps): void {
+export function mountPlatform(host: FastifyInstance, deps: WebDeps): void {
   host.register(async (scope) => {
     const admit = async (request: FastifyRequest) => {
-      if (!request.visit.session?.user.isPlatformAdmin) throw notFound();
+      if (!request.session?.user.isPlatformAdmin) throw notFound();
     };
     scope.addHook('onRequest', admit);
     scope.addHook('preValidation', admit);
@@ -25,7 +25,7 @@ export function mountPlatform(host: FastifyInstance, parts: WebDeps): void {
       mountUserRecovery,
       mountPlatformAuditLog,
     ]) {
-      mount(scope, parts);
+      mount(scope, deps);
     }
   });
 }

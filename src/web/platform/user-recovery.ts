@@ -4,12 +4,12 @@ import { auditedUser } from '../../accounts/user-acts.ts';
 import { findUser, markEmailVerified, type User } from '../../accounts/users.ts';
 import { recordAudit } from '../../audit/acts.ts';
 import { type Html, html } from '../../lib/html.ts';
+import type { WebDeps } from '../deps.ts';
+import { forbidden, notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, postForm } from '../forms.ts';
-import type { WebDeps } from '../deps.ts';
-import { passwordLinkBody } from '../password-link.ts';
 import { loadPageContext } from '../page-context.ts';
-import { forbidden, notFound } from '../errors.ts';
+import { passwordLinkBody } from '../password-link.ts';
 import { actorOf } from '../session.ts';
 import { sendPlatformPage } from './page.ts';
 
@@ -17,11 +17,11 @@ const USERS = '/platform/users';
 type ForUser = { Params: { id: string }; Body: Form | undefined };
 
 /** How a platform admin gives an account back to its owner. */
-export function mountUserRecovery(host: FastifyInstance, parts: WebDeps): void {
-  const { storage, clock, consentUrl } = parts;
+export function mountUserRecovery(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock, consentUrl } = deps;
 
   host.post<ForUser>(`${USERS}/:id/password-link`, async (request, reply) => {
-    const at = await loadPageContext(parts, request);
+    const context = await loadPageContext(deps, request);
     const user = await findUser(storage.durable, request.params.id);
     if (!user) throw notFound();
     const wanted = { userId: user.id, by: actorOf(request), businessId: null };
@@ -30,7 +30,7 @@ export function mountUserRecovery(host: FastifyInstance, parts: WebDeps): void {
     const link = `${consentUrl}/password/${made.token}`;
     const body = html`${passwordLinkBody({ name: user.name, link, expiresAt: made.expiresAt })}
 <p><a class="button secondary" href="${USERS}/${user.id}">Back to the user</a></p>`;
-    return sendPlatformPage(reply, parts, { at, title: 'The link is ready', body });
+    return sendPlatformPage(reply, deps, { context, title: 'The link is ready', body });
   });
 
   host.post<ForUser>(`${USERS}/:id/verify-email`, async (request, reply) => {

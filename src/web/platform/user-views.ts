@@ -2,7 +2,7 @@ import type { Membership } from '../../accounts/memberships.ts';
 import type { User } from '../../accounts/users.ts';
 import type { Impact } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { counted, unverifiedBadge } from '../components.ts';
+import { pluralize, unverifiedBadge } from '../components.ts';
 import { copyable, type Problem, postForm, problemText, time } from '../forms.ts';
 import { PAGE_SIZE } from '../listing.ts';
 import { roleBadge } from '../settings/members/fields.ts';
@@ -46,7 +46,7 @@ export function userBody(user: User, view: UserView): Html {
 <div><dt>Email</dt><dd>${user.email}</dd></div>
 <div><dt>User id</dt><dd>${copyable('user-id', user.id)}</dd></div>
 <div><dt>Added</dt><dd>${time(user.createdAt)}</dd></div>
-<div><dt>Signed in</dt><dd>${counted(view.sessions, 'session', 'sessions')}, ${lastSignedIn(user)}</dd></div>
+<div><dt>Signed in</dt><dd>${pluralize(view.sessions, 'session', 'sessions')}, ${lastSignedIn(user)}</dd></div>
 <div><dt>Has connected</dt><dd>${connectedText(view.reach)}</dd></div>
 </dl></section>
 <section class="card"><h2>Businesses</h2>${membershipList(view.memberships)}</section>
@@ -62,7 +62,7 @@ function membershipList(memberships: Membership[]): Html {
 <p class="muted small">Since ${time(since)}</p></div></li>`,
   );
   const more = memberships.length - rows.length;
-  return html`<ul class="rows">${rows}</ul>${more > 0 && html`<p class="muted">And ${counted(more, 'more', 'more')}.</p>`}`;
+  return html`<ul class="rows">${rows}</ul>${more > 0 && html`<p class="muted">And ${pluralize(more, 'more', 'more')}.</p>`}`;
 }
 
 function switchSection(user: User, { isYou, reason, csrf }: UserView): Html | false {
@@ -90,10 +90,10 @@ interface Question extends Belongings {
 export function disableBody(user: User, { sessions, reach, solelyOwned, csrf, typed, problem }: Question): Html {
   const path = `/platform/users/${user.id}`;
   const [first, ...others] = solelyOwned;
-  const owned = others.length === 0 ? first : `${first} and ${counted(others.length, 'other', 'others')}`;
+  const owned = others.length === 0 ? first : `${first} and ${pluralize(others.length, 'other', 'others')}`;
   return html`<div class="card"><h1>Disable ${user.name}?</h1>
 ${problem?.field === 'user' && problemText(problem)}
-<p>${user.email} is signed in with <strong>${counted(sessions, 'session', 'sessions')}</strong>, which end, and has connected <strong>${connectedText(reach)}</strong>, which stop at their next call.</p>
+<p>${user.email} is signed in with <strong>${pluralize(sessions, 'session', 'sessions')}</strong>, which end, and has connected <strong>${connectedText(reach)}</strong>, which stop at their next call.</p>
 ${owned !== undefined && html`<p class="notice">Nobody else owns ${owned}: until the user is enabled, nobody can manage its members.</p>`}
 <p>Once the user is enabled again, they can sign in, and what they allowed works again.</p>
 ${postForm({
@@ -106,5 +106,5 @@ ${postForm({
 
 function connectedText({ apps, businesses }: Impact): string {
   if (apps === 0) return 'no apps';
-  return `${counted(apps, 'app', 'apps')} in ${counted(businesses, 'business', 'businesses')}`;
+  return `${pluralize(apps, 'app', 'apps')} in ${pluralize(businesses, 'business', 'businesses')}`;
 }

@@ -9,12 +9,12 @@ import { countAffected } from '../../grants/impact.ts';
 import { disableUserAndTell } from '../../grants/suspension.ts';
 import { FormError } from '../../lib/errors.ts';
 import type { Database } from '../../storage/storage.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, type Problem, text, tryForm } from '../forms.ts';
-import { cutPage, PAGE_SIZE, readListing } from '../listing.ts';
-import type { WebDeps } from '../deps.ts';
+import { PAGE_SIZE, readListing, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
-import { notFound } from '../errors.ts';
 import { actorOf, requireSession } from '../session.ts';
 import { longList, sendPlatformPage } from './page.ts';
 import { findReason, reasonDetail } from './reasons.ts';
@@ -24,37 +24,37 @@ const PATH = '/platform/users';
 type ForUser = { Params: { id: string }; Body: Form | undefined };
 
 /** Every user. */
-export function mountUsers(host: FastifyInstance, parts: WebDeps): void {
-  for (const mount of [mountList, mountUser, mountSwitches]) mount(host, parts);
+export function mountUsers(host: FastifyInstance, deps: WebDeps): void {
+  for (const mount of [mountList, mountUser, mountSwitches]) mount(host, deps);
 }
 
-function mountList(host: FastifyInstance, parts: WebDeps): void {
+function mountList(host: FastifyInstance, deps: WebDeps): void {
   host.get(PATH, async (request, reply) => {
-    const at = await loadPageContext(parts, request);
+    const context = await loadPageContext(deps, request);
     const listing = { ...readListing(request.query), path: PATH };
-    const { shown, next } = cutPage(await searchUsers(parts.storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
+    const { shown, next } = takePage(await searchUsers(deps.storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
     const title = 'Users';
     const body = longList({ ...listing, title, label: 'Search by name, email or id', rows: shown.map(userRow), next });
-    return sendPlatformPage(reply, parts, { at, title, body });
+    return sendPlatformPage(reply, deps, { context, title, body });
   });
 }
 
-function mountUser(host: FastifyInstance, parts: WebDeps): void {
-  const { storage, clock } = parts;
+function mountUser(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
   host.get<ForUser>(`${PATH}/:id`, async (request, reply) => {
-    const at = await loadPageContext(parts, request);
+    const context = await loadPageContext(deps, request);
     const user = await requireUser(storage.durable, request.params.id);
     const memberships = await listMemberships(storage.durable, user.id);
-    const isYou = user.id === at.user.id;
+    const isYou = user.id === context.user.id;
     const reason = user.disabledAt === null ? undefined : await findReason(storage.durable, user.id, 'user.disabled');
-    const body = userBody(user, { ...(await affected(parts, user)), memberships, isYou, reason, csrf: at.csrf });
-    return sendPlatformPage(reply, parts, { at, title: user.name, body });
+    const body = userBody(user, { ...(await affected(deps, user)), memberships, isYou, reason, csrf: context.csrf });
+    return sendPlatformPage(reply, deps, { context, title: user.name, body });
   });
 
   host.get<ForUser>(`${PATH}/:id/disable`, async (request, reply) => {
     const user = await requireUser(storage.durable, request.params.id);
     if (user.disabledAt !== null) return reply.redirect(`${PATH}/${user.id}`, 303);
-    return askToDisable(parts, request, reply, user);
+    return askToDisable(deps, request, reply, user);
   });
 
   host.post<ForUser>(`${PATH}/:id/enable`, async (request, reply) => {
@@ -73,8 +73,8 @@ function mountUser(host: FastifyInstance, parts: WebDeps): void {
   });
 }
 
-function mountSwitches(host: FastifyInstance, parts: WebDeps): void {
-  const { storage, clock } = parts;
+function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
   host.post<ForUser>(`${PATH}/:id/disable`, async (request, reply) => {
     const user = await requireUser(storage.durable, request.params.id);
     const disable = async () => {
@@ -88,7 +88,7 @@ function mountSwitches(host: FastifyInstance, parts: WebDeps): void {
       });
       return redirectWithFlash(reply, `${PATH}/${user.id}`, 'user_disabled');
     };
-    return tryForm(disable, (problem) => askToDisable(parts, request, reply, user, problem));
+    return tryForm(disable, (problem) => askToDisable(deps, request, reply, user, problem));
   });
 }
 
@@ -102,17 +102,17 @@ async function refuseToLockOut(db: Database, request: FastifyRequest, user: User
 }
 
 async function askToDisable(
-  parts: WebDeps,
+  deps: WebDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
   problem?: Problem,
 ): Promise<FastifyReply> {
-  const at = await loadPageContext(parts, request);
-  const solelyOwned = await listSolelyOwned(parts.storage.durable, user.id);
+  const context = await loadPageContext(deps, request);
+  const solelyOwned = await listSolelyOwned(deps.storage.durable, user.id);
   const typed = text((request.body ?? {}) as Form, 'reason');
-  const body = disableBody(user, { ...(await affected(parts, user)), solelyOwned, typed, csrf: at.csrf, problem });
-  return sendPlatformPage(reply, parts, { at, title: `Disable ${user.name}`, body, status: problem ? 400 : 200 });
+  const body = disableBody(user, { ...(await affected(deps, user)), solelyOwned, typed, csrf: context.csrf, problem });
+  return sendPlatformPage(reply, deps, { context, title: `Disable ${user.name}`, body, status: problem ? 400 : 200 });
 }
 
 /** What stops if this user is disabled now. */

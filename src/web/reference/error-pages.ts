@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
-import { sendPage } from '../layout.ts';
 import { notFound } from '../errors.ts';
+import { sendPage } from '../layout.ts';
 import { ERROR_CODES, type Explanation, explainError } from './error-guide.ts';
 import { prose } from './prose.ts';
 

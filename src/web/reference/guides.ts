@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
-import { sendPage } from '../layout.ts';
 import { notFound } from '../errors.ts';
+import { sendPage } from '../layout.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 const PAGE = { schema: { hide: true } };

@@ -22,14 +22,14 @@ interface Parts {
 }
 
 /** Notes every route that is mounted after it. The OpenAPI document is made of their schemas when somebody first asks. */
-export function describeRoutes(host: FastifyInstance, parts: Parts): void {
+export function describeRoutes(host: FastifyInstance, deps: Parts): void {
   const routes: RouteOptions[] = [];
   host.addHook('onRoute', (route) => {
     if (route.method !== 'HEAD') routes.push(route);
   });
   let document: Promise<Document> | undefined;
   host.decorate('describeItself', () => {
-    document ??= draw(routes, Object.values(host.getSchemas()), parts).catch((error) => {
+    document ??= draw(routes, Object.values(host.getSchemas()), deps).catch((error) => {
       document = undefined;
       throw error;
     });

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
-import { sendPage } from '../layout.ts';
 import { notFound } from '../errors.ts';
+import { sendPage } from '../layout.ts';
 import { type Described, type Document, listOperations } from './document.ts';
 import { GUIDES } from './guides.ts';
 import { prose } from './prose.ts';

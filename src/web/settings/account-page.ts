@@ -7,12 +7,12 @@ import { nameBrowser } from '../../lib/browser-names.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { conceal, type Keyring, reveal } from '../../lib/keyring.ts';
 import { hashSecret } from '../../lib/secrets.ts';
+import { unverifiedBadge } from '../components.ts';
+import type { WebDeps } from '../deps.ts';
 import { type Form, input, type Problem, postForm, text, time } from '../forms.ts';
 import { type PageContext, sendPage } from '../layout.ts';
-import type { WebDeps } from '../deps.ts';
 import { loadPageContext } from '../page-context.ts';
-import { unverifiedBadge } from '../components.ts';
-import { isReading } from '../session.ts';
+import { isSafeMethod } from '../session.ts';
 import { roleBadge } from './members/fields.ts';
 import { passkeySection } from './passkey-section.ts';
 import { recoveryHistory } from './recovery-history.ts';
@@ -20,20 +20,20 @@ import { recoveryHistory } from './recovery-history.ts';
 export const ACCOUNT = '/settings/account';
 const SESSIONS_SHOWN = 30;
 
-export async function showAccount(parts: WebDeps, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {
-  const { storage, clock, keys, platformName } = parts;
-  const at = await loadPageContext(parts, request);
-  const wanted = { userId: at.user.id, limit: SESSIONS_SHOWN + 1 };
+export async function showAccount(deps: WebDeps, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {
+  const { storage, clock, keys, platformName } = deps;
+  const context = await loadPageContext(deps, request);
+  const wanted = { userId: context.user.id, limit: SESSIONS_SHOWN + 1 };
   const sessions = await listSessions(storage.durable, wanted, clock());
-  const passkeys = await listPasskeys(storage.durable, at.user.id);
-  const typed = isReading(request) ? {} : (request.body as Form);
+  const passkeys = await listPasskeys(storage.durable, context.user.id);
+  const typed = isSafeMethod(request) ? {} : (request.body as Form);
   const body = html`<h1>Account</h1>
-${personSection(at, { typed, problem, platformName })}
-${passwordSection(at, await recoveryHistory(storage.durable, at.user, platformName), problem)}
-${passkeySection({ at, passkeys, request, typed, problem }, clock())}
-${failedSection(await listFailedSignIns(storage.durable, at.user.id, clock()))}
-${sessionSection({ at, sessions, here: hashSecret(at.session.id), keys })}`;
-  const page = { title: 'Account', platformName, width: 'wide' as const, at, body };
+${personSection(context, { typed, problem, platformName })}
+${passwordSection(context, await recoveryHistory(storage.durable, context.user, platformName), problem)}
+${passkeySection({ context, passkeys, request, typed, problem }, clock())}
+${failedSection(await listFailedSignIns(storage.durable, context.user.id, clock()))}
+${sessionSection({ context, sessions, here: hashSecret(context.session.id), keys })}`;
+  const page = { title: 'Account', platformName, width: 'wide' as const, context, body };
   return sendPage(reply, page, { status: problem ? 400 : 200 });
 }
 
@@ -71,22 +71,22 @@ ${input({ name: 'password', label: 'New password', type: 'password', hint: 'At l
 }
 
 interface SessionSection {
-  at: PageContext;
+  context: PageContext;
   sessions: SessionSummary[];
   /** The hash of the session that asks. */
   here: string;
   keys: Keyring;
 }
 
-function sessionSection({ at, sessions, here, keys }: SessionSection): Html {
+function sessionSection({ context, sessions, here, keys }: SessionSection): Html {
   const shown = sessions.slice(0, SESSIONS_SHOWN);
   const rows = html`<ul class="rows">${shown.map((session) => sessionRow(session, session.idHash === here, keys))}</ul>`;
   const endOthers = html`<button class="danger">Sign out everywhere else</button>`;
   return html`<section class="card"><h2>Where you are signed in</h2>
 <p class="muted">A session ends 12 hours after it was last used, and after 30 days in any case.</p>
-${postForm({ action: `${ACCOUNT}/end-session`, csrf: at.csrf, body: rows })}
+${postForm({ action: `${ACCOUNT}/end-session`, csrf: context.csrf, body: rows })}
 ${sessions.length > shown.length && html`<p class="muted">These are the last ${SESSIONS_SHOWN}; there are more.</p>`}
-${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: at.csrf, style: 'apart', body: endOthers })}</section>`;
+${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: context.csrf, style: 'apart', body: endOthers })}</section>`;
 }
 
 function failedSection(failed: Act[]): Html | false {

@@ -5,45 +5,45 @@ import { authenticateUser, hashNewPassword, replacePasswordHash, updateName } fr
 import { recordAudit } from '../../audit/acts.ts';
 import { nameBrowser } from '../../lib/browser-names.ts';
 import { FormError } from '../../lib/errors.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, text, tryForm } from '../forms.ts';
 import { countAttempt, rememberBrowser } from '../known-browsers.ts';
-import type { WebDeps } from '../deps.ts';
-import { notFound } from '../errors.ts';
+import { actorOf, clientOf, requireSession, setSessionCookie } from '../session.ts';
 import type { SignedIn } from '../sign-in.ts';
-import { actorOf, browserOf, keepSession, requireSession } from '../session.ts';
 import { ACCOUNT, revealSession, showAccount } from './account-page.ts';
 
 type Posted = FastifyRequest<{ Body: Form }>;
 
-export function mountAccount(host: FastifyInstance, parts: WebDeps): void {
-  host.get(ACCOUNT, async (request, reply) => showAccount(parts, request, reply));
+export function mountAccount(host: FastifyInstance, deps: WebDeps): void {
+  host.get(ACCOUNT, async (request, reply) => showAccount(deps, request, reply));
 
   host.post<{ Body: Form }>(`${ACCOUNT}/name`, async (request, reply) => {
     const change = async () => {
-      await changeName(parts, request);
+      await changeName(deps, request);
       return redirectWithFlash(reply, ACCOUNT, 'name_changed');
     };
-    return tryForm(change, (problem) => showAccount(parts, request, reply, problem));
+    return tryForm(change, (problem) => showAccount(deps, request, reply, problem));
   });
 
   host.post<{ Body: Form }>(`${ACCOUNT}/password`, async (request, reply) => {
     const change = async () => {
-      const signedIn = await changePassword(parts, request);
-      keepSession(reply, signedIn.session);
-      rememberBrowser(parts, reply, signedIn);
+      const signedIn = await changePassword(deps, request);
+      setSessionCookie(reply, signedIn.session);
+      rememberBrowser(deps, reply, signedIn);
       return redirectWithFlash(reply, ACCOUNT, 'password_changed');
     };
-    return tryForm(change, (problem) => showAccount(parts, request, reply, problem));
+    return tryForm(change, (problem) => showAccount(deps, request, reply, problem));
   });
 
   host.post<{ Body: Form }>(`${ACCOUNT}/end-session`, async (request, reply) => {
-    await endOne(parts, request);
+    await endOne(deps, request);
     return redirectWithFlash(reply, ACCOUNT, 'session_ended');
   });
 
   host.post<{ Body: Form }>(`${ACCOUNT}/end-other-sessions`, async (request, reply) => {
-    await endOthers(parts, request);
+    await endOthers(deps, request);
     return redirectWithFlash(reply, ACCOUNT, 'sessions_ended');
   });
 }
@@ -60,14 +60,14 @@ async function changeName({ storage, clock }: WebDeps, request: Posted): Promise
 }
 
 /** The current password is asked as at sign-in, and counted so; every session ends, and this browser gets a new one. */
-async function changePassword(parts: WebDeps, request: Posted): Promise<SignedIn> {
-  const { storage, clock } = parts;
+async function changePassword(deps: WebDeps, request: Posted): Promise<SignedIn> {
+  const { storage, clock } = deps;
   const { user } = requireSession(request);
-  const passwordHash = await askPassword(parts, request);
+  const passwordHash = await askPassword(deps, request);
   const hash = await hashNewPassword(user, text(request.body, 'password'));
   return storage.transaction(async (db) => {
     if (!(await replacePasswordHash(db, { userId: user.id, passwordHash, hash }))) throw wrongPassword();
-    const session = await insertSession(db, { user, ...browserOf(request) }, clock());
+    const session = await insertSession(db, { user, ...clientOf(request) }, clock());
     await deleteOtherSessions(db, session);
     const subject = auditedUser(user);
     await recordAudit(
@@ -79,10 +79,10 @@ async function changePassword(parts: WebDeps, request: Posted): Promise<SignedIn
   });
 }
 
-async function askPassword(parts: WebDeps, request: Posted): Promise<string> {
+async function askPassword(deps: WebDeps, request: Posted): Promise<string> {
   const { user } = requireSession(request);
-  const counted = await countAttempt(parts, request, user.email);
-  const known = await authenticateUser(parts.storage.durable, user.email, text(request.body, 'current_password'));
+  const counted = await countAttempt(deps, request, user.email);
+  const known = await authenticateUser(deps.storage.durable, user.email, text(request.body, 'current_password'));
   if (!known) throw wrongPassword();
   await counted.forget();
   return known.passwordHash;

@@ -3,9 +3,9 @@ import type { ConnectionsWanted } from '../../grants/connection-rows.ts';
 import { type Connection, listConnections } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
+import type { WebDeps } from '../deps.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
-import type { WebDeps } from '../deps.ts';
 import { loadPageContext } from '../page-context.ts';
 import { appCards, CONNECTED_APPS, elsewhereRows } from './connection-cards.ts';
 import { mountDisconnecting } from './disconnecting.ts';
@@ -14,21 +14,21 @@ import { mountDisconnecting } from './disconnecting.ts';
 const PER_PAGE = 15;
 const MOST_ELSEWHERE = 8;
 
-export function mountConnectedApps(host: FastifyInstance, parts: WebDeps): void {
-  const { storage, clock, platformName } = parts;
+export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock, platformName } = deps;
 
   host.get(CONNECTED_APPS, async (request, reply) => {
-    const at = await loadPageContext(parts, request);
+    const context = await loadPageContext(deps, request);
     // The newest uses may still be in memory.
-    await parts.activity.flush();
+    await deps.activity.flush();
     const listing = readConnectionListing(request.query);
-    const here = await listConnections(storage.durable, wantedHere(at, listing), clock());
-    const elsewhere = await listConnections(storage.durable, wantedElsewhere(at, listing), clock());
-    const body = listBody(at, { listing, here, elsewhere }, platformName);
-    return sendPage(reply, { title: 'Connected apps', platformName, width: 'wide', at, body });
+    const here = await listConnections(storage.durable, wantedHere(context, listing), clock());
+    const elsewhere = await listConnections(storage.durable, wantedElsewhere(context, listing), clock());
+    const body = listBody(context, { listing, here, elsewhere }, platformName);
+    return sendPage(reply, { title: 'Connected apps', platformName, width: 'wide', context, body });
   });
 
-  mountDisconnecting(host, parts);
+  mountDisconnecting(host, deps);
 }
 
 interface ConnectionListing extends Listing {
@@ -44,9 +44,15 @@ function readConnectionListing(query: unknown): ConnectionListing {
 }
 
 /** Owners see what everyone has connected to the business, others what they have themselves. One more than is shown. */
-function wantedHere(at: PageContext, { search, from }: ConnectionListing): ConnectionsWanted {
-  const businessIds = at.current ? [at.current.businessId] : [];
-  return { businessIds, userId: isOwner(at) ? undefined : at.user.id, search, after: from, limit: PER_PAGE + 1 };
+function wantedHere(context: PageContext, { search, from }: ConnectionListing): ConnectionsWanted {
+  const businessIds = context.current ? [context.current.businessId] : [];
+  return {
+    businessIds,
+    userId: isOwner(context) ? undefined : context.user.id,
+    search,
+    after: from,
+    limit: PER_PAGE + 1,
+  };
 }
 
 /** In businesses that one is not acting for, one's own, on the first page. */
@@ -68,20 +74,20 @@ interface Found {
   elsewhere: Connection[];
 }
 
-function listBody(at: PageContext, { listing, here, elsewhere }: Found, platformName: string): Html {
+function listBody(context: PageContext, { listing, here, elsewhere }: Found, platformName: string): Html {
   const { search, after } = listing;
   const shown = here.slice(0, PER_PAGE);
   const last = shown.at(-1);
   const next = here.length > PER_PAGE && last ? `${last.app.id}.${last.user.id}` : undefined;
-  const viewer = { userId: at.user.id, csrf: at.csrf, platformName };
+  const viewer = { userId: context.user.id, csrf: context.csrf, platformName };
   const isWhole = !next && !after && !search;
-  const forEveryone = (people: Connection[]) => isOwner(at) && (people.length > 1 || !isWhole);
+  const forEveryone = (people: Connection[]) => isOwner(context) && (people.length > 1 || !isWhole);
   const isLong = shown.length > 1 || elsewhere.length > 0 || !isWhole;
   return html`<h1>Connected apps</h1>
-<p class="muted">${isOwner(at) ? `What you and the other people of ${at.current?.businessName} have let in.` : 'What you have let into your businesses.'} Disconnecting an app ends its access at once.</p>
-${isLong && searchForm({ path: CONNECTED_APPS, search, label: isOwner(at) ? 'Search by app or person' : 'Search by app' })}
+<p class="muted">${isOwner(context) ? `What you and the other people of ${context.current?.businessName} have let in.` : 'What you have let into your businesses.'} Disconnecting an app ends its access at once.</p>
+${isLong && searchForm({ path: CONNECTED_APPS, search, label: isOwner(context) ? 'Search by app or person' : 'Search by app' })}
 ${shown.length > 0 && html`<p class="muted small">Beside each permission stands how often the app has used it in the last 30 days.</p>`}
-${shown.length === 0 && html`<p class="empty">${emptySentence(at, listing, elsewhere)}</p>`}
+${shown.length === 0 && html`<p class="empty">${emptySentence(context, listing, elsewhere)}</p>`}
 ${appCards(shown, viewer, { forEveryone })}
 ${pager({ path: CONNECTED_APPS, search, after }, next)}
 ${
@@ -95,12 +101,12 @@ ${elsewhere.length > MOST_ELSEWHERE && html`<p class="muted small">There are mor
 const NOWHERE =
   'You are not a member of any business yet, so no app can act for you. Ask an owner of yours for an invitation: it is a link that lets you in.';
 
-function emptySentence(at: PageContext, { search, after }: Listing, elsewhere: Connection[]): string {
-  const business = at.current?.businessName;
+function emptySentence(context: PageContext, { search, after }: Listing, elsewhere: Connection[]): string {
+  const business = context.current?.businessName;
   if (!business) return NOWHERE;
   if (search) return `No connection in ${business} matches “${search}”.`;
   if (after) return 'There are no more.';
-  if (isOwner(at)) return `No app acts for anyone in ${business}. When someone allows one, it is listed here.`;
+  if (isOwner(context)) return `No app acts for anyone in ${business}. When someone allows one, it is listed here.`;
   if (elsewhere.length > 0) return `No app acts for you in ${business}.`;
   return 'No app acts for you. When you allow one, it is listed here.';
 }

@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import { findMembership } from '../../accounts/memberships.ts';
 import { setCurrentBusiness } from '../../accounts/users.ts';
 import { isId } from '../../lib/ids.ts';
-import { type Form, text } from '../forms.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
+import { type Form, text } from '../forms.ts';
 import { readReturnTo } from '../return-to.ts';
 import { requireSession } from '../session.ts';
 

@@ -7,69 +7,69 @@ import { countPeople } from '../../grants/connection-rows.ts';
 import { type Connection, disconnect, listConnections, type Named } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, postForm, text, time } from '../forms.ts';
 import { sendPage } from '../layout.ts';
-import type { WebDeps } from '../deps.ts';
 import { loadPageContext } from '../page-context.ts';
-import { notFound } from '../errors.ts';
 import { actorOf, requireSession } from '../session.ts';
 import { CONNECTED_APPS } from './connection-cards.ts';
 
 /** One's own goes with one click. */
-export function mountDisconnecting(host: FastifyInstance, parts: WebDeps): void {
+export function mountDisconnecting(host: FastifyInstance, deps: WebDeps): void {
   host.post<{ Body: Form }>(`${CONNECTED_APPS}/disconnect`, async (request, reply) => {
     const { user } = requireSession(request);
     const [appId, businessId] = [text(request.body, 'app'), text(request.body, 'business')];
-    const membership = isId(businessId) && (await findMembership(parts.storage.durable, user.id, businessId));
-    const app = await findApp(parts.storage.durable, appId);
+    const membership = isId(businessId) && (await findMembership(deps.storage.durable, user.id, businessId));
+    const app = await findApp(deps.storage.durable, appId);
     if (!app || !membership) throw notFound();
-    await end(parts, request, { app, businessId, user });
+    await end(deps, request, { app, businessId, user });
     return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected');
   });
 
-  mountForOnePerson(host, parts);
-  mountForEveryone(host, parts);
+  mountForOnePerson(host, deps);
+  mountForEveryone(host, deps);
 }
 
 /** What another person has connected, an owner can end; with a question first. */
-function mountForOnePerson(host: FastifyInstance, parts: WebDeps): void {
+function mountForOnePerson(host: FastifyInstance, deps: WebDeps): void {
   const path = `${CONNECTED_APPS}/:business/:app/:user/disconnect`;
   type Asked = { Params: { business: string; app: string; user: string } };
 
   host.get<Asked>(path, async (request, reply) => {
-    const { app, business } = await enterAsOwner(parts, request);
+    const { app, business } = await enterAsOwner(deps, request);
     const { user: userId } = request.params;
     if (!isId(userId)) throw notFound();
     const wanted = { businessIds: [business.id], appId: app.id, userId };
-    const [connection] = await listConnections(parts.storage.durable, wanted, parts.clock());
+    const [connection] = await listConnections(deps.storage.durable, wanted, deps.clock());
     if (!connection) throw notFound();
-    return ask(parts, { request, reply }, personQuestion(connection));
+    return ask(deps, { request, reply }, personQuestion(connection));
   });
 
   host.post<Asked>(path, async (request, reply) => {
-    const { app, business } = await enterAsOwner(parts, request);
-    const user = await findUser(parts.storage.durable, request.params.user);
+    const { app, business } = await enterAsOwner(deps, request);
+    const user = await findUser(deps.storage.durable, request.params.user);
     if (!user) throw notFound();
-    await end(parts, request, { app, businessId: business.id, user });
+    await end(deps, request, { app, businessId: business.id, user });
     return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected');
   });
 }
 
-function mountForEveryone(host: FastifyInstance, parts: WebDeps): void {
+function mountForEveryone(host: FastifyInstance, deps: WebDeps): void {
   const path = `${CONNECTED_APPS}/:business/:app/disconnect`;
   type Asked = { Params: { business: string; app: string } };
 
   host.get<Asked>(path, async (request, reply) => {
-    const { app, business } = await enterAsOwner(parts, request);
-    const counts = await countPeople(parts.storage.durable, { appId: app.id, businessId: business.id }, parts.clock());
+    const { app, business } = await enterAsOwner(deps, request);
+    const counts = await countPeople(deps.storage.durable, { appId: app.id, businessId: business.id }, deps.clock());
     if (counts.people === 0) throw notFound();
-    return ask(parts, { request, reply }, everyoneQuestion(app, business, counts));
+    return ask(deps, { request, reply }, everyoneQuestion(app, business, counts));
   });
 
   host.post<Asked>(path, async (request, reply) => {
-    const { app, business } = await enterAsOwner(parts, request);
-    await end(parts, request, { app, businessId: business.id });
+    const { app, business } = await enterAsOwner(deps, request);
+    await end(deps, request, { app, businessId: business.id });
     return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected_everyone');
   });
 }
@@ -114,20 +114,20 @@ interface Question {
 }
 
 async function ask(
-  parts: WebDeps,
+  deps: WebDeps,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
   { title, body, action }: Question,
 ): Promise<FastifyReply> {
-  const at = await loadPageContext(parts, request);
+  const context = await loadPageContext(deps, request);
   return sendPage(reply, {
     title,
-    platformName: parts.platformName,
+    platformName: deps.platformName,
     width: 'wide',
-    at,
+    context,
     body: html`<div class="card"><h1>${title}</h1>
 ${body}
 <div class="answers"><a class="button secondary" href="${CONNECTED_APPS}">Keep it</a>
-${postForm({ action, csrf: at.csrf, body: html`<button class="danger">Disconnect</button>` })}</div></div>`,
+${postForm({ action, csrf: context.csrf, body: html`<button class="danger">Disconnect</button>` })}</div></div>`,
   });
 }
 

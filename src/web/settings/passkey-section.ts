@@ -7,7 +7,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { type Form, input, type Problem, postForm, text, time } from '../forms.ts';
 import type { PageContext } from '../layout.ts';
 import { passkeyBox } from '../passkey-box.ts';
-import { browserOf } from '../session.ts';
+import { clientOf } from '../session.ts';
 
 export const PASSKEYS = '/settings/account/passkeys';
 
@@ -19,7 +19,7 @@ export function mayAddPasskey({ signedInAt }: Session, now: number): boolean {
 }
 
 interface Showing {
-  at: PageContext & { session: Session };
+  context: PageContext & { session: Session };
   passkeys: Passkey[];
   request: FastifyRequest;
   typed: Form;
@@ -27,11 +27,11 @@ interface Showing {
 }
 
 export function passkeySection(showing: Showing, now: number): Html {
-  const { at, passkeys } = showing;
+  const { context, passkeys } = showing;
   return html`<section class="card" id="passkeys"><h2>Passkeys</h2>
 <p class="muted">A passkey signs you in with your device’s own lock – a fingerprint, a face or a PIN – in place of the password.</p>
-${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((passkey) => passkeyRow(passkey, at.csrf))}</ul>`}
-${mayAddPasskey(at.session, now) ? addForm(showing) : signInAgain}
+${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((passkey) => passkeyRow(passkey, context.csrf))}</ul>`}
+${mayAddPasskey(context.session, now) ? addForm(showing) : signInAgain}
 </section>`;
 }
 
@@ -47,12 +47,12 @@ ${postForm({
 })}</li>`;
 }
 
-function addForm({ at, request, typed, problem }: Showing): Html {
-  const value = text(typed, 'passkey_name') || nameBrowser(browserOf(request).browser);
+function addForm({ context, request, typed, problem }: Showing): Html {
+  const value = text(typed, 'passkey_name') || nameBrowser(clientOf(request).browser);
   const hint = 'By which you will know it in this list.';
   const form = postForm({
     action: PASSKEYS,
-    csrf: at.csrf,
+    csrf: context.csrf,
     body: html`${input({ name: 'passkey_name', label: 'Name of the new passkey', value, hint }, problem)}
 <button class="secondary">Add a passkey</button>`,
   });

@@ -9,10 +9,10 @@ import { FormError } from '../../lib/errors.ts';
 import { readName } from '../../lib/names.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
+import { siteOf, type WebDeps } from '../deps.ts';
+import { notFound, sessionExpired } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, text, tryForm } from '../forms.ts';
-import { siteOf, type WebDeps } from '../deps.ts';
-import { notFound, sessionOver } from '../errors.ts';
 import { actorOf, requireSession } from '../session.ts';
 import { ACCOUNT, showAccount } from './account-page.ts';
 import { mayAddPasskey, PASSKEYS } from './passkey-section.ts';
@@ -20,54 +20,54 @@ import { mayAddPasskey, PASSKEYS } from './passkey-section.ts';
 type Posted = FastifyRequest<{ Body: Form }>;
 
 /** Passkeys of the signed-in user. */
-export function mountPasskeys(host: FastifyInstance, parts: WebDeps): void {
+export function mountPasskeys(host: FastifyInstance, deps: WebDeps): void {
   host.post<{ Body: Form }>(`${PASSKEYS}/options`, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     return tryForm(
-      async () => reply.send(await askForPasskey(parts, request)),
+      async () => reply.send(await askForPasskey(deps, request)),
       ({ message }) => reply.code(400).send({ problem: message }),
     );
   });
 
   host.post<{ Body: Form }>(PASSKEYS, async (request, reply) => {
     const add = async () => {
-      await keepPasskey(parts, request);
+      await keepPasskey(deps, request);
       return redirectWithFlash(reply, ACCOUNT, 'passkey_added');
     };
-    return tryForm(add, (problem) => showAccount(parts, request, reply, problem));
+    return tryForm(add, (problem) => showAccount(deps, request, reply, problem));
   });
 
   host.post<{ Params: { id: string }; Body: Form }>(`${PASSKEYS}/:id/remove`, async (request, reply) => {
-    await dropPasskey(parts, request, request.params.id);
+    await dropPasskey(deps, request, request.params.id);
     return redirectWithFlash(reply, ACCOUNT, 'passkey_removed');
   });
 }
 
 /** What is wrong with the name is said now, before the authenticator has made a key for it. */
-async function askForPasskey(parts: WebDeps, request: Posted) {
+async function askForPasskey(deps: WebDeps, request: Posted) {
   const session = requireSession(request);
-  if (!mayAddPasskey(session, parts.clock())) {
+  if (!mayAddPasskey(session, deps.clock())) {
     throw new FormError('passkey', 'Your last sign-in was too long ago. Reload the page, and sign in again.');
   }
   readName('passkey_name', text(request.body, 'passkey_name'));
-  const known = await listPasskeys(parts.storage.durable, session.user.id);
+  const known = await listPasskeys(deps.storage.durable, session.user.id);
   const asked = { user: session.user, bearer: hashSecret(session.id), known };
-  return registrationOptions(siteOf(parts), asked, parts.clock());
+  return registrationOptions(siteOf(deps), asked, deps.clock());
 }
 
 /** That the sign-in was recent was asked with the challenge, and only this session has the challenge. */
-async function keepPasskey(parts: WebDeps, request: Posted): Promise<void> {
-  const { storage, clock } = parts;
+async function keepPasskey(deps: WebDeps, request: Posted): Promise<void> {
+  const { storage, clock } = deps;
   const { id, user } = requireSession(request);
   const answer = { answer: text(request.body, 'credential'), bearer: hashSecret(id) };
-  const made = await verifyRegistration(siteOf(parts), answer, clock());
+  const made = await verifyRegistration(siteOf(deps), answer, clock());
   if (!made) throw notAdded();
   const { credential, challenge } = made;
   await storage.transaction(async (db) => {
     if (!(await spendChallenge(db, challenge))) throw notAdded();
     // Locks the user, so that a password reset that came first has ended this session by now.
     await lockUser(db, user.id);
-    if (!(await resumeSession(db, id, clock()))) throw sessionOver(ACCOUNT);
+    if (!(await resumeSession(db, id, clock()))) throw sessionExpired(ACCOUNT);
     const name = text(request.body, 'passkey_name');
     const passkey = await insertPasskey(db, { userId: user.id, name, credential }, clock());
     if (!passkey) throw notAdded();

@@ -11,7 +11,7 @@ import { recordEvent } from '../../../src/events/events.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { conceal, createKeyring } from '../../../src/lib/keyring.ts';
 import { hashSecret, newSecret } from '../../../src/lib/secrets.ts';
-import { makeTicket } from '../../../src/web/form-keys.ts';
+import { formKey } from '../../../src/web/form-keys.ts';
 import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
 import { findSecretMark } from '../../../src/webhooks/endpoint.ts';
 import { addEndpoint, disableEndpoint } from '../../../src/webhooks/endpoints.ts';
@@ -195,9 +195,9 @@ function makeTickets({ settings, clock }: World, business: Business | null, appI
   const parts = { keys: createKeyring(settings.secretKeys), clock };
   const owner = business?.id ?? null;
   return {
-    appTicket: makeTicket(parts, 'new app', { owner }),
-    endpointTicket: makeTicket(parts, 'new endpoint', { owner: appId }),
-    invitationTicket: makeTicket(parts, 'new invitation', { owner, token: newSecret() }),
+    appTicket: formKey(parts, 'new app', { owner }),
+    endpointTicket: formKey(parts, 'new endpoint', { owner: appId }),
+    invitationTicket: formKey(parts, 'new invitation', { owner, token: newSecret() }),
   };
 }
 

@@ -14,8 +14,8 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
   {
     promise: 'D1',
     breaks: 'a change needs no CSRF token',
-    file: 'src/web/session.ts',
-    find: "typeof csrf !== 'string' || !isSigned(keys, 'csrf', base, csrf)",
+    file: 'src/web/csrf.ts',
+    find: "typeof csrf !== 'string' || !isSigned(keys, 'csrf', signedText(ids), csrf)",
     replace: 'false',
     tests: [CSRF],
   },

@@ -1,7 +1,7 @@
 import type { EventType } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { CHOICES } from '../../../webhooks/endpoint-fields.ts';
-import { described, type Form, input, list, type Problem, problemText, text } from '../../forms.ts';
+import { ariaAttributes, type Form, input, list, type Problem, problemText, text } from '../../forms.ts';
 
 export interface EndpointSettings {
   url: string;
@@ -31,7 +31,7 @@ export function endpointFields({ url, eventTypes }: EndpointSettings, problem?: 
   const wrong = problem?.field === 'events';
   const hint = 'Where events are sent, by POST. https, or http on localhost.';
   return html`${input({ name: 'url', label: 'Address', value: url, hint }, problem)}
-<fieldset class="field" ${described('events', { wrong })}>
+<fieldset class="field" ${ariaAttributes('events', { wrong })}>
 <legend>Events</legend>
 ${problem && wrong && problemText(problem)}
 ${CHOICES.map(

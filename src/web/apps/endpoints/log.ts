@@ -21,7 +21,7 @@ export function logSection(one: OneEndpoint, log: Log): Html {
   const { endpoint, entry, path } = one;
   const isOn = endpoint.disabledAt === null;
   return html`<section class="card" id="log"><div class="head"><h2>Deliveries</h2>
-${isOn && postForm({ action: `${path}/test`, csrf: entry.at.csrf, body: html`<button class="secondary">Send a test event</button>` })}</div>
+${isOn && postForm({ action: `${path}/test`, csrf: entry.context.csrf, body: html`<button class="secondary">Send a test event</button>` })}</div>
 ${deliveries.length === 0 && html`<p class="empty">${before ? 'Nothing older is kept.' : 'Nothing has been sent here yet.'}</p>`}
 <ul class="rows">${deliveries.map((delivery) => row(one, log, delivery))}</ul>
 ${(before || older) && html`<p>${before && html`<a href="${path}#log">Newest</a> `}${older && html`<a href="${path}?before=${older}#log">Older</a>`}</p>`}
@@ -38,7 +38,7 @@ ${attemptsMade.map(attemptMade)}
 ${event && attemptsMade.some(wasSent) && payload(event, readable)}</div>
 ${postForm({
   action: `${path}/deliveries/${id}/resend`,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   body: html`<button class="quiet" aria-label="Resend ${name} of ${new Date(createdAt).toISOString()}">Resend</button>`,
 })}</li>`;
 }

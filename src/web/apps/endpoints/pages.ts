@@ -33,7 +33,7 @@ export function newEndpointBody(
 <h2>Add an endpoint to ${app.name}</h2>
 ${postForm({
   action: path,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="ticket" value="${ticket}">
 ${endpointFields(settings, problem)}<button class="primary">Add endpoint</button>`,
@@ -75,7 +75,7 @@ ${notice && html`<p class="notice" role="status">${notice}</p>`}
 ${problem?.field === 'endpoint' && html`<p class="problem">${problem.message}</p>`}
 ${postForm({
   action: path,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   style: 'card',
   body: html`<h2>Settings</h2>${endpointFields(settings, problem)}<button class="primary">Save</button>`,
 })}
@@ -95,7 +95,7 @@ ${
 }
 ${postForm({
   action: `${path}/secret`,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   body: html`<input type="hidden" name="secret_mark" value="${secretMark}">
 <button class="secondary">Replace the secret</button>`,
 })}
@@ -104,7 +104,7 @@ ${postForm({
 
 function stopSection({ endpoint, entry, path }: EndpointView): Html {
   const action = (verb: string, button: Html) =>
-    postForm({ action: `${path}/${verb}`, csrf: entry.at.csrf, body: button });
+    postForm({ action: `${path}/${verb}`, csrf: entry.context.csrf, body: button });
   return html`<section class="card"><h2>Stop the endpoint</h2>
 ${
   endpoint.disabledAt === null
@@ -120,5 +120,5 @@ export function removeEndpointBody({ endpoint, app, entry, path }: OneEndpoint):
 <p><code>${endpoint.url}</code></p>
 <p>${app.name} hears nothing more there. What still waits for it is not sent, and its log is gone.</p>
 <div class="answers"><a class="button secondary" href="${path}">Keep it</a>
-${postForm({ action: `${path}/remove`, csrf: entry.at.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div></div>`;
+${postForm({ action: `${path}/remove`, csrf: entry.context.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div></div>`;
 }

@@ -16,10 +16,10 @@ import {
   removeEndpoint,
   replaceMarkedSecret,
 } from '../../../webhooks/endpoints.ts';
-import { redirectWithFlash } from '../../flash.ts';
-import { type Form, text, tryForm } from '../../forms.ts';
 import { notFound } from '../../errors.ts';
-import { makeTicket, readTicket } from '../../form-keys.ts';
+import { redirectWithFlash } from '../../flash.ts';
+import { formKey, readFormKey } from '../../form-keys.ts';
+import { type Form, text, tryForm } from '../../forms.ts';
 import { actorOf } from '../../session.ts';
 import type { Desk } from '../desk.ts';
 import { type EndpointDesk, openEndpointDesk } from './desk.ts';
@@ -51,7 +51,7 @@ function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string):
 
   host.get<ForApp>(`${path}/new`, async (request, reply) => {
     const of = await enterEndpoints(request);
-    const ticket = makeTicket(desk, 'new endpoint', { owner: of.app.id });
+    const ticket = formKey(desk, 'new endpoint', { owner: of.app.id });
     return show(reply, of.entry, newEndpointBody(of, { settings: emptyEndpoint, ticket }));
   });
 
@@ -60,7 +60,7 @@ function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string):
     const settings = readEndpointForm(request.body);
     const ticket = text(request.body, 'ticket');
     const appId = of.app.id;
-    const { id } = readTicket(desk, 'new endpoint', { sealed: ticket, owner: appId });
+    const { id } = readFormKey(desk, 'new endpoint', { sealed: ticket, owner: appId });
     const add = async () => {
       refuseLoopback(settings.url, desk);
       const added = await storage.transaction(async (tx) => {

@@ -1,7 +1,7 @@
 import type { App } from '../../../apps/apps.ts';
 import { listScopes, type ScopeMask } from '../../../grants/scopes.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { described, type Problem, postForm, problemText } from '../../forms.ts';
+import { ariaAttributes, type Problem, postForm, problemText } from '../../forms.ts';
 import { authorizeQuery, authorizeUrl } from './callback.ts';
 import { curlText } from './calls.ts';
 import { frame, sample, type Trial } from './frame.ts';
@@ -24,10 +24,10 @@ ${problem?.field === 'walk' && html`<p class="notice" role="alert">${problem.mes
 ${(app.disabledAt ?? app.pausedAt) !== null && html`<p class="notice">The app is stopped, so every request will be refused for now. See for yourself, or start it first.</p>`}
 ${postForm({
   action: `${path}/try`,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   style: 'card',
   body: html`<h2>Ask a user</h2>
-<fieldset class="field" ${described('scope', { wrong: problem?.field === 'scope' })}>
+<fieldset class="field" ${ariaAttributes('scope', { wrong: problem?.field === 'scope' })}>
 <legend>Scopes to ask for</legend>
 ${wrong('scope')}
 ${listScopes(app.allowedScopes).map(
@@ -35,7 +35,7 @@ ${listScopes(app.allowedScopes).map(
     html`<label class="choice"><input type="checkbox" name="scope" value="${name}" ${listScopes(scopes).some((scope) => scope.name === name) && html`checked`}><span><code>${name}</code> ${meaning}</span></label>`,
 )}
 </fieldset>
-<fieldset class="field" ${described('redirect_uri', { wrong: problem?.field === 'redirect_uri' })}>
+<fieldset class="field" ${ariaAttributes('redirect_uri', { wrong: problem?.field === 'redirect_uri' })}>
 <legend>Redirect URI to come back to</legend>
 ${wrong('redirect_uri')}
 ${app.redirectUris.map(
@@ -62,7 +62,7 @@ function returnCard({ app, path, entry, returnAddress }: Trial, problem?: Proble
 ${problem?.field === 'redirect_uris' && problemText(problem)}
 ${postForm({
   action: `${path}/try/return-address`,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   body: html`<input type="hidden" name="answer" value="${isIn ? 'remove' : 'add'}">
 <button class="secondary">${isIn ? 'Remove it from the redirect URIs' : 'Add it to the redirect URIs'}</button>`,
 })}</section>`;
@@ -113,13 +113,13 @@ function pasteCard({ path, entry }: Trial, state: string, again?: { pasted: stri
     'Your app may say that it does not know the state: it did not send this request, so it is right. The address still has the code.';
   return postForm({
     action: `${path}/try/callback`,
-    csrf: entry.at.csrf,
+    csrf: entry.context.csrf,
     style: 'card',
     body: html`<h2>Paste the address that you were sent to</h2>
 <input type="hidden" name="walk" value="${state}">
 <div class="field"><label for="pasted">Address, or the code in it</label>
 <p class="hint" id="pasted-hint">${hint}</p>
-<textarea id="pasted" name="pasted" rows="3" required spellcheck="false" autocomplete="off" ${described('pasted', { hint, wrong: again !== undefined })}>${again?.pasted}</textarea>
+<textarea id="pasted" name="pasted" rows="3" required spellcheck="false" autocomplete="off" ${ariaAttributes('pasted', { hint, wrong: again !== undefined })}>${again?.pasted}</textarea>
 ${again && problemText(again.problem)}</div>
 <button class="primary">Go on</button>`,
   });

@@ -4,9 +4,9 @@ import { type App, changeApp, findApp, lockApp } from '../../../apps/apps.ts';
 import { readScopes } from '../../../grants/scopes.ts';
 import { FormError } from '../../../lib/errors.ts';
 import { newSecret } from '../../../lib/secrets.ts';
+import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { type Form, list, text, tryForm } from '../../forms.ts';
-import { notFound, PageError } from '../../errors.ts';
 import { actorOf } from '../../session.ts';
 import type { Desk } from '../desk.ts';
 import { readCallback, readPasted } from './callback.ts';
@@ -128,9 +128,9 @@ async function isElsewhere(
   const entry = await section.enter(request);
   const app = await findApp(db, walk.appId);
   if (!app || app.ownerBusinessId === entry.ownerBusinessId) return false;
-  const home = entry.at.memberships.find(({ businessId }) => businessId === app.ownerBusinessId);
+  const home = entry.context.memberships.find(({ businessId }) => businessId === app.ownerBusinessId);
   if (!home || home.role === 'member') return false;
-  show(reply, entry, switchBody(app, { ...home, csrf: entry.at.csrf, url: request.url }), 409);
+  show(reply, entry, switchBody(app, { ...home, csrf: entry.context.csrf, url: request.url }), 409);
   return true;
 }
 

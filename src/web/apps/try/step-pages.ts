@@ -112,7 +112,7 @@ function stepCard({ trial, walk, kept, problem }: Standing, name: StepName, isNe
   const hint = 'Used for these requests alone. It is not stored.';
   return postForm({
     action: `${trial.path}/try/${name}`,
-    csrf: trial.entry.at.csrf,
+    csrf: trial.entry.context.csrf,
     style: 'card',
     body: html`<h2>${title}</h2>
 <p>${why}</p>

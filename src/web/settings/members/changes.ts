@@ -4,10 +4,10 @@ import { changeRole } from '../../../accounts/ownership.ts';
 import type { App } from '../../../apps/apps.ts';
 import { depart, listAppsAllowedBy } from '../../../grants/member-removal.ts';
 import { type Html, html } from '../../../lib/html.ts';
+import { unverifiedBadge } from '../../components.ts';
+import { notFound } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../../forms.ts';
-import { notFound } from '../../errors.ts';
-import { unverifiedBadge } from '../../components.ts';
 import { businessField, type Entry, type MemberDesk, type MemberRequest, PATH, refuseOtherBusiness } from './desk.ts';
 import { roleBadge, roleField } from './fields.ts';
 import { passwordLinkSection } from './password-links.ts';
@@ -44,7 +44,7 @@ function mountRole(host: FastifyInstance, { storage, clock, show, enterForMember
 function mountRemoval(host: FastifyInstance, desk: MemberDesk): void {
   const { storage, clock, db, show, enterForMember } = desk;
   const enterToRemove = (request: MemberRequest) =>
-    enterForMember(request, ({ isOwner, at }) => isOwner || request.params.user === at.user.id);
+    enterForMember(request, ({ isOwner, context }) => isOwner || request.params.user === context.user.id);
 
   async function ask(reply: FastifyReply, entry: Entry, member: Member, problem?: Problem): Promise<FastifyReply> {
     const parties = { userId: member.id, businessId: entry.business.businessId };
@@ -67,7 +67,7 @@ function mountRemoval(host: FastifyInstance, desk: MemberDesk): void {
     const parties = { userId: member.id, businessId: entry.business.businessId, by: entry.by };
     const remove = async () => {
       if (!(await storage.transaction((tx) => depart(tx, parties, clock())))) throw notFound();
-      if (member.id === entry.at.user.id) return redirectWithFlash(reply, '/settings/connected-apps', 'left');
+      if (member.id === entry.context.user.id) return redirectWithFlash(reply, '/settings/connected-apps', 'left');
       return redirectWithFlash(reply, PATH, 'member_removed');
     };
     return tryForm(remove, (problem) => ask(reply, entry, member, problem));
@@ -75,7 +75,7 @@ function mountRemoval(host: FastifyInstance, desk: MemberDesk): void {
 }
 
 function memberBody(entry: Entry, member: Member, { role, problem }: { role: string; problem?: Problem }): Html {
-  const isSelf = member.id === entry.at.user.id;
+  const isSelf = member.id === entry.context.user.id;
   return html`<h1>${member.name}</h1>
 <section class="card"><h2>In ${entry.business.businessName}</h2>
 <dl class="facts">
@@ -85,7 +85,7 @@ function memberBody(entry: Entry, member: Member, { role, problem }: { role: str
 </dl></section>
 ${postForm({
   action: `${PATH}/${member.id}/role`,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   style: 'card',
   body: html`<h2>Change the role</h2>
 ${businessField(entry)}
@@ -100,9 +100,9 @@ ${!isSelf && passwordLinkSection(entry, member)}
 <p><a href="${PATH}">All members</a></p>`;
 }
 
-function removalTitle({ at, business }: Entry, member: Member): string {
+function removalTitle({ context, business }: Entry, member: Member): string {
   const { businessName } = business;
-  return member.id === at.user.id ? `Leave ${businessName}?` : `Remove ${member.name} from ${businessName}?`;
+  return member.id === context.user.id ? `Leave ${businessName}?` : `Remove ${member.name} from ${businessName}?`;
 }
 
 /** Only of oneself: whoever looks is an owner too. */
@@ -123,7 +123,7 @@ interface Removal {
 
 function removalBody(entry: Entry, { member, apps, problem }: Removal): Html {
   const { businessName } = entry.business;
-  const isSelf = member.id === entry.at.user.id;
+  const isSelf = member.id === entry.context.user.id;
   const more = apps.length - NAMED_AT_MOST;
   return html`<div class="card"><h1>${removalTitle(entry, member)}</h1>
 ${problem && problemText(problem)}
@@ -138,7 +138,7 @@ ${member.role === 'owner' && html`<p>Invitations that ${isSelf ? 'you have' : `$
 <div class="answers"><a class="button secondary" href="${PATH}">${isSelf ? 'Stay' : 'Keep them'}</a>
 ${postForm({
   action: `${PATH}/${member.id}/remove`,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   body: html`${businessField(entry)}<button class="danger">${isSelf ? `Leave ${businessName}` : `Remove ${member.name}`}</button>`,
 })}</div></div>`;
 }

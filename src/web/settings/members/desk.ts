@@ -2,18 +2,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findMember, type Member, type Membership } from '../../../accounts/memberships.ts';
 import type { UserActor } from '../../../audit/acts.ts';
 import { type Html, html } from '../../../lib/html.ts';
+import type { WebDeps } from '../../deps.ts';
+import { notFound, PageError } from '../../errors.ts';
 import { type Form, text } from '../../forms.ts';
 import { type PageContext, sendPage } from '../../layout.ts';
-import type { WebDeps } from '../../deps.ts';
 import { loadPageContext } from '../../page-context.ts';
-import { notFound, PageError } from '../../errors.ts';
-import { actorOf, notFoundUnlessIn } from '../../session.ts';
+import { actorOf, notFoundOrOtherBusiness } from '../../session.ts';
 
 export const PATH = '/settings/members';
 
 /** Someone at work in a business of theirs. */
 export interface Entry {
-  at: PageContext;
+  context: PageContext;
   business: Membership;
   isOwner: boolean;
   by: UserActor;
@@ -29,21 +29,22 @@ interface OneMember {
 /** What every page about members does: let in whoever may, find the member, and show a page. */
 export type MemberDesk = ReturnType<typeof openMemberDesk>;
 
-export function openMemberDesk(parts: WebDeps) {
-  const db = parts.storage.durable;
+export function openMemberDesk(deps: WebDeps) {
+  const db = deps.storage.durable;
 
   const show = (
     reply: FastifyReply,
-    { at }: { at: PageContext },
+    { context }: { context: PageContext },
     { title, body }: { title: string; body: Html },
     status = 200,
-  ): FastifyReply => sendPage(reply, { title, platformName: parts.platformName, width: 'wide', at, body }, { status });
+  ): FastifyReply =>
+    sendPage(reply, { title, platformName: deps.platformName, width: 'wide', context, body }, { status });
 
   async function enter(request: FastifyRequest): Promise<Entry> {
-    const at = await loadPageContext(parts, request);
-    if (!at.current) throw notFound();
+    const context = await loadPageContext(deps, request);
+    if (!context.current) throw notFound();
     const by = actorOf(request);
-    return { at, business: at.current, isOwner: at.current.role === 'owner', by };
+    return { context, business: context.current, isOwner: context.current.role === 'owner', by };
   }
 
   /** A member of the current business, if `mayManage` allows it. One of another business that the user owns is a switch away. */
@@ -54,12 +55,12 @@ export function openMemberDesk(parts: WebDeps) {
     const entry = await enter(request);
     const { user: userId } = request.params;
     const member = mayManage(entry) ? await findMember(db, entry.business.businessId, userId) : undefined;
-    if (!member) throw notFoundUnlessIn(await listOthersOwned(entry, userId), request);
+    if (!member) throw notFoundOrOtherBusiness(await listOthersOwned(entry, userId), request);
     return { entry, member };
   }
 
-  async function listOthersOwned({ at, business }: Entry, userId: string): Promise<Membership[]> {
-    const owned = at.memberships.filter(
+  async function listOthersOwned({ context, business }: Entry, userId: string): Promise<Membership[]> {
+    const owned = context.memberships.filter(
       ({ businessId, role }) => businessId !== business.businessId && role === 'owner',
     );
     const found = await Promise.all(owned.map(({ businessId }) => findMember(db, businessId, userId)));
@@ -67,7 +68,7 @@ export function openMemberDesk(parts: WebDeps) {
   }
 
   return {
-    ...parts,
+    ...deps,
     db,
     show,
     enter,

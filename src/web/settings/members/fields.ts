@@ -1,6 +1,6 @@
 import { ROLES, type Role } from '../../../accounts/memberships.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { described, type Problem, problemText } from '../../forms.ts';
+import { ariaAttributes, type Problem, problemText } from '../../forms.ts';
 
 export const ROLE_NAMES: Record<Role, string> = { owner: 'Owner', admin: 'Admin', member: 'Member' };
 
@@ -19,7 +19,7 @@ export function roleBadge(role: Role): Html {
 
 export function roleField(chosen: string, problem?: Problem): Html {
   const wrong = problem?.field === 'role';
-  return html`<fieldset class="field" ${described('role', { wrong })}>
+  return html`<fieldset class="field" ${ariaAttributes('role', { wrong })}>
 <legend>Role</legend>
 ${wrong && problemText(problem)}
 ${[...ROLES]

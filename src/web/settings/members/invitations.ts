@@ -9,11 +9,11 @@ import {
 } from '../../../accounts/invitations.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { newSecret } from '../../../lib/secrets.ts';
-import { redirectWithFlash } from '../../flash.ts';
-import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../../forms.ts';
-import { cutPage, PAGE_SIZE, pager, readListing } from '../../listing.ts';
 import { notFound, PageError } from '../../errors.ts';
-import { makeTicket, readTicket } from '../../form-keys.ts';
+import { redirectWithFlash } from '../../flash.ts';
+import { formKey, readFormKey } from '../../form-keys.ts';
+import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../../forms.ts';
+import { PAGE_SIZE, pager, readListing, takePage } from '../../listing.ts';
 import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
 import { AS_ROLE, roleBadge, roleField } from './fields.ts';
 import { memberTabs } from './tabs.ts';
@@ -33,7 +33,7 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
     const entry = await enterAsOwner(request);
     // The link is in it, too: so a second click shows the link of the first, and invites nobody else.
     const owner = entry.business.businessId;
-    const ticket = makeTicket(desk, 'new invitation', { owner, token: newSecret() });
+    const ticket = formKey(desk, 'new invitation', { owner, token: newSecret() });
     return show(reply, entry, { title: INVITING, body: inviteBody(entry, { ticket, role: 'member', email: '' }) });
   });
 
@@ -47,7 +47,7 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
     };
     const { businessId } = entry.business;
     const of = { sealed: typed.ticket, owner: businessId };
-    const { id, token } = readTicket<{ token: string }>(desk, 'new invitation', of);
+    const { id, token } = readFormKey<{ token: string }>(desk, 'new invitation', of);
     const wanted = { ...typed, id, token, businessId, by: entry.by };
     const make = async () => {
       const invitation = await storage.transaction((db) => createInvitation(db, wanted, clock()));
@@ -98,7 +98,7 @@ function inviteBody(entry: Entry, { ticket, role, email }: Typed, problem?: Prob
 <p class="muted">You get a link, to send in whatever way you like. It works once, within 7 days, and for this address only.</p>
 ${postForm({
   action: `${PATH}/invite`,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="ticket" value="${ticket}">
 ${businessField(entry)}
@@ -125,7 +125,7 @@ interface Open {
 }
 
 function listBody(entry: Entry, { listed, after, open }: Open): Html {
-  const { shown, next } = cutPage(listed);
+  const { shown, next } = takePage(listed);
   return html`<div class="head"><div><h1>Invitations</h1>
 <p class="muted">Links to ${entry.business.businessName} that nobody has used yet.</p></div>
 <a class="button primary" href="${PATH}/invite">Invite someone</a></div>
@@ -135,12 +135,12 @@ ${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((invit
 ${pager({ path: LIST, search: '', after }, next)}`;
 }
 
-function row({ at }: Entry, { id, email, role, inviterName, expiresAt }: Invitation): Html {
+function row({ context }: Entry, { id, email, role, inviterName, expiresAt }: Invitation): Html {
   return html`<li><div><strong>${email}</strong> ${roleBadge(role)}
 <p class="muted small">By ${inviterName}, until ${time(expiresAt)}</p></div>
 ${postForm({
   action: `${LIST}/${id}/withdraw`,
-  csrf: at.csrf,
+  csrf: context.csrf,
   body: html`<button class="danger" aria-label="Withdraw the invitation: ${email}">Withdraw</button>`,
 })}</li>`;
 }

@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Member } from '../../../accounts/memberships.ts';
 import { createPasswordLink } from '../../../accounts/password-links.ts';
 import { type Html, html } from '../../../lib/html.ts';
+import { PageError } from '../../errors.ts';
 import { type Form, postForm } from '../../forms.ts';
 import { passwordLinkBody } from '../../password-link.ts';
-import { PageError } from '../../errors.ts';
 import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
 
 /** Owners help members who cannot sign in any more. */
@@ -36,7 +36,7 @@ export function passwordLinkSection(entry: Entry, member: Member): Html {
 <p>A one-time link lets ${member.name} set a new password. It removes their passkeys and signs them out everywhere. It can be created for people who belong to ${entry.business.businessName} only.</p>
 ${postForm({
   action: `${PATH}/${member.id}/password-link`,
-  csrf: entry.at.csrf,
+  csrf: entry.context.csrf,
   body: html`${businessField(entry)}<button class="secondary">Create password link</button>`,
 })}</section>`;
 }

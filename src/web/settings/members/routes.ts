@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { countOpenInvitations } from '../../../accounts/invitations.ts';
 import { listMembers, type Member } from '../../../accounts/memberships.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { time } from '../../forms.ts';
-import { cutPage, type Listing, PAGE_SIZE, pager, readListing, searchForm } from '../../listing.ts';
-import type { WebDeps } from '../../deps.ts';
-import { loadPageContext } from '../../page-context.ts';
 import { unverifiedBadge } from '../../components.ts';
+import type { WebDeps } from '../../deps.ts';
+import { time } from '../../forms.ts';
+import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../../listing.ts';
+import { loadPageContext } from '../../page-context.ts';
 import { mountMemberChanges } from './changes.ts';
 import { type Entry, type MemberDesk, openMemberDesk, PATH } from './desk.ts';
 import { roleBadge } from './fields.ts';
@@ -15,8 +15,8 @@ import { mountPasswordLinks } from './password-links.ts';
 import { memberTabs } from './tabs.ts';
 
 /** Who belongs to the current business, and who is invited. Every member may look; owners decide. */
-export function mountMembers(host: FastifyInstance, parts: WebDeps): void {
-  const desk = openMemberDesk(parts);
+export function mountMembers(host: FastifyInstance, deps: WebDeps): void {
+  const desk = openMemberDesk(deps);
   mountList(host, desk);
   mountInvitations(host, desk);
   mountMemberChanges(host, desk);
@@ -27,7 +27,7 @@ function mountList(host: FastifyInstance, desk: MemberDesk): void {
   const { db, clock, show, enter } = desk;
   host.get(PATH, async (request, reply) => {
     const place = await loadPageContext(desk, request);
-    if (!place.current) return show(reply, { at: place }, { title: 'Members', body: nowhere });
+    if (!place.current) return show(reply, { context: place }, { title: 'Members', body: nowhere });
     const entry = await enter(request);
     const { businessId } = entry.business;
     const listing = readListing(request.query);
@@ -47,7 +47,7 @@ interface Shown {
 }
 
 function listBody(entry: Entry, { listing, members, open }: Shown): Html {
-  const { shown, next } = cutPage(members);
+  const { shown, next } = takePage(members);
   const { businessName } = entry.business;
   return html`<div class="head"><div><h1>Members</h1>
 <p class="muted">The people of ${businessName}, and what they may do.</p></div>
@@ -57,12 +57,12 @@ ${searchForm({ path: PATH, search: listing.search, label: 'Search by name or ema
 ${shown.length === 0 && html`<p class="empty">${listing.search ? 'Nobody here has a name or an email like this.' : 'There is nobody else.'}</p>`}
 ${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((member) => row(entry, member))}</ul></div>`}
 ${pager({ path: PATH, ...listing }, next)}
-<p><a href="${PATH}/${entry.at.user.id}/remove">Leave ${businessName}…</a></p>`;
+<p><a href="${PATH}/${entry.context.user.id}/remove">Leave ${businessName}…</a></p>`;
 }
 
-function row({ at, isOwner }: Entry, member: Member): Html {
+function row({ context, isOwner }: Entry, member: Member): Html {
   const { id, name, email, role, since, disabledAt } = member;
-  return html`<li><div><strong>${name}</strong> ${roleBadge(role)} ${id === at.user.id && html`<span class="badge">You</span>`} ${disabledAt !== null && html`<span class="badge warn">Disabled</span>`} ${unverifiedBadge(member)}
+  return html`<li><div><strong>${name}</strong> ${roleBadge(role)} ${id === context.user.id && html`<span class="badge">You</span>`} ${disabledAt !== null && html`<span class="badge warn">Disabled</span>`} ${unverifiedBadge(member)}
 <p class="muted small">${email}, since ${time(since)}</p></div>
 ${isOwner && html`<a class="button secondary" href="${PATH}/${id}" aria-label="Manage ${name}">Manage</a>`}</li>`;
 }
