@@ -53,15 +53,14 @@ function each(asks: Record<string, Ask>, status: number, reason: string, to: str
   );
 }
 
-/**
- * In this order: the last ones close the database for good. The world must be new: after 128 commits a second connection
- * checkpoints the database, and then the journal mode cannot be changed.
- */
+/** In this order: the last ones close the database for good. */
 export function outageProvocations(world: World): Provocation[] {
   const { tokens, stored } = rightRequests(world);
   const checked = { ...stored, readyz: () => world.get('/readyz') };
   const lock = (ask: Ask) => async () => {
     await tokens();
+    // A server that has just started: after 128 commits a second connection checkpoints the database.
+    await world.restart();
     return whileLocked(world, ask);
   };
   const close = (ask: Ask) => async () => {
@@ -74,7 +73,7 @@ export function outageProvocations(world: World): Provocation[] {
   ];
 }
 
-/** Another process has the file for itself, which it cannot have where SQLite keeps a log beside it. */
+/** Another process has locked the file. It cannot in WAL mode, nor can the mode be changed while another connection is open. */
 async function whileLocked(world: World, ask: Ask): Promise<Answer> {
   const { durable } = world.storage();
   await sql`pragma busy_timeout = 0`.execute(durable);
