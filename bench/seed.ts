@@ -6,8 +6,8 @@ import { registerApp } from '../src/apps/apps.ts';
 import { addInvoice } from '../src/business/invoices.ts';
 import { rememberConsent } from '../src/grants/consents.ts';
 import { readScopes } from '../src/grants/scopes.ts';
-import { openStorage } from '../src/storage/database.ts';
 import { migrate } from '../src/storage/migrate.ts';
+import { openStorage } from '../src/storage/open.ts';
 import type { Storage } from '../src/storage/storage.ts';
 
 export const SCOPE = 'read:invoices';

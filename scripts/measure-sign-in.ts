@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { authenticateUser, insertUser, newUserRow } from '../src/accounts/users.ts';
 import { hashPassword } from '../src/lib/passwords.ts';
-import { openStorage } from '../src/storage/database.ts';
 import { ensureMigrated } from '../src/storage/migrate.ts';
+import { openStorage } from '../src/storage/open.ts';
 
 const TRIES = 200;
 

@@ -1,14 +1,13 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { type Checkpoints, LOG_SETTINGS, newCheckpoints } from '../../src/storage/sqlite/checkpoints.ts';
+import { type Checkpoints, createCheckpoints } from '../../src/storage/sqlite/checkpoint.ts';
+import { returnArrays, type ToRows, WAL_SETTINGS } from '../../src/storage/sqlite/connection.ts';
 import type { Durability } from '../../src/storage/sqlite/group-commit.ts';
-import { type ReadRows, returnArrays } from '../../src/storage/sqlite/rows.ts';
-import { type Log, openLog } from '../../src/storage/sqlite/wal-sync.ts';
+import { openWal, type Wal } from '../../src/storage/sqlite/wal-sync.ts';
 import { STATEMENTS } from './bare-statements.ts';
 
 type Name = keyof typeof STATEMENTS;
 
-/** A row as it comes. */
-// biome-ignore lint/suspicious/noExplicitAny: whoever asks knows what they asked for.
+// biome-ignore lint/suspicious/noExplicitAny: each caller knows the columns of its statement.
 export type Row = any;
 
 export interface BareDatabase {
@@ -16,7 +15,7 @@ export interface BareDatabase {
   all(name: Name, ...values: SQLInputValue[]): Row[];
   write(durability: Durability, name: Name, ...values: SQLInputValue[]): void;
   atomically<Result>(work: () => Result): Result;
-  /** Goes on once all that was written is committed: at once if nothing was. */
+  /** Calls back when all writes are committed; at once if there are none. */
   onceCommitted(next: () => void): void;
   close(): Promise<void>;
 }
@@ -27,16 +26,19 @@ export function openBareDatabase(path: string): BareDatabase {
   file.exec(
     'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY',
   );
-  file.exec(LOG_SETTINGS);
+  file.exec(WAL_SETTINGS);
   const prepared = Object.entries(STATEMENTS).map(([name, text]) => [name, file.prepare(text)]);
   const statements = Object.fromEntries(prepared) as Record<Name, StatementSync>;
   const readers = Object.fromEntries(
     Object.entries(statements).map(([name, statement]) => [name, returnArrays(statement)]),
-  ) as Record<Name, ReadRows>;
+  ) as Record<Name, ToRows>;
   const all = (name: Name, values: SQLInputValue[]) => readers[name]<Row>(statements[name].all(...values));
-  const checkpoints = newCheckpoints(path, async () => commits.finishCheckpoint());
-  const log = openLog(path);
-  const commits = newCommits(file, { statements, checkpoints, log });
+  const checkpoints = createCheckpoints(path, file, async (then) => {
+    commits.commit();
+    then();
+  });
+  const wal = openWal(path);
+  const commits = createGroupCommit({ statements, checkpoints, wal });
   return {
     one: (name, ...values) => all(name, values)[0],
     all: (name, ...values) => all(name, values),
@@ -53,22 +55,22 @@ export function openBareDatabase(path: string): BareDatabase {
     },
     onceCommitted: commits.onceCommitted,
     async close() {
-      await log.syncing();
+      await wal.pendingSync();
       await checkpoints.stop();
-      log.close();
+      wal.close();
       file.close();
     },
   };
 }
 
-interface Parts {
+interface Deps {
   statements: Record<Name, StatementSync>;
   checkpoints: Checkpoints;
-  log: Log;
+  wal: Wal;
 }
 
-/** As in Gatehouse, those who write in one turn of the event loop share a commit, and are answered once it is kept. */
-function newCommits(file: DatabaseSync, { statements, checkpoints, log }: Parts) {
+/** As in Gatehouse, the writes of one event loop iteration share a commit. */
+function createGroupCommit({ statements, checkpoints, wal }: Deps) {
   let waiting: (() => void)[] | undefined;
   let isDurable = false;
 
@@ -78,11 +80,11 @@ function newCommits(file: DatabaseSync, { statements, checkpoints, log }: Parts)
     const answer = () => {
       for (const next of answered) next();
     };
-    if (isDurable) log.sync().then(answer);
+    if (isDurable) wal.sync().then(answer);
     else answer();
     waiting = undefined;
     isDurable = false;
-    checkpoints.note();
+    checkpoints.onCommit();
   }
 
   return {
@@ -93,10 +95,7 @@ function newCommits(file: DatabaseSync, { statements, checkpoints, log }: Parts)
       waiting = [];
       setImmediate(commit);
     },
-    finishCheckpoint(): void {
-      commit();
-      file.exec('PRAGMA wal_checkpoint(PASSIVE)');
-    },
+    commit,
     onceCommitted(next: () => void): void {
       if (waiting) waiting.push(next);
       else next();

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { insertSession } from '../../src/accounts/sessions.ts';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { newBrowser } from '../../test/support/browser.ts';
 import { newClient, type Tokens } from '../../test/support/client.ts';
 import { settle } from '../../test/support/people.ts';

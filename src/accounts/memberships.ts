@@ -1,6 +1,6 @@
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Role } from '../storage/tables.ts';

@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { type User, userFrom } from './users.ts';

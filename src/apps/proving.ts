@@ -1,6 +1,6 @@
 import { isId } from '../lib/ids.ts';
 import { hashSecret, sameText } from '../lib/secrets.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import { useSecret } from './app-secrets.ts';
 import type { App } from './apps.ts';

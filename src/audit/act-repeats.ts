@@ -1,5 +1,5 @@
 import { DAY } from '../lib/clock.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** No window is longer. */

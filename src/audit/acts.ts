@@ -1,5 +1,5 @@
 import { firstIdAt, newId } from '../lib/ids.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 

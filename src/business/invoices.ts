@@ -7,7 +7,7 @@ import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { type Static, Type } from '../lib/schema.ts';
 import { oneOf, oneOfOpen } from '../oauth/schemas.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { inTransaction } from '../storage/transaction.ts';

@@ -4,9 +4,9 @@ import { readDatabaseUrl } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { syncFolder } from '../lib/key-file.ts';
-import { StorageError } from '../storage/errors.ts';
-import { fileOf, isSqlite } from '../storage/examine.ts';
-import { copyDatabase, findFault, makeSingleFile, removeDatabase, type Tell } from '../storage/sqlite/files.ts';
+import { fileOf, isSqlite } from '../storage/inspect.ts';
+import { copyDatabase, findFault, makeSingleFile, removeDatabase, type Tell } from '../storage/sqlite/backup.ts';
+import { StorageError } from '../storage/storage.ts';
 import type { Command } from './command.ts';
 
 export const backupCommand: Command = {

@@ -2,11 +2,10 @@ import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { readDatabaseUrl } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
-import { openStorage } from '../storage/database.ts';
-import { StorageError } from '../storage/errors.ts';
-import { fileOf, isSqlite } from '../storage/examine.ts';
+import { fileOf, isSqlite } from '../storage/inspect.ts';
 import { ensureMigrated } from '../storage/migrate.ts';
-import type { Storage } from '../storage/storage.ts';
+import { openStorage } from '../storage/open.ts';
+import { type Storage, StorageError } from '../storage/storage.ts';
 
 /** One file of this folder is one or a few of these, about one noun. */
 export interface Command {

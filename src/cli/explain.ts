@@ -1,6 +1,6 @@
 import { SettingRefused } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
-import { StorageError, StorageUnavailable } from '../storage/errors.ts';
+import { StorageError, StorageUnavailable } from '../storage/storage.ts';
 import { type Command, UsageError } from './command.ts';
 
 /** The workers could not begin, or not end, as they should; the sentence says all that there is to say. */

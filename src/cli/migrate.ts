@@ -1,6 +1,6 @@
 import { readDatabaseUrl } from '../config.ts';
-import { openStorage } from '../storage/database.ts';
 import { migrate } from '../storage/migrate.ts';
+import { openStorage } from '../storage/open.ts';
 import type { Command } from './command.ts';
 
 export const migrateCommand: Command = {

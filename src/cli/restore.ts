@@ -7,12 +7,11 @@ import { forgetEveryConsent } from '../grants/consents.ts';
 import { endSomeGrants } from '../grants/grants.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { openStorage } from '../storage/database.ts';
-import { StorageError } from '../storage/errors.ts';
 import { ensureMigrated } from '../storage/migrate.ts';
+import { openStorage } from '../storage/open.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
-import { copyDatabase, findFault, isHeld, makeSingleFile, removeDatabase } from '../storage/sqlite/files.ts';
-import type { Storage } from '../storage/storage.ts';
+import { copyDatabase, findFault, isHeld, makeSingleFile, removeDatabase } from '../storage/sqlite/backup.ts';
+import { type Storage, StorageError } from '../storage/storage.ts';
 import { newProgress, readDatabaseFile } from './backup.ts';
 import type { Command } from './command.ts';
 

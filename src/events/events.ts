@@ -1,7 +1,7 @@
 import type { InsertObject } from 'kysely';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row, Tables } from '../storage/tables.ts';
 import { type EventType, guardOf } from './event-types.ts';

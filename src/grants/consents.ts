@@ -2,7 +2,7 @@ import type { App } from '../apps/apps.ts';
 import { countRepeat, isRepeat } from '../audit/act-repeats.ts';
 import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { formatScopes, type ScopeMask, scopesBeyond } from './scopes.ts';

@@ -1,7 +1,7 @@
 import { recordEvent, recordEvents } from '../events/events.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newSalt } from '../lib/secrets.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import type { GrantReason } from './inactive-reasons.ts';

@@ -1,4 +1,4 @@
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import { deathOf, type GrantReason } from './inactive-reasons.ts';
 import { readScopes, type ScopeMask } from './scopes.ts';

@@ -1,7 +1,6 @@
 import { SECOND } from '../lib/clock.ts';
 import { inChunks } from '../request-log/chunks.ts';
-import { StorageUnavailable } from '../storage/errors.ts';
-import type { Storage } from '../storage/storage.ts';
+import { type Storage, StorageUnavailable } from '../storage/storage.ts';
 import { type Grant, markUsed } from './grants.ts';
 
 type Rotations = Pick<Grant, 'id' | 'rotation' | 'usedRotation'>;

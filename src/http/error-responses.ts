@@ -1,5 +1,5 @@
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
-import { StorageUnavailable } from '../storage/errors.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
 import { ApiError, type ErrorCode, errorUri, type ReasonOf, toErrorCharacters } from './errors.ts';
 
 /** What goes back to a program that was refused. */

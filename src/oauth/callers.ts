@@ -6,7 +6,7 @@ import {
   readCaller,
 } from '../apps/proving.ts';
 import { type Grant, grantFrom, selectStanding } from '../grants/status.ts';
-import { preparedQuery } from '../storage/prepared.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import { authenticateClient, type ClientCredentials, type IdentifyingParts } from './client-authentication.ts';
 import { type DecodedToken, proveBy, type VerifiedToken } from './tokens.ts';
 

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Clock, SECOND } from '../lib/clock.ts';
-import { StorageUnavailable } from '../storage/errors.ts';
-import type { Database, Storage } from '../storage/storage.ts';
+import { type Database, type Storage, StorageUnavailable } from '../storage/storage.ts';
 import {
   type AnsweredRequest,
   type Batch,

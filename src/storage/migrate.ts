@@ -1,9 +1,8 @@
 import type { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { StorageError, StorageUnavailable } from './errors.ts';
 import { initial } from './migrations/001-initial.ts';
 import type { Migration } from './migrations/migration.ts';
-import type { Database, Storage } from './storage.ts';
+import { type Database, type Storage, StorageError, StorageUnavailable } from './storage.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
 const MIGRATIONS: Record<string, Migration> = { '001-initial': initial };
@@ -55,7 +54,7 @@ export async function migrate(storage: Storage): Promise<string[]> {
 }
 
 async function listApplied(db: Database): Promise<string[]> {
-  const all = await db.introspection.getTables().catch(refuse);
+  const all = await db.introspection.getTables().catch(rejectForeign);
   const tables = all.filter(({ schema }) => schema === undefined || schema === 'public');
   const ours = tables.find(({ name }) => name === TABLE);
   if (!ours) {
@@ -77,7 +76,7 @@ async function listApplied(db: Database): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-function refuse(error: unknown): never {
+function rejectForeign(error: unknown): never {
   throw error instanceof StorageUnavailable ? error : foreign(error);
 }
 

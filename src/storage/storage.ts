@@ -5,55 +5,60 @@ import type { Tables } from './tables.ts';
 export type Database = Kysely<Tables>;
 
 /**
- * The same database twice, by what a write may lose in a power cut. `durable` answers only once the write is on disk;
- * `recoverable` may answer before: it is for the rotation of a refresh token, which heals itself, for counters that are
- * forgotten within minutes anyway, and for the delivery of webhooks, since what is forgotten of it is done once more.
+ * The same database in two durability classes. A write to `durable` resolves when it is on disk. A power cut may undo a
+ * write to `relaxed`: it is for the rotation of refresh tokens, which apps can repeat, for counters, and for webhook
+ * deliveries, which are then sent again.
  */
 export interface Storage {
   durable: Database;
   relaxed: Database;
   types: ColumnTypes;
-  /** Whether starting brings the tables up to date; where many nodes share a database, an operator decides when. */
+  /** Whether a start applies migrations. Where many nodes share a database, an operator runs them. */
   migratesItself: boolean;
-  /** Runs its work as one: all of it is kept, or none. */
   transaction<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
-  /** Throws if the database cannot be asked anything just now. */
+  /** Throws if the database is not available. */
   check(): Promise<void>;
-  /** Counts across all nodes and workers; undefined where there is only one. */
+  /** Counts across all nodes and workers; undefined if there is only one. */
   newSharedCounter?(limit: { name: string; points: number; seconds: number }): SharedCounter;
   /**
-   * Where reads can see commits that are not on disk yet: resolves once they are, and rejects if that takes too long.
-   * Undefined if there are none.
+   * For engines whose reads can see commits that are not on disk yet. Resolves when they are, and rejects if that takes
+   * too long. Undefined if there are none.
    */
   flushed?(): Promise<void> | undefined;
-  /** Returns some unused space of the file to the disk, where the engine does not do so itself; false if there is little left. */
+  /** Returns some free pages of the database file to the file system; false if there are few left. */
   releaseFreePages?(): Promise<boolean>;
-  /** How its pools of connections are used; undefined where there are none. */
+  /** Undefined for engines without connection pools. */
   readPools?(): PoolUse[];
   close(): Promise<void>;
 }
 
 interface PoolUse {
-  name: 'durable' | 'recoverable';
+  name: 'durable' | 'relaxed';
   busy: number;
   idle: number;
-  /** Those who wait for a connection. */
+  /** Requests that wait for a connection. */
   waiting: number;
 }
 
-/** While serving, a database in trouble is given up on within seconds; a migration takes as long as it takes. */
+/** While serving, statements time out within seconds. A migration has no time limit. */
 export type TimeoutProfile = 'serving' | 'migrating';
 
-/** What the engines call their column types. */
+/** The engine's names of column types, and clauses that only one engine has. */
 export interface ColumnTypes {
   id: RawBuilder<unknown>;
   bytes: RawBuilder<unknown>;
   integer: RawBuilder<unknown>;
   time: RawBuilder<unknown>;
-  /** An integer of any size, which arrives as text. */
+  /** An integer of any size, which is read as text. */
   amount: RawBuilder<unknown>;
-  /** What follows the definition of a table whose rows are updated often. */
+  /** Appended to the definition of a table whose rows are updated often. */
   updatedInPlace: RawBuilder<unknown>;
-  /** Statements that make a table reject updates and deletes, except of rows that a `retention` table lets go. */
+  /** Statements that make a table reject updates and deletes, except deletes of rows older than the `retention` table says. */
   appendOnly(table: string, retention: string): string[];
 }
+
+/** The database is not available, or did not confirm a write. The caller may try again. */
+export class StorageUnavailable extends Error {}
+
+/** DATABASE_URL is wrong, or its database cannot be used. */
+export class StorageError extends Error {}

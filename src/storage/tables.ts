@@ -1,5 +1,5 @@
 import type { Generated, Selectable } from 'kysely';
-import type { PeopleTables } from './people-tables.ts';
+import type { PeopleTables } from './account-tables.ts';
 
 /** Times are milliseconds since 1970; ids are UUIDs in text; a flag is 0 or 1. Each table has one owning file. */
 export interface Tables extends PeopleTables {

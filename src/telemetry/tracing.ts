@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { preciseClock } from '../lib/clock.ts';
-import { type SeenStatement, watchStatements } from '../storage/statements.ts';
+import { type SeenStatement, watchStatements } from '../storage/statement-log.ts';
 import { type SeenAttempt, watchAttempts } from '../webhooks/seen-attempts.ts';
 import { newExporter, type Span } from './otlp.ts';
 import { newCounter } from './registry.ts';

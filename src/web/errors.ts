@@ -3,7 +3,7 @@ import { ApiError } from '../http/errors.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { UntrustedRequest } from '../oauth/errors.ts';
-import { StorageUnavailable } from '../storage/errors.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
 import type { Flash } from './flash.ts';
 import { postForm } from './forms.ts';
 import type { Page, PageContext } from './layout.ts';

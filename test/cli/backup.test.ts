@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
 import { insertBusiness } from '../../src/accounts/businesses.ts';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { DAY } from '../../src/lib/clock.ts';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { confirmReading } from '../../src/storage/plausible-clock.ts';
 import { newCommandLine } from '../support/command-line.ts';
 import { settle } from '../support/people.ts';

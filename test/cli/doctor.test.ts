@@ -3,8 +3,8 @@ import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync, writ
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { type Ended, newCommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
 import { settle } from '../support/people.ts';

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileS
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DAY, HOUR, SECOND } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { Tokens } from '../support/client.ts';
 import { freePort } from '../support/ports.ts';

@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import type { Answer, Client } from '../support/client.ts';
 import { administer, databaseUrl, TEMPLATE } from '../support/engines.ts';
 import { startNodes } from '../support/nodes.ts';

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { readSettings } from '../../src/config.ts';
 import type { Routes } from '../../src/host.ts';
 import { startServer } from '../../src/server.ts';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { keepOutput, rememberSecret } from '../support/leaks.ts';
 import { settle } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';

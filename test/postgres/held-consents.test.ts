@@ -13,7 +13,7 @@ import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { allow, allowSilently as authorizeSilently } from '../../src/oauth/authorize/issue-code.ts';
 import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { databaseUrl, TEMPLATE } from '../support/engines.ts';
 import { settle } from '../support/people.ts';

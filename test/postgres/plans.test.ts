@@ -11,9 +11,9 @@ import { createKeyring } from '../../src/lib/keyring.ts';
 import { newRateLimit } from '../../src/lib/rate-limit.ts';
 import { authenticateClientWithToken } from '../../src/oauth/callers.ts';
 import { decodeToken, encodeToken } from '../../src/oauth/tokens.ts';
-import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
-import { type SeenStatement, watchStatements } from '../../src/storage/statements.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { type SeenStatement, watchStatements } from '../../src/storage/statement-log.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 

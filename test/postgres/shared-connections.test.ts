@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import pg from 'pg';
 import { createGrant, findGrant, type Grant, rotate } from '../../src/grants/grants.ts';
-import { openStorage } from '../../src/storage/database.ts';
-import { StorageUnavailable } from '../../src/storage/errors.ts';
 import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { settle } from '../support/people.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 

@@ -8,8 +8,8 @@ import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { keepClean } from '../../src/clean-up.ts';
-import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
 import { newMeters } from '../../src/telemetry/meters.ts';
 

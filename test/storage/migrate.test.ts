@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { insertBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
-import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { newCommandLine } from '../support/command-line.ts';
 import { listMigrations } from '../support/migrations.ts';
 

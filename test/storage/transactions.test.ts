@@ -7,10 +7,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
 import { insertBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
-import { openStorage } from '../../src/storage/database.ts';
-import { StorageUnavailable } from '../../src/storage/errors.ts';
 import { migrate } from '../../src/storage/migrate.ts';
-import type { Database } from '../../src/storage/storage.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { type Database, StorageUnavailable } from '../../src/storage/storage.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const url = `sqlite:${join(folder, 'gatehouse.db')}`;

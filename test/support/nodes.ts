@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
 import { CHILD_LOG_LEVEL, logOfChild, rememberSecret } from './leaks.ts';

@@ -5,7 +5,7 @@ import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { openStorage } from '../../src/storage/database.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
 import { keepOutput, rememberSecret } from './leaks.ts';

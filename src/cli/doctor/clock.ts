@@ -1,5 +1,5 @@
 import { DAY, MINUTE, SECOND } from '../../lib/clock.ts';
-import type { Examined } from '../../storage/examine.ts';
+import type { Inspection } from '../../storage/inspect.ts';
 import { MAX_JUMP, readReading } from '../../storage/plausible-clock.ts';
 import type { Database } from '../../storage/storage.ts';
 import { about, type Finding } from './finding.ts';
@@ -17,7 +17,7 @@ export function checkClock(now: number): Finding[] {
 }
 
 /** Against the server's own clock where it has one, and against what has been written down in any case. */
-export async function compareClocks(db: Database, examined: Examined, now: number): Promise<Finding[]> {
+export async function compareClocks(db: Database, inspection: Inspection, now: number): Promise<Finding[]> {
   const ahead = (await findNewestTime(db)) - now;
   const findings: Finding[] = [];
   if (ahead > MINUTE) {
@@ -25,8 +25,8 @@ export async function compareClocks(db: Database, examined: Examined, now: numbe
     findings.push(warning(`The database holds something from ${seconds} s in the future.`, MEND));
   }
   findings.push(...(await checkReading(db, now)));
-  if (examined.engine !== 'postgres') return findings;
-  const difference = Math.abs(examined.now - now);
+  if (inspection.engine !== 'postgres') return findings;
+  const difference = Math.abs(inspection.now - now);
   const says = `The clocks of this machine and of PostgreSQL differ by ${(difference / SECOND).toFixed(1)} s.`;
   if (difference > MINUTE) return [...findings, problem(says, MEND)];
   if (difference > 2 * SECOND) return [...findings, warning(says, MEND)];

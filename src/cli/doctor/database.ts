@@ -3,9 +3,9 @@ import { DEMO_USERS } from '../../../demo/data/data.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
 import type { Settings } from '../../config.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { openStorage } from '../../storage/database.ts';
-import { checkWritable, type Examined, examine, fileOf, isSqlite } from '../../storage/examine.ts';
+import { checkWritable, fileOf, type Inspection, inspect, isSqlite } from '../../storage/inspect.ts';
 import { listPending } from '../../storage/migrate.ts';
+import { openStorage } from '../../storage/open.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { compareClocks } from './clock.ts';
 import { about, type Finding, sentenceOf } from './finding.ts';
@@ -51,12 +51,12 @@ function tellPending({ migratesItself }: Storage, pending: string[]): Finding {
 
 async function lookInto(storage: Storage, settings: Settings, keys: string[] | undefined): Promise<Finding[]> {
   const findings = [ok('The database answers, and its tables are up to date.'), ...(await checkWriting(storage))];
-  const examined = await examine(storage, settings.databaseUrl);
-  findings.push(...(examined.engine === 'sqlite' ? checkSqlite(examined) : checkPostgres(examined)));
+  const inspection = await inspect(storage, settings.databaseUrl);
+  findings.push(...(inspection.engine === 'sqlite' ? checkSqlite(inspection) : checkPostgres(inspection)));
   if (settings.baseUrl.startsWith('https:') && (await findUserByEmail(storage.durable, DEMO_USERS.admin.email))) {
     findings.push(problem('The demo is in this database, and its passwords are public.', 'Use another database.'));
   }
-  const clocks = await compareClocks(storage.durable, examined, systemClock());
+  const clocks = await compareClocks(storage.durable, inspection, systemClock());
   return [...findings, ...clocks, ...(keys ? await checkStoredSecrets(storage.durable, keys) : [])];
 }
 
@@ -74,8 +74,8 @@ async function checkWriting(storage: Storage): Promise<Finding[]> {
   }
 }
 
-function checkSqlite(examined: Extract<Examined, { engine: 'sqlite' }>): Finding[] {
-  const { damage, fileBytes, walBytes, freeBytes, isReadableByOthers } = examined;
+function checkSqlite(inspection: Extract<Inspection, { engine: 'sqlite' }>): Finding[] {
+  const { damage, fileBytes, walBytes, freeBytes, isReadableByOthers } = inspection;
   const findings: Finding[] = [];
   if (damage.length > 0) {
     findings.push(
@@ -94,8 +94,8 @@ function checkSqlite(examined: Extract<Examined, { engine: 'sqlite' }>): Finding
   return findings;
 }
 
-function checkPostgres(examined: Extract<Examined, { engine: 'postgres' }>): Finding[] {
-  const { version, fsync, fullPageWrites, maxConnections, connections, connectionsPerNode, isPlain } = examined;
+function checkPostgres(inspection: Extract<Inspection, { engine: 'postgres' }>): Finding[] {
+  const { version, fsync, fullPageWrites, maxConnections, connections, connectionsPerNode, isPlain } = inspection;
   const findings = [ok(`PostgreSQL ${version}, ${connections} of ${maxConnections} connections in use.`)];
   if (Number.parseInt(version, 10) < OLDEST_POSTGRES) {
     findings.push(warning('This PostgreSQL is old.', `Use ${OLDEST_POSTGRES} or newer; it is tested with 18.`));

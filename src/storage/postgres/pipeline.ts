@@ -1,81 +1,79 @@
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
-import { StorageUnavailable } from '../errors.ts';
-import { isLockTimeout, isOutdatedPlan, translate } from './errors.ts';
-import { connect, type Pools } from './pools.ts';
+import { StorageUnavailable } from '../storage.ts';
+import { connect, isLockTimeout, isOutdatedPlan, type Pools, translateError } from './pools.ts';
 
 /** One for reads, one for writes. */
-export const SHARED_CONNECTIONS = 2;
+export const PIPELINES = 2;
 
-export interface Shared {
+export interface Pipeline {
   run(query: pg.QueryConfig): Promise<pg.QueryResult>;
   close(): Promise<void>;
 }
 
 /**
- * A connection that many share: each statement is sent right behind the others', without waiting for what they are
- * answered. It is for what takes no time: for reads, and for writes of one row that wait neither for the disk nor for a
- * lock, since the server carries them out one after the other.
+ * A connection that many requests share: a statement is sent before the previous ones are answered. The server executes
+ * them in order, so it is only for reads, and for writes of one row that wait neither for the disk nor for a lock.
  */
-export function newShared(pools: Pools): Shared {
-  let shared: Promise<pg.PoolClient> | undefined;
+export function createPipeline(pools: Pools): Pipeline {
+  let current: Promise<pg.PoolClient> | undefined;
 
   function open(): Promise<pg.PoolClient> {
     const opened = connect(pools).then((client) => {
-      client.once('end', () => leave(opened));
+      client.once('end', () => discard(opened));
       return client;
     });
     return opened;
   }
 
-  /** Whoever asks next opens another. */
-  function leave(left: Promise<pg.PoolClient> | undefined): Promise<void> | undefined {
-    if (shared !== left) return undefined;
-    shared = undefined;
-    return left?.then(
+  /** The next statement opens another connection. */
+  function discard(connection: Promise<pg.PoolClient> | undefined): Promise<void> | undefined {
+    if (current !== connection) return undefined;
+    current = undefined;
+    return connection?.then(
       (client) => client.release(true),
       () => {},
     );
   }
 
-  async function ask(query: pg.QueryConfig): Promise<pg.QueryResult> {
-    shared ??= open();
-    const asked = shared;
+  async function send(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    current ??= open();
+    const connection = current;
     try {
-      const client = await asked;
+      const client = await connection;
       return await client.query(query);
     } catch (error) {
-      const translated = translate(error);
-      // Those who asked before are still answered on it.
-      if (translated instanceof StorageUnavailable && !isLockTimeout(translated)) leave(asked);
+      const translated = translateError(error);
+      // Statements that were sent before are still answered on it.
+      if (translated instanceof StorageUnavailable && !isLockTimeout(translated)) discard(connection);
       throw translated;
     }
   }
 
   return {
     run: ({ name, ...query }) =>
-      ask({ name, ...query }).catch((error) => {
+      send({ name, ...query }).catch((error) => {
         if (!isOutdatedPlan(error)) throw error;
-        return ask(query);
+        return send(query);
       }),
-    close: async () => leave(shared),
+    close: async () => discard(current),
   };
 }
 
-/** In milliseconds, the shortest that PostgreSQL knows: meanwhile every statement behind it waits, too. */
-export const SHARED_LOCK_TIMEOUT = 1;
+/** In milliseconds, PostgreSQL's minimum: every later statement waits as well. */
+export const PIPELINE_LOCK_TIMEOUT = 1;
 /** Between two attempts at a locked row; two seconds in all. */
-const PAUSES = [10, 50, 150, 300, 500, 990];
-/** Each attempt of one that waits delays all others by up to SHARED_LOCK_TIMEOUT, so only a few may wait. */
+const RETRY_PAUSES = [10, 50, 150, 300, 500, 990];
+/** Each attempt delays all other statements by up to PIPELINE_LOCK_TIMEOUT. */
 const MAX_WAITING = 20;
 
-/** Waits for a locked row without occupying a connection: it tries again after a pause. */
-export function retryLocked({ run, close }: Shared): Shared {
+/** Waits for locked rows without occupying a connection: it tries again after a pause. */
+export function retryLocked({ run, close }: Pipeline): Pipeline {
   let waiting = 0;
 
   async function retry(query: pg.QueryConfig, error: unknown): Promise<pg.QueryResult> {
     let last = error;
-    for (const pause of PAUSES) {
+    for (const pause of RETRY_PAUSES) {
       if (!isLockTimeout(last)) throw last;
       await setTimeout(pause);
       try {

@@ -1,40 +1,36 @@
 import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
-import { StorageUnavailable } from '../errors.ts';
-import type { TimeoutProfile } from '../storage.ts';
-import type { PostgresTarget } from './target.ts';
+import { StorageUnavailable, type TimeoutProfile } from '../storage.ts';
+import type { PostgresTarget } from './url.ts';
 
-/** One pool per host. Only the writable one ever hands out connections; which that is may change. */
+/** One pool per host. Only the pool of the writable host is used; after a failover that is another one. */
 export interface Pools {
   all: pg.Pool[];
   last: number;
 }
 
-/** Short enough that a database in trouble is noticed at once, and nobody queues behind it. */
-const CONNECT_WITHIN = 2 * SECOND;
-const ANSWER_WITHIN = 4 * SECOND;
+/** Short, so that requests fail soon instead of queueing behind a database that does not respond. */
+const CONNECT_TIMEOUT = 2 * SECOND;
+const QUERY_TIMEOUT = 4 * SECOND;
 const LOCK_TIMEOUT = 2 * SECOND;
 const SERVER_LIMITS = [`statement_timeout=${3 * SECOND}`, `idle_in_transaction_session_timeout=${10 * SECOND}`];
 
-/**
- * Nearly all that is asked here is asked by a key, of pages that are in memory or on a disk without a head to move. As it
- * comes, PostgreSQL reckons with one that moves, and would rather read all apps than find one.
- */
-const DISK_WITHOUT_HEAD = 'random_page_cost=1.1';
+/** For SSDs. With the default, which assumes a spinning disk, PostgreSQL scans all apps rather than look one up. */
+const RANDOM_PAGE_COST = 'random_page_cost=1.1';
 
-interface Use {
+interface PoolOptions {
+  /** `synchronous_commit` */
   commit: 'on' | 'off';
-  /** Whether a statement is sent before the one before it is answered. */
   pipeline?: boolean;
   /** How long a statement waits for a lock, in milliseconds. */
   lockTimeout?: number;
 }
 
-export function openPools(target: PostgresTarget, haste: TimeoutProfile, use: Use): Pools {
+export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, options: PoolOptions): Pools {
   const { hosts, user, password, database, poolSize, ssl } = target;
-  const { commit, pipeline = false, lockTimeout = LOCK_TIMEOUT } = use;
-  const limits = haste === 'serving' ? [...SERVER_LIMITS, `lock_timeout=${lockTimeout}`] : [];
-  const settings = [`synchronous_commit=${commit}`, DISK_WITHOUT_HEAD, ...limits];
+  const { commit, pipeline = false, lockTimeout = LOCK_TIMEOUT } = options;
+  const limits = timeouts === 'serving' ? [...SERVER_LIMITS, `lock_timeout=${lockTimeout}`] : [];
+  const settings = [`synchronous_commit=${commit}`, RANDOM_PAGE_COST, ...limits];
   const all = hosts.map(({ host, port }) => {
     const pool = new pg.Pool({
       host,
@@ -46,16 +42,16 @@ export function openPools(target: PostgresTarget, haste: TimeoutProfile, use: Us
       options: settings.map((setting) => `-c ${setting}`).join(' '),
       max: poolSize,
       pipeline,
-      connectionTimeoutMillis: CONNECT_WITHIN,
-      ...(haste === 'serving' && { query_timeout: ANSWER_WITHIN }),
+      connectionTimeoutMillis: CONNECT_TIMEOUT,
+      ...(timeouts === 'serving' && { query_timeout: QUERY_TIMEOUT }),
       keepAlive: true,
-      // A server that hangs must not keep a node that is done from ending.
+      // A server that does not respond must not keep the process from exiting.
       allowExitOnIdle: true,
       application_name: 'gatehouse',
       types: { getTypeParser },
-      onConnect: refuseStandby,
+      onConnect: rejectStandby,
     });
-    // A connection that breaks while it is idle is simply gone; the next one is opened when it is needed.
+    // A broken idle connection is removed; the next query opens another.
     pool.on('error', () => {});
     return pool;
   });
@@ -65,14 +61,14 @@ export function openPools(target: PostgresTarget, haste: TimeoutProfile, use: Us
 export async function connect(pools: Pools): Promise<pg.PoolClient> {
   let failure: unknown;
   for (let i = 0; i < pools.all.length; i++) {
-    const place = (pools.last + i) % pools.all.length;
-    const pool = pools.all[place];
+    const index = (pools.last + i) % pools.all.length;
+    const pool = pools.all[index];
     if (!pool) continue;
-    // A pool that is merely busy is the right one all the same: the others have nothing to offer.
+    // A busy pool is that of the writable host: no other host would accept a connection.
     const isBusy = pool.totalCount >= (pool.options.max ?? 0) && pool.idleCount === 0;
     try {
       const client = await pool.connect();
-      pools.last = place;
+      pools.last = index;
       return client;
     } catch (error) {
       failure = error;
@@ -83,8 +79,8 @@ export async function connect(pools: Pools): Promise<pg.PoolClient> {
   throw new StorageUnavailable(`No writable PostgreSQL can be reached: ${reason}.`, { cause: failure });
 }
 
-/** Of all hosts together: only one of them is ever in use. */
-export function usageOf({ all }: Pools) {
+/** The sum over all hosts, of which one is in use. */
+export function poolUse({ all }: Pools) {
   const sum = (count: (pool: pg.Pool) => number) => all.reduce((total, pool) => total + count(pool), 0);
   return {
     busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
@@ -93,13 +89,35 @@ export function usageOf({ all }: Pools) {
   };
 }
 
-/** Decisions about tokens are never read from a replica: it may not have heard of a revocation yet. */
-async function refuseStandby(client: pg.ClientBase): Promise<void> {
+/** A standby may lag behind, and would accept tokens that were revoked. */
+async function rejectStandby(client: pg.ClientBase): Promise<void> {
   client.on('error', () => {});
   const { rows } = await client.query('select pg_is_in_recovery() as standby');
   if (rows[0].standby) throw new StorageUnavailable('this server is a standby');
 }
 
-/** Times and rotations are whole numbers that JavaScript can hold; everything else is as `pg` reads it. */
+/** Times and rotations are safe integers, so `bigint` columns are read as numbers. */
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text');
+
+/** SQLSTATEs about the server and not about the statement: connection, resources, operator, system, locks, plans. */
+const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006|0A000)/;
+
+/** An error that is not from the server is a broken connection or a timeout. */
+export function translateError(error: unknown): unknown {
+  if (error instanceof StorageUnavailable) return error;
+  if (error instanceof pg.DatabaseError && !UNAVAILABLE.test(error.code ?? '')) return error;
+  return new StorageUnavailable('PostgreSQL is not available.', { cause: error });
+}
+
+/** Another transaction held the lock for longer than `lock_timeout`. The statement changed nothing. */
+export function isLockTimeout(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof pg.DatabaseError && cause.code === '55P03';
+}
+
+/** An upgrade has added a column since the statement was planned. Without a name, the statement is planned again. */
+export function isOutdatedPlan(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof pg.DatabaseError && cause.code === '0A000';
+}

@@ -1,51 +1,51 @@
-// A thread of its own: brings what stands in the write-ahead log over into the database, whenever it is told to look.
+// A worker thread that checkpoints the database whenever it receives a message and the log is long enough.
 import { fsyncSync, openSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { parentPort, workerData } from 'node:worker_threads';
-import { BUSY_MS } from './busy.ts';
+import { BUSY_TIMEOUT } from './connection.ts';
 
-/** Pages that are worth the wait for the disk; SQLite's own choice. */
-const ENOUGH = 1000;
+/** SQLite's own default for automatic checkpoints. */
+const MIN_PAGES = 1000;
 
-/** So few anyone can bring over in a moment. */
-const FEW = 64;
+/** So few pages are copied in an instant, by the thread that writes. */
+const FEW_PAGES = 64;
 
 flushCompileCache();
-const { count, passOver, onDisk } = openFor(workerData) ?? process.exit();
-parentPort?.on('message', () => parentPort?.postMessage(bringOver()));
+const { noop, passive, descriptor } = open(workerData) ?? process.exit();
+parentPort?.on('message', () => parentPort?.postMessage(checkpoint()));
 
-/** Nothing if it is locked, or gone: the thread may be started again. */
-function openFor(path: string) {
+/** Undefined if the file is locked or gone; the thread is started again later. */
+function open(path: string) {
   const url = pathToFileURL(path);
-  // A file that is gone should not be made anew.
+  // Does not create a missing file.
   url.search = '?mode=rw';
   try {
-    const file = new DatabaseSync(url, { timeout: BUSY_MS });
-    const ask = (kind: string) => file.prepare(`PRAGMA wal_checkpoint(${kind})`);
-    // Never closed: whoever closes a file, however they opened it, gives up all locks that their process has on it.
-    return { count: ask('NOOP'), passOver: ask('PASSIVE'), onDisk: openSync(path, 'r') };
+    const file = new DatabaseSync(url, { timeout: BUSY_TIMEOUT });
+    const prepare = (mode: string) => file.prepare(`PRAGMA wal_checkpoint(${mode})`);
+    // Never closed: closing any descriptor of a file releases all POSIX locks that the process has on it.
+    return { noop: prepare('NOOP'), passive: prepare('PASSIVE'), descriptor: openSync(path, 'r') };
   } catch {
     return undefined;
   }
 }
 
-/** While others write, something is always left, but less with each pass. Says whether it is so little that anyone can finish it. */
-function bringOver(): boolean {
-  let left = pagesLeft(count);
-  if (left < ENOUGH) return false;
-  for (let before = Number.POSITIVE_INFINITY; left >= FEW && left < before; left = pagesLeft(count)) {
+/** Repeats while the log is written to, as long as each pass leaves fewer pages. True if only a few are left. */
+function checkpoint(): boolean {
+  let left = pagesLeft(noop);
+  if (left < MIN_PAGES) return false;
+  for (let before = Number.POSITIVE_INFINITY; left >= FEW_PAGES && left < before; left = pagesLeft(noop)) {
     before = left;
-    if (Number.isNaN(pagesLeft(passOver))) return false;
-    // SQLite waits for the database only once nothing is left, and that would be for all of it, and in everyone's way.
-    // What fails here is nobody's to catch: the system may have dropped pages that SQLite takes for written.
-    fsyncSync(onDisk);
+    if (Number.isNaN(pagesLeft(passive))) return false;
+    // SQLite syncs the file only after the last page, which is copied on the event loop. An error here ends the process:
+    // the system may have dropped pages that SQLite believes to be written.
+    fsyncSync(descriptor);
   }
-  return left < FEW;
+  return left < FEW_PAGES;
 }
 
-/** NaN if it cannot be told: a disk that is full, or a file that is locked, may be better next time. */
+/** NaN if the checkpoint failed: the disk may be full, or the file locked. */
 function pagesLeft(checkpoint: StatementSync): number {
   try {
     const { log, checkpointed } = checkpoint.get() ?? {};

@@ -1,34 +1,30 @@
-import { BUSY_MS } from './busy.ts';
-import type { Connection } from './connection.ts';
-import { translate } from './errors.ts';
+import { BUSY_TIMEOUT, type Connection, translateError } from './connection.ts';
+import { createDeferred } from './wal-sync.ts';
 
-/** What is durable is on disk before anyone is told; what is recoverable a power cut may undo (docs/decisions/0002). */
-export type Durability = 'durable' | 'recoverable';
+/** A durable write is on disk before its promise resolves; a power cut may undo a relaxed one (docs/decisions/0002). */
+export type Durability = 'durable' | 'relaxed';
 
-/** Writes that are committed together: either all of them are kept, or none. */
+/** Writes that share one commit: all of them are kept, or none. */
 interface Group {
   committed: PromiseWithResolvers<void>;
   /** If any of them is durable. */
   onDisk: PromiseWithResolvers<void> | undefined;
 }
 
-export interface Commits {
+export interface GroupCommit {
   /**
-   * Whatever is written next belongs to a group, whose promise is kept once that is as safe as it has to be. Fails if
-   * another process is writing, or if the disk does not confirm what was written before.
+   * Adds the next write to the current group, or to a new one. The promise resolves when the group is committed, and on
+   * disk for a durable write. Throws if another process is writing, or if the disk has not confirmed earlier commits.
    */
   join(durability: Durability): Promise<void>;
-  /** After a statement that failed: some failures undo all that had been written since the last commit. */
-  looksAfter(error: unknown): void;
-  /** Commits what there is to commit. Nobody may be in the middle of a transaction. */
+  /** To be called after a failed statement: some errors make SQLite roll back the whole group. */
+  onStatementError(error: unknown): void;
+  /** Commits the group, if there is one. No transaction may be open within it. */
   commit(): void;
 }
 
-/**
- * To commit takes longer than to write. So it is put off until the end of this turn of the event loop, for all who write
- * in the same turn: `later` has to call `commit` then. Nobody is answered before.
- */
-export function newCommits({ file, log, run }: Connection, later: () => void): Commits {
+/** Writes of one event loop iteration share a commit. `scheduleCommit` has to call `commit` at the end of it. */
+export function createGroupCommit({ file, wal, run }: Connection, scheduleCommit: () => void): GroupCommit {
   let group: Group | undefined;
 
   function commit(): void {
@@ -38,54 +34,47 @@ export function newCommits({ file, log, run }: Connection, later: () => void): C
     try {
       run('commit');
     } catch (error) {
-      fail(ended, translate(error));
+      reject(ended, translateError(error));
       if (file.isTransaction) file.exec('rollback');
       return;
     }
-    // Before anything else runs: `log.syncing()` must include this commit.
-    if (ended.onDisk) log.sync().then(ended.onDisk.resolve, ended.onDisk.reject);
+    // Before anything else runs: `wal.pendingSync()` must include this commit.
+    if (ended.onDisk) wal.sync().then(ended.onDisk.resolve, ended.onDisk.reject);
     ended.committed.resolve();
   }
 
-  function open(): Group {
-    // To wait in here would keep everyone waiting.
+  function openGroup(): Group {
+    // SQLite would wait on the event loop; `write-lock.ts` waits asynchronously.
     file.exec('pragma busy_timeout = 0');
     try {
-      // Whoever reads first and writes later could otherwise lose the race for the write lock.
+      // A deferred transaction fails at its first write if another process wrote since its first read.
       run('begin immediate');
     } finally {
-      file.exec(`pragma busy_timeout = ${BUSY_MS}`);
+      file.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}`);
     }
-    later();
-    return { committed: newPromise(), onDisk: undefined };
+    scheduleCommit();
+    return { committed: createDeferred(), onDisk: undefined };
   }
 
   return {
     join(durability) {
-      // Nothing is committed that could not be confirmed: an app would lose the token that a refresh replaced.
-      log.assertNotStalled();
-      group ??= open();
-      if (durability === 'recoverable') return group.committed.promise;
-      group.onDisk ??= newPromise();
+      // A refresh that cannot be confirmed would replace a token whose successor the app never receives.
+      wal.assertNotStalled();
+      group ??= openGroup();
+      if (durability === 'relaxed') return group.committed.promise;
+      group.onDisk ??= createDeferred();
       return group.onDisk.promise;
     },
-    looksAfter(error) {
+    onStatementError(error) {
       if (!group || file.isTransaction) return;
-      fail(group, error);
+      reject(group, error);
       group = undefined;
     },
     commit,
   };
 }
 
-function fail({ committed, onDisk }: Group, reason: unknown): void {
+function reject({ committed, onDisk }: Group, reason: unknown): void {
   committed.reject(reason);
   onDisk?.reject(reason);
-}
-
-/** Whoever wrote waits for it; if nobody does, its failure is nobody's concern. */
-function newPromise(): PromiseWithResolvers<void> {
-  const made = Promise.withResolvers<void>();
-  made.promise.catch(() => {});
-  return made;
 }

@@ -1,68 +1,68 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { SECOND } from '../../lib/clock.ts';
-import { StorageUnavailable } from '../errors.ts';
+import { StorageUnavailable } from '../storage.ts';
 
-/** The write-ahead log. Commits are written to it, but a power cut can still lose them until it is flushed. */
-export interface Log {
-  /** Resolves once every commit so far is on disk. Rejects if the disk does not confirm that in time. */
+/** The write-ahead log. A power cut can lose commits until the log is synced. */
+export interface Wal {
+  /** Resolves when every commit so far is on disk. Rejects if the disk does not confirm that in time. */
   sync(): Promise<void>;
-  /** The same for the commits that are being flushed; undefined if there are none. */
-  syncing(): Promise<void> | undefined;
-  /** Throws while the disk has not confirmed a flush in time. */
+  /** The same for commits that are being synced; undefined if there are none. */
+  pendingSync(): Promise<void> | undefined;
+  /** Throws while a sync is overdue. */
   assertNotStalled(): void;
   close(): void;
 }
 
-type Flush = (file: number, done: (error: Error | null) => void) => void;
+type Sync = (file: number, done: (error: Error | null) => void) => void;
 
-/** As long as PostgreSQL is given to respond. */
-const FLUSH_WITHIN = 4 * SECOND;
+/** The same as the time limit for a response of PostgreSQL. */
+const SYNC_TIMEOUT = 4 * SECOND;
 
 /**
- * A flush may take milliseconds, and the event loop should go on meanwhile: so SQLite does not flush at commit, and a
- * thread of Node does. Commits that arrive during a flush share the next one. The file exists for as long as the
- * database is open; SQLite has no locks on it that closing it could release.
+ * A sync takes up to some milliseconds. SQLite would block the event loop meanwhile; `fdatasync` runs on a thread of
+ * Node. Commits that arrive during a sync share the next one. The log file exists for as long as the database is open,
+ * and SQLite has no locks on it that closing it could release.
  */
-export function openLog(path: string, flush: Flush = fdatasync, limit = FLUSH_WITHIN): Log {
-  if (path === ':memory:') return NONE;
+export function openWal(path: string, sync: Sync = fdatasync, timeout = SYNC_TIMEOUT): Wal {
+  if (path === ':memory:') return IN_MEMORY;
   const file = openSync(`${path}-wal`, 'r');
   let running: PromiseWithResolvers<void> | undefined;
   let next: PromiseWithResolvers<void> | undefined;
   let stalled: StorageUnavailable | undefined;
 
-  function start(flushed: PromiseWithResolvers<void>): Promise<void> {
-    running = flushed;
+  function start(synced: PromiseWithResolvers<void>): Promise<void> {
+    running = synced;
     next = undefined;
-    // If this process itself was stopped, the flush may be done by now: its callback runs before the immediate.
-    const timer = setTimeout(() => setImmediate(giveUp, flushed), limit);
-    flush(file, (error) => {
-      // Ends the process: the system may have dropped what SQLite believes to be written.
+    // If this process itself was stopped, the sync may be done by now: its callback runs before the immediate.
+    const timer = setTimeout(() => setImmediate(giveUp, synced), timeout);
+    sync(file, (error) => {
+      // Ends the process: the system may have dropped pages that SQLite believes to be written.
       if (error) throw error;
       clearTimeout(timer);
       const wasStalled = stalled;
       running = stalled = undefined;
-      if (next) start(wasStalled ? newPromise() : next);
-      flushed.resolve();
+      if (next) start(wasStalled ? createDeferred() : next);
+      synced.resolve();
     });
-    return flushed.promise;
+    return synced.promise;
   }
 
-  /** Everyone who waits is rejected, and so are those who come later, until the flush is done after all. */
-  function giveUp(flushed: PromiseWithResolvers<void>): void {
-    if (running !== flushed) return;
-    stalled = new StorageUnavailable(`The disk has not confirmed a flush within ${limit / SECOND} seconds.`);
+  /** Rejects all waiting commits, and later ones until the sync is done. */
+  function giveUp(synced: PromiseWithResolvers<void>): void {
+    if (running !== synced) return;
+    stalled = new StorageUnavailable(`The disk has not confirmed a flush within ${timeout / SECOND} seconds.`);
     running.reject(stalled);
     next?.reject(stalled);
   }
 
   return {
     sync() {
-      if (!running) return start(newPromise());
-      next ??= newPromise();
+      if (!running) return start(createDeferred());
+      next ??= createDeferred();
       if (stalled) next.reject(stalled);
       return next.promise;
     },
-    syncing: () => (next ?? running)?.promise,
+    pendingSync: () => (next ?? running)?.promise,
     assertNotStalled() {
       if (stalled) throw stalled;
     },
@@ -73,11 +73,11 @@ export function openLog(path: string, flush: Flush = fdatasync, limit = FLUSH_WI
   };
 }
 
-/** Its rejection is not an unhandled one, whether or not anything waits for it. */
-function newPromise(): PromiseWithResolvers<void> {
-  const made = Promise.withResolvers<void>();
-  made.promise.catch(() => {});
-  return made;
-}
+const IN_MEMORY: Wal = { sync: async () => {}, pendingSync: () => undefined, assertNotStalled() {}, close() {} };
 
-const NONE: Log = { sync: async () => {}, syncing: () => undefined, assertNotStalled() {}, close() {} };
+/** Its rejection is never unhandled: the write that would await it may have failed before. */
+export function createDeferred(): PromiseWithResolvers<void> {
+  const deferred = Promise.withResolvers<void>();
+  deferred.promise.catch(() => {});
+  return deferred;
+}

@@ -1,64 +1,95 @@
 import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '../../lib/clock.ts';
-import { BUSY_MS, isBusy } from './busy.ts';
-import type { Lock } from './file-lock.ts';
-import type { Commits, Durability } from './group-commit.ts';
+import { BUSY_TIMEOUT, isBusy } from './connection.ts';
+import type { Durability, GroupCommit } from './group-commit.ts';
 
-/** At one pace, so that whoever has just come does not overtake who has waited for long. */
-const ASKS_EVERY_MS = 2;
+/** A mutex around the one connection: a transaction may span an `await`. */
+export interface ConnectionLock {
+  isInTransaction: boolean;
+  /** Resolves when the holder's writes are committed, and on disk if they are durable. */
+  pendingCommit: Promise<void> | undefined;
+  isTaken(): boolean;
+  acquire(): Promise<void>;
+  /** Returns `pendingCommit`, which the caller has to await if it wrote anything. */
+  release(): Promise<void> | undefined;
+}
+
+export function createConnectionLock(): ConnectionLock {
+  const waiting: (() => void)[] = [];
+  let isTaken = false;
+  const lock: ConnectionLock = {
+    isInTransaction: false,
+    pendingCommit: undefined,
+    isTaken: () => isTaken,
+    async acquire() {
+      if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
+      isTaken = true;
+    },
+    release() {
+      const { pendingCommit } = lock;
+      lock.isInTransaction = false;
+      lock.pendingCommit = undefined;
+      const next = waiting.shift();
+      if (next) next();
+      else isTaken = false;
+      return pendingCommit;
+    },
+  };
+  return lock;
+}
+
+/** Constant, without growing pauses: otherwise a new process would overtake one that has waited for long. */
+const RETRY_INTERVAL = 2;
 
 /**
- * For whoever has the lock and is about to write: afterwards it belongs to a group. A promise if it has to be waited for,
- * in which time others may have the lock.
+ * Opens or joins the group of writes that is committed next; the caller holds the connection lock. Returns a promise if
+ * another process is writing: it releases the connection lock while it waits, so that reads go on.
  */
-export type Enter = (durability: Durability) => Promise<void> | undefined;
+export type BeginWrite = (durability: Durability) => Promise<void> | undefined;
 
-/**
- * While another process writes, those who want to write wait, all of them together, and everyone else goes on. Once that
- * was in vain, they are refused at once, until someone is let in.
- */
-export function newEntrance(lock: Lock, commits: Commits, patience = BUSY_MS): Enter {
+/** All writers wait together, with one retry loop. After a timeout writers fail at once, until one succeeds. */
+export function createWriteLock(lock: ConnectionLock, commits: GroupCommit, timeout = BUSY_TIMEOUT): BeginWrite {
   let waiting: Promise<void> | undefined;
-  let isShut = false;
+  let isTimedOut = false;
 
-  function isLetIn(durability: Durability): boolean {
+  function tryJoin(durability: Durability): boolean {
     try {
-      lock.written = commits.join(durability);
-      isShut = false;
+      lock.pendingCommit = commits.join(durability);
+      isTimedOut = false;
       return true;
     } catch (error) {
-      if (isShut || !isBusy(error)) throw error;
+      if (isTimedOut || !isBusy(error)) throw error;
       return false;
     }
   }
 
-  async function wait(): Promise<void> {
-    const until = systemClock() + patience;
+  async function retry(): Promise<void> {
+    const deadline = systemClock() + timeout;
     for (let isOpen = false; !isOpen; ) {
-      await setTimeout(ASKS_EVERY_MS);
-      isShut = systemClock() > until;
-      await lock.take();
+      await setTimeout(RETRY_INTERVAL);
+      isTimedOut = systemClock() > deadline;
+      await lock.acquire();
       try {
-        isOpen = isLetIn('recoverable');
+        isOpen = tryJoin('relaxed');
       } finally {
         lock.release();
       }
     }
   }
 
-  async function enterLater(durability: Durability): Promise<void> {
+  async function joinLater(durability: Durability): Promise<void> {
     do {
       lock.release();
-      waiting ??= wait().finally(() => {
+      waiting ??= retry().finally(() => {
         waiting = undefined;
       });
       try {
         await waiting;
       } finally {
-        await lock.take();
+        await lock.acquire();
       }
-    } while (!isLetIn(durability));
+    } while (!tryJoin(durability));
   }
 
-  return (durability) => (isLetIn(durability) ? undefined : enterLater(durability));
+  return (durability) => (tryJoin(durability) ? undefined : joinLater(durability));
 }

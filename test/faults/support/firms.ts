@@ -1,7 +1,7 @@
 import { insertSession } from '../../../src/accounts/sessions.ts';
 import type { User } from '../../../src/accounts/users.ts';
-import { openStorage } from '../../../src/storage/database.ts';
 import { ensureMigrated } from '../../../src/storage/migrate.ts';
+import { openStorage } from '../../../src/storage/open.ts';
 import type { Storage } from '../../../src/storage/storage.ts';
 import { type Browser, newBrowser } from '../../support/browser.ts';
 import { type RegisteredApp, settle } from '../../support/people.ts';

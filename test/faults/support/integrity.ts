@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { openStorage } from '../../../src/storage/database.ts';
+import { openStorage } from '../../../src/storage/open.ts';
 
 /** What SQLite itself finds wrong with a file that a server has open. */
 export function examineSqlite(url: string): string[] {

@@ -11,8 +11,8 @@ import type { RequestContext } from '../../../src/request-log/request-context.ts
 import { hourOf, listCounts } from '../../../src/request-log/request-counts.ts';
 import { openActivity } from '../../../src/request-log/request-recorder.ts';
 import { listScopeUses } from '../../../src/request-log/scope-uses.ts';
-import { openStorage } from '../../../src/storage/database.ts';
 import { migrate } from '../../../src/storage/migrate.ts';
+import { openStorage } from '../../../src/storage/open.ts';
 import { newTestDatabase } from '../../support/engines.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));

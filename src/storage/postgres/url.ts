@@ -1,4 +1,4 @@
-import { StorageError } from '../errors.ts';
+import { StorageError } from '../storage.ts';
 
 /** Where a PostgreSQL is: several hosts are a primary and its standbys, in any order. */
 export interface PostgresTarget {

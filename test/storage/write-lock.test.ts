@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { openConnection } from '../../src/storage/sqlite/connection.ts';
-import { newLock } from '../../src/storage/sqlite/file-lock.ts';
-import { newCommits } from '../../src/storage/sqlite/group-commit.ts';
-import { newEntrance } from '../../src/storage/sqlite/write-lock.ts';
+import { createGroupCommit } from '../../src/storage/sqlite/group-commit.ts';
+import { createConnectionLock, createWriteLock } from '../../src/storage/sqlite/write-lock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const path = join(folder, 'gatehouse.db');
@@ -15,43 +14,43 @@ const connection = openConnection(path);
 const another = new DatabaseSync(path);
 after(() => {
   another.close();
-  connection.log.close();
+  connection.wal.close();
   connection.file.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-const lock = newLock();
-const commits = newCommits(connection, () => {});
-const PATIENCE = 50;
-const enter = newEntrance(lock, commits, PATIENCE);
+const lock = createConnectionLock();
+const commits = createGroupCommit(connection, () => {});
+const TIMEOUT = 50;
+const beginWrite = createWriteLock(lock, commits, TIMEOUT);
 
 async function writeOnce(): Promise<void> {
-  await lock.take();
+  await lock.acquire();
   try {
-    await enter('recoverable');
+    await beginWrite('relaxed');
   } finally {
     lock.release();
   }
 }
 
-test('who need not wait enters at once', async () => {
-  await lock.take();
+test('a write begins at once while no other process writes', async () => {
+  await lock.acquire();
 
-  assert.equal(enter('durable'), undefined);
-  assert.ok(lock.written);
+  assert.equal(beginWrite('durable'), undefined);
+  assert.ok(lock.pendingCommit);
 
   lock.release();
   commits.commit();
 });
 
-test('who has to wait gives up the lock meanwhile, and has it again afterwards', async () => {
+test('a write that has to wait releases the connection lock meanwhile, and holds it again afterwards', async () => {
   another.exec('begin immediate');
-  await lock.take();
-  const entering = enter('recoverable');
+  await lock.acquire();
+  const waiting = beginWrite('relaxed');
 
   assert.equal(lock.isTaken(), false);
   another.exec('rollback');
-  await entering;
+  await waiting;
 
   assert.equal(lock.isTaken(), true);
   assert.ok(connection.file.isTransaction);
@@ -59,7 +58,7 @@ test('who has to wait gives up the lock meanwhile, and has it again afterwards',
   commits.commit();
 });
 
-test('all who waited are let in together', async () => {
+test('all waiting writes begin together, in one transaction', async () => {
   another.exec('begin immediate');
   const writing = Array.from({ length: 20 }, writeOnce);
   another.exec('rollback');
@@ -72,18 +71,18 @@ test('all who waited are let in together', async () => {
   assert.equal(connection.file.isTransaction, false);
 });
 
-test('once a wait was in vain nobody waits any more, until someone is let in', async () => {
+test('after a timeout writes fail at once, until one succeeds', async () => {
   another.exec('begin immediate');
-  const refusals = await Promise.allSettled([writeOnce(), writeOnce()]);
+  const failures = await Promise.allSettled([writeOnce(), writeOnce()]);
   assert.deepEqual(
-    refusals.map((refusal) => refusal.status === 'rejected' && String(refusal.reason)),
+    failures.map((failure) => failure.status === 'rejected' && String(failure.reason)),
     Array(2).fill('Error: database is locked'),
   );
 
-  await lock.take();
-  assert.throws(() => enter('recoverable'), /locked/);
+  await lock.acquire();
+  assert.throws(() => beginWrite('relaxed'), /locked/);
   another.exec('rollback');
-  assert.equal(enter('recoverable'), undefined);
+  assert.equal(beginWrite('relaxed'), undefined);
   lock.release();
   commits.commit();
 
@@ -94,11 +93,11 @@ test('once a wait was in vain nobody waits any more, until someone is let in', a
   commits.commit();
 });
 
-test('what fails for another reason is not waited for', async () => {
+test('an error other than a locked database is thrown at once', async () => {
   connection.file.exec('begin');
-  await lock.take();
+  await lock.acquire();
 
-  assert.throws(() => enter('recoverable'), /within a transaction/);
+  assert.throws(() => beginWrite('relaxed'), /within a transaction/);
 
   lock.release();
   connection.file.exec('rollback');

@@ -6,9 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, beforeEach, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { openConnection } from '../../src/storage/sqlite/connection.ts';
-import { newLock } from '../../src/storage/sqlite/file-lock.ts';
-import { newCommits } from '../../src/storage/sqlite/group-commit.ts';
-import { newReads } from '../../src/storage/sqlite/reads.ts';
+import { createGroupCommit } from '../../src/storage/sqlite/group-commit.ts';
+import { createReadBatch } from '../../src/storage/sqlite/read-batch.ts';
+import { createConnectionLock } from '../../src/storage/sqlite/write-lock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const path = join(folder, 'gatehouse.db');
@@ -23,27 +23,27 @@ after(() => {
 });
 beforeEach(() => file.exec('delete from notes'));
 
-const lock = newLock();
-const commits = newCommits(connection, () => {});
-const readInTurn = newReads(connection, lock, commits);
+const lock = createConnectionLock();
+const commits = createGroupCommit(connection, () => {});
+const batchRead = createReadBatch(connection, lock, commits);
 const count = () => file.prepare('select count(*) as notes from notes').get()?.notes;
 const addElsewhere = () => another.exec(`insert into notes values ('from another process')`);
 
-test('what is asked in one turn is read in one state, whatever another process commits meanwhile', async () => {
-  const first = readInTurn(() => {
+test('reads of one event loop iteration see one snapshot, whatever another process commits meanwhile', async () => {
+  const first = batchRead(() => {
     const found = count();
     addElsewhere();
     return found;
   });
-  const second = readInTurn(count);
+  const second = batchRead(count);
 
   assert.deepEqual(await Promise.all([first, second]), [0, 0]);
-  assert.equal(await readInTurn(count), 1);
+  assert.equal(await batchRead(count), 1);
 });
 
-test('what was written in the same turn is committed first, and then seen', async () => {
-  const found = Promise.all([readInTurn(count), readInTurn(count)]);
-  const committed = commits.join('recoverable');
+test('writes of the same iteration are committed first, and the reads see them', async () => {
+  const found = Promise.all([batchRead(count), batchRead(count)]);
+  const committed = commits.join('relaxed');
   file.exec(`insert into notes values ('ours')`);
 
   assert.deepEqual(await found, [1, 1]);
@@ -51,11 +51,11 @@ test('what was written in the same turn is committed first, and then seen', asyn
   await committed;
 });
 
-test('what a failed commit takes back is never seen', async () => {
+test('reads never see what a failed commit rolls back', async () => {
   file.exec('create table parents (id integer primary key)');
   file.exec('create table children (parent references parents deferrable initially deferred)');
-  const found = Promise.all([readInTurn(count), readInTurn(count)]);
-  const committed = commits.join('recoverable');
+  const found = Promise.all([batchRead(count), batchRead(count)]);
+  const committed = commits.join('relaxed');
   file.exec(`insert into notes values ('ours'); insert into children values (17)`);
 
   await assert.rejects(committed);
@@ -63,20 +63,20 @@ test('what a failed commit takes back is never seen', async () => {
   assert.equal(file.isTransaction, false);
 });
 
-test('one that cannot be read fails alone', async () => {
-  const wrong = readInTurn(() => file.prepare('select * from nowhere'));
-  const right = readInTurn(count);
+test('a read that fails does not affect the others', async () => {
+  const wrong = batchRead(() => file.prepare('select * from nowhere'));
+  const right = batchRead(count);
 
   await assert.rejects(wrong, /nowhere/);
   assert.equal(await right, 0);
   assert.equal(file.isTransaction, false);
 });
 
-test('while someone has a transaction open nothing is read, and afterwards everything', async () => {
-  await lock.take();
+test('reads wait until an open transaction has ended', async () => {
+  await lock.acquire();
   file.exec(`begin; insert into notes values ('half of it')`);
   let isRead = false;
-  const found = readInTurn(() => {
+  const found = batchRead(() => {
     isRead = true;
     return count();
   });
@@ -91,25 +91,25 @@ test('while someone has a transaction open nothing is read, and afterwards every
   assert.equal(lock.isTaken(), false);
 });
 
-test('however many are asked in one turn, each is given its own answer', async () => {
-  const asked = Array.from({ length: 1000 }, (_, number) => number);
+test('a thousand reads of one iteration each return their own result', async () => {
+  const numbers = Array.from({ length: 1000 }, (_, number) => number);
   const statement = file.prepare('select ? as number');
 
-  const answers = await Promise.all(asked.map((number) => readInTurn(() => statement.get(number)?.number)));
+  const results = await Promise.all(numbers.map((number) => batchRead(() => statement.get(number)?.number)));
 
-  assert.deepEqual(answers, asked);
+  assert.deepEqual(results, numbers);
 });
 
-test('one alone is read as well, and leaves no transaction open', async () => {
+test('a single read leaves no transaction open', async () => {
   addElsewhere();
 
-  assert.equal(await readInTurn(count), 1);
+  assert.equal(await batchRead(count), 1);
   assert.equal(file.isTransaction, false);
 });
 
-test('once the file is closed, all who had asked are refused, and none waits', async () => {
-  const asked = [readInTurn(count), readInTurn(count)];
+test('when the file is closed, pending reads are rejected', async () => {
+  const pending = [batchRead(count), batchRead(count)];
   file.close();
 
-  for (const answer of asked) await assert.rejects(answer, /not open|finalized/);
+  for (const read of pending) await assert.rejects(read, /not open|finalized/);
 });

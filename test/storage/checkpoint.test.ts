@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
-import { openStorage } from '../../src/storage/database.ts';
 import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Takes up a page. */
+/** One page long. */
 const NAME = 'x'.repeat(4000);
 
 async function open(path: string): Promise<Storage> {
@@ -26,18 +26,18 @@ function write(db: Database): Promise<unknown> {
   return sql`insert into businesses (id, name, created_at) values (${randomUUID()}, ${NAME}, 0)`.execute(db);
 }
 
-/** How many pages stand in the log, and how many of them have been brought over. */
-function lookAt(file: DatabaseSync) {
+/** How many pages are in the log, and how many of them are checkpointed. */
+function readLogSize(file: DatabaseSync) {
   return file.prepare('PRAGMA wal_checkpoint(NOOP)').get() as { log: number; checkpointed: number };
 }
 
-test('while it is written to, the log is brought over into the database and begins anew, and nothing is lost', async () => {
+test('the log is checkpointed and restarts while it is written to, and nothing is lost', async () => {
   const path = join(folder, 'busy.db');
   const storage = await open(path);
   const file = new DatabaseSync(path);
   let written = 0;
   let longest = 0;
-  for (let log = 0; log >= longest; log = lookAt(file).log) {
+  for (let log = 0; log >= longest; log = readLogSize(file).log) {
     longest = log;
     // First as fast as it goes, then at the pace of the disk.
     const [rows, db] = log < 2000 ? [10, storage.relaxed] : [1, storage.durable];
@@ -45,7 +45,7 @@ test('while it is written to, the log is brought over into the database and begi
     written += rows;
   }
 
-  assert.ok(longest >= 1000 && longest < 16_000, `it began anew after ${longest} pages`);
+  assert.ok(longest >= 1000 && longest < 16_000, `it restarted after ${longest} pages`);
   assert.equal(file.prepare('select count(*) as rows from businesses').get()?.rows, written);
   assert.equal(file.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok');
   file.close();
@@ -53,7 +53,7 @@ test('while it is written to, the log is brought over into the database and begi
   assert.equal(existsSync(`${path}-wal`), false);
 });
 
-test('a reader goes on seeing the state that it began with, however much is written meanwhile', async () => {
+test('a reader keeps its snapshot, however much is written meanwhile', async () => {
   const path = join(folder, 'read.db');
   const storage = await open(path);
   const reader = new DatabaseSync(path);
@@ -70,7 +70,7 @@ test('a reader goes on seeing the state that it began with, however much is writ
   await storage.close();
 });
 
-test('where the file is gone, those who have it open write on, and it is not made anew', async () => {
+test('writes go on after the file was removed, and it is not created again', async () => {
   const path = join(folder, 'gone.db');
   const storage = await open(path);
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`);

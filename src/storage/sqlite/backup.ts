@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
-import { StorageError } from '../errors.ts';
+import { StorageError } from '../storage.ts';
 
 /** So many pages are copied before anyone is told how far it has come. */
 const PAGES_AT_ONCE = 2500;

@@ -1,16 +1,16 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sql } from 'kysely';
-import { SHARED_CONNECTIONS } from './postgres/pipeline.ts';
-import { readPostgresUrl } from './postgres/target.ts';
+import { PIPELINES } from './postgres/pipeline.ts';
+import { readPostgresUrl } from './postgres/url.ts';
 import type { Storage } from './storage.ts';
 
-/** What can be told of a database without changing it. */
-export type Examined = SqliteExamined | PostgresExamined;
+/** For `gatehouse doctor`. */
+export type Inspection = SqliteInspection | PostgresInspection;
 
-interface SqliteExamined {
+interface SqliteInspection {
   engine: 'sqlite';
-  /** What is damaged, as SQLite says it; nothing if all is well. */
+  /** Messages of SQLite's quick_check; empty if the file is intact. */
   damage: string[];
   fileBytes: number;
   walBytes: number;
@@ -18,36 +18,35 @@ interface SqliteExamined {
   isReadableByOthers: boolean;
 }
 
-interface PostgresExamined {
+interface PostgresInspection {
   engine: 'postgres';
   version: string;
-  /** In milliseconds since 1970, by the server's clock. */
+  /** The server's clock, in milliseconds since 1970. */
   now: number;
   fsync: boolean;
   fullPageWrites: boolean;
   maxConnections: number;
-  /** Of all programs. */
+  /** Of all clients. */
   connections: number;
-  /** What one node may open at most. */
+  /** The most that one node opens. */
   connectionsPerNode: number;
   isPlain: boolean;
 }
 
 export const isSqlite = (url: string): boolean => url.startsWith('sqlite:');
 
-/** The file that an address names. */
 export const fileOf = (url: string): string => url.slice('sqlite:'.length);
 
-export function examine(storage: Storage, url: string): Promise<Examined> {
-  return isSqlite(url) ? examineSqlite(storage, fileOf(url)) : examinePostgres(storage, url);
+export function inspect(storage: Storage, url: string): Promise<Inspection> {
+  return isSqlite(url) ? inspectSqlite(storage, fileOf(url)) : inspectPostgres(storage, url);
 }
 
-/** Throws if nothing can be written; and changes nothing. */
+/** Throws if the database is read-only. Changes nothing. */
 export async function checkWritable({ durable }: Storage): Promise<void> {
   await sql`update migrations set name = name where 1 = 0`.execute(durable);
 }
 
-async function examineSqlite({ durable }: Storage, file: string): Promise<SqliteExamined> {
+async function inspectSqlite({ durable }: Storage, file: string): Promise<SqliteInspection> {
   const { rows } = await sql<{ quick_check: string }>`pragma quick_check(10)`.execute(durable);
   const { bavail, bsize } = statfsSync(dirname(file));
   const { size, mode } = statSync(file);
@@ -61,7 +60,7 @@ async function examineSqlite({ durable }: Storage, file: string): Promise<Sqlite
   };
 }
 
-async function examinePostgres({ durable }: Storage, url: string): Promise<PostgresExamined> {
+async function inspectPostgres({ durable }: Storage, url: string): Promise<PostgresInspection> {
   const { poolSize, ssl, hosts } = readPostgresUrl(url);
   const { rows } = await sql<{ name: string; setting: string }>`
     select name, setting from pg_settings
@@ -78,7 +77,7 @@ async function examinePostgres({ durable }: Storage, url: string): Promise<Postg
     fullPageWrites: settings.get('full_page_writes') === 'on',
     maxConnections: Number(settings.get('max_connections')),
     connections: Number(live[0]?.connections),
-    connectionsPerNode: 2 * poolSize + SHARED_CONNECTIONS,
+    connectionsPerNode: 2 * poolSize + PIPELINES,
     isPlain: ssl === false && hosts.some(({ host }) => !/^(localhost|127\.|::1$|\/)/.test(host)),
   };
 }

@@ -1,0 +1,83 @@
+import { type CompiledQuery, Kysely, sql } from 'kysely';
+import type pg from 'pg';
+import { RateLimiterPostgres } from 'rate-limiter-flexible';
+import { type RunQuery, setRunner } from '../prepared-query.ts';
+import { statementLog } from '../statement-log.ts';
+import type { ColumnTypes, Storage, TimeoutProfile } from '../storage.ts';
+import type { Tables } from '../tables.ts';
+import { inTransaction } from '../transaction.ts';
+import { createDialect, type Execute, executePipelined, withConnection } from './dialect.ts';
+import { createPipeline, PIPELINE_LOCK_TIMEOUT, type Pipeline, retryLocked } from './pipeline.ts';
+import { openPools, poolUse } from './pools.ts';
+import { readPostgresUrl } from './url.ts';
+
+/** One pool per durability class, which sets `synchronous_commit`; and two pipelined connections for short statements. */
+export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
+  const target = readPostgresUrl(url);
+  const durablePools = openPools(target, timeouts, { commit: 'on' });
+  const relaxedPools = openPools(target, timeouts, { commit: 'off' });
+  const pipelined = { commit: 'off', pipeline: true } as const;
+  const single = { ...target, poolSize: 1 };
+  const readPools = openPools(single, timeouts, pipelined);
+  const writePools = openPools(single, timeouts, { ...pipelined, lockTimeout: PIPELINE_LOCK_TIMEOUT });
+  const [reads, writes] = [createPipeline(readPools), retryLocked(createPipeline(writePools))];
+  const durable = new Kysely<Tables>({ dialect: createDialect(durablePools), ...statementLog() });
+  const relaxed = new Kysely<Tables>({ dialect: createDialect(relaxedPools), ...statementLog() });
+  const write: Execute = (text, values) => withConnection(durablePools, ({ execute }) => execute(text, values));
+  setRunner(durable, { alone: runAlone(reads, write) });
+  setRunner(relaxed, { alone: runAlone(reads, (text, values) => executePipelined(writes, text, values)) });
+  return {
+    durable,
+    relaxed,
+    migratesItself: false,
+    types: COLUMN_TYPES,
+    transaction: (work) => inTransaction(durable, work),
+    async check() {
+      await sql`select 1`.execute(durable);
+    },
+    newSharedCounter: ({ name, points, seconds }) =>
+      new RateLimiterPostgres({
+        storeClient: { query: (query: pg.QueryConfig) => withConnection(relaxedPools, ({ run }) => run(query)) },
+        storeType: 'pool',
+        tableName: 'rate_limits',
+        tableCreated: true,
+        clearExpiredByTimeout: false,
+        keyPrefix: name,
+        points,
+        duration: seconds,
+      }),
+    readPools: () => [
+      { name: 'durable', ...poolUse(durablePools) },
+      { name: 'relaxed', ...poolUse(relaxedPools) },
+    ],
+    async close() {
+      await Promise.all([reads.close(), writes.close()]);
+      const pools = [durablePools, relaxedPools, readPools, writePools].flatMap(({ all }) => all);
+      await Promise.all(pools.map((pool) => pool.end()));
+    },
+  };
+}
+
+function runAlone(reads: Pipeline, write: Execute): RunQuery {
+  return (async ({ sql: text, query }: CompiledQuery, values: unknown[]) =>
+    query.kind === 'SelectQueryNode' ? executePipelined(reads, text, values) : write(text, values)) as RunQuery;
+}
+
+const COLUMN_TYPES: ColumnTypes = {
+  id: sql`uuid`,
+  bytes: sql`bytea`,
+  integer: sql`integer`,
+  time: sql`bigint`,
+  amount: sql`numeric`,
+  // Room on each page, so that a refresh updates its row in place and touches no index.
+  updatedInPlace: sql`with (fillfactor = 80)`,
+  appendOnly: (table, retention) => [
+    `create function ${table}_append_only() returns trigger language plpgsql as $$ begin
+      if tg_op = 'DELETE' then
+        if old.at < (select removable_before from ${retention}) then return old; end if;
+      end if;
+      raise exception '${table} is append-only'; end $$`,
+    `create trigger ${table}_append_only before update or delete on ${table} for each row execute function ${table}_append_only()`,
+    `create trigger ${table}_no_truncate before truncate on ${table} for each statement execute function ${table}_append_only()`,
+  ],
+};
