@@ -173,8 +173,8 @@ test('each table is written by exactly one file', () => {
       writers.set(table, (writers.get(table) ?? new Set()).add(path));
     }
   }
-  const tables = ['tables', 'people-tables'].map((name) => readFileSync(join(src, `storage/${name}.ts`), 'utf8'));
-  const bodies = [...tables.join('').matchAll(/export interface (?:People)?Tables\b[^{]*\{([^}]*)\}/g)];
+  const tables = ['tables', 'account-tables'].map((name) => readFileSync(join(src, `storage/${name}.ts`), 'utf8'));
+  const bodies = [...tables.join('').matchAll(/export interface (?:Account)?Tables\b[^{]*\{([^}]*)\}/g)];
   const declared = bodies.flatMap(([, body = '']) => [...body.matchAll(/(\w+): \w+;/g)].map(([, name = '']) => name));
 
   assert.deepEqual([...writers.keys()].sort(), declared.sort(), 'every table is written somewhere');

@@ -1,11 +1,11 @@
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
+import type { Role } from '../storage/account-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import type { Role } from '../storage/tables.ts';
 
-export type { Role } from '../storage/tables.ts';
+export type { Role } from '../storage/account-tables.ts';
 
 /** A user in a business. */
 export interface Membership {

@@ -1,90 +1,59 @@
-import type { Role } from './tables.ts';
-
-/** What people see and control: who did what, what apps did, who is invited, and how one signs in without a password. */
-export interface PeopleTables {
+/** Accounts, and the audit log of what is done with them and everything else. */
+export interface AccountTables {
+  users: UsersTable;
+  businesses: BusinessesTable;
+  memberships: MembershipsTable;
+  sessions: SessionsTable;
+  invitations: InvitationsTable;
+  passkeys: PasskeysTable;
+  used_challenges: UsedChallengesTable;
+  password_links: PasswordLinksTable;
   audit_entries: AuditEntriesTable;
   audit_retention: AuditRetentionTable;
   audit_repeats: AuditRepeatsTable;
-  logged_requests: LoggedRequestsTable;
-  request_counts: RequestCountsTable;
-  scope_uses: ScopeUsesTable;
-  invitations: InvitationsTable;
-  passkeys: PasskeysTable;
-  password_links: PasswordLinksTable;
-  used_challenges: UsedChallengesTable;
 }
 
-/** What was done, by whom, to what. Rows are added, and removed by the retention job alone. */
-interface AuditEntriesTable {
+interface UsersTable {
   id: string;
-  at: number;
-  action: string;
-  actor_kind: 'user' | 'platform' | 'app' | 'operator' | 'anonymous';
-  actor_id: string | null;
-  /** As it was called then, like the subject. */
-  actor_name: string;
-  /** Of a person. */
-  actor_email: string | null;
-  address: string | null;
-  /** Whose owners may see it; null where it concerns the platform alone. */
-  business_id: string | null;
-  subject_kind: string;
-  subject_id: string;
-  subject_name: string;
-  /** A JSON object of texts. */
-  detail: string;
+  email: string;
+  /** Unique: the same for addresses that look alike. */
+  email_skeleton: string;
+  email_verified_at: number | null;
+  /** The business whose invitation created the account. */
+  origin_business_id: string | null;
+  name: string;
+  password_hash: string;
+  platform_admin: number;
+  current_business_id: string | null;
+  last_signed_in_at: number | null;
+  created_at: number;
+  disabled_at: number | null;
 }
 
-/** One row: the triggers of `audit_entries` let rows from before this time be removed. 0, except inside the retention job. */
-interface AuditRetentionTable {
-  removable_before: number;
-}
-
-/** What was repeated within a window, so that not every repeat is an entry of the log. */
-interface AuditRepeatsTable {
-  key: string;
-  window_start: number;
-  count: number;
-}
-
-/** The last requests of each app, for its developers to look at. */
-interface LoggedRequestsTable {
+interface BusinessesTable {
   id: string;
-  app_id: string;
-  at: number;
-  method: string;
-  route: string;
-  /** At the token endpoint. */
-  grant_type: string | null;
-  status: number;
-  reason: string | null;
-  request_id: string;
-  business_id: string | null;
-  /** In milliseconds. */
-  took: number;
+  name: string;
+  created_at: number;
 }
 
-interface RequestCountsTable {
-  app_id: string;
-  /** Hours since 1970. */
-  hour: number;
-  requests: number;
-  errors: number;
-  refreshes: number;
-  exchanges: number;
-  pkce_exchanges: number;
-}
+export type Role = 'owner' | 'admin' | 'member';
 
-/** How often an app has used what one user allowed it in one business, by scope and day. */
-interface ScopeUsesTable {
-  business_id: string;
-  app_id: string;
+interface MembershipsTable {
   user_id: string;
-  scope: string;
-  /** Days since 1970. */
-  day: number;
-  uses: number;
-  last_at: number;
+  business_id: string;
+  role: Role;
+  created_at: number;
+}
+
+interface SessionsTable {
+  /** The hash of the cookie's value. */
+  id_hash: string;
+  user_id: string;
+  browser: string;
+  address: string;
+  signed_in_at: number;
+  last_seen_at: number;
+  expires_at: number;
 }
 
 interface InvitationsTable {
@@ -93,7 +62,7 @@ interface InvitationsTable {
   role: Role;
   /** Only an account with this address can accept it. */
   email: string;
-  /** The link itself is shown once, and not kept. */
+  /** The link itself is shown once, and not stored. */
   token_hash: string;
   invited_by: string;
   created_at: number;
@@ -105,7 +74,7 @@ interface InvitationsTable {
 
 interface PasskeysTable {
   id: string;
-  /** As the authenticator calls it, in base64url. */
+  /** The authenticator's id of it, in base64url. */
   credential_id: string;
   user_id: string;
   name: string;
@@ -117,7 +86,13 @@ interface PasskeysTable {
   last_used_at: number | null;
 }
 
-/** At most one for each user: a new link replaces the last one. */
+/** WebAuthn challenges that were used, until they expire: each works once. */
+interface UsedChallengesTable {
+  id: string;
+  expires_at: number;
+}
+
+/** At most one per user: a new link replaces the previous one. */
 interface PasswordLinksTable {
   user_id: string;
   /** The link itself is shown once, and not stored. */
@@ -127,15 +102,42 @@ interface PasswordLinksTable {
   creator_kind: 'user' | 'platform' | 'operator';
   creator_id: string | null;
   creator_name: string;
-  /** The business whose owner made it; null for a link by the platform or an operator. */
+  /** The business whose owner created it; null for a link by the platform or an operator. */
   business_id: string | null;
   created_at: number;
   expires_at: number;
   used_at: number | null;
 }
 
-/** WebAuthn challenges that were used, until they expire: each works once. */
-interface UsedChallengesTable {
+/** Append-only. Only the retention job removes rows. */
+interface AuditEntriesTable {
   id: string;
-  expires_at: number;
+  at: number;
+  action: string;
+  actor_kind: 'user' | 'platform' | 'app' | 'operator' | 'anonymous';
+  actor_id: string | null;
+  /** The name at the time, like that of the subject. */
+  actor_name: string;
+  /** Of a user. */
+  actor_email: string | null;
+  address: string | null;
+  /** The business whose owners may see it; null if it concerns only the platform. */
+  business_id: string | null;
+  subject_kind: string;
+  subject_id: string;
+  subject_name: string;
+  /** A JSON object of strings. */
+  detail: string;
+}
+
+/** One row: the triggers of `audit_entries` let rows from before this time be removed. 0, except inside the retention job. */
+interface AuditRetentionTable {
+  removable_before: number;
+}
+
+/** How often something was repeated within a window that has one entry. */
+interface AuditRepeatsTable {
+  key: string;
+  window_start: number;
+  count: number;
 }

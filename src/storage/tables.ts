@@ -1,12 +1,8 @@
 import type { Generated, Selectable } from 'kysely';
-import type { PeopleTables } from './account-tables.ts';
+import type { AccountTables } from './account-tables.ts';
 
 /** Times are milliseconds since 1970; ids are UUIDs in text; a flag is 0 or 1. Each table has one owning file. */
-export interface Tables extends PeopleTables {
-  users: UsersTable;
-  businesses: BusinessesTable;
-  memberships: MembershipsTable;
-  sessions: SessionsTable;
+export interface Tables extends AccountTables {
   apps: AppsTable;
   app_secrets: AppSecretsTable;
   grants: GrantsTable;
@@ -17,51 +13,11 @@ export interface Tables extends PeopleTables {
   deliveries: DeliveriesTable;
   attempts: AttemptsTable;
   invoices: InvoicesTable;
+  logged_requests: LoggedRequestsTable;
+  request_counts: RequestCountsTable;
+  scope_uses: ScopeUsesTable;
   rate_limits: RateLimitsTable;
   clock: ClockTable;
-}
-
-interface UsersTable {
-  id: string;
-  email: string;
-  /** Unique: addresses that look alike have the same one. */
-  email_skeleton: string;
-  email_verified_at: number | null;
-  /** The business whose invitation the account was made with. */
-  origin_business_id: string | null;
-  name: string;
-  password_hash: string;
-  platform_admin: number;
-  current_business_id: string | null;
-  last_signed_in_at: number | null;
-  created_at: number;
-  disabled_at: number | null;
-}
-
-interface BusinessesTable {
-  id: string;
-  name: string;
-  created_at: number;
-}
-
-export type Role = 'owner' | 'admin' | 'member';
-
-interface MembershipsTable {
-  user_id: string;
-  business_id: string;
-  role: Role;
-  created_at: number;
-}
-
-interface SessionsTable {
-  /** The hash of what the cookie holds, so that the table opens no session. */
-  id_hash: string;
-  user_id: string;
-  browser: string;
-  address: string;
-  signed_in_at: number;
-  last_seen_at: number;
-  expires_at: number;
 }
 
 interface AppsTable {
@@ -76,9 +32,9 @@ interface AppsTable {
   redirect_uris: string;
   created_by: string | null;
   created_at: number;
-  /** By its owner. */
+  /** Set by its owner. */
   disabled_at: number | null;
-  /** By the platform, and everywhere: its owner cannot undo it. */
+  /** Set by the platform; its owner cannot undo it. */
   paused_at: number | null;
   deleted_at: number | null;
 }
@@ -86,7 +42,7 @@ interface AppsTable {
 interface AppSecretsTable {
   id: string;
   app_id: string;
-  /** 1 or 2, and unique per app: the table itself holds an app to two secrets. */
+  /** 1 or 2, unique per app: an app has at most two secrets. */
   slot: number;
   secret_hash: string;
   hint: string;
@@ -101,22 +57,22 @@ interface GrantsTable {
   user_id: string;
   business_id: string;
   scopes: number;
-  /** As the authorize request gave it; null where the app left it out. */
+  /** The parameter of the authorize request; null if it was omitted. */
   redirect_uri: string | null;
   code_challenge: string | null;
   created_at: number;
   code_expires_at: number;
   exchanged_at: number | null;
   rotation: number;
-  /** The newest rotation of which an access token has been used. It may lag behind by a second. */
+  /** The newest rotation whose access token has been used. It may lag behind by a second. */
   used_rotation: Generated<number>;
   rotated_at: number | null;
   refresh_expires_at: number | null;
   revoked_at: number | null;
   revoked_reason: string | null;
-  /** Days since 1970. A whole day, so that a refresh seldom changes what the index holds. */
+  /** Days since 1970: in days, so that a refresh changes the index at most once a day. */
   removable_on: number;
-  /** When its app was last told that it is about to end. */
+  /** When its app was last notified that it is about to expire. */
   warned_at: number | null;
 }
 
@@ -125,7 +81,7 @@ interface ConsentsTable {
   app_id: string;
   business_id: string;
   scopes: number;
-  /** Optional scopes that were left out: they are not asked about again. */
+  /** Optional scopes that the user declined; consent does not ask for them again. */
   declined: number;
   allowed_at: number;
 }
@@ -143,7 +99,7 @@ interface EventsTable {
   business_id: string;
   data: string;
   created_at: number;
-  /** When it was turned into deliveries, or recorded if its app had no endpoint; null until then. */
+  /** When its deliveries were created, or when it was recorded if its app had no endpoint. */
   dispatched_at: number | null;
 }
 
@@ -153,23 +109,23 @@ interface EndpointsTable {
   url: string;
   /** A JSON list. */
   event_types: string;
-  /** Concealed: they must be known to sign, so a hash would not do. */
+  /** Encrypted, and not hashed: it signs. */
   secret: string;
   old_secret: string | null;
-  /** Until then the secret before signs as well. */
+  /** Until then the old secret signs as well. */
   old_secret_until: number | null;
   created_at: number;
   disabled_at: number | null;
   disabled_reason: string | null;
-  /** When the attempts began to fail that have not been followed by a success. */
+  /** The first failed attempt since the last success. */
   failing_since: number | null;
-  /** How many there have been since. */
+  /** Failed attempts since then. */
   failures: number;
-  /** When there is next something to do here; null if there is nothing. */
+  /** When the next delivery is due; null if there is none. */
   due_at: number | null;
-  /** A node is at work on it until then. */
+  /** Until then one node delivers to it. */
   claimed_until: number;
-  /** After a failure it is left alone until then, whatever comes in meanwhile. */
+  /** After a failure nothing is sent until then. */
   backoff_until: number;
 }
 
@@ -178,7 +134,7 @@ interface DeliveriesTable {
   endpoint_id: string;
   event_id: string;
   created_at: number;
-  /** When to try next; null once it has arrived, or was given up. */
+  /** The next attempt; null after it was delivered or given up. */
   due_at: number | null;
   attempts: number;
   delivered_at: number | null;
@@ -193,7 +149,7 @@ interface AttemptsTable {
   took: number;
   status: number | null;
   outcome: string;
-  /** The status line and headers of the answer, as far as 1 kB goes. */
+  /** The status line and headers of the response, up to 1 kB. */
   head: string;
 }
 
@@ -202,17 +158,57 @@ interface InvoicesTable {
   business_id: string;
   number: string;
   status: string;
-  /** An integer of hundredths, in digits: exact at any size. */
+  /** An integer of hundredths as text: exact at any size. */
   total: string;
   currency: string;
   customer_id: string;
   created_at: number;
 }
 
+/** The last requests of each app, shown to its developers. */
+interface LoggedRequestsTable {
+  id: string;
+  app_id: string;
+  at: number;
+  method: string;
+  route: string;
+  /** At the token endpoint. */
+  grant_type: string | null;
+  status: number;
+  reason: string | null;
+  request_id: string;
+  business_id: string | null;
+  /** In milliseconds. */
+  took: number;
+}
+
+interface RequestCountsTable {
+  app_id: string;
+  /** Hours since 1970. */
+  hour: number;
+  requests: number;
+  errors: number;
+  refreshes: number;
+  exchanges: number;
+  pkce_exchanges: number;
+}
+
+/** How often an app has used a scope for one user in one business, by day. */
+interface ScopeUsesTable {
+  business_id: string;
+  app_id: string;
+  user_id: string;
+  scope: string;
+  /** Days since 1970. */
+  day: number;
+  uses: number;
+  last_at: number;
+}
+
 /** One row. */
 interface ClockTable {
   id: number;
-  /** The last plausible one. */
+  /** The last plausible reading. */
   reading: number;
 }
 
