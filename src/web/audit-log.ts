@@ -7,6 +7,7 @@ import { type Actor, GROUPS, type Group } from '../audit/acts.ts';
 import { DAY } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
+import type { RouteAccess } from './access.ts';
 import type { WebDeps } from './deps.ts';
 import { type Form, preciseTime, text } from './forms.ts';
 import { type PageContext, sendPage } from './layout.ts';
@@ -17,7 +18,7 @@ interface AuditSection {
   path: string;
   /** The kinds of acts that can be in it. */
   groups: readonly Group[];
-  /** Lets in whoever may look, and throws for anyone else. */
+  access: RouteAccess;
   enter(request: FastifyRequest): Promise<AuditAccess>;
 }
 
@@ -31,7 +32,7 @@ interface AuditAccess {
 export function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditSection): void {
   const db = deps.storage.durable;
 
-  host.get(section.path, async (request, reply) => {
+  host.get(section.path, section.access, async (request, reply) => {
     const { context, tenant, head } = await section.enter(request);
     const asked = readFilters(request.query as Form, section);
     const since = startOf(asked.period, deps.clock());
@@ -43,7 +44,7 @@ export function mountAuditSection(host: FastifyInstance, deps: WebDeps, section:
     return sendPage(reply, { title: 'Audit log', platformName: deps.platformName, width: 'wide', context, body });
   });
 
-  host.get(`${section.path}.csv`, async (request, reply) => {
+  host.get(`${section.path}.csv`, section.access, async (request, reply) => {
     const { tenant } = await section.enter(request);
     const { after: before, period, ...asked } = readFilters(request.query as Form, section);
     const now = deps.clock();

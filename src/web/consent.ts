@@ -21,6 +21,7 @@ import { codeLocation } from '../oauth/authorize/callback.ts';
 import { allow, allowSilently } from '../oauth/authorize/issue-code.ts';
 import { type AuthorizationRequest, readAuthorizationRequest, readStamp } from '../oauth/authorize/request.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
+import { access } from './access.ts';
 import { isStale, newQuestion, type Question, readQuestion, sealQuestion } from './consent-question.ts';
 import { consentScreen } from './consent-screen.ts';
 import type { WebDeps } from './deps.ts';
@@ -31,8 +32,8 @@ import { cspSource, readReturnTo } from './return-to.ts';
 import { actorOf } from './session.ts';
 
 export function mountConsent(host: FastifyInstance, deps: WebDeps): void {
-  host.get('/consent', (request, reply) => askConsent(deps, request, reply));
-  host.post<{ Body: Form }>('/consent', (request, reply) => answerConsent(deps, request, reply));
+  host.get('/consent', access('anyone'), (request, reply) => askConsent(deps, request, reply));
+  host.post<{ Body: Form }>('/consent', access('anyone'), (request, reply) => answerConsent(deps, request, reply));
 }
 
 async function askConsent(deps: WebDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findInvitation, type Invitation, stateOf } from '../accounts/invitations.ts';
 import { findObstacle, join } from '../accounts/joining.ts';
 import { findMembership } from '../accounts/memberships.ts';
+import { access } from './access.ts';
 import type { WebDeps } from './deps.ts';
 import { SignInRequired } from './errors.ts';
 import { redirectWithFlash } from './flash.ts';
@@ -18,14 +19,16 @@ const JOINED = '/settings/connected-apps';
 
 /** The pages of an invitation. Who has the link may read whom it invites, to what, and who made it. */
 export function mountInvitation(host: FastifyInstance, deps: WebDeps): void {
-  host.get<ForInvitation>('/invitation/:token', async (request, reply) => {
+  host.get<ForInvitation>('/invitation/:token', access('anyone'), async (request, reply) => {
     const invitation = await findOpen(deps, request.params.token);
     return show(deps, { request, reply, invitation });
   });
 
-  host.post<ForInvitation>('/invitation/:token', async (request, reply) => joinAsUser(deps, request, reply));
+  host.post<ForInvitation>('/invitation/:token', access('anyone'), async (request, reply) =>
+    joinAsUser(deps, request, reply),
+  );
 
-  host.post<ForInvitation>('/invitation/:token/account', async (request, reply) => {
+  host.post<ForInvitation>('/invitation/:token/account', access('anyone'), async (request, reply) => {
     const { token } = request.params;
     if (request.session) return reply.redirect(`/invitation/${encodeURIComponent(token)}`, 303);
     const invitation = await findOpen(deps, token);

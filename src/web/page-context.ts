@@ -7,11 +7,22 @@ import { flashMessage } from './flash.ts';
 import type { PageContext } from './layout.ts';
 import { findSession, isSafeMethod, requireSession } from './session.ts';
 
+type SessionContext = PageContext & { session: Session };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Loaded once per request. */
+    pageContext: SessionContext | undefined;
+  }
+}
+
 /** What every page for a signed-in user shows around its body. */
-export async function loadPageContext(
-  deps: WebDeps,
-  request: FastifyRequest,
-): Promise<PageContext & { session: Session }> {
+export async function loadPageContext(deps: WebDeps, request: FastifyRequest): Promise<SessionContext> {
+  request.pageContext ??= await buildPageContext(deps, request);
+  return request.pageContext;
+}
+
+async function buildPageContext(deps: WebDeps, request: FastifyRequest): Promise<SessionContext> {
   const session = requireSession(request);
   const db = deps.storage.durable;
   return {

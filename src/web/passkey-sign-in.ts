@@ -6,6 +6,7 @@ import { findCredentials, findUser } from '../accounts/users.ts';
 import { authenticationOptions, claimedCredential, verifyAuthentication } from '../accounts/webauthn.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import { access } from './access.ts';
 import { siteOf, type WebDeps } from './deps.ts';
 import { type Form, text } from './forms.ts';
 import { answerSignIn, renewSession, type SignedIn } from './sign-in.ts';
@@ -18,12 +19,12 @@ const REFUSAL = {
 
 /** Sign-in without a password. */
 export function mountPasskeySignIn(host: FastifyInstance, deps: WebDeps): void {
-  host.post('/sign-in/passkey/options', async (request, reply) => {
+  host.post('/sign-in/passkey/options', access('anyone'), async (request, reply) => {
     const options = await authenticationOptions(siteOf(deps), bearerOf(request), deps.clock());
     return reply.header('cache-control', 'no-store').send(options);
   });
 
-  host.post<{ Body: Form }>('/sign-in/passkey', (request, reply) => {
+  host.post<{ Body: Form }>('/sign-in/passkey', access('anyone'), (request, reply) => {
     const email = request.session?.user.email ?? '';
     return answerSignIn(deps, { request, reply, email, refusal: REFUSAL }, () =>
       signIn(deps, request, text(request.body, 'credential')),

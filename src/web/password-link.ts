@@ -7,6 +7,7 @@ import { resetAccount } from '../grants/account-reset.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/networks.ts';
 import type { Database } from '../storage/storage.ts';
+import { access } from './access.ts';
 import type { WebDeps } from './deps.ts';
 import { PageError } from './errors.ts';
 import { redirectWithFlash } from './flash.ts';
@@ -17,11 +18,11 @@ type ForLink = { Params: { token: string }; Body: Form };
 
 /** A one-time link leads to a form for a new password. It signs nobody in: that is what the password is for. */
 export function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
-  host.get<ForLink>('/password/:token', async (request, reply) => {
+  host.get<ForLink>('/password/:token', access('anyone'), async (request, reply) => {
     return show(deps, request, reply, await requireLink(deps, request.params.token));
   });
 
-  host.post<ForLink>('/password/:token', async (request, reply) => {
+  host.post<ForLink>('/password/:token', access('anyone'), async (request, reply) => {
     const link = await requireLink(deps, request.params.token);
     const set = async () => {
       await setPassword(deps, request, link);

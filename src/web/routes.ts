@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { access, addAccessHooks } from './access.ts';
 import { mountConsent } from './consent.ts';
 import type { WebDeps } from './deps.ts';
 import { mountInvitation } from './invitation.ts';
@@ -19,7 +20,8 @@ import { mountSignOut } from './sign-out.ts';
 /** Every page of the web host. */
 export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
   addSessionHooks(host, deps);
-  host.get('/', async (_, reply) => reply.redirect('/settings/connected-apps', 303));
+  addAccessHooks(host, deps);
+  host.get('/', access('anyone'), async (_, reply) => reply.redirect('/settings/connected-apps', 303));
   for (const mount of [
     mountSignIn,
     mountPasskeySignIn,

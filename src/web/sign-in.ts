@@ -10,6 +10,7 @@ import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/networks.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
+import { access } from './access.ts';
 import type { WebDeps } from './deps.ts';
 import { signInFlashMessage } from './flash.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
@@ -31,7 +32,7 @@ interface SignInForm {
 
 export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
   // The form is shown even to someone with a session: a second sign-in is what prompt=login asks for.
-  host.get<{ Querystring: Form }>('/sign-in', async (request, reply) => {
+  host.get<{ Querystring: Form }>('/sign-in', access('anyone'), async (request, reply) => {
     const returnTo = readReturnTo(request.query.return_to, deps.consentUrl);
     const email = request.session?.user.email ?? '';
     const destination = await findDestination(deps, returnTo);
@@ -39,7 +40,7 @@ export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
     return sendPage(reply, signInPage(deps, form), destination);
   });
 
-  host.post<{ Body: Form }>('/sign-in', (request, reply) => {
+  host.post<{ Body: Form }>('/sign-in', access('anyone'), (request, reply) => {
     const [email, password] = [text(request.body, 'email'), text(request.body, 'password')];
     const refusal = { field: 'password', message: 'The email or the password is wrong.' };
     return answerSignIn(deps, { request, reply, email, refusal }, () => signIn(deps, request, email, password));

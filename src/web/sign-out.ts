@@ -4,6 +4,7 @@ import { recordAudit } from '../audit/acts.ts';
 import { nameBrowser } from '../lib/browser-names.ts';
 import { html } from '../lib/html.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import { access } from './access.ts';
 import type { WebDeps } from './deps.ts';
 import { redirectWithFlash } from './flash.ts';
 import { postForm } from './forms.ts';
@@ -12,7 +13,7 @@ import { actorOf, clearSessionCookie, clientOf } from './session.ts';
 
 export function mountSignOut(host: FastifyInstance, deps: WebDeps): void {
   // A link cannot sign anyone out: it only asks.
-  host.get('/sign-out', async (request, reply) =>
+  host.get('/sign-out', access('anyone'), async (request, reply) =>
     sendPage(reply, {
       title: 'Sign out',
       platformName: deps.platformName,
@@ -25,7 +26,7 @@ ${postForm({ action: '/sign-out', csrf: request.csrfToken, body: html`<button cl
     }),
   );
 
-  host.post('/sign-out', async (request, reply) => {
+  host.post('/sign-out', access('anyone'), async (request, reply) => {
     if (request.session) await signOut(deps, request, request.session);
     clearSessionCookie(reply);
     return redirectWithFlash(reply, '/sign-in', 'signed_out');

@@ -18,13 +18,13 @@ type ForApp = { Params: { id: string }; Querystring: Form };
 export function mountActivity(host: FastifyInstance, desk: Desk): void {
   const { section, db, clock, show, lookAtApp } = desk;
 
-  host.get<ForApp>(`${section.path}/:id/requests`, async (request, reply) => {
+  host.get<ForApp>(`${section.path}/:id/requests`, section.view, async (request, reply) => {
     const { entry, app, path } = await lookAtApp(request);
     const body = requestLogBody({ app, path: `${path}/requests`, ...(await readLog(desk, app.id, request.query)) });
     return show(reply, entry, html`${appHead(section, entry, app, 'Requests')}${body}`);
   });
 
-  host.get<ForApp>(`${section.path}/:id/connections`, async (request, reply) => {
+  host.get<ForApp>(`${section.path}/:id/connections`, section.view, async (request, reply) => {
     const { entry, app, path } = await lookAtApp(request);
     const listing = readListing(request.query);
     const found = await listAppConnections(db, app, { ...listing, limit: PAGE_SIZE + 1 }, clock());

@@ -40,13 +40,13 @@ export function mountAppPages(host: FastifyInstance, deps: WebDeps, section: App
 
 function mountLists(host: FastifyInstance, desk: Desk): void {
   const { section, show, lookAtApp, showApp } = desk;
-  host.get(section.path, async (request, reply) => {
+  host.get(section.path, section.list, async (request, reply) => {
     const entry = await section.enter(request);
     const list = await readAppList(desk, entry, readListing(request.query));
     return show(reply, entry, appListBody(section, entry, list));
   });
 
-  host.get<ForApp>(`${section.path}/:id`, async (request, reply) => {
+  host.get<ForApp>(`${section.path}/:id`, section.view, async (request, reply) => {
     const { entry, app } = await lookAtApp(request);
     return showApp(reply, entry, { app });
   });
@@ -54,13 +54,13 @@ function mountLists(host: FastifyInstance, desk: Desk): void {
 
 function mountRegistration(host: FastifyInstance, desk: Desk): void {
   const { section, storage, clock, issuer, show, enterToChange } = desk;
-  host.get(`${section.path}/new`, async (request, reply) => {
+  host.get(`${section.path}/new`, section.edit, async (request, reply) => {
     const entry = await enterToChange(request);
     const ticket = formKey(desk, 'new app', { owner: entry.ownerBusinessId });
     return show(reply, entry, newAppBody(section, entry, { settings: emptyApp, ticket }));
   });
 
-  host.post<{ Body: Form }>(section.path, async (request, reply) => {
+  host.post<{ Body: Form }>(section.path, section.list, async (request, reply) => {
     const entry = await enterToChange(request);
     const settings = readAppForm(request.body, section);
     const ticket = text(request.body, 'ticket');
@@ -91,7 +91,7 @@ function mountRegistration(host: FastifyInstance, desk: Desk): void {
 
 function mountSettings(host: FastifyInstance, desk: Desk): void {
   const { section, enterApp, showApp } = desk;
-  host.post<ForApp>(`${section.path}/:id`, async (request, reply) => {
+  host.post<ForApp>(`${section.path}/:id`, section.edit, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
     const settings = readAppForm(request.body, section);
     const change = async () => {
@@ -101,7 +101,7 @@ function mountSettings(host: FastifyInstance, desk: Desk): void {
     return tryForm(change, (problem) => showApp(reply, entry, { app, settings, problem }));
   });
 
-  host.post<ForApp>(`${section.path}/:id/require-pkce`, async (request, reply) => {
+  host.post<ForApp>(`${section.path}/:id/require-pkce`, section.edit, async (request, reply) => {
     const { path } = await enterApp(request);
     await storeSettings(desk, request, (before) => ({ ...before, requiresPkce: true }));
     return redirectWithFlash(reply, path, 'pkce_required');

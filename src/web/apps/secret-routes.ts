@@ -19,7 +19,7 @@ export function mountSecrets(host: FastifyInstance, desk: Desk): void {
 
 function mountAddition(host: FastifyInstance, desk: Desk): void {
   const { section, storage, clock, issuer, show, enterApp, showApp } = desk;
-  host.post<{ Params: { id: string } }>(`${section.path}/:id/secrets`, async (request, reply) => {
+  host.post<{ Params: { id: string } }>(`${section.path}/:id/secrets`, section.edit, async (request, reply) => {
     const { entry, app } = await enterApp(request);
     const add = async () => {
       const secret = await storage.transaction(async (tx) => {
@@ -38,14 +38,14 @@ function mountAddition(host: FastifyInstance, desk: Desk): void {
 function mountRemoval(host: FastifyInstance, desk: Desk): void {
   const { section, db, storage, clock, show, enterApp, showApp } = desk;
   const removal = `${section.path}/:id/secrets/:secret/remove`;
-  host.get<ForSecret>(removal, async (request, reply) => {
+  host.get<ForSecret>(removal, section.edit, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
     const { secret, isOnly } = await findSecret(db, app.id, request.params.secret);
     if (isOnly) return reply.redirect(path, 303);
     return show(reply, entry, removeSecretBody({ entry, app, path }, secret));
   });
 
-  host.post<ForSecret>(removal, async (request, reply) => {
+  host.post<ForSecret>(removal, section.edit, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
     const { secret, isOnly } = await findSecret(db, app.id, request.params.secret);
     const isSure = isOnly || !isInUse(secret, clock()) || text(request.body ?? {}, 'sure') === 'yes';

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Html } from '../../lib/html.ts';
+import type { RouteAccess } from '../access.ts';
 import type { PageContext } from '../layout.ts';
 
 /** A part of the site in which apps are kept: a business's own, or the platform's. The pages are the same in both. */
@@ -10,7 +11,10 @@ export interface AppSection {
   above?(context: PageContext): Html;
   /** Whether it makes sense to open an app here to other businesses. */
   canOpenToAnyBusiness: boolean;
-  /** Lets in whoever may look, and throws for anyone else. */
+  /** Who may open the list of apps, an app, and what changes an app. */
+  list: RouteAccess;
+  view: RouteAccess;
+  edit: RouteAccess;
   enter(request: FastifyRequest): Promise<Entry>;
 }
 

@@ -19,7 +19,7 @@ export function mountStops(host: FastifyInstance, desk: Desk): void {
 
 function mountSwitches(host: FastifyInstance, desk: Desk): void {
   const { section, storage, clock, show, enterApp } = desk;
-  host.get<ForApp>(`${section.path}/:id/disable`, async (request, reply) => {
+  host.get<ForApp>(`${section.path}/:id/disable`, section.edit, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
     if (app.disabledAt !== null) return reply.redirect(path, 303);
     return show(reply, entry, disableBody(await askAbout(desk, request)));
@@ -40,7 +40,7 @@ function mountSwitches(host: FastifyInstance, desk: Desk): void {
     },
   ] as const;
   for (const { verb, turn, action, done } of switches) {
-    host.post<ForApp>(`${section.path}/:id/${verb}`, async (request, reply) => {
+    host.post<ForApp>(`${section.path}/:id/${verb}`, section.edit, async (request, reply) => {
       const { app, path } = await enterApp(request);
       await storage.transaction(async (tx) => {
         if (await turn(tx, app)) await recordAppAudit(tx, { action, actor: actorOf(request), app }, clock());
@@ -52,12 +52,12 @@ function mountSwitches(host: FastifyInstance, desk: Desk): void {
 
 function mountDeletion(host: FastifyInstance, desk: Desk): void {
   const { section, storage, clock, show, enterApp } = desk;
-  host.get<ForApp>(`${section.path}/:id/delete`, async (request, reply) => {
+  host.get<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
     const question = await askAbout(desk, request);
     return show(reply, question.entry, deleteBody(question));
   });
 
-  host.post<ForApp>(`${section.path}/:id/delete`, async (request, reply) => {
+  host.post<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
     const { app } = await enterApp(request);
     await storage.transaction(async (tx) => {
       if (!(await deleteApp(tx, app.id, clock()))) return;

@@ -4,6 +4,7 @@ import { findOwnedApp, type OwnedApp, resumeApp, searchApps } from '../../apps/a
 import { countAffected, countConnections } from '../../grants/impact.ts';
 import { pauseAppAndTell } from '../../grants/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
+import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -25,7 +26,7 @@ export function mountAllApps(host: FastifyInstance, deps: WebDeps): void {
 
 function mountList(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock, platformName } = deps;
-  host.get(PATH, async (request, reply) => {
+  host.get(PATH, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const listing = { ...readListing(request.query), path: PATH };
     const { shown, next } = takePage(await searchApps(storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
@@ -40,7 +41,7 @@ function mountList(host: FastifyInstance, deps: WebDeps): void {
 
 function mountApp(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock, platformName } = deps;
-  host.get<ForApp>(`${PATH}/:id`, async (request, reply) => {
+  host.get<ForApp>(`${PATH}/:id`, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const app = await requireApp(storage.durable, request.params.id);
     const reach = await countAffected(storage.durable, { app_id: app.id }, clock());
@@ -49,7 +50,7 @@ function mountApp(host: FastifyInstance, deps: WebDeps): void {
     return sendPlatformPage(reply, deps, { context, title: app.name, body });
   });
 
-  host.get<ForApp>(`${PATH}/:id/pause`, async (request, reply) => {
+  host.get<ForApp>(`${PATH}/:id/pause`, access('platform_admin'), async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
     if (app.pausedAt !== null) return reply.redirect(`${PATH}/${app.id}`, 303);
     return askToPause(deps, request, reply, app);
@@ -59,7 +60,7 @@ function mountApp(host: FastifyInstance, deps: WebDeps): void {
 /** Whoever was second, or sends a form once more, changes nothing and is shown how it stands. */
 function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
-  host.post<ForApp>(`${PATH}/:id/pause`, async (request, reply) => {
+  host.post<ForApp>(`${PATH}/:id/pause`, access('platform_admin'), async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
     const pause = async () => {
       const detail = reasonDetail(request.body);
@@ -72,7 +73,7 @@ function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
     return tryForm(pause, (problem) => askToPause(deps, request, reply, app, problem));
   });
 
-  host.post<ForApp>(`${PATH}/:id/resume`, async (request, reply) => {
+  host.post<ForApp>(`${PATH}/:id/resume`, access('platform_admin'), async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
     await storage.transaction(async (db) => {
       if (!(await resumeApp(db, app.id))) return;

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { GROUPS, type Group } from '../../audit/acts.ts';
 import { html } from '../../lib/html.ts';
+import { access } from '../access.ts';
 import { describeRetention, mountAuditSection } from '../audit-log.ts';
 import type { WebDeps } from '../deps.ts';
 import { loadPageContext } from '../page-context.ts';
@@ -10,6 +11,7 @@ import { platformTabs } from './tabs.ts';
 export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): void {
   mountAuditSection(host, deps, {
     path: '/platform/audit-log',
+    access: access('platform_admin'),
     groups: Object.keys(GROUPS) as Group[],
     async enter(request) {
       const context = await loadPageContext(deps, request);

@@ -4,6 +4,7 @@ import { listMembers, type Member } from '../../accounts/memberships.ts';
 import { type OwnedApp, searchApps } from '../../apps/apps.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { access } from '../access.ts';
 import { appBadges, pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -24,7 +25,7 @@ export function mountBusinesses(host: FastifyInstance, deps: WebDeps): void {
 }
 
 function mountList(host: FastifyInstance, deps: WebDeps): void {
-  host.get(PATH, async (request, reply) => {
+  host.get(PATH, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const listing = { ...readListing(request.query), path: PATH };
     const found = await searchBusinesses(deps.storage.durable, { ...listing, limit: PAGE_SIZE + 1 });
@@ -43,7 +44,7 @@ function businessRow({ id, name, createdAt, members }: Business & { members: num
 
 function mountBusiness(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
-  host.get<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
+  host.get<{ Params: { id: string } }>(`${PATH}/:id`, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const db = storage.durable;
     const business = await findBusiness(db, request.params.id);

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { access } from '../access.ts';
 import { mountAppPages } from '../apps/routes.ts';
 import type { AppSection } from '../apps/section.ts';
 import type { WebDeps } from '../deps.ts';
@@ -16,6 +17,9 @@ function platformSection(deps: WebDeps): AppSection {
     title: 'First-party apps',
     above: platformTabs,
     canOpenToAnyBusiness: false,
+    list: access('platform_admin'),
+    view: access('platform_admin'),
+    edit: access('platform_admin'),
     async enter(request) {
       return {
         context: await loadPageContext(deps, request),

@@ -4,6 +4,7 @@ import { auditedUser } from '../../accounts/user-acts.ts';
 import { findUser, markEmailVerified, type User } from '../../accounts/users.ts';
 import { recordAudit } from '../../audit/acts.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
 import { forbidden, notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -20,7 +21,7 @@ type ForUser = { Params: { id: string }; Body: Form | undefined };
 export function mountUserRecovery(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock, consentUrl } = deps;
 
-  host.post<ForUser>(`${USERS}/:id/password-link`, async (request, reply) => {
+  host.post<ForUser>(`${USERS}/:id/password-link`, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const user = await findUser(storage.durable, request.params.id);
     if (!user) throw notFound();
@@ -33,7 +34,7 @@ export function mountUserRecovery(host: FastifyInstance, deps: WebDeps): void {
     return sendPlatformPage(reply, deps, { context, title: 'The link is ready', body });
   });
 
-  host.post<ForUser>(`${USERS}/:id/verify-email`, async (request, reply) => {
+  host.post<ForUser>(`${USERS}/:id/verify-email`, access('platform_admin'), async (request, reply) => {
     await storage.transaction(async (db) => {
       const user = await findUser(db, request.params.id);
       if (!user) throw notFound();

@@ -9,6 +9,7 @@ import { countAffected } from '../../grants/impact.ts';
 import { disableUserAndTell } from '../../grants/suspension.ts';
 import { FormError } from '../../lib/errors.ts';
 import type { Database } from '../../storage/storage.ts';
+import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -29,7 +30,7 @@ export function mountUsers(host: FastifyInstance, deps: WebDeps): void {
 }
 
 function mountList(host: FastifyInstance, deps: WebDeps): void {
-  host.get(PATH, async (request, reply) => {
+  host.get(PATH, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const listing = { ...readListing(request.query), path: PATH };
     const { shown, next } = takePage(await searchUsers(deps.storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
@@ -41,7 +42,7 @@ function mountList(host: FastifyInstance, deps: WebDeps): void {
 
 function mountUser(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
-  host.get<ForUser>(`${PATH}/:id`, async (request, reply) => {
+  host.get<ForUser>(`${PATH}/:id`, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const user = await requireUser(storage.durable, request.params.id);
     const memberships = await listMemberships(storage.durable, user.id);
@@ -51,13 +52,13 @@ function mountUser(host: FastifyInstance, deps: WebDeps): void {
     return sendPlatformPage(reply, deps, { context, title: user.name, body });
   });
 
-  host.get<ForUser>(`${PATH}/:id/disable`, async (request, reply) => {
+  host.get<ForUser>(`${PATH}/:id/disable`, access('platform_admin'), async (request, reply) => {
     const user = await requireUser(storage.durable, request.params.id);
     if (user.disabledAt !== null) return reply.redirect(`${PATH}/${user.id}`, 303);
     return askToDisable(deps, request, reply, user);
   });
 
-  host.post<ForUser>(`${PATH}/:id/enable`, async (request, reply) => {
+  host.post<ForUser>(`${PATH}/:id/enable`, access('platform_admin'), async (request, reply) => {
     const user = await storage.transaction(async (db) => {
       const found = await requireUser(db, request.params.id);
       const act = {
@@ -75,7 +76,7 @@ function mountUser(host: FastifyInstance, deps: WebDeps): void {
 
 function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
-  host.post<ForUser>(`${PATH}/:id/disable`, async (request, reply) => {
+  host.post<ForUser>(`${PATH}/:id/disable`, access('platform_admin'), async (request, reply) => {
     const user = await requireUser(storage.durable, request.params.id);
     const disable = async () => {
       const detail = reasonDetail(request.body);

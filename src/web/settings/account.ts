@@ -5,6 +5,7 @@ import { authenticateUser, hashNewPassword, replacePasswordHash, updateName } fr
 import { recordAudit } from '../../audit/acts.ts';
 import { nameBrowser } from '../../lib/browser-names.ts';
 import { FormError } from '../../lib/errors.ts';
+import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -17,9 +18,9 @@ import { ACCOUNT, revealSession, showAccount } from './account-page.ts';
 type Posted = FastifyRequest<{ Body: Form }>;
 
 export function mountAccount(host: FastifyInstance, deps: WebDeps): void {
-  host.get(ACCOUNT, async (request, reply) => showAccount(deps, request, reply));
+  host.get(ACCOUNT, access('signed_in'), async (request, reply) => showAccount(deps, request, reply));
 
-  host.post<{ Body: Form }>(`${ACCOUNT}/name`, async (request, reply) => {
+  host.post<{ Body: Form }>(`${ACCOUNT}/name`, access('signed_in'), async (request, reply) => {
     const change = async () => {
       await changeName(deps, request);
       return redirectWithFlash(reply, ACCOUNT, 'name_changed');
@@ -27,7 +28,7 @@ export function mountAccount(host: FastifyInstance, deps: WebDeps): void {
     return tryForm(change, (problem) => showAccount(deps, request, reply, problem));
   });
 
-  host.post<{ Body: Form }>(`${ACCOUNT}/password`, async (request, reply) => {
+  host.post<{ Body: Form }>(`${ACCOUNT}/password`, access('signed_in'), async (request, reply) => {
     const change = async () => {
       const signedIn = await changePassword(deps, request);
       setSessionCookie(reply, signedIn.session);
@@ -37,12 +38,12 @@ export function mountAccount(host: FastifyInstance, deps: WebDeps): void {
     return tryForm(change, (problem) => showAccount(deps, request, reply, problem));
   });
 
-  host.post<{ Body: Form }>(`${ACCOUNT}/end-session`, async (request, reply) => {
+  host.post<{ Body: Form }>(`${ACCOUNT}/end-session`, access('signed_in'), async (request, reply) => {
     await endOne(deps, request);
     return redirectWithFlash(reply, ACCOUNT, 'session_ended');
   });
 
-  host.post<{ Body: Form }>(`${ACCOUNT}/end-other-sessions`, async (request, reply) => {
+  host.post<{ Body: Form }>(`${ACCOUNT}/end-other-sessions`, access('signed_in'), async (request, reply) => {
     await endOthers(deps, request);
     return redirectWithFlash(reply, ACCOUNT, 'sessions_ended');
   });

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { html } from '../../lib/html.ts';
+import { access } from '../access.ts';
 import { describeRetention, mountAuditSection } from '../audit-log.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -9,6 +10,7 @@ import { loadPageContext } from '../page-context.ts';
 export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
   mountAuditSection(host, deps, {
     path: '/settings/audit-log',
+    access: access('owner'),
     groups: ['app', 'secret', 'endpoint', 'grant', 'member', 'business'],
     async enter(request) {
       const context = await loadPageContext(deps, request);

@@ -3,6 +3,7 @@ import type { ConnectionsWanted } from '../../grants/connection-rows.ts';
 import { type Connection, listConnections } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
+import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
@@ -17,7 +18,7 @@ const MOST_ELSEWHERE = 8;
 export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock, platformName } = deps;
 
-  host.get(CONNECTED_APPS, async (request, reply) => {
+  host.get(CONNECTED_APPS, access('signed_in'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     // The newest uses may still be in memory.
     await deps.activity.flush();

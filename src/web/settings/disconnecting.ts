@@ -7,6 +7,7 @@ import { countPeople } from '../../grants/connection-rows.ts';
 import { type Connection, disconnect, listConnections, type Named } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
+import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -18,7 +19,7 @@ import { CONNECTED_APPS } from './connection-cards.ts';
 
 /** One's own goes with one click. */
 export function mountDisconnecting(host: FastifyInstance, deps: WebDeps): void {
-  host.post<{ Body: Form }>(`${CONNECTED_APPS}/disconnect`, async (request, reply) => {
+  host.post<{ Body: Form }>(`${CONNECTED_APPS}/disconnect`, access('signed_in'), async (request, reply) => {
     const { user } = requireSession(request);
     const [appId, businessId] = [text(request.body, 'app'), text(request.body, 'business')];
     const membership = isId(businessId) && (await findMembership(deps.storage.durable, user.id, businessId));
@@ -37,7 +38,7 @@ function mountForOnePerson(host: FastifyInstance, deps: WebDeps): void {
   const path = `${CONNECTED_APPS}/:business/:app/:user/disconnect`;
   type Asked = { Params: { business: string; app: string; user: string } };
 
-  host.get<Asked>(path, async (request, reply) => {
+  host.get<Asked>(path, access('signed_in'), async (request, reply) => {
     const { app, business } = await enterAsOwner(deps, request);
     const { user: userId } = request.params;
     if (!isId(userId)) throw notFound();
@@ -47,7 +48,7 @@ function mountForOnePerson(host: FastifyInstance, deps: WebDeps): void {
     return ask(deps, { request, reply }, personQuestion(connection));
   });
 
-  host.post<Asked>(path, async (request, reply) => {
+  host.post<Asked>(path, access('signed_in'), async (request, reply) => {
     const { app, business } = await enterAsOwner(deps, request);
     const user = await findUser(deps.storage.durable, request.params.user);
     if (!user) throw notFound();
@@ -60,14 +61,14 @@ function mountForEveryone(host: FastifyInstance, deps: WebDeps): void {
   const path = `${CONNECTED_APPS}/:business/:app/disconnect`;
   type Asked = { Params: { business: string; app: string } };
 
-  host.get<Asked>(path, async (request, reply) => {
+  host.get<Asked>(path, access('signed_in'), async (request, reply) => {
     const { app, business } = await enterAsOwner(deps, request);
     const counts = await countPeople(deps.storage.durable, { appId: app.id, businessId: business.id }, deps.clock());
     if (counts.people === 0) throw notFound();
     return ask(deps, { request, reply }, everyoneQuestion(app, business, counts));
   });
 
-  host.post<Asked>(path, async (request, reply) => {
+  host.post<Asked>(path, access('signed_in'), async (request, reply) => {
     const { app, business } = await enterAsOwner(deps, request);
     await end(deps, request, { app, businessId: business.id });
     return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected_everyone');

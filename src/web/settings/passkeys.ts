@@ -9,6 +9,7 @@ import { FormError } from '../../lib/errors.ts';
 import { readName } from '../../lib/names.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
+import { access } from '../access.ts';
 import { siteOf, type WebDeps } from '../deps.ts';
 import { notFound, sessionExpired } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -21,7 +22,7 @@ type Posted = FastifyRequest<{ Body: Form }>;
 
 /** Passkeys of the signed-in user. */
 export function mountPasskeys(host: FastifyInstance, deps: WebDeps): void {
-  host.post<{ Body: Form }>(`${PASSKEYS}/options`, async (request, reply) => {
+  host.post<{ Body: Form }>(`${PASSKEYS}/options`, access('signed_in'), async (request, reply) => {
     reply.header('cache-control', 'no-store');
     return tryForm(
       async () => reply.send(await askForPasskey(deps, request)),
@@ -29,7 +30,7 @@ export function mountPasskeys(host: FastifyInstance, deps: WebDeps): void {
     );
   });
 
-  host.post<{ Body: Form }>(PASSKEYS, async (request, reply) => {
+  host.post<{ Body: Form }>(PASSKEYS, access('signed_in'), async (request, reply) => {
     const add = async () => {
       await keepPasskey(deps, request);
       return redirectWithFlash(reply, ACCOUNT, 'passkey_added');
@@ -37,10 +38,14 @@ export function mountPasskeys(host: FastifyInstance, deps: WebDeps): void {
     return tryForm(add, (problem) => showAccount(deps, request, reply, problem));
   });
 
-  host.post<{ Params: { id: string }; Body: Form }>(`${PASSKEYS}/:id/remove`, async (request, reply) => {
-    await dropPasskey(deps, request, request.params.id);
-    return redirectWithFlash(reply, ACCOUNT, 'passkey_removed');
-  });
+  host.post<{ Params: { id: string }; Body: Form }>(
+    `${PASSKEYS}/:id/remove`,
+    access('signed_in'),
+    async (request, reply) => {
+      await dropPasskey(deps, request, request.params.id);
+      return redirectWithFlash(reply, ACCOUNT, 'passkey_removed');
+    },
+  );
 }
 
 /** What is wrong with the name is said now, before the authenticator has made a key for it. */

@@ -39,23 +39,27 @@ export function mountEndpoints(host: FastifyInstance, desk: Desk): void {
   }
 }
 
-function mountList(host: FastifyInstance, { db, clock, show, enterEndpoints }: EndpointDesk, path: string): void {
-  host.get<ForApp>(path, async (request, reply) => {
+function mountList(
+  host: FastifyInstance,
+  { section, db, clock, show, enterEndpoints }: EndpointDesk,
+  path: string,
+): void {
+  host.get<ForApp>(path, section.edit, async (request, reply) => {
     const of = await enterEndpoints(request);
     return show(reply, of.entry, endpointListBody(of, await listEndpoints(db, of.app.id), clock()));
   });
 }
 
 function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string): void {
-  const { storage, keys, clock, show, enterEndpoints } = desk;
+  const { section, storage, keys, clock, show, enterEndpoints } = desk;
 
-  host.get<ForApp>(`${path}/new`, async (request, reply) => {
+  host.get<ForApp>(`${path}/new`, section.edit, async (request, reply) => {
     const of = await enterEndpoints(request);
     const ticket = formKey(desk, 'new endpoint', { owner: of.app.id });
     return show(reply, of.entry, newEndpointBody(of, { settings: emptyEndpoint, ticket }));
   });
 
-  host.post<ForApp>(path, async (request, reply) => {
+  host.post<ForApp>(path, section.edit, async (request, reply) => {
     const of = await enterEndpoints(request);
     const settings = readEndpointForm(request.body);
     const ticket = text(request.body, 'ticket');
@@ -79,9 +83,9 @@ function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string):
 }
 
 function mountSettings(host: FastifyInstance, desk: EndpointDesk, path: string): void {
-  const { storage, clock, enterEndpoint, showEndpoint } = desk;
+  const { section, storage, clock, enterEndpoint, showEndpoint } = desk;
 
-  host.get<ForOne>(path, async (request, reply) => {
+  host.get<ForOne>(path, section.edit, async (request, reply) => {
     const one = await enterEndpoint(request);
     const before = text(request.query, 'before');
     if (before !== '' && !isId(before)) throw notFound();
@@ -89,7 +93,7 @@ function mountSettings(host: FastifyInstance, desk: EndpointDesk, path: string):
     return showEndpoint(reply, one, { before: before || undefined, notice });
   });
 
-  host.post<ForOne>(path, async (request, reply) => {
+  host.post<ForOne>(path, section.edit, async (request, reply) => {
     const one = await enterEndpoint(request);
     const settings = readEndpointForm(request.body);
     const change = async () => {
@@ -114,10 +118,10 @@ const NOTICES: Record<string, string | undefined> = {
 
 function mountSecret(
   host: FastifyInstance,
-  { storage, keys, clock, show, enterEndpoint }: EndpointDesk,
+  { section, storage, keys, clock, show, enterEndpoint }: EndpointDesk,
   path: string,
 ): void {
-  host.post<ForOne>(`${path}/secret`, async (request, reply) => {
+  host.post<ForOne>(`${path}/secret`, section.edit, async (request, reply) => {
     const { entry, app, endpoint, path } = await enterEndpoint(request);
     const mark = text(request.body, 'secret_mark');
     const done = await storage.transaction(async (tx) => {
@@ -134,7 +138,11 @@ function mountSecret(
   });
 }
 
-function mountSwitches(host: FastifyInstance, { storage, clock, enterEndpoint }: EndpointDesk, path: string): void {
+function mountSwitches(
+  host: FastifyInstance,
+  { section, storage, clock, enterEndpoint }: EndpointDesk,
+  path: string,
+): void {
   const switches = {
     disable: {
       action: 'endpoint.disabled',
@@ -148,7 +156,7 @@ function mountSwitches(host: FastifyInstance, { storage, clock, enterEndpoint }:
     },
   } as const;
   for (const [name, { action, done, turn }] of Object.entries(switches)) {
-    host.post<ForOne>(`${path}/${name}`, async (request, reply) => {
+    host.post<ForOne>(`${path}/${name}`, section.edit, async (request, reply) => {
       const { app, endpoint, path } = await enterEndpoint(request);
       await storage.transaction(async (tx) => {
         const isTurned = await turn(tx, endpoint);
@@ -161,15 +169,15 @@ function mountSwitches(host: FastifyInstance, { storage, clock, enterEndpoint }:
 
 function mountRemoval(
   host: FastifyInstance,
-  { storage, clock, show, enterEndpoint }: EndpointDesk,
+  { section, storage, clock, show, enterEndpoint }: EndpointDesk,
   path: string,
 ): void {
-  host.get<ForOne>(`${path}/remove`, async (request, reply) => {
+  host.get<ForOne>(`${path}/remove`, section.edit, async (request, reply) => {
     const one = await enterEndpoint(request);
     return show(reply, one.entry, removeEndpointBody(one));
   });
 
-  host.post<ForOne>(`${path}/remove`, async (request, reply) => {
+  host.post<ForOne>(`${path}/remove`, section.edit, async (request, reply) => {
     const { app, endpoint, listPath } = await enterEndpoint(request);
     await storage.transaction(async (tx) => {
       if (!(await removeEndpoint(tx, app.id, endpoint.id))) return;
@@ -181,10 +189,10 @@ function mountRemoval(
 
 function mountSending(
   host: FastifyInstance,
-  { storage, clock, enterEndpoint, showEndpoint }: EndpointDesk,
+  { section, storage, clock, enterEndpoint, showEndpoint }: EndpointDesk,
   path: string,
 ): void {
-  host.post<ForOne>(`${path}/test`, async (request, reply) => {
+  host.post<ForOne>(`${path}/test`, section.edit, async (request, reply) => {
     const one = await enterEndpoint(request);
     const { endpoint } = one;
     const send = async () => {
@@ -195,7 +203,7 @@ function mountSending(
   });
 
   const resending = `${path}/deliveries/:delivery/resend`;
-  host.post<{ Params: ForOne['Params'] & { delivery: string } }>(resending, async (request, reply) => {
+  host.post<{ Params: ForOne['Params'] & { delivery: string } }>(resending, section.edit, async (request, reply) => {
     const { endpoint, path } = await enterEndpoint(request);
     const { delivery } = request.params;
     const again = () => storage.transaction((tx) => resend(tx, endpoint.id, delivery, clock()));

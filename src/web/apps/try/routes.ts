@@ -28,10 +28,14 @@ export function mountTryIt(host: FastifyInstance, desk: Desk): void {
   mountReturn(host, tryDesk);
 }
 
-function mountStart(host: FastifyInstance, { show, keep, enterTrial, showStart }: TryDesk, path: string): void {
-  host.get<ForApp>(path, async (request, reply) => showStart(reply, await enterTrial(request)));
+function mountStart(
+  host: FastifyInstance,
+  { section, show, keep, enterTrial, showStart }: TryDesk,
+  path: string,
+): void {
+  host.get<ForApp>(path, section.edit, async (request, reply) => showStart(reply, await enterTrial(request)));
 
-  host.post<ForApp>(path, async (request, reply) => {
+  host.post<ForApp>(path, section.edit, async (request, reply) => {
     const trial = await enterTrial(request);
     const question = readQuestion(request.body, trial.app);
     const begin = async () => {
@@ -53,7 +57,7 @@ function refuseEmpty({ scopes, redirectUri }: Question, { redirectUris }: App): 
 }
 
 function mountReturnAddress(host: FastifyInstance, desk: TryDesk, path: string): void {
-  host.post<ForApp>(`${path}/return-address`, async (request, reply) => {
+  host.post<ForApp>(`${path}/return-address`, desk.section.edit, async (request, reply) => {
     const trial = await desk.enterTrial(request);
     const change = async () => {
       await setReturnAddress(desk, request, trial.app.id);
@@ -84,7 +88,7 @@ async function setReturnAddress(
 
 /** What was pasted takes the way that it would have come by itself. */
 function mountPaste(host: FastifyInstance, { section, show, open, enterTrial, showLost }: TryDesk, path: string): void {
-  host.post<ForApp>(`${path}/callback`, async (request, reply) => {
+  host.post<ForApp>(`${path}/callback`, section.edit, async (request, reply) => {
     const [state, pasted] = [text(request.body, 'walk'), text(request.body, 'pasted')];
     const walk = open(request, state);
     if (walk?.appId !== request.params.id) return showLost(reply, await enterTrial(request));
@@ -99,7 +103,7 @@ function mountPaste(host: FastifyInstance, { section, show, open, enterTrial, sh
 /** One address for all apps: the state says which of them was tried, and by whom. */
 function mountReturn(host: FastifyInstance, desk: TryDesk): void {
   const { section, issuer, returnAddress, show, open, keep, findOwn } = desk;
-  host.get<{ Querystring: Form }>(`${section.path}/try`, async (request, reply) => {
+  host.get<{ Querystring: Form }>(`${section.path}/try`, section.list, async (request, reply) => {
     const walk = open(request, text(request.query, 'state'));
     const callback = readCallback(request.query);
     if (!walk || !callback || (callback.iss !== '' && callback.iss !== issuer)) throw notAnAnswer();
@@ -135,8 +139,8 @@ async function isElsewhere(
 }
 
 function mountSteps(host: FastifyInstance, desk: TryDesk, path: string): void {
-  const { show, open, keep, enterTrial, showLost } = desk;
-  host.post<ForStep>(`${path}/:step`, async (request, reply) => {
+  const { section, show, open, keep, enterTrial, showLost } = desk;
+  host.post<ForStep>(`${path}/:step`, section.edit, async (request, reply) => {
     const trial = await enterTrial(request);
     const { step: name } = request.params;
     if (!isStep(name)) throw notFound();

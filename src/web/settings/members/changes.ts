@@ -4,6 +4,7 @@ import { changeRole } from '../../../accounts/ownership.ts';
 import type { App } from '../../../apps/apps.ts';
 import { depart, listAppsAllowedBy } from '../../../grants/member-removal.ts';
 import { type Html, html } from '../../../lib/html.ts';
+import { access } from '../../access.ts';
 import { unverifiedBadge } from '../../components.ts';
 import { notFound } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
@@ -20,13 +21,16 @@ export function mountMemberChanges(host: FastifyInstance, desk: MemberDesk): voi
   mountRemoval(host, desk);
 }
 
-function mountRole(host: FastifyInstance, { storage, clock, show, enterForMember }: MemberDesk): void {
-  host.get<ForMember>(`${PATH}/:user`, async (request, reply) => {
+function mountRole(
+  host: FastifyInstance,
+  { storage, clock, show, enterForMember, findOtherBusinesses }: MemberDesk,
+): void {
+  host.get<ForMember>(`${PATH}/:user`, access('owner', findOtherBusinesses), async (request, reply) => {
     const { entry, member } = await enterForMember(request);
     return show(reply, entry, { title: member.name, body: memberBody(entry, member, { role: member.role }) });
   });
 
-  host.post<ForMember>(`${PATH}/:user/role`, async (request, reply) => {
+  host.post<ForMember>(`${PATH}/:user/role`, access('owner', findOtherBusinesses), async (request, reply) => {
     const { entry, member } = await enterForMember(request);
     refuseOtherBusiness(entry, request.body);
     const role = text(request.body, 'role');
@@ -56,12 +60,12 @@ function mountRemoval(host: FastifyInstance, desk: MemberDesk): void {
     return show(reply, entry, { title, body: removalBody(entry, { member, apps, problem }) }, problem ? 400 : 200);
   }
 
-  host.get<ForMember>(`${PATH}/:user/remove`, async (request, reply) => {
+  host.get<ForMember>(`${PATH}/:user/remove`, access('member'), async (request, reply) => {
     const { entry, member } = await enterToRemove(request);
     return ask(reply, entry, member);
   });
 
-  host.post<ForMember>(`${PATH}/:user/remove`, async (request, reply) => {
+  host.post<ForMember>(`${PATH}/:user/remove`, access('member'), async (request, reply) => {
     const { entry, member } = await enterToRemove(request);
     refuseOtherBusiness(entry, request.body);
     const parties = { userId: member.id, businessId: entry.business.businessId, by: entry.by };

@@ -55,13 +55,15 @@ export function openMemberDesk(deps: WebDeps) {
     const entry = await enter(request);
     const { user: userId } = request.params;
     const member = mayManage(entry) ? await findMember(db, entry.business.businessId, userId) : undefined;
-    if (!member) throw notFoundOrOtherBusiness(await listOthersOwned(entry, userId), request);
+    if (!member) throw notFoundOrOtherBusiness(await findOtherBusinesses(request, entry.context), request);
     return { entry, member };
   }
 
-  async function listOthersOwned({ context, business }: Entry, userId: string): Promise<Membership[]> {
+  /** Other businesses that the user owns and that the member belongs to, too. */
+  async function findOtherBusinesses({ params }: FastifyRequest, context: PageContext): Promise<Membership[]> {
+    const { user: userId } = params as MemberRequest['params'];
     const owned = context.memberships.filter(
-      ({ businessId, role }) => businessId !== business.businessId && role === 'owner',
+      ({ businessId, role }) => businessId !== context.current?.businessId && role === 'owner',
     );
     const found = await Promise.all(owned.map(({ businessId }) => findMember(db, businessId, userId)));
     return owned.filter((_, place) => found[place]);
@@ -81,6 +83,7 @@ export function openMemberDesk(deps: WebDeps) {
     },
 
     enterForMember,
+    findOtherBusinesses,
   };
 }
 

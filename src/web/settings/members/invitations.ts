@@ -9,6 +9,7 @@ import {
 } from '../../../accounts/invitations.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { newSecret } from '../../../lib/secrets.ts';
+import { access } from '../../access.ts';
 import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { formKey, readFormKey } from '../../form-keys.ts';
@@ -29,7 +30,7 @@ export function mountInvitations(host: FastifyInstance, desk: MemberDesk): void 
 function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
   const { storage, clock, consentUrl, show, enterAsOwner } = desk;
 
-  host.get(`${PATH}/invite`, async (request, reply) => {
+  host.get(`${PATH}/invite`, access('owner'), async (request, reply) => {
     const entry = await enterAsOwner(request);
     // The link is in it, too: so a second click shows the link of the first, and invites nobody else.
     const owner = entry.business.businessId;
@@ -37,7 +38,7 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
     return show(reply, entry, { title: INVITING, body: inviteBody(entry, { ticket, role: 'member', email: '' }) });
   });
 
-  host.post<{ Body: Form }>(`${PATH}/invite`, async (request, reply) => {
+  host.post<{ Body: Form }>(`${PATH}/invite`, access('owner'), async (request, reply) => {
     const entry = await enterAsOwner(request);
     refuseOtherBusiness(entry, request.body);
     const typed = {
@@ -65,7 +66,7 @@ function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
 }
 
 function mountOpen(host: FastifyInstance, { storage, clock, db, show, enterAsOwner }: MemberDesk): void {
-  host.get(LIST, async (request, reply) => {
+  host.get(LIST, access('owner'), async (request, reply) => {
     const entry = await enterAsOwner(request);
     const { businessId } = entry.business;
     const { after } = readListing(request.query);
@@ -74,7 +75,7 @@ function mountOpen(host: FastifyInstance, { storage, clock, db, show, enterAsOwn
     return show(reply, entry, { title: 'Invitations', body: listBody(entry, { listed, after, open }) });
   });
 
-  host.post<{ Params: { id: string }; Body: Form }>(`${LIST}/:id/withdraw`, async (request, reply) => {
+  host.post<{ Params: { id: string }; Body: Form }>(`${LIST}/:id/withdraw`, access('owner'), async (request, reply) => {
     const { business, by } = await enterAsOwner(request);
     const wanted = { id: request.params.id, businessId: business.businessId, by };
     const invitation = await storage.transaction((tx) => withdrawInvitation(tx, wanted, clock()));

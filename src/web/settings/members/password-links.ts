@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Member } from '../../../accounts/memberships.ts';
 import { createPasswordLink } from '../../../accounts/password-links.ts';
 import { type Html, html } from '../../../lib/html.ts';
+import { access } from '../../access.ts';
 import { PageError } from '../../errors.ts';
 import { type Form, postForm } from '../../forms.ts';
 import { passwordLinkBody } from '../../password-link.ts';
@@ -9,20 +10,24 @@ import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness }
 
 /** Owners help members who cannot sign in any more. */
 export function mountPasswordLinks(host: FastifyInstance, desk: MemberDesk): void {
-  const { storage, clock, consentUrl, show, enterForMember } = desk;
+  const { storage, clock, consentUrl, show, enterForMember, findOtherBusinesses } = desk;
 
-  host.post<{ Params: { user: string }; Body: Form }>(`${PATH}/:user/password-link`, async (request, reply) => {
-    const { entry, member } = await enterForMember(request);
-    refuseOtherBusiness(entry, request.body);
-    const { id: userId, name } = member;
-    const wanted = { userId, by: entry.by, businessId: entry.business.businessId };
-    const made = await storage.transaction((db) => createPasswordLink(db, wanted, clock()));
-    if (!made) throw notByOwner(desk.platformName);
-    const link = `${consentUrl}/password/${made.token}`;
-    const body = html`${passwordLinkBody({ name, link, expiresAt: made.expiresAt })}
+  host.post<{ Params: { user: string }; Body: Form }>(
+    `${PATH}/:user/password-link`,
+    access('owner', findOtherBusinesses),
+    async (request, reply) => {
+      const { entry, member } = await enterForMember(request);
+      refuseOtherBusiness(entry, request.body);
+      const { id: userId, name } = member;
+      const wanted = { userId, by: entry.by, businessId: entry.business.businessId };
+      const made = await storage.transaction((db) => createPasswordLink(db, wanted, clock()));
+      if (!made) throw notByOwner(desk.platformName);
+      const link = `${consentUrl}/password/${made.token}`;
+      const body = html`${passwordLinkBody({ name, link, expiresAt: made.expiresAt })}
 <p><a class="button secondary" href="${PATH}">All members</a></p>`;
-    return show(reply, entry, { title: 'The link is ready', body });
-  });
+      return show(reply, entry, { title: 'The link is ready', body });
+    },
+  );
 }
 
 /** The same for every reason: to which other businesses someone belongs is not for an owner to know. */

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { countOpenInvitations } from '../../../accounts/invitations.ts';
 import { listMembers, type Member } from '../../../accounts/memberships.ts';
 import { type Html, html } from '../../../lib/html.ts';
+import { access } from '../../access.ts';
 import { unverifiedBadge } from '../../components.ts';
 import type { WebDeps } from '../../deps.ts';
 import { time } from '../../forms.ts';
@@ -25,7 +26,7 @@ export function mountMembers(host: FastifyInstance, deps: WebDeps): void {
 
 function mountList(host: FastifyInstance, desk: MemberDesk): void {
   const { db, clock, show, enter } = desk;
-  host.get(PATH, async (request, reply) => {
+  host.get(PATH, access('signed_in'), async (request, reply) => {
     const place = await loadPageContext(desk, request);
     if (!place.current) return show(reply, { context: place }, { title: 'Members', body: nowhere });
     const entry = await enter(request);
