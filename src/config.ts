@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
-import { PATIENCE, type Patience } from './http/timeouts.ts';
+import { OVERLOAD_LIMIT, type OverloadLimit } from './http/overload.ts';
+import { SERVER_TIMEOUTS, type ServerTimeouts } from './http/timeouts.ts';
 import { DAY, SECOND } from './lib/clock.ts';
 import { isGuessable, readKeyFile, SHORTEST_KEY, splitKeys, syncFolder, writeKeyFile } from './lib/key-file.ts';
 import { newSecret } from './lib/secrets.ts';
@@ -44,8 +45,11 @@ export interface Settings {
   /** So many processes serve together; the command line says so. */
   workers: number;
   limits: Limits;
-  /** Fixed, but for tests that have less of it. */
-  patience: Patience;
+  /** These three are constants; tests shorten them. */
+  timeouts: ServerTimeouts;
+  overload: OverloadLimit;
+  /** For the whole delivery attempt of a webhook, from the DNS lookup on, in milliseconds. */
+  webhookTimeout: number;
 }
 
 export interface Limits {
@@ -87,7 +91,9 @@ export function readSettings(env: Environment): Settings {
     auditRetention: readAuditRetention(env),
     workers: 1,
     limits: readLimits(env),
-    patience: PATIENCE,
+    timeouts: SERVER_TIMEOUTS,
+    overload: OVERLOAD_LIMIT,
+    webhookTimeout: 15 * SECOND,
   };
   if ([baseUrl, consentUrl].some(isPublic)) rejectUnsafeInPublic(settings, env);
   return settings;

@@ -1,19 +1,22 @@
 import cookies from '@fastify/cookie';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { mountBusinessApi } from './business/routes.ts';
 import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
 import { openTokenUses, type TokenUses } from './grants/token-uses.ts';
-import { cannotListen, drain, finish, listen, newHost, type Routes } from './host.ts';
 import { readForms, readJsonAndForms } from './http/body-parsers.ts';
-import { BROKEN } from './http/error-schemas.ts';
+import { delayUntilFlushed } from './http/durability.ts';
+import type { ErrorOptions } from './http/error-handler.ts';
+import { createHost, type MethodsByPath } from './http/host.ts';
+import { cannotListen, close as closeHosts, drain, listen } from './http/lifecycle.ts';
+import { BROKEN } from './http/openapi.ts';
+import { EVEN_IF_OVERLOADED } from './http/overload.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createKeyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
 import { newRateLimit } from './lib/rate-limit.ts';
 import { VERSION } from './lib/version.ts';
 import { mountOAuth } from './oauth/routes.ts';
-import { refuse } from './refusing.ts';
 import { openActivity, type RequestRecorder } from './request-log/request-recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
 import { ensureMigrated } from './storage/migrate.ts';
@@ -21,73 +24,104 @@ import { openSharedStorage, openStorage } from './storage/open.ts';
 import { type Storage, StorageUnavailable } from './storage/storage.ts';
 import { type Meters, newMeters } from './telemetry/meters.ts';
 import { serveMetrics } from './telemetry/metrics.ts';
+import { readTraceId, traceRequests } from './telemetry/routes.ts';
 import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountApiHome } from './web/api-home.ts';
+import { mountAssets } from './web/assets.ts';
+import { createErrorPages } from './web/error-handler.ts';
+import type { ErrorNavigation } from './web/errors.ts';
 import { loadErrorNavigation } from './web/page-context.ts';
 import { mountErrorPages } from './web/reference/error-pages.ts';
 import { mountGuides } from './web/reference/guides.ts';
 import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
 import { mountReference } from './web/reference/page.ts';
-import { mountWeb } from './web/routes.ts';
+import { isHiddenPath, mountWeb } from './web/routes.ts';
 import { mountEvents } from './webhooks/routes.ts';
 import { startWebhooks } from './webhooks/worker.ts';
 
 interface RunningServer {
   storage: Storage;
-  /** What each host answers to; where both are one, the two lists are one. */
-  routes: { api: Routes; web: Routes };
-  /** Finishes what has begun. With patience, in milliseconds, it also lets clients that keep connections go in peace. */
-  close(patience?: number): Promise<void>;
+  /** The same map twice if one listener serves both hosts. */
+  routes: { api: MethodsByPath; web: MethodsByPath };
+  /** Finishes open requests. With a drain timeout, in milliseconds, clients can first close their connections themselves. */
+  close(drainTimeout?: number): Promise<void>;
 }
 
-/** Every part, plugged in by name. What remembers the requests of apps can be replaced, to measure what it costs. */
+/** Wires all parts. `remember` can be replaced, to measure what the request log costs. */
 export async function startServer(
   settings: Settings,
   clock: Clock = systemClock,
   remember: typeof openActivity = openActivity,
 ): Promise<RunningServer> {
   const meters = newMeters();
-  const isOneHost = settings.baseUrl === settings.consentUrl;
   const tracing = openTracing(settings, meters);
-  const log = openStandardOutput();
-  const api = newHost(settings, settings.baseUrl, { countAnswer: meters.ofHost('api'), tracing, log });
-  const forWeb = { countAnswer: meters.ofHost('web'), tracing, log };
-  const web = isOneHost ? api : newHost(settings, settings.consentUrl, forWeb);
+  const { api, web, errors } = createHosts(settings, meters, tracing, (request) => loadErrorNavigation(deps, request));
   const storage = await openPrepared(settings);
   const report = (error: unknown) => api.log.error(error);
   const activity = remember(storage, clock, report);
   const uses = openTokenUses(storage, report);
-  const parts = { ...assemble(settings, storage, clock, meters), activity, uses, meters };
-  api.register(async (scope) => serveApi(scope, settings, parts));
-  web.register(async (scope) => serveWeb(scope, settings, parts));
-  web.findWayOn = (request) => loadErrorNavigation(parts, request);
-
-  const warn = (message: string) => api.log.warn(message);
-  const stopCleaning = keepClean(storage, clock, {
-    report,
-    warn,
-    cleaning: meters.cleaning,
-    auditRetention: settings.auditRetention,
-  });
-  const stopWebhooks = startWebhooks(parts, report);
+  const deps: Deps = { ...assemble(settings, storage, clock, meters), activity, uses, meters, errors };
+  api.register(async (scope) => serveApi(scope, deps));
+  web.register(async (scope) => serveWeb(scope, deps));
+  const stopJobs = startJobs(settings, deps, api);
   let stopMetrics = async () => {};
-  const close = async (patience = 0) => {
+  const close = async (drainTimeout = 0) => {
     const hosts = [...new Set([api, web])];
-    if (patience > 0) await drain(hosts, patience);
-    await finish(hosts);
-    await Promise.all([stopCleaning(), stopWebhooks(), activity.stop(), uses.stop(), stopMetrics()]);
+    if (drainTimeout > 0) await drain(hosts, drainTimeout);
+    await closeHosts(hosts);
+    await Promise.all([stopJobs(), activity.stop(), uses.stop(), stopMetrics()]);
     await storage.close();
     await tracing?.stop();
   };
   try {
     await listen(api, settings.listen, 'BASE_URL or LISTEN');
     if (web !== api) await listen(web, settings.consentListen, 'CONSENT_URL or CONSENT_LISTEN');
-    stopMetrics = await openMetrics(settings, parts);
+    stopMetrics = await openMetrics(settings, deps);
   } catch (error) {
     await close();
     throw error;
   }
-  return { storage, routes: { api: api.routes, web: web.routes }, close };
+  return { storage, routes: { api: api.methodsByPath, web: web.methodsByPath }, close };
+}
+
+/** One host, if both URLs have the same origin. */
+function createHosts(
+  settings: Settings,
+  meters: Meters,
+  tracing: Tracing | undefined,
+  loadNavigation: (request: FastifyRequest) => Promise<ErrorNavigation>,
+) {
+  const { baseUrl, consentUrl, platformName } = settings;
+  const isOneHost = baseUrl === consentUrl;
+  const log = openStandardOutput();
+  const create = (name: 'api' | 'web', publicUrl: string, knowsSessions: boolean) => {
+    const pages = { platformName, issuer: baseUrl, loadNavigation: knowsSessions ? loadNavigation : undefined };
+    const errors = { issuer: baseUrl, isApiPath, isHiddenPath, sendErrorPage: createErrorPages(pages) };
+    const host = createHost({ ...settings, publicUrl, log, readTraceId, errors });
+    host.responseListeners.push(meters.ofHost(name));
+    if (tracing) traceRequests(host, tracing);
+    mountAssets(host);
+    return { host, errors };
+  };
+  const { host: api, errors } = create('api', baseUrl, isOneHost);
+  const web = isOneHost ? api : create('web', consentUrl, true).host;
+  return { api, web, errors };
+}
+
+/** The authorize endpoint responds to a browser. */
+function isApiPath(path: string): boolean {
+  if (path === '/api/v1/oauth/authorize') return false;
+  return /^\/(api|\.well-known|healthz|readyz|openapi\.json)(\/|$)/.test(path);
+}
+
+/** The retention job and the webhook worker. */
+function startJobs({ auditRetention }: Settings, deps: Deps, { log }: FastifyInstance): () => Promise<unknown> {
+  const report = (error: unknown) => log.error(error);
+  const warn = (message: string) => log.warn(message);
+  const { cleaning } = deps.meters;
+  const stopCleaning = keepClean(deps.storage, deps.clock, { report, warn, cleaning, auditRetention });
+  const stopWebhooks = startWebhooks(deps, report);
+  return () => Promise.all([stopCleaning(), stopWebhooks()]);
 }
 
 async function openPrepared({ databaseUrl, workers }: Settings): Promise<Storage> {
@@ -106,16 +140,21 @@ function openTracing({ traces, databaseUrl }: Settings, meters: Meters): Tracing
   return traces && startTracing({ ...traces, version: VERSION, database, count: meters.countSpans });
 }
 
-async function openMetrics({ metricsListen, workers }: Settings, parts: Parts): Promise<() => Promise<void>> {
+async function openMetrics({ metricsListen, workers }: Settings, deps: Deps): Promise<() => Promise<void>> {
   if (!metricsListen) return async () => {};
   try {
-    return await serveMetrics({ ...parts, version: VERSION }, { ...metricsListen, ports: workers });
+    return await serveMetrics({ ...deps, version: VERSION }, { ...metricsListen, ports: workers });
   } catch (error) {
     throw cannotListen(metricsListen, error, 'METRICS_LISTEN');
   }
 }
 
-type Parts = ReturnType<typeof assemble> & { activity: RequestRecorder; uses: TokenUses; meters: Meters };
+type Deps = ReturnType<typeof assemble> & {
+  activity: RequestRecorder;
+  uses: TokenUses;
+  meters: Meters;
+  errors: ErrorOptions;
+};
 
 function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Meters) {
   const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;
@@ -140,7 +179,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
     retryWindow,
     auditRetention: settings.auditRetention,
     allowsLoopback: settings.webhooksToLoopback,
-    timeLimit: settings.patience.receiver,
+    timeLimit: settings.webhookTimeout,
     limits: {
       perApp: limit('perApp', minute),
       wrongSecrets: limit('wrongSecrets', minute),
@@ -154,56 +193,41 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
   };
 }
 
-const ALIVE = '/healthz';
+const LIVENESS = '/healthz';
 
-/**
- * A response may report commits that a power cut could still undo: it is sent once they are on disk, and replaced by a
- * 503 if the disk takes too long. A 503 reports no commit, and the liveness check depends on no database.
- */
-function delayUntilFlushed(host: FastifyInstance, settings: Settings, { flushed: settled }: Storage): void {
-  if (!settled) return;
-  host.addHook('onSend', (request, reply, payload, done) => {
-    const send = () => done(null, payload);
-    const isExempt = reply.statusCode === 503 || request.routeOptions.url === ALIVE;
-    const flushed = isExempt ? undefined : settled();
-    if (!flushed) return send();
-    flushed.then(send, (error) => {
-      for (const name of Object.keys(reply.getHeaders())) if (!ON_EVERY_RESPONSE.test(name)) reply.removeHeader(name);
-      refuse(settings, error, request, reply);
-    });
-  });
+/** Reads no cookies. */
+async function serveApi(host: FastifyInstance, deps: Deps): Promise<void> {
+  delayUntilFlushed(host, { ...deps, liveness: LIVENESS });
+  readJsonAndForms(host);
+  recordRequests(host, deps.activity);
+  await describeRoutes(host, deps);
+  mountOAuth(host, deps);
+  mountEvents(host, deps);
+  mountBusinessApi(host, deps);
+  // With one host, / belongs to the web pages.
+  if (deps.issuer !== deps.consentUrl) mountApiHome(host, deps);
+  mountOpenApi(host);
+  mountReference(host, deps);
+  mountErrorPages(host, deps);
+  mountGuides(host, deps);
+  mountHealthChecks(host, deps);
 }
 
-/** The other headers belong to the response that is not sent. */
-const ON_EVERY_RESPONSE = /^(?:x-|access-control-|strict-transport-security$)/;
-
-/** It never reads a cookie. */
-async function serveApi(host: FastifyInstance, settings: Settings, parts: Parts): Promise<void> {
-  delayUntilFlushed(host, settings, parts.storage);
-  readJsonAndForms(host);
-  recordRequests(host, parts.activity);
-  describeRoutes(host, parts);
-  mountOAuth(host, parts);
-  mountEvents(host, parts);
-  mountBusinessApi(host, parts);
-  // Where both hosts are one, its front page is the people's.
-  if (parts.issuer !== parts.consentUrl) mountApiHome(host, parts);
-  mountOpenApi(host);
-  mountReference(host, parts);
-  mountErrorPages(host, parts);
-  mountGuides(host, parts);
-  host.get(ALIVE, describeCheck('healthz', 'Is the process alive?'), async () => ({ status: 'ok' }));
-  host.get('/readyz', describeCheck('readyz', 'Can it serve?', BROKEN), async () => {
+function mountHealthChecks(host: FastifyInstance, { storage }: Deps): void {
+  const live = { ...describeCheck('healthz', 'Is the process alive?'), ...EVEN_IF_OVERLOADED };
+  const ready = { ...describeCheck('readyz', 'Can it serve?', BROKEN), ...EVEN_IF_OVERLOADED };
+  host.get(LIVENESS, live, async () => ({ status: 'ok' }));
+  host.get('/readyz', ready, async () => {
     if (host.draining) throw new StorageUnavailable('This node is about to stop.');
-    await parts.storage.check();
+    await storage.check();
     return { status: 'ok' };
   });
 }
 
-/** It never reads a bearer token. */
-async function serveWeb(host: FastifyInstance, settings: Settings, parts: Parts): Promise<void> {
-  delayUntilFlushed(host, settings, parts.storage);
+/** Reads no bearer tokens. */
+async function serveWeb(host: FastifyInstance, deps: Deps): Promise<void> {
+  delayUntilFlushed(host, { ...deps, liveness: LIVENESS });
   readForms(host);
   await host.register(cookies);
-  mountWeb(host, parts);
+  mountWeb(host, deps);
 }

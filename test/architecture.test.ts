@@ -94,11 +94,9 @@ test('config.ts imports nothing of ours but lib and http', () => {
   );
 });
 
-test('HTTP stays at the edge: only routes.ts, http/, web/, host.ts, refusing.ts and server.ts import Fastify', () => {
+test('HTTP stays at the edge: only http/, web/, routes.ts and server.ts import Fastify', () => {
   const isEdge = ({ path, folder }: Source) =>
-    ['http', 'web'].includes(folder) ||
-    path.endsWith('/routes.ts') ||
-    ['http/body-parsers.ts', 'host.ts', 'refusing.ts', 'server.ts'].includes(path);
+    ['http', 'web'].includes(folder) || path.endsWith('/routes.ts') || path === 'server.ts';
 
   assertNone(
     offenders((source) => !isEdge(source) && source.imports.some((name) => /^@?fastify\b/.test(name))),

@@ -44,17 +44,16 @@ const DEFAULTS: Settings = {
     perUser: 1000,
     changesPerUser: 120,
   },
-  patience: {
-    headers: 10_000,
-    request: 30_000,
-    silence: 60_000,
-    idle: 72_000,
-    lookEvery: 1000,
-    connections: 10_000,
-    crowd: 100,
-    turn: 500,
-    receiver: 15_000,
+  timeouts: {
+    headersTimeout: 10_000,
+    requestTimeout: 30_000,
+    connectionTimeout: 60_000,
+    keepAliveTimeout: 72_000,
+    connectionsCheckingInterval: 1000,
+    maxConnections: 10_000,
   },
+  overload: { maxEventLoopDelay: 500, sampleInterval: 1000 },
+  webhookTimeout: 15_000,
 };
 
 test('with nothing set but the keys, every setting has its default', () => {

@@ -1,6 +1,6 @@
 import { SCOPES } from '../grants/scopes.ts';
-import { ANYWHERE, describeRefusals, UNCACHED } from '../http/error-schemas.ts';
 import { REASONS } from '../http/errors.ts';
+import { ANYWHERE, describeRefusals, UNCACHED } from '../http/openapi.ts';
 import type { Sent } from '../http/paging.ts';
 import { Type } from '../lib/schema.ts';
 import type { Access } from '../oauth/bearer.ts';

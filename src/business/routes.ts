@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { allowAnyOrigin, mountPreflight } from '../http/cors.ts';
+import { documentedBy } from '../http/openapi.ts';
 import { linkToNext } from '../http/paging.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
-import { accessOf, type BearerParts, describedBy, openToBrowsers, shareWithAnyOrigin } from '../oauth/routes.ts';
+import { accessOf, type BearerParts } from '../oauth/routes.ts';
 import { businessesEndpoint } from './businesses.ts';
 import { invoicesEndpoint } from './invoices.ts';
 import { meEndpoint } from './me.ts';
@@ -23,7 +25,7 @@ export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps
   host.route<{ Querystring: Record<string, unknown> }>({
     method,
     url: path,
-    ...describedBy(describeEndpoint(endpoint)),
+    ...documentedBy(describeEndpoint(endpoint)),
     onRequest: allowBrowsers,
     handler: async (request, reply) => {
       const access = await accessOf(deps, request, reply);
@@ -37,13 +39,13 @@ export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps
       return body;
     },
   });
-  openToBrowsers(host, path);
+  mountPreflight(host, path);
 }
 
 /** Only browsers send `Origin`. These responses are not cached, so they need no `Vary`. */
 function allowBrowsers(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   if (request.headers.origin === undefined) done();
-  else shareWithAnyOrigin(request, reply, done);
+  else allowAnyOrigin(request, reply, done);
 }
 
 /** Node joins a repeated header with a comma, which no UUID has. */

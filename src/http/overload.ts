@@ -1,35 +1,27 @@
-import type { Server } from 'node:http';
-import { systemClock } from '../lib/clock.ts';
+import underPressure from '@fastify/under-pressure';
+import type { FastifyInstance } from 'fastify';
+import { SECOND } from '../lib/clock.ts';
 import { Overloaded } from '../lib/errors.ts';
-import { newTurns } from '../lib/turns.ts';
-import type { Patience } from './timeouts.ts';
 
-/** Those who watch over a node have to hear from it most of all when it has too much to do. */
-const ALWAYS = /^\/(?:healthz|readyz)(?:\?|$)/;
-
-/** How Node and Fastify call it. */
-export function serverOptions({ headers, request, silence, idle, lookEvery }: Patience) {
-  return {
-    requestTimeout: request,
-    connectionTimeout: silence,
-    keepAliveTimeout: idle,
-    http: { headersTimeout: headers, connectionsCheckingInterval: lookEvery },
-  };
+/**
+ * In milliseconds: requests get a 503 while the mean event loop delay of the last interval exceeds the maximum. 0 turns it
+ * off. A single stall is not overload: the mean includes the many short delays before and after it.
+ */
+export interface OverloadLimit {
+  maxEventLoopDelay: number;
+  sampleInterval: number;
 }
 
-export function boundConnections(server: Server, { connections }: Patience): void {
-  server.maxConnections = connections;
-  server.on('connection', (socket) => {
-    // Asked once, Node remembers it: so whoever hangs up before the answer still has an address.
-    if (socket.remoteAddress === undefined) socket.destroy();
+export const OVERLOAD_LIMIT: OverloadLimit = { maxEventLoopDelay: SECOND / 2, sampleInterval: SECOND };
+
+/** Route option for health checks: an overloaded node still responds to whoever monitors it. */
+export const EVEN_IF_OVERLOADED = { config: { pressureHandler: () => undefined } };
+
+export function shedLoad(host: FastifyInstance, limit: OverloadLimit): void {
+  host.register(underPressure, {
+    ...limit,
+    // Infinity stands for an interval without a sample: one stall covered all of it.
+    pressureHandler: (_request, _reply, _type, delay) =>
+      delay === Number.POSITIVE_INFINITY ? undefined : Promise.reject(new Overloaded()),
   });
-}
-
-/** Turns away at once, and cheaply, what would have to wait for long. */
-export function newDoor({ crowd, turn }: Patience, clock = systemClock): (url: string) => Overloaded | undefined {
-  const takeTurn = newTurns(clock);
-  return (url) => {
-    const { count, waited } = takeTurn();
-    return count >= crowd && waited > turn && !ALWAYS.test(url) ? new Overloaded() : undefined;
-  };
 }

@@ -1,8 +1,7 @@
 import type { LookupAddress } from 'node:dns';
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { request as requestHttp } from './http.ts';
 import { lookUp } from './look-up.ts';
 import { withoutControls } from './plain-text.ts';
 import { isLoopbackAddress, isPublicAddress } from './public-addresses.ts';

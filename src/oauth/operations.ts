@@ -1,3 +1,4 @@
+import { REASONS } from '../http/errors.ts';
 import {
   ANYWHERE_WITH_A_BODY,
   describeRefusals,
@@ -6,8 +7,7 @@ import {
   RETRY_AFTER,
   UNCACHED,
   UNREADABLE_BODY,
-} from '../http/error-schemas.ts';
-import { REASONS } from '../http/errors.ts';
+} from '../http/openapi.ts';
 import { Type } from '../lib/schema.ts';
 import { serverMetadata } from './metadata.ts';
 import {

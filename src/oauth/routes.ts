@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import '../request-log/routes.ts';
 import type { TokenUses } from '../grants/token-uses.ts';
+import { allowAnyOrigin, mountPreflight } from '../http/cors.ts';
+import { documentedBy } from '../http/openapi.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
@@ -42,7 +44,7 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
 
   // The browser's first stop. It is only checked here and sent on: this host knows no cookies, so it knows no user.
-  host.get('/api/v1/oauth/authorize', describedBy(authorizeOperation), async (request, reply) => {
+  host.get('/api/v1/oauth/authorize', documentedBy(authorizeOperation), async (request, reply) => {
     const query = rawQuery(request.url);
     await readAuthorizationRequest(storage.durable, query);
     return reply.redirect(`${parts.consentUrl}/consent?${stamp(keys, query, clock())}`, 303);
@@ -53,8 +55,8 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
   mountEndpoint(host, parts, { path: 'introspect', schema: introspectOperation, answer: answerIntrospection });
 
   const metadata = '/.well-known/oauth-authorization-server';
-  host.get(metadata, { schema: metadataOperation, onRequest: shareWithAnyOrigin }, async () => serverMetadata(issuer));
-  openToBrowsers(host, metadata);
+  host.get(metadata, { schema: metadataOperation, onRequest: allowAnyOrigin }, async () => serverMetadata(issuer));
+  mountPreflight(host, metadata);
 }
 
 interface Endpoint<Fields> {
@@ -76,36 +78,6 @@ function mountEndpoint<Fields extends Credentials>(
     const fields = withoutEmpty(request.body as Fields);
     return answer(parts, fields, credentialsOf(request, fields), parts.clock());
   });
-}
-
-/** For addresses: the schema says what to send, and our own checks refuse the rest, in words that help. */
-export function describedBy(schema: object) {
-  return { schema, validatorCompiler: () => () => true };
-}
-
-/** For a host: the runtime writes JSON quickest, and has nothing to compile. */
-export const plainJson = { compilersFactory: { buildSerializer: () => () => JSON.stringify } };
-
-/**
- * A page of any origin may call what takes a bearer token or nothing: this host knows no cookie that such a page could
- * ride on. Nothing that takes a client secret is shared, since a secret has no place in a page.
- */
-export function openToBrowsers(host: FastifyInstance, path: string): void {
-  host.options(path, { schema: { hide: true }, onRequest: shareWithAnyOrigin }, async (_, reply) =>
-    reply
-      .code(204)
-      .header('access-control-allow-methods', 'GET')
-      .header('access-control-allow-headers', 'authorization, x-business-id')
-      .header('access-control-max-age', '7200')
-      .send(),
-  );
-}
-
-export function shareWithAnyOrigin(_: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  reply
-    .header('access-control-allow-origin', '*')
-    .header('access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id');
-  done();
 }
 
 /** Who calls the business API, and what they may do. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import '../http/host.ts';
 import type { RequestContext } from './request-context.ts';
 import type { RequestRecorder } from './request-recorder.ts';
 
@@ -9,15 +10,17 @@ declare module 'fastify' {
   }
 }
 
-/** Every answer of this host is noted, if it became known for which app it was. */
+/** Records every request of this host whose app is known. */
 export function recordRequests(host: FastifyInstance, activity: RequestRecorder): void {
   host.decorateRequest('requestContext');
   host.addHook('onRequest', (request, _, done) => {
     request.requestContext = {};
     done();
   });
-  host.watchers.push(({ id: requestId, requestContext: context }, { method, route, status, reason = null, took }) => {
-    // There is none where no route of the API was met: with a page, where both hosts are one, or with nothing at all.
-    if (context) activity.note({ method, route, status, reason, requestId, took: Math.round(took) }, context);
+  host.responseListeners.push(({ method, route, status, reason = null, took = 0 }, request) => {
+    // Missing without a route of the API: on a page, where both hosts are one, and on an unknown path.
+    const context = request?.requestContext;
+    if (context)
+      activity.note({ method, route, status, reason, requestId: request.id, took: Math.round(took) }, context);
   });
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import type { RequestListener, Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { SECOND } from '../lib/clock.ts';
-import { createServer } from '../lib/http.ts';
 import { CONTENT_TYPE, type Metric, renderMetrics } from './registry.ts';
 
 interface Place {

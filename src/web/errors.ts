@@ -78,7 +78,7 @@ export interface ErrorNavigation {
   context: PageContext | undefined;
 }
 
-/** Whoever has met an app that cannot be trusted goes back to it, and while something is broken, no page works. */
+/** Whether to link to other pages: they fail, too, if the server does, and an untrusted app has none. */
 export function hasNavigation(error: unknown): boolean {
   return !(error instanceof UntrustedRequest) && describe(error).status < 500;
 }
@@ -135,8 +135,11 @@ function describe(error: unknown): Description {
   if (error instanceof PageError) {
     return { status: error.status, title: error.title, body: html`<p>${error.message}</p>` };
   }
-  if (error instanceof ApiError)
-    return { status: error.status, title: 'Not done', body: html`<p>${error.message}</p>` };
+  if (error instanceof ApiError) {
+    if (error.status === 404) return describe(notFound());
+    const title = error.status === 405 ? 'Not possible' : 'Not done';
+    return { status: error.status, title, body: html`<p>${error.message}</p>` };
+  }
   if (error instanceof FormError) return { status: 400, title: 'Not done', body: html`<p>${error.message}</p>` };
   if (error instanceof TooManyRequests) {
     const headers = { 'retry-after': String(error.retryAfter) };

@@ -17,6 +17,11 @@ import { mountPasskeys } from './settings/passkeys.ts';
 import { mountSignIn } from './sign-in.ts';
 import { mountSignOut } from './sign-out.ts';
 
+/** Pages that only some users may see respond 404 to everyone else, whatever the method. */
+export function isHiddenPath(path: string): boolean {
+  return /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|members\/|developer\/))/.test(path);
+}
+
 /** Every page of the web host. */
 export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
   addSessionHooks(host, deps);

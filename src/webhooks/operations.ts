@@ -1,5 +1,5 @@
-import { ANYWHERE, describeRefusals, UNCACHED } from '../http/error-schemas.ts';
 import { REASONS } from '../http/errors.ts';
+import { ANYWHERE, describeRefusals, UNCACHED } from '../http/openapi.ts';
 import { Type } from '../lib/schema.ts';
 import { EVENT, EVENT_QUERY } from './schemas.ts';
 

@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { findApp } from '../apps/apps.ts';
 import { listEvents } from '../events/events.ts';
 import { ApiError } from '../http/errors.ts';
+import { documentedBy } from '../http/openapi.ts';
 import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../http/paging.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { authenticateClient } from '../oauth/client-authentication.ts';
-import { describedBy } from '../oauth/routes.ts';
 import type { TokenDeps } from '../oauth/token/endpoint.ts';
 import { onlyAudible } from './audience.ts';
 import { toPayload } from './messages.ts';
@@ -18,7 +18,7 @@ const PATH = '/api/v1/events';
 /** A receiver that was down catches up here. */
 export function mountEvents(host: FastifyInstance, parts: TokenDeps & { clock: Clock }): void {
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
-  host.get<{ Querystring: Sent<EventQuery> }>(PATH, describedBy(eventsOperation), async (request, reply) => {
+  host.get<{ Querystring: Sent<EventQuery> }>(PATH, documentedBy(eventsOperation), async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { headers, ip: address, requestContext: context } = request;
     const { authorization } = headers;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { readSettings } from '../../src/config.ts';
-import type { Routes } from '../../src/host.ts';
+import type { MethodsByPath } from '../../src/http/host.ts';
 import { startServer } from '../../src/server.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { keepOutput, rememberSecret } from '../support/leaks.ts';
@@ -100,7 +100,7 @@ async function listRoutes(folder: string): Promise<Route[]> {
   });
   const { routes, close } = await startServer(settings);
   await close();
-  const listed = (host: Route['host'], table: Routes) =>
+  const listed = (host: Route['host'], table: MethodsByPath) =>
     [...table].map(([url, methods]): Route => ({ host, url, methods: [...methods] }));
   return [...listed('api', routes.api), ...listed('web', routes.web)];
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { PATIENCE } from '../../src/http/timeouts.ts';
+import { SERVER_TIMEOUTS } from '../../src/http/timeouts.ts';
 import { SECOND } from '../../src/lib/clock.ts';
 import { newWorld } from '../support/world.ts';
 
@@ -39,10 +39,16 @@ function assertToldWhy({ received }: { received: string }): void {
   assert.match(received, /^$|^HTTP\/1\.1 408 .*x-request-id: /s);
 }
 
-const short = { headers: SECOND / 4, request: SECOND / 2, silence: SECOND / 4, idle: SECOND / 4, lookEvery: 20 };
+const short = {
+  headersTimeout: SECOND / 4,
+  requestTimeout: SECOND / 2,
+  connectionTimeout: SECOND / 4,
+  keepAliveTimeout: SECOND / 4,
+  connectionsCheckingInterval: 20,
+};
 
 test('clients who never come to an end are cut off, each in their own way', async (t) => {
-  await world.restart({ settings: { patience: { ...PATIENCE, ...short } } });
+  await world.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, ...short } } });
 
   await t.test('one whose headers drip', async () => {
     const client = await open();
@@ -113,7 +119,7 @@ test('2,000 clients who never come to an end do not keep anyone else from being 
 });
 
 test('whoever comes on top of so many connections is not let in, and is once one has gone', async () => {
-  await world.restart({ settings: { patience: { ...PATIENCE, connections: 3 } } });
+  await world.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, maxConnections: 3 } } });
   const within = await Promise.all([open(), open(), open()]);
   for (const { socket } of within) socket.write(START);
 

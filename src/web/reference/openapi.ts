@@ -1,76 +1,36 @@
-import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
+import swagger from '@fastify/swagger';
+import type { FastifyInstance } from 'fastify';
 import { SCOPES } from '../../grants/scopes.ts';
-import { REQUEST_ID } from '../../http/error-schemas.ts';
+import { allowAnyOrigin, mountPreflight } from '../../http/cors.ts';
+import { documentedBy, REQUEST_ID } from '../../http/openapi.ts';
 import { Type } from '../../lib/schema.ts';
-import { describedBy, openToBrowsers, plainJson, shareWithAnyOrigin } from '../../oauth/routes.ts';
 import { type Document, listOperations } from './document.ts';
 import { describeWebhooks } from './webhooks.ts';
 
 const PATH = '/openapi.json';
 const EXAMPLE = { openapi: '3.1.0', info: { title: 'The API', version: 'v1' }, paths: {} };
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The OpenAPI document of all its routes. */
-    describeItself(): Promise<Document>;
-  }
-}
-
-interface Parts {
-  platformName: string;
-  issuer: string;
-}
-
-/** Notes every route that is mounted after it. The OpenAPI document is made of their schemas when somebody first asks. */
-export function describeRoutes(host: FastifyInstance, deps: Parts): void {
-  const routes: RouteOptions[] = [];
-  host.addHook('onRoute', (route) => {
-    if (route.method !== 'HEAD') routes.push(route);
-  });
-  let document: Promise<Document> | undefined;
-  host.decorate('describeItself', () => {
-    document ??= draw(routes, Object.values(host.getSchemas()), deps).catch((error) => {
-      document = undefined;
-      throw error;
-    });
-    return document;
-  });
-}
-
-/** On a second host, which has the same routes and listens nowhere: the library that draws is slow to load. */
-async function draw(routes: RouteOptions[], shared: unknown[], { platformName, issuer }: Parts): Promise<Document> {
-  const { default: swagger } = await import('@fastify/swagger');
-  const model = fastify({ schemaController: plainJson });
-  await model.register(swagger, {
+/** Documents every route that is mounted after it. */
+export async function describeRoutes(
+  host: FastifyInstance,
+  { platformName, issuer }: { platformName: string; issuer: string },
+): Promise<void> {
+  await host.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: {
-        title: `The API of ${platformName}`,
-        version: 'v1',
-        description:
-          'Apps connect with the authorization code flow of OAuth 2.0, and call the business API with the access token. ' +
-          'Within `/api/v1` changes only ever add; a removal is announced at least 180 days ahead with `Deprecation` and ' +
-          '`Sunset` headers. An empty parameter or field counts as absent. Values listed under `x-extensible-enum` may become ' +
-          'more, and so may fields and event types: ignore what you do not know.',
-      },
+      info: { title: `The API of ${platformName}`, version: 'v1', description: DESCRIPTION },
       servers: [{ url: issuer }],
-      tags: [
-        { name: 'Authorization', description: 'How an app gets tokens, renews them and ends them.' },
-        { name: 'Business API', description: 'What an access token is for. Pages of any origin may call it.' },
-        { name: 'Webhooks', description: 'What apps are told as it happens, for those who have missed something.' },
-        { name: 'Operations', description: 'What a load balancer or a tool asks.' },
-      ],
+      tags: TAGS,
       components: { securitySchemes: securitySchemes(issuer) },
     },
     refResolver: { buildLocalReference: ({ $id }, _, __, i) => (typeof $id === 'string' ? $id : `def-${i}`) },
+    transformObject: (built) => ('openapiObject' in built ? complete(built.openapiObject) : built.swaggerObject),
   });
-  for (const schema of shared) model.addSchema(schema);
-  for (const { method, url, schema } of routes) {
-    model.route({ method, url, ...describedBy(schema ?? {}), handler: async () => {} });
-  }
-  await model.ready();
-  // The library writes it from our own schemas; its type knows less about it than we do.
-  const document = model.swagger() as unknown as Document;
+}
+
+/** Adds what the plugin does not support. */
+function complete(built: object): object {
+  const document = built as Document;
   for (const { parameters = [] } of listOperations(document)) {
     for (const parameter of parameters) {
       if (parameter.in === 'query' && !parameter.required) parameter.allowEmptyValue = true;
@@ -78,6 +38,24 @@ async function draw(routes: RouteOptions[], shared: unknown[], { platformName, i
   }
   return { ...document, webhooks: describeWebhooks() };
 }
+
+/** The OpenAPI document of a host with `describeRoutes`. */
+export function readDocument(host: FastifyInstance): Document {
+  return host.swagger() as unknown as Document;
+}
+
+const DESCRIPTION =
+  'Apps connect with the authorization code flow of OAuth 2.0, and call the business API with the access token. ' +
+  'Within `/api/v1` changes only ever add; a removal is announced at least 180 days ahead with `Deprecation` and ' +
+  '`Sunset` headers. An empty parameter or field counts as absent. Values listed under `x-extensible-enum` may become ' +
+  'more, and so may fields and event types: ignore what you do not know.';
+
+const TAGS = [
+  { name: 'Authorization', description: 'How an app gets tokens, renews them and ends them.' },
+  { name: 'Business API', description: 'What an access token is for. Pages of any origin may call it.' },
+  { name: 'Webhooks', description: 'What apps are told as it happens, for those who have missed something.' },
+  { name: 'Operations', description: 'What a load balancer or a tool asks.' },
+];
 
 function securitySchemes(issuer: string) {
   return {
@@ -118,13 +96,13 @@ export function mountOpenApi(host: FastifyInstance): void {
       },
     },
   };
-  host.get(PATH, { ...describedBy(schema), onRequest: shareWithAnyOrigin }, () => host.describeItself());
-  openToBrowsers(host, PATH);
+  host.get(PATH, { ...documentedBy(schema), onRequest: allowAnyOrigin }, async () => readDocument(host));
+  mountPreflight(host, PATH);
 }
 
 const OK = Type.Object({ status: Type.Literal('ok', { description: 'It is.' }) });
 
-/** Asked by whatever watches over the process. */
+/** The schema of a health check. */
 export function describeCheck(operationId: string, summary: string, refusals: Record<number, object> = {}) {
   const headers = { 'x-request-id': REQUEST_ID };
   const content = { 'application/json': { schema: OK, example: { status: 'ok' } } };

@@ -4,6 +4,7 @@ import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
 import { type Described, type Document, listOperations } from './document.ts';
 import { GUIDES } from './guides.ts';
+import { readDocument } from './openapi.ts';
 import { prose } from './prose.ts';
 import { operationSection, schemaSection, webhookSection } from './sections.ts';
 
@@ -23,12 +24,12 @@ export function mountReference(host: FastifyInstance, { platformName }: { platfo
   const page = (title: string, body: Html) => ({ title, platformName, width: 'wide' as const, body });
 
   host.get(PATH, PAGE, async (_, reply) => {
-    const document = await host.describeItself();
+    const document = readDocument(host);
     return sendPage(reply, page('API reference', framed(document, overview(document))));
   });
 
   host.get<{ Params: { group: string } }>(`${PATH}/:group`, PAGE, async (request, reply) => {
-    const document = await host.describeItself();
+    const document = readDocument(host);
     const group = listGroups(document).find(({ path }) => path === `${PATH}/${request.params.group}`);
     if (!group) throw notFound();
     return sendPage(reply, page(group.name, framed(document, groupBody(document, group))));

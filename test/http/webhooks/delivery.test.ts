@@ -5,7 +5,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { deleteApp } from '../../../src/apps/apps.ts';
 import { recordEvent } from '../../../src/events/events.ts';
-import { PATIENCE } from '../../../src/http/timeouts.ts';
 import { MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { listDeliveries } from '../../../src/webhooks/deliveries.ts';
@@ -190,7 +189,8 @@ test('a receiver that goes on answering without end is cut off, and the attempt 
   timeout: 10_000,
 }, async () => {
   const slow = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-  await slow.restart({ settings: { patience: { ...slow.settings.patience, receiver: 300 } } });
+  const { webhookTimeout } = slow.settings;
+  await slow.restart({ settings: { webhookTimeout: 300 } });
   const { url, cutOff } = await newTrickler();
   const wish = { appId: slow.ledger.id, url, eventTypes: ['grant.created'] };
   const { endpoint } = await addEndpoint(slow.storage().durable, keys, wish, slow.clock());
@@ -204,7 +204,7 @@ test('a receiver that goes on answering without end is cut off, and the attempt 
 
   assert.deepEqual([made.outcome, made.status, made.head], ['timeout', null, '']);
   assert.ok(made.took >= 290 && made.took < 5000, String(made.took));
-  assert.ok(PATIENCE.receiver >= 15 * SECOND && PATIENCE.receiver <= 30 * SECOND);
+  assert.ok(webhookTimeout >= 15 * SECOND && webhookTimeout <= 30 * SECOND);
 });
 
 /** The clock is wound on, a little at a time, until so many have come. */

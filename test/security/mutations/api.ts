@@ -91,7 +91,7 @@ export const API_MUTATIONS: Mutation[] = [
   {
     promise: 'P12',
     breaks: 'any origin may call with credentials',
-    file: 'src/oauth/routes.ts',
+    file: 'src/http/cors.ts',
     find: ".header('access-control-allow-origin', '*')",
     replace: ".header('access-control-allow-origin', '*').header('access-control-allow-credentials', 'true')",
     tests: [METADATA],

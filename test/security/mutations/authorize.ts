@@ -189,9 +189,9 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
     promise: 'A20',
     breaks: 'the authorize endpoint is shared with other origins',
     file: 'src/oauth/routes.ts',
-    find: "host.get('/api/v1/oauth/authorize', describedBy(authorizeOperation), async",
+    find: "host.get('/api/v1/oauth/authorize', documentedBy(authorizeOperation), async",
     replace:
-      "host.get('/api/v1/oauth/authorize', { ...describedBy(authorizeOperation), onRequest: shareWithAnyOrigin }, async",
+      "host.get('/api/v1/oauth/authorize', { ...documentedBy(authorizeOperation), onRequest: allowAnyOrigin }, async",
     tests: [REQUEST],
   },
   {

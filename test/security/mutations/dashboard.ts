@@ -64,7 +64,7 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
   {
     promise: 'D7',
     breaks: 'browsers are not told to use https',
-    file: 'src/host.ts',
+    file: 'src/http/host.ts',
     find: "reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');",
     replace: '',
     tests: [HEADERS],

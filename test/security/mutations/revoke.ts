@@ -17,7 +17,7 @@ export const REVOKE_MUTATIONS: Mutation[] = [
   {
     promise: 'R1',
     breaks: 'another method is a 404',
-    file: 'src/refusing.ts',
+    file: 'src/http/error-handler.ts',
     find: 'status: 405',
     replace: 'status: 404',
     tests: ['test/http/oauth/request-bodies.test.ts'],

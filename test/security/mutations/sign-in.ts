@@ -120,9 +120,9 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   {
     promise: 'S12',
     breaks: 'X-Forwarded-For of any client is believed',
-    file: 'src/host.ts',
-    find: 'trustProxy: settings.trustProxy,',
-    replace: 'trustProxy: true,',
+    file: 'src/http/host.ts',
+    find: '      trustProxy,\n',
+    replace: '      trustProxy: true,\n',
     tests: [LIMITS],
   },
   {

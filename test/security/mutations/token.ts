@@ -19,7 +19,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T1',
     breaks: 'another method is a 404',
-    file: 'src/refusing.ts',
+    file: 'src/http/error-handler.ts',
     find: 'status: 405',
     replace: 'status: 404',
     tests: [BODIES],
@@ -35,7 +35,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
   {
     promise: 'T2',
     breaks: 'errors may be cached',
-    file: 'src/http/error-responses.ts',
+    file: 'src/http/error-handler.ts',
     find: "'cache-control': 'no-store', pragma: 'no-cache', ",
     replace: '',
     tests: [BODIES],

@@ -1,5 +1,5 @@
+import { STATUS_CODES } from 'node:http';
 import { SECOND } from '../../../lib/clock.ts';
-import { STATUS_CODES } from '../../../lib/http.ts';
 import type { Call, HiddenName } from './calls.ts';
 
 type Secrets = Partial<Record<HiddenName, string>>;

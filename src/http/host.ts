@@ -1,0 +1,183 @@
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { newRandomId } from '../lib/ids.ts';
+import type { LogOutput } from '../lib/log-output.ts';
+import { SettingRefused } from '../lib/setting-values.ts';
+import { BODY_LIMIT } from './body-parsers.ts';
+import { type ErrorOptions, respondToUnparsable, routeError, sendError } from './error-handler.ts';
+import { ApiError } from './errors.ts';
+import { type OverloadLimit, shedLoad } from './overload.ts';
+import type { ServerTimeouts } from './timeouts.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Set during shutdown: every response then asks the client to close the connection. */
+    draining: boolean;
+    /** The methods of every path. */
+    methodsByPath: MethodsByPath;
+    responseListeners: ResponseListener[];
+  }
+  interface FastifyReply {
+    /** The reason of an API error, for the log and the metrics. */
+    reason: string | undefined;
+  }
+}
+
+export type MethodsByPath = Map<string, Set<string>>;
+
+/** A response that was sent. */
+export interface ResponseSummary {
+  method: string;
+  /** The route's pattern, never the URL: that can contain secrets. `none` without a route. */
+  route: string;
+  status: number;
+  reason: string | undefined;
+  /** In milliseconds; undefined if the request could not be parsed. */
+  took: number | undefined;
+}
+
+/** There is no request if it could not be parsed. */
+type ResponseListener = (response: ResponseSummary, request: FastifyRequest | undefined) => void;
+
+export interface HostOptions {
+  publicUrl: string;
+  timeouts: ServerTimeouts;
+  overload: OverloadLimit;
+  /** Proxies whose X-Forwarded-For is trusted: addresses and ranges, separated by commas. */
+  trustProxy: string | false;
+  logLevel: string;
+  log: LogOutput;
+  readTraceId(request: FastifyRequest): string | undefined;
+  errors: ErrorOptions;
+}
+
+/** One listener, with what applies to every request on it. */
+export function createHost(options: HostOptions): FastifyInstance {
+  const host = createFastify(options);
+  host.decorate('draining', false);
+  host.decorate('methodsByPath', collectMethods(host));
+  host.decorate('responseListeners', []);
+  host.decorateReply('reason', undefined);
+  // A child logger per request costs time even if it is never used; log lines name the request themselves.
+  host.setChildLoggerFactory((log) => log);
+  host.setReplySerializer((payload) => JSON.stringify(payload));
+  addHooks(host, options);
+  shedLoad(host, options.overload);
+  handleErrors(host, options);
+  configureServer(host, options.timeouts);
+  return host;
+}
+
+function createFastify(options: HostOptions): FastifyInstance {
+  const { timeouts, trustProxy, logLevel, log, errors } = options;
+  const { requestTimeout, connectionTimeout, keepAliveTimeout, headersTimeout, connectionsCheckingInterval } = timeouts;
+  try {
+    return fastify({
+      bodyLimit: BODY_LIMIT,
+      requestTimeout,
+      connectionTimeout,
+      keepAliveTimeout,
+      // Node's own response to a missing Host header has no body; `checkHostHeader` sends one.
+      http: { headersTimeout, connectionsCheckingInterval, requireHostHeader: false },
+      forceCloseConnections: 'idle',
+      return503OnClosing: false,
+      trustProxy,
+      logger: { level: logLevel, stream: log },
+      logController: new LogController({ disableRequestLogging: true }),
+      genReqId: newRandomId,
+      // JSON.stringify needs no compiled serializer.
+      schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
+      // A test validates the schemas, so that a start does not.
+      ajv: { customOptions: { coerceTypes: false, removeAdditional: false, meta: false, validateSchema: false } },
+      clientErrorHandler(this: FastifyInstance, error, socket) {
+        const sent = respondToUnparsable(errors.issuer, error, socket, this.log);
+        const response = sent && { method: 'none', route: 'none', took: undefined, ...sent };
+        if (response) for (const listener of this.responseListeners) listener(response, undefined);
+      },
+      // Errors of the router: no hook runs for them.
+      frameworkErrors: (error, request, reply) =>
+        sendRouterError(options, error, request as FastifyRequest, reply as FastifyReply),
+    });
+  } catch (error) {
+    throw new SettingRefused(`TRUST_PROXY must list addresses, like 127.0.0.1,10.0.0.0/8: ${error}.`);
+  }
+}
+
+async function sendRouterError(
+  options: HostOptions,
+  error: Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  addCommonHeaders(request, reply, options.publicUrl);
+  await sendError(options.errors, error, request, reply);
+  reportResponse(options, request, reply);
+}
+
+function addHooks(host: FastifyInstance, options: HostOptions): void {
+  host.addHook('onRequest', (request, reply, done) => {
+    addCommonHeaders(request, reply, options.publicUrl);
+    // Before the body is read: its content type does not matter if there is no route.
+    done(checkHostHeader(request) ?? (request.is404 ? routeError(options.errors, request, reply) : undefined));
+  });
+  host.addHook('onSend', (_, reply, payload, done) => {
+    if (host.draining) reply.header('connection', 'close');
+    done(null, payload);
+  });
+  host.addHook('onResponse', (request, reply, done) => {
+    reportResponse(options, request, reply);
+    done();
+  });
+}
+
+function handleErrors(host: FastifyInstance, { publicUrl, errors }: HostOptions): void {
+  const send = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    // Again, because no hook runs for a request with an unknown method.
+    addCommonHeaders(request, reply, publicUrl);
+    return sendError(errors, error, request, reply);
+  };
+  host.setErrorHandler(send);
+  host.setNotFoundHandler((request, reply) => send(routeError(errors, request, reply), request, reply));
+}
+
+function configureServer({ server }: FastifyInstance, { maxConnections }: ServerTimeouts): void {
+  server.maxConnections = maxConnections;
+  // RFC 9110 §10.1.1: a server may ignore an expectation that it does not know.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  server.on('connection', (socket) => {
+    // Node caches the address at the first read, so it is still known if the client disconnects before the response.
+    if (socket.remoteAddress === undefined) socket.destroy();
+  });
+}
+
+function addCommonHeaders(request: FastifyRequest, reply: FastifyReply, publicUrl: string): void {
+  reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
+  if (publicUrl.startsWith('https:')) {
+    reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');
+  }
+}
+
+/** RFC 9112 §3.2. */
+function checkHostHeader({ headers, raw }: FastifyRequest): ApiError | undefined {
+  if (headers.host !== undefined || raw.httpVersion === '1.0') return undefined;
+  const description = 'Send the header Host.';
+  return new ApiError({ status: 400, code: 'invalid_request', reason: 'request_unreadable', description });
+}
+
+function reportResponse({ readTraceId }: HostOptions, request: FastifyRequest, reply: FastifyReply): void {
+  const { id: requestId, method, log, routeOptions, server } = request;
+  const { statusCode: status, reason, elapsedTime: took } = reply;
+  const route = routeOptions.url ?? 'none';
+  log.info({ requestId, method, route, status, reason, traceId: readTraceId(request), ms: Math.round(took) });
+  for (const listener of server.responseListeners) listener({ method, route, status, reason, took }, request);
+}
+
+function collectMethods(host: FastifyInstance): MethodsByPath {
+  const paths: MethodsByPath = new Map();
+  host.addHook('onRoute', ({ url, method }) => {
+    const methods = paths.get(url) ?? new Set();
+    for (const name of [method].flat()) methods.add(name);
+    paths.set(url, methods);
+  });
+  return paths;
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { newWorld } from '../support/world.ts';
+
+/** Delays every iteration of the event loop, until the returned function is called. */
+function delayEventLoop(milliseconds: number): () => void {
+  let immediate = setImmediate(function repeat() {
+    spin(milliseconds);
+    immediate = setImmediate(repeat);
+  });
+  return () => clearImmediate(immediate);
+}
+
+function spin(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+async function until(isTrue: () => Promise<boolean>): Promise<boolean> {
+  for (let attempts = 0; attempts < 100; attempts++, await setTimeout(50)) if (await isTrue()) return true;
+  return false;
+}
+
+test('an overloaded server responds 503 with Retry-After, health checks still succeed, and it recovers', async () => {
+  const world = await newWorld();
+  const { access_token, refresh_token } = await world.connect();
+  await world.restart({ settings: { overload: { maxEventLoopDelay: 30, sampleInterval: 250 } } });
+
+  const stop = delayEventLoop(60);
+  await setTimeout(800);
+  const rejected = [await world.refresh(refresh_token), await world.listInvoices(access_token)];
+  const page = await fetch(`${world.web}/sign-in`);
+  const health = await Promise.all(['/healthz', '/readyz'].map((path) => fetch(world.api + path)));
+  stop();
+  const recovered = await until(async () => (await world.listInvoices(access_token)).status === 200);
+  const after = await world.refresh(refresh_token);
+
+  for (const { status, headers, body } of rejected) {
+    assert.deepEqual([status, body.error, headers.get('retry-after')], [503, 'temporarily_unavailable', '1']);
+  }
+  assert.deepEqual([page.status, page.headers.get('retry-after')], [503, '1']);
+  assert.match(await page.text(), /Try again in a moment/);
+  assert.deepEqual(
+    health.map(({ status }) => status),
+    [200, 200],
+  );
+  assert.ok(recovered);
+  assert.equal(after.status, 200);
+});
+
+test('a single stall of the event loop is not overload', async () => {
+  const world = await newWorld();
+  const { access_token } = await world.connect();
+  await world.restart({ settings: { overload: { maxEventLoopDelay: 200, sampleInterval: 1000 } } });
+
+  const statuses: number[] = [];
+  for (let requests = 0; requests < 3; requests++) {
+    spin(300);
+    await setTimeout(900);
+    statuses.push((await world.listInvoices(access_token)).status);
+  }
+
+  assert.deepEqual(statuses, [200, 200, 200]);
+});
