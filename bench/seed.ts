@@ -4,8 +4,7 @@ import { insertSession } from '../src/accounts/sessions.ts';
 import { insertUser, newUserRow } from '../src/accounts/users.ts';
 import { registerApp } from '../src/apps/apps.ts';
 import { addInvoice } from '../src/business/invoices.ts';
-import { rememberConsent } from '../src/grants/consents.ts';
-import { readScopes } from '../src/grants/scopes.ts';
+import { saveConsent } from '../src/grants/consents.ts';
 import { migrate } from '../src/storage/migrate.ts';
 import { openStorage } from '../src/storage/open.ts';
 import type { Storage } from '../src/storage/storage.ts';
@@ -44,12 +43,11 @@ export async function seed(databaseUrl: string, count: number): Promise<Seed> {
 
 async function settle(storage: Storage, count: number): Promise<Seed> {
   const now = Date.now();
-  const { scopes } = readScopes([SCOPE]);
   const owner = await insertBusiness(storage.durable, { name: 'Ledger Ltd' }, now);
   const registration = {
     name: 'Ledger',
     redirectUris: [REDIRECT_URI],
-    allowedScopes: scopes,
+    allowedScopes: [SCOPE],
     openToAnyBusiness: true,
     requiresPkce: false,
     ownerBusinessId: owner.id,
@@ -63,7 +61,6 @@ async function settle(storage: Storage, count: number): Promise<Seed> {
 }
 
 async function addPerson(storage: Storage, appId: string, place: number, now: number): Promise<Person> {
-  const { scopes } = readScopes([SCOPE]);
   return storage.transaction(async (db) => {
     const business = await insertBusiness(db, { name: `Business ${place}` }, now);
     const person = { email: `person-${place}@example.com`, name: `Person ${place}` };
@@ -71,7 +68,7 @@ async function addPerson(storage: Storage, appId: string, place: number, now: nu
     if (!user) throw new Error('The user is there already.');
     const parties = { userId: user.id, businessId: business.id };
     await insertMembership(db, { ...parties, role: 'owner' }, now);
-    await rememberConsent(db, { ...parties, appId }, { allowed: scopes, declined: 0 }, now);
+    await saveConsent(db, { ...parties, appId }, { allowed: [SCOPE], declined: [] }, now);
     const session = await insertSession(db, { user, browser: 'bench', address: '127.0.0.1' }, now);
     const invoiceIds: string[] = [];
     for (let number = 1; number <= INVOICES; number += 1) {

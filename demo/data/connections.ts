@@ -5,9 +5,8 @@ import { verifyClient } from '../../src/apps/proving.ts';
 import { recordAudit } from '../../src/audit/acts.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { rememberConsent } from '../../src/grants/consents.ts';
+import { saveConsent } from '../../src/grants/consents.ts';
 import { createGrant, findGrant, markExchanged, rotate } from '../../src/grants/grants.ts';
-import { formatScopes, readScopes } from '../../src/grants/scopes.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { addDemoHistory } from './history.ts';
 import { personAt } from './people.ts';
@@ -63,7 +62,7 @@ async function registerParcelwise(
   const settings = {
     name: 'Parcelwise',
     redirectUris: ['https://parcelwise.example/callback'],
-    allowedScopes: readScopes([...READ, 'write:invoices']).scopes,
+    allowedScopes: [...READ, 'write:invoices'],
     openToAnyBusiness: true,
     requiresPkce: true,
   };
@@ -75,15 +74,14 @@ async function registerParcelwise(
 }
 
 async function connect(db: Database, app: App, connection: Connected, now: number): Promise<void> {
-  const { user, businessId, since } = connection;
+  const { user, businessId, scopes, since } = connection;
   const at = now - since;
-  const { scopes } = readScopes(connection.scopes);
   const parties = { appId: app.id, userId: user.id, businessId };
   const id = newId(at);
   await createGrant(db, { id, ...parties, scopes, redirectUri: null, codeChallenge: null }, at);
-  await rememberConsent(db, parties, { allowed: scopes, declined: 0 }, at);
+  await saveConsent(db, parties, { allowed: scopes, declined: [] }, at);
   const subject = { kind: 'app', id: app.id, name: app.name } as const;
-  const detail = { scope: formatScopes(scopes) };
+  const detail = { scope: scopes.join(' ') };
   await recordAudit(db, { action: 'grant.allowed', actor: personAt(user), businessId, subject, detail }, at);
   await markExchanged(db, id, at);
   const grant = await findGrant(db, { grantId: id, rotation: 0 });

@@ -7,7 +7,6 @@ import { recordAppAudit } from '../../src/apps/app-acts.ts';
 import { findApp, registerApp } from '../../src/apps/apps.ts';
 import { OPERATOR } from '../../src/audit/acts.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { readScopes } from '../../src/grants/scopes.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
 import { addDemoConnections } from './connections.ts';
 import { addDemoPeople, DEMO_USERS } from './people.ts';
@@ -81,7 +80,7 @@ async function addDemoApp(
     ...app,
     // On a loopback address any port will do.
     redirectUris: ['http://127.0.0.1/callback'],
-    allowedScopes: readScopes(['read:invoices', 'read:contacts']).scopes,
+    allowedScopes: ['read:invoices', 'read:contacts'],
     requiresPkce: true,
     createdBy: null,
   };

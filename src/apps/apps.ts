@@ -1,6 +1,7 @@
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
+import { formatScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
@@ -26,8 +27,7 @@ export interface App extends AppSettings {
 export interface AppSettings {
   name: string;
   redirectUris: string[];
-  /** A mask of `oauth/scopes.ts`. */
-  allowedScopes: number;
+  allowedScopes: Scopes;
   /** Whether users of other businesses may connect it to theirs. */
   openToAnyBusiness: boolean;
   requiresPkce: boolean;
@@ -197,14 +197,14 @@ function settingsRow(settings: AppSettings) {
   return {
     name: readName('name', settings.name),
     redirect_uris: JSON.stringify(readRedirectUris(settings.redirectUris)),
-    allowed_scopes: readAllowedScopes(settings.allowedScopes),
+    allowed_scopes: formatScopes(readAllowedScopes(settings.allowedScopes)),
     open_to_any_business: settings.openToAnyBusiness ? 1 : 0,
     requires_pkce: settings.requiresPkce ? 1 : 0,
   };
 }
 
-function readAllowedScopes(scopes: number): number {
-  if (scopes === 0) throw new FormError('scope', 'Choose at least one scope.');
+function readAllowedScopes(scopes: Scopes): Scopes {
+  if (scopes.length === 0) throw new FormError('scope', 'Choose at least one scope.');
   return scopes;
 }
 
@@ -216,7 +216,7 @@ function fromRow(row: Row<'apps'>): App {
     ownerBusinessId: row.owner_business_id,
     openToAnyBusiness: row.open_to_any_business === 1,
     requiresPkce: row.requires_pkce === 1,
-    allowedScopes: row.allowed_scopes,
+    allowedScopes: parseScopes(row.allowed_scopes),
     redirectUris: JSON.parse(row.redirect_uris),
     createdBy: row.created_by,
     createdAt: row.created_at,

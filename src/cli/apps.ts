@@ -15,10 +15,11 @@ import {
   resumeApp,
 } from '../apps/apps.ts';
 import { OPERATOR } from '../audit/acts.ts';
-import { readScopes, SCOPES, scopeNames } from '../grants/scopes.ts';
 import { disableAppAndTell, pauseAppAndTell } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
+import type { Scopes } from '../lib/scope-lists.ts';
+import { readScopes, SCOPES } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 
@@ -184,7 +185,7 @@ async function readApp(db: Database, options: Options) {
   };
 }
 
-function readScopeOptions(options: Options): number {
+function readScopeOptions(options: Options): Scopes {
   const { scopes, unknown } = readScopes(options.list('scope').flatMap((text) => text.split(/[\s,]+/).filter(Boolean)));
   if (unknown.length === 0) return scopes;
   const known = SCOPES.map(({ name }) => name).join(', ');
@@ -197,6 +198,6 @@ function readYesNo(options: Options, name: string, usual: boolean): boolean {
   return text === '' ? usual : text === 'yes';
 }
 
-function describe({ id, allowedScopes, ...app }: App) {
-  return { client_id: id, ...app, allowedScopes: scopeNames(allowedScopes) };
+function describe({ id, ...app }: App) {
+  return { client_id: id, ...app };
 }

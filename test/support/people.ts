@@ -4,7 +4,6 @@ import { insertMembership, type Role } from '../../src/accounts/memberships.ts';
 import { insertUser, newUserRow, type User } from '../../src/accounts/users.ts';
 import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
 import { addInvoice } from '../../src/business/invoices.ts';
-import { readScopes } from '../../src/grants/scopes.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { rememberSecret } from './leaks.ts';
@@ -46,7 +45,7 @@ export async function settle(storage: () => Storage, clock: () => number) {
       const registration = {
         name: 'Ledger',
         redirectUris: [REDIRECT_URI],
-        allowedScopes: readScopes(scopes).scopes,
+        allowedScopes: scopes,
         openToAnyBusiness: false,
         requiresPkce: false,
         ownerBusinessId: null,

@@ -25,7 +25,7 @@ test('no endpoint hears of anything that a crash could still undo', async () => 
       openToAnyBusiness: false,
       requiresPkce: false,
       redirectUris: ['https://ledger.example/callback'],
-      allowedScopes: 1,
+      allowedScopes: ['read:invoices'],
     },
     0,
   );

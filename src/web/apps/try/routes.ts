@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { recordAppAudit } from '../../../apps/app-acts.ts';
 import { type App, changeApp, findApp, lockApp } from '../../../apps/apps.ts';
-import { readScopes } from '../../../grants/scopes.ts';
 import { FormError } from '../../../lib/errors.ts';
+import { commonScopes } from '../../../lib/scope-lists.ts';
 import { newSecret } from '../../../lib/secrets.ts';
 import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
@@ -48,11 +48,11 @@ function mountStart(
 }
 
 function readQuestion(form: Form, { allowedScopes }: App): Question {
-  return { scopes: readScopes(list(form, 'scope')).scopes & allowedScopes, redirectUri: text(form, 'redirect_uri') };
+  return { scopes: commonScopes(allowedScopes, list(form, 'scope')), redirectUri: text(form, 'redirect_uri') };
 }
 
 function refuseEmpty({ scopes, redirectUri }: Question, { redirectUris }: App): void {
-  if (scopes === 0) throw new FormError('scope', 'Choose at least one scope.');
+  if (scopes.length === 0) throw new FormError('scope', 'Choose at least one scope.');
   if (!redirectUris.includes(redirectUri)) throw new FormError('redirect_uri', 'Choose one of the redirect URIs.');
 }
 
