@@ -2,7 +2,7 @@ import { insertBusiness } from '../src/accounts/businesses.ts';
 import { insertMembership } from '../src/accounts/memberships.ts';
 import { insertSession } from '../src/accounts/sessions.ts';
 import { insertUser, newUserRow } from '../src/accounts/users.ts';
-import { registerApp } from '../src/apps/apps.ts';
+import { insertApp } from '../src/apps/apps.ts';
 import { addInvoice } from '../src/business/invoices.ts';
 import { saveConsent } from '../src/grants/consents.ts';
 import { migrate } from '../src/storage/migrate.ts';
@@ -53,7 +53,7 @@ async function settle(storage: Storage, count: number): Promise<Seed> {
     ownerBusinessId: owner.id,
     createdBy: null,
   };
-  const registered = await storage.transaction((db) => registerApp(db, registration, now));
+  const registered = await storage.transaction((db) => insertApp(db, registration, now));
   if (!registered) throw new Error('The app could not be registered.');
   const people: Person[] = [];
   for (let place = 0; place < count; place += 1) people.push(await addPerson(storage, registered.app.id, place, now));

@@ -1,5 +1,4 @@
 import type { User } from '../../src/accounts/users.ts';
-import { recordAppAudit } from '../../src/apps/app-acts.ts';
 import { type App, registerApp } from '../../src/apps/apps.ts';
 import { verifyClient } from '../../src/apps/proving.ts';
 import { recordAudit } from '../../src/audit/acts.ts';
@@ -66,9 +65,8 @@ async function registerParcelwise(
     openToAnyBusiness: true,
     requiresPkce: true,
   };
-  const registered = await registerApp(db, { ...settings, ownerBusinessId, createdBy: maker.id }, at);
+  const registered = await registerApp(personAt(maker), db, { ...settings, ownerBusinessId }, at);
   if (!registered) throw new Error('The demo app Parcelwise could not be registered.');
-  await recordAppAudit(db, { action: 'app.registered', actor: personAt(maker), app: registered.app }, at);
   await verifyClient({ db }, { clientId: registered.app.id, secret: registered.secret }, lastUsedAt);
   return registered.app;
 }

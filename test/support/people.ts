@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type Business, insertBusiness } from '../../src/accounts/businesses.ts';
 import { insertMembership, type Role } from '../../src/accounts/memberships.ts';
 import { insertUser, newUserRow, type User } from '../../src/accounts/users.ts';
-import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
+import { type App, insertApp, type NewApp } from '../../src/apps/apps.ts';
 import { addInvoice } from '../../src/business/invoices.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -52,7 +52,7 @@ export async function settle(storage: () => Storage, clock: () => number) {
         createdBy: null,
         ...rest,
       };
-      const registered = await storage().transaction((db) => registerApp(db, registration, clock()));
+      const registered = await storage().transaction((db) => insertApp(db, registration, clock()));
       assert.ok(registered);
       rememberSecret('client secret', registered.secret);
       return { ...registered.app, secret: registered.secret };

@@ -1,5 +1,5 @@
-import type { AppSecret } from '../../apps/app-secrets.ts';
 import type { App, AppSettings } from '../../apps/apps.ts';
+import type { AppSecret } from '../../apps/secrets.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import type { Endpoint } from '../../webhooks/endpoints.ts';

@@ -1,4 +1,4 @@
-import type { OwnedApp } from '../../apps/apps.ts';
+import type { OwnedApp } from '../../apps/app-search.ts';
 import type { Impact } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
