@@ -46,7 +46,7 @@ test('a backup under load is whole, of one moment, and in nobody’s way', async
   const file = join(cli.folder, 'copy.db');
 
   const before = written.pairs;
-  const made = await cli.json(['backup', '--to', file]);
+  const made = await cli.json(['backup', '--to', file], { asProcess: true });
   const since = written.pairs;
   written.goesOn = false;
   await work;
@@ -187,7 +187,7 @@ test('a restore can keep what was alive then, and what it replaced can be brough
   const { cli, client, backup, kept, revoked, server, serve } = await newRestorable();
   await server.end('SIGKILL');
 
-  const done = await cli.json(['restore', '--from', backup, '--keep-tokens']);
+  const done = await cli.json(['restore', '--from', backup, '--keep-tokens'], { asProcess: true });
   const then = await serve();
   const alive = [await client.listInvoices(kept.access_token), await client.listInvoices(revoked.access_token)];
   await then.end('SIGKILL');

@@ -39,7 +39,10 @@ test('after a jump the doctor and the metrics name it, and old rows stay until t
   const [found, kept, ready] = [await examine(), await countSessions(), await fetch(`${server.api}/readyz`)];
   const { confirmed } = await cli.json(['clock', 'confirm']);
   while ((await countSessions()) > 0 || (await jump()) > 0) await setTimeout(50);
-  const [foundAfterwards, { stdout: audit }] = [await examine(), await cli.run(['audit', 'export'])];
+  const [foundAfterwards, { stdout: audit }] = [
+    await examine(),
+    await cli.run(['audit', 'export'], { asProcess: true }),
+  ];
   await server.end('SIGTERM');
   await storage.close();
 

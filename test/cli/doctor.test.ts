@@ -29,7 +29,7 @@ interface Finding {
 type CommandLine = ReturnType<typeof newCommandLine>;
 
 const examine = async (cli: CommandLine, env: Record<string, string> = {}) =>
-  read(await cli.run(['doctor', '--json'], { env: { ...UNUSED, ...env } }));
+  read(await cli.run(['doctor', '--json'], { env: { ...UNUSED, ...env }, asProcess: true }));
 
 function read({ status, stdout, stderr }: Ended) {
   assert.equal(stderr, '');
@@ -115,7 +115,7 @@ test('each thing that is wrong is named, with what to do', async () => {
   const cli = newCommandLine();
   for (const [what, env, level, says] of WRONG) {
     const usual = { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0] };
-    const { findings, stdout } = read(await cli.runHere(['doctor', '--json'], { ...UNUSED, ...usual, ...env }));
+    const { findings, stdout } = read(await cli.run(['doctor', '--json'], { env: { ...UNUSED, ...usual, ...env } }));
 
     assertFound(findings, level, says);
     assert.equal(stdout.includes('hunter2'), false, what);

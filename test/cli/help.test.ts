@@ -84,7 +84,7 @@ test('gatehouse --version prints the version of Gatehouse and of the Node that r
 
 for (const [name, options] of Object.entries(COMMANDS)) {
   test(`gatehouse ${name} --help explains the command and each of its options, and does nothing`, async () => {
-    const { status, stdout, stderr } = await cli.runHere([...name.split(' '), '--help']);
+    const { status, stdout, stderr } = await cli.run([...name.split(' '), '--help']);
 
     const explained = [...stdout.matchAll(/^ {2}--([\w-]+)(?: [A-Z]+| yes\|no)? {2,}\S/gm)].map(([, option]) => option);
     assert.equal(status, 0);

@@ -99,7 +99,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
 
 for (const [what, args, sentence] of REFUSALS) {
   test(`${what} is refused with one sentence that names the option, and exit 1`, async () => {
-    assertRefused(await cli.runHere(args), sentence);
+    assertRefused(await cli.run(args), sentence);
   });
 }
 
@@ -118,7 +118,10 @@ test('a missing database file is refused by every command that does not create o
   ];
 
   for (const args of commands) {
-    assertRefused(await fresh.run(args, { env }), /^DATABASE_URL points at deep\/typo\.db, .* gatehouse -- migrate$/m);
+    assertRefused(
+      await fresh.run(args, { env, asProcess: true }),
+      /^DATABASE_URL points at deep\/typo\.db, .* gatehouse -- migrate$/m,
+    );
   }
 
   assert.deepEqual(readdirSync(fresh.folder), []);
@@ -137,7 +140,7 @@ test('a refused user leaves nothing behind: neither the user nor the membership'
 
 test('an unknown command is named, and followed by those there are', async () => {
   for (const args of [['nonsense'], ['business'], ['business', 'sell', '--name', 'X'], ['business', 'add', 'Acme']]) {
-    const { status, stdout, stderr } = await cli.runHere(args);
+    const { status, stdout, stderr } = await cli.run(args);
     assert.equal(status, 1);
     assert.equal(stdout, '');
     assert.match(stderr, /^There is no command '/);
@@ -162,7 +165,7 @@ const DATABASES: [what: string, url: string][] = [
 
 for (const [what, DATABASE_URL] of DATABASES) {
   test(`a DATABASE_URL that points at ${what} is refused with one sentence that names it`, async () => {
-    assertRefused(await cli.runHere(['business', 'list'], { DATABASE_URL }), /DATABASE_URL/);
+    assertRefused(await cli.run(['business', 'list'], { env: { DATABASE_URL } }), /DATABASE_URL/);
   });
 }
 

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, mock } from 'node:test';
+import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { runInProcess } from './in-process.ts';
 import { CHILD_LOG_LEVEL, keepOutput } from './leaks.ts';
 import { freePort } from './ports.ts';
 
@@ -26,7 +27,7 @@ export async function newCommandLineWithDatabase(): Promise<CommandLine> {
   return cli;
 }
 
-/** The real command line, as a process of its own, in a folder of its own with a database that does not exist yet. */
+/** The real command line, in a folder of its own with a database that does not exist yet. */
 export function newCommandLine() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const running = new Set<ReturnType<typeof start>>();
@@ -46,35 +47,24 @@ export function newCommandLine() {
     return spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...usual, ...env } });
   }
 
-  async function run(args: string[], { env = {}, input = '' }: Given = {}): Promise<Ended> {
+  async function runProcess(args: string[], { env = {}, input = '' }: Given): Promise<Ended> {
     const child = start(args, env);
     child.stdin.end(input);
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
     return { status: child.exitCode, stdout, stderr };
   }
 
-  /** In this process, where only the words and the exit code matter: most of what a process takes is loading. */
-  async function runHere(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  /** In this process where possible, since loading takes most of the time of a new one. `serve` handles signals and exits. */
+  async function run(args: string[], given: Given = {}): Promise<Ended> {
+    if (given.asProcess || given.input !== undefined || args[0] === 'serve') return runProcess(args, given);
     const { runGatehouse } = await import('../../src/cli/gatehouse.ts');
-    const [out, err]: [string[], string[]] = [[], []];
-    const [log, error] = [
-      mock.method(console, 'log', (text: string) => out.push(`${text}\n`)),
-      mock.method(console, 'error', (text: string) => err.push(`${text}\n`)),
-    ];
-    try {
-      const status = await runGatehouse(args, { ...usual, ...env });
-      return { status, stdout: out.join(''), stderr: err.join('') };
-    } finally {
-      log.mock.restore();
-      error.mock.restore();
-    }
+    return runInProcess(folder, () => runGatehouse(args, { ...usual, ...given.env }));
   }
 
   return {
     folder,
     databaseUrl: usual.DATABASE_URL,
     run,
-    runHere,
     /** What a command prints with `--json`. */
     // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
     async json(args: string[], given: Given = {}): Promise<any> {
@@ -116,4 +106,6 @@ export function newCommandLine() {
 interface Given {
   env?: Record<string, string>;
   input?: string;
+  /** For a test of streams, or of what a second process does to the database. */
+  asProcess?: boolean;
 }
