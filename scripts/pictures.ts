@@ -1,5 +1,4 @@
 // `npm run pictures`: takes the pictures in docs/pictures from the running product, with the demo's people.
-
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -7,7 +6,7 @@ import { join } from 'node:path';
 import packed from '@sparticuz/chromium';
 import { chromium, type Page } from 'playwright-core';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../demo/data/data.ts';
-import { searchAppsOf } from '../src/apps/app-search.ts';
+import { searchAppsOf } from '../src/apps/apps.ts';
 import { readSettings } from '../src/config.ts';
 import { createKeyring } from '../src/lib/keyring.ts';
 import { startServer } from '../src/server.ts';

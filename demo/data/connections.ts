@@ -1,11 +1,13 @@
 import type { User } from '../../src/accounts/users.ts';
+import { recordAppAudit } from '../../src/apps/app-acts.ts';
 import { type App, registerApp } from '../../src/apps/apps.ts';
 import { verifyClient } from '../../src/apps/proving.ts';
 import { recordAudit } from '../../src/audit/acts.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { saveConsent } from '../../src/grants/consents.ts';
+import { rememberConsent } from '../../src/grants/consents.ts';
 import { createGrant, findGrant, markExchanged, rotate } from '../../src/grants/grants.ts';
+import { formatScopes, readScopes } from '../../src/grants/scopes.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { addDemoHistory } from './history.ts';
 import { personAt } from './people.ts';
@@ -61,25 +63,27 @@ async function registerParcelwise(
   const settings = {
     name: 'Parcelwise',
     redirectUris: ['https://parcelwise.example/callback'],
-    allowedScopes: [...READ, 'write:invoices'],
+    allowedScopes: readScopes([...READ, 'write:invoices']).scopes,
     openToAnyBusiness: true,
     requiresPkce: true,
   };
-  const registered = await registerApp(personAt(maker), db, { ...settings, ownerBusinessId }, at);
+  const registered = await registerApp(db, { ...settings, ownerBusinessId, createdBy: maker.id }, at);
   if (!registered) throw new Error('The demo app Parcelwise could not be registered.');
+  await recordAppAudit(db, { action: 'app.registered', actor: personAt(maker), app: registered.app }, at);
   await verifyClient({ db }, { clientId: registered.app.id, secret: registered.secret }, lastUsedAt);
   return registered.app;
 }
 
 async function connect(db: Database, app: App, connection: Connected, now: number): Promise<void> {
-  const { user, businessId, scopes, since } = connection;
+  const { user, businessId, since } = connection;
   const at = now - since;
+  const { scopes } = readScopes(connection.scopes);
   const parties = { appId: app.id, userId: user.id, businessId };
   const id = newId(at);
   await createGrant(db, { id, ...parties, scopes, redirectUri: null, codeChallenge: null }, at);
-  await saveConsent(db, parties, { allowed: scopes, declined: [] }, at);
+  await rememberConsent(db, parties, { allowed: scopes, declined: 0 }, at);
   const subject = { kind: 'app', id: app.id, name: app.name } as const;
-  const detail = { scope: scopes.join(' ') };
+  const detail = { scope: formatScopes(scopes) };
   await recordAudit(db, { action: 'grant.allowed', actor: personAt(user), businessId, subject, detail }, at);
   await markExchanged(db, id, at);
   const grant = await findGrant(db, { grantId: id, rotation: 0 });

@@ -2,6 +2,7 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
 import { explain } from '../grants/inactive-reasons.ts';
+import { scopeNames } from '../grants/scopes.ts';
 import { Type } from '../lib/schema.ts';
 import { invalidToken } from '../oauth/bearer.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
@@ -74,7 +75,7 @@ export const meEndpoint: ProtectedEndpoint = {
       user: { id: user.id, name: user.name, email: user.email, emailVerified: user.emailVerifiedAt !== null },
       business: { id: business.id, name: business.name },
       app: { id: app.id, name: app.name },
-      scopes: access.scopes,
+      scopes: scopeNames(access.scopes),
       grantedAt: new Date(access.grantedAt).toISOString(),
     };
     return { body };

@@ -27,8 +27,7 @@ interface AppsTable {
   owner_business_id: string | null;
   open_to_any_business: number;
   requires_pkce: number;
-  /** Names separated by spaces, as in every column of scopes. */
-  allowed_scopes: string;
+  allowed_scopes: number;
   /** A JSON list. */
   redirect_uris: string;
   created_by: string | null;
@@ -57,7 +56,7 @@ interface GrantsTable {
   app_id: string;
   user_id: string;
   business_id: string;
-  scopes: string;
+  scopes: number;
   /** The parameter of the authorize request; null if it was omitted. */
   redirect_uri: string | null;
   code_challenge: string | null;
@@ -81,9 +80,9 @@ interface ConsentsTable {
   user_id: string;
   app_id: string;
   business_id: string;
-  scopes: string;
+  scopes: number;
   /** Optional scopes that the user declined; consent does not ask for them again. */
-  declined: string;
+  declined: number;
   allowed_at: number;
 }
 

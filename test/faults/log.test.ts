@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../support/ports.ts';
 import { newStorehouse } from './support/storehouse.ts';
 
-const TIMEOUT = { timeout: 120_000 };
+const TIMEOUT = { timeout: 300_000 };
 const DROPPED = /^gatehouse_log_dropped_lines_total (\d+)$/m;
 
 /** A server that logs every request, and where its metrics are. */

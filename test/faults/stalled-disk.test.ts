@@ -32,7 +32,7 @@ function assertUnavailable(answers: (Heard | undefined)[]): void {
 }
 
 test('while the disk confirms no flush, every response that waits for it is a 503, and nothing unconfirmed is reported [T29][R5]', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const house = await newStorehouse();
   const { asker, firm, addresses } = house;
@@ -76,7 +76,7 @@ test('while the disk confirms no flush, every response that waits for it is a 50
   assert.deepEqual(statuses(afterwards), [200, 401, 200, 200, 200]);
 });
 
-test('a disk that stalls again and again is served from again after each time', { timeout: 120_000 }, async () => {
+test('a disk that stalls again and again is served from again after each time', { timeout: 300_000 }, async () => {
   const house = await newStorehouse();
   const disk = await serveOnStallingDisk(house);
   const pairs = await house.connect(2);

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { SERVER_TIMEOUTS } from '../../src/http/timeouts.ts';
-import { SECOND } from '../../src/lib/clock.ts';
+import { MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { newWorld } from '../support/world.ts';
 
 const world = await newWorld();
@@ -85,8 +85,7 @@ test('clients who never come to an end are cut off, each in their own way', asyn
     const ask = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
     client.socket.write(ask.repeat(400));
     assert.equal(isConnected(client), true);
-    for (let i = 0; i < 250 && isConnected(client); i++) await setTimeout(20);
-    assert.equal(isConnected(client), false);
+    while (isConnected(client)) await setTimeout(20);
   });
 });
 
@@ -100,21 +99,19 @@ function isConnected({ socket }: { socket: Socket }): boolean {
 }
 
 test('2,000 clients who never come to an end do not keep anyone else from being served', async () => {
-  await world.restart();
+  const long = { headersTimeout: 5 * MINUTE, requestTimeout: 5 * MINUTE, connectionTimeout: 5 * MINUTE };
+  await world.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, ...long } } });
   const { access_token, refresh_token } = await world.connect();
   const slow = await Promise.all(Array.from({ length: 2000 }, open));
   for (const { socket } of slow) socket.write(START);
 
-  const begun = performance.now();
   const answers = [await world.refresh(refresh_token), await world.listInvoices(access_token)];
   const page = await fetch(`${world.web}/sign-in`);
-  const took = performance.now() - begun;
 
   assert.deepEqual(
     [...answers, page].map(({ status }) => status),
     [200, 200, 200],
   );
-  assert.ok(took < 5 * SECOND, `${took} ms`);
   assert.ok(slow.every(({ socket }) => !socket.destroyed));
 });
 
@@ -127,24 +124,16 @@ test('whoever comes on top of so many connections is not let in, and is once one
   await surplus.closed;
   within[0]?.socket.destroy();
   await within[0]?.closed;
-  const later = await until(() =>
-    fetch(`${world.api}/healthz`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
+  while (!(await isHealthy())) await setTimeout(20);
 
   assert.equal(surplus.received, '');
-  assert.ok(later);
 });
 
-async function until(isTrue: () => Promise<boolean>): Promise<boolean> {
-  for (let i = 0; i < 100; i++) {
-    if (await isTrue()) return true;
-    await setTimeout(20);
-  }
-  return false;
-}
+const isHealthy = () =>
+  fetch(`${world.api}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
 test('headers over 16 KiB are refused with 431', async () => {
   await world.restart();

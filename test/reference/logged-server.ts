@@ -68,7 +68,7 @@ function keepLog(child: ChildProcess, api: string) {
     const answer = await fetch(`${api}/healthz`);
     await answer.text();
     const later = answer.headers.get('x-request-id') ?? '';
-    while (linesOf(later).length === 0) await once(reader, 'line', { signal: AbortSignal.timeout(5000) });
+    while (linesOf(later).length === 0) await once(reader, 'line', { signal: AbortSignal.timeout(60_000) });
   }
 
   return {

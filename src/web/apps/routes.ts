@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { type App, type AppSettings, changeApp, registerApp } from '../../apps/apps.ts';
+import { changedSettings, recordAppAudit } from '../../apps/app-acts.ts';
+import { type App, type AppSettings, changeApp, findApp, lockApp, registerApp } from '../../apps/apps.ts';
 import { html } from '../../lib/html.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -52,7 +53,7 @@ function mountLists(host: FastifyInstance, desk: Desk): void {
 }
 
 function mountRegistration(host: FastifyInstance, desk: Desk): void {
-  const { section, db, clock, issuer, show, enterToChange } = desk;
+  const { section, storage, clock, issuer, show, enterToChange } = desk;
   host.get(`${section.path}/new`, section.edit, async (request, reply) => {
     const entry = await enterToChange(request);
     const ticket = formKey(desk, 'new app', { owner: entry.ownerBusinessId });
@@ -65,8 +66,18 @@ function mountRegistration(host: FastifyInstance, desk: Desk): void {
     const ticket = text(request.body, 'ticket');
     const { id } = readFormKey(desk, 'new app', { sealed: ticket, owner: entry.ownerBusinessId });
     const register = async () => {
-      const newApp = { ...settings, id, ownerBusinessId: entry.ownerBusinessId };
-      const registered = await registerApp(actorOf(request), db, newApp, clock());
+      const registration = {
+        ...settings,
+        id,
+        ownerBusinessId: entry.ownerBusinessId,
+        createdBy: entry.context.user.id,
+      };
+      const registered = await storage.transaction(async (tx) => {
+        const fresh = await registerApp(tx, registration, clock());
+        const act = { action: 'app.registered', actor: actorOf(request) } as const;
+        if (fresh) await recordAppAudit(tx, { ...act, app: fresh.app }, clock());
+        return fresh;
+      });
       if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
       const at = { section, issuer };
       const body = html`${newSecretBody(at, registered.app, registered.secret)}${nextSteps(at, registered.app)}`;
@@ -97,11 +108,21 @@ function mountSettings(host: FastifyInstance, desk: Desk): void {
   });
 }
 
+/** The app is locked first, so that the audit log names what this change alone has changed. */
 async function storeSettings(
-  { db, clock }: Desk,
+  { storage, clock }: Desk,
   request: AppRequest,
-  change: (before: App) => AppSettings,
+  settingsFrom: (before: App) => AppSettings,
 ): Promise<void> {
-  const changed = await changeApp(actorOf(request), db, { appId: request.params.id, change }, clock());
-  if (!changed) throw notFound();
+  const { id } = request.params;
+  await storage.transaction(async (tx) => {
+    await lockApp(tx, id);
+    const before = await findApp(tx, id);
+    if (!before) throw notFound();
+    await changeApp(tx, id, settingsFrom(before));
+    const changed = changedSettings(before, (await findApp(tx, id)) ?? before);
+    if (changed === '') return;
+    const act = { action: 'app.changed', actor: actorOf(request), app: before, detail: { changed } } as const;
+    await recordAppAudit(tx, act, clock());
+  });
 }

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { deleteApp } from '../../apps/apps.ts';
+import { recordAppAudit } from '../../apps/app-acts.ts';
+import { type App, deleteApp, enableApp } from '../../apps/apps.ts';
 import { countAffected } from '../../grants/impact.ts';
-import { disableApp, enableApp } from '../../grants/suspension.ts';
+import { disableAppAndTell } from '../../grants/suspension.ts';
+import type { Database } from '../../storage/storage.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { actorOf } from '../session.ts';
 import type { AppRequest, Desk } from './desk.ts';
@@ -16,7 +18,7 @@ export function mountStops(host: FastifyInstance, desk: Desk): void {
 }
 
 function mountSwitches(host: FastifyInstance, desk: Desk): void {
-  const { section, db, clock, show, enterApp } = desk;
+  const { section, storage, clock, show, enterApp } = desk;
   host.get<ForApp>(`${section.path}/:id/disable`, section.edit, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
     if (app.disabledAt !== null) return reply.redirect(path, 303);
@@ -24,20 +26,32 @@ function mountSwitches(host: FastifyInstance, desk: Desk): void {
   });
 
   const switches = [
-    { verb: 'disable', change: disableApp, done: 'app_disabled' },
-    { verb: 'enable', change: enableApp, done: 'app_enabled' },
+    {
+      verb: 'disable',
+      turn: (tx: Database, app: App) => disableAppAndTell(tx, app, clock()),
+      action: 'app.disabled',
+      done: 'app_disabled',
+    },
+    {
+      verb: 'enable',
+      turn: (tx: Database, app: App) => enableApp(tx, app.id),
+      action: 'app.enabled',
+      done: 'app_enabled',
+    },
   ] as const;
-  for (const { verb, change, done } of switches) {
+  for (const { verb, turn, action, done } of switches) {
     host.post<ForApp>(`${section.path}/:id/${verb}`, section.edit, async (request, reply) => {
       const { app, path } = await enterApp(request);
-      await change(actorOf(request), db, app, clock());
+      await storage.transaction(async (tx) => {
+        if (await turn(tx, app)) await recordAppAudit(tx, { action, actor: actorOf(request), app }, clock());
+      });
       return redirectWithFlash(reply, path, done);
     });
   }
 }
 
 function mountDeletion(host: FastifyInstance, desk: Desk): void {
-  const { section, db, clock, show, enterApp } = desk;
+  const { section, storage, clock, show, enterApp } = desk;
   host.get<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
     const question = await askAbout(desk, request);
     return show(reply, question.entry, deleteBody(question));
@@ -45,7 +59,10 @@ function mountDeletion(host: FastifyInstance, desk: Desk): void {
 
   host.post<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
     const { app } = await enterApp(request);
-    await deleteApp(actorOf(request), db, app, clock());
+    await storage.transaction(async (tx) => {
+      if (!(await deleteApp(tx, app.id, clock()))) return;
+      await recordAppAudit(tx, { action: 'app.deleted', actor: actorOf(request), app }, clock());
+    });
     return redirectWithFlash(reply, section.path, 'app_deleted');
   });
 }

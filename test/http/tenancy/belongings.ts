@@ -5,8 +5,7 @@ import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import { insertSession } from '../../../src/accounts/sessions.ts';
 import { userActor } from '../../../src/accounts/user-acts.ts';
 import type { User } from '../../../src/accounts/users.ts';
-import type { AuditedApp } from '../../../src/apps/app-audit.ts';
-import { addSecret } from '../../../src/apps/secrets.ts';
+import { addSecret } from '../../../src/apps/app-secrets.ts';
 import { OPERATOR } from '../../../src/audit/acts.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { newId } from '../../../src/lib/ids.ts';
@@ -84,7 +83,7 @@ export async function provide(world: World, holder: Holder, route = ''): Promise
     user: member.id,
     email: member.email,
     step: 'exchange',
-    ...(await addSecretTo(world, app)),
+    ...(await addSecretTo(world, app.id)),
     ...(isAbout('/endpoints') && (await addEndpointTo(world, app.id, { place, word }))),
     ...(isAbout('invit') && (await inviteTo(world, place, holder))),
     ...(isAbout('/password/') && { passwordToken: await makeLinkFor(world, member) }),
@@ -124,13 +123,13 @@ async function connectFor(
   }
 }
 
-async function addSecretTo({ storage, clock }: World, app: AuditedApp): Promise<Pick<Belongings, 'secret'>> {
+async function addSecretTo({ storage, clock }: World, appId: string): Promise<Pick<Belongings, 'secret'>> {
   return storage().transaction(async (tx) => {
-    await addSecret(OPERATOR, tx, app, clock());
+    await addSecret(tx, appId, clock());
     const { id } = await tx
       .selectFrom('app_secrets')
       .select('id')
-      .where('app_id', '=', app.id)
+      .where('app_id', '=', appId)
       .executeTakeFirstOrThrow();
     return { secret: id };
   });

@@ -35,7 +35,7 @@ async function fill(db: Database): Promise<void> {
     app_id: ledger.id,
     user_id,
     business_id,
-    scopes: 'read:invoices',
+    scopes: 1,
     created_at: 2,
     code_expires_at: 3,
     rotation: 0,

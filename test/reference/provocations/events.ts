@@ -1,5 +1,4 @@
-import { OPERATOR } from '../../../src/audit/acts.ts';
-import { pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
+import { pauseApp, resumeApp } from '../../../src/apps/apps.ts';
 import type { Answer } from '../../support/client.ts';
 import type { World } from '../../support/world.ts';
 import { type Provocation, provocationsOf } from './provocation.ts';
@@ -12,9 +11,9 @@ export function askEvents(world: World, { query = '', secret = world.ledger.secr
 
 async function askPaused(world: World): Promise<Answer> {
   const db = world.storage().durable;
-  await pauseApp(OPERATOR, db, { app: world.ledger }, world.clock());
+  await pauseApp(db, world.ledger.id, world.clock());
   const answer = await askEvents(world);
-  await resumeApp(OPERATOR, db, world.ledger, world.clock());
+  await resumeApp(db, world.ledger.id);
   return answer;
 }
 
