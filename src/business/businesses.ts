@@ -1,5 +1,5 @@
+import { Type } from 'typebox';
 import { findBusiness } from '../accounts/businesses.ts';
-import { Type } from '../lib/schema.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
 
 const BUSINESS = Type.Object(

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import { EVENT_GUARDS, type EventType } from '../events/event-types.ts';
 import { recordEvent } from '../events/events.ts';
 import { listAppsAllowed } from '../grants/status.ts';
@@ -5,7 +6,6 @@ import { LIMIT, notAllowed, readLimit, type Sent, textOf } from '../http/paging.
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
-import { type Static, Type } from '../lib/schema.ts';
 import { oneOf, oneOfOpen } from '../oauth/schemas.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';

@@ -1,9 +1,9 @@
+import { Type } from 'typebox';
 import { findBusiness } from '../accounts/businesses.ts';
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
 import { explain } from '../grants/inactive-reasons.ts';
 import { scopeNames } from '../grants/scopes.ts';
-import { Type } from '../lib/schema.ts';
 import { invalidToken } from '../oauth/bearer.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
 

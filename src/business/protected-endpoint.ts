@@ -1,8 +1,8 @@
+import { Type } from 'typebox';
 import { SCOPES } from '../grants/scopes.ts';
 import { REASONS } from '../http/errors.ts';
 import { ANYWHERE, describeRefusals, UNCACHED } from '../http/openapi.ts';
 import type { Sent } from '../http/paging.ts';
-import { Type } from '../lib/schema.ts';
 import type { Access } from '../oauth/bearer.ts';
 import type { Database } from '../storage/storage.ts';
 

@@ -1,4 +1,4 @@
-import { Type } from '../lib/schema.ts';
+import { Type } from 'typebox';
 import { type ErrorCode, errorUri, REASONS, type ReasonOf } from './errors.ts';
 
 /** The errors that an operation can give under one status, and under each the reasons that it can have there. */

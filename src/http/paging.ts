@@ -1,4 +1,4 @@
-import { Type } from '../lib/schema.ts';
+import { Type } from 'typebox';
 import { ApiError } from './errors.ts';
 
 const MOST = 200;

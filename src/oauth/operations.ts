@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { REASONS } from '../http/errors.ts';
 import {
   ANYWHERE_WITH_A_BODY,
@@ -8,7 +9,6 @@ import {
   UNCACHED,
   UNREADABLE_BODY,
 } from '../http/openapi.ts';
-import { Type } from '../lib/schema.ts';
 import { serverMetadata } from './metadata.ts';
 import {
   AUTHORIZE_QUERY,

@@ -1,6 +1,6 @@
+import { Type } from 'typebox';
 import { REASONS } from '../http/errors.ts';
 import { ANYWHERE, describeRefusals, UNCACHED } from '../http/openapi.ts';
-import { Type } from '../lib/schema.ts';
 import { EVENT, EVENT_QUERY } from './schemas.ts';
 
 export const eventsOperation = {

@@ -1,6 +1,6 @@
+import { type Static, Type } from 'typebox';
 import { EVENT_TYPES } from '../events/event-types.ts';
 import { LIMIT } from '../http/paging.ts';
-import { type Static, Type } from '../lib/schema.ts';
 import { oneOfOpen } from '../oauth/schemas.ts';
 
 export const EVENT = Type.Object(

@@ -1,6 +1,6 @@
+import { Type } from 'typebox';
 import { STATUSES } from '../../business/invoices.ts';
 import type { EventType } from '../../events/event-types.ts';
-import { Type } from '../../lib/schema.ts';
 import { oneOfOpen } from '../../oauth/schemas.ts';
 import type { Document, Schema } from './document.ts';
 
