@@ -25,15 +25,16 @@ async function until(isTrue: () => Promise<boolean>): Promise<boolean> {
 test('an overloaded server responds 503 with Retry-After, health checks still succeed, and it recovers', async () => {
   const world = await newWorld();
   const { access_token, refresh_token } = await world.connect();
-  await world.restart({ settings: { overload: { maxEventLoopDelay: 30, sampleInterval: 250 } } });
+  await world.restart({ settings: { overload: { maxEventLoopDelay: 100, sampleInterval: 500 } } });
 
-  const stop = delayEventLoop(60);
-  await setTimeout(800);
+  const stop = delayEventLoop(150);
+  await setTimeout(1500);
   const rejected = [await world.refresh(refresh_token), await world.listInvoices(access_token)];
   const page = await fetch(`${world.web}/sign-in`);
   const health = await Promise.all(['/healthz', '/readyz'].map((path) => fetch(world.api + path)));
   stop();
   const recovered = await until(async () => (await world.listInvoices(access_token)).status === 200);
+  await world.restart();
   const after = await world.refresh(refresh_token);
 
   for (const { status, headers, body } of rejected) {
@@ -52,7 +53,7 @@ test('an overloaded server responds 503 with Retry-After, health checks still su
 test('a single stall of the event loop is not overload', async () => {
   const world = await newWorld();
   const { access_token } = await world.connect();
-  await world.restart({ settings: { overload: { maxEventLoopDelay: 200, sampleInterval: 1000 } } });
+  await world.restart({ settings: { overload: { maxEventLoopDelay: 500, sampleInterval: 1000 } } });
 
   const statuses: number[] = [];
   for (let requests = 0; requests < 3; requests++) {
