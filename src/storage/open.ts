@@ -1,4 +1,4 @@
-import { newTableCounter } from './rate-limits.ts';
+import { createTableCounter } from './rate-limits.ts';
 import { openSqlite } from './sqlite/open.ts';
 import { type Storage, StorageError, type TimeoutProfile } from './storage.ts';
 
@@ -15,5 +15,5 @@ export async function openStorage(url: string, timeouts: TimeoutProfile = 'servi
 export async function openSharedStorage(url: string): Promise<Storage> {
   if (!url.startsWith(SQLITE)) return openStorage(url);
   const storage = openSqlite(url.slice(SQLITE.length));
-  return { ...storage, newSharedCounter: (limit) => newTableCounter(storage.relaxed, limit) };
+  return { ...storage, newSharedCounter: (limit) => createTableCounter(storage.relaxed, limit) };
 }

@@ -3,19 +3,16 @@ import { SECOND, systemClock } from '../lib/clock.ts';
 import type { SharedCounter } from '../lib/rate-limit.ts';
 import type { Database } from './storage.ts';
 
-/**
- * Counts in the table, for processes that share it and no more than it. Each count is one statement, so that the row
- * decides who was the last to be let in.
- */
-export function newTableCounter(
+/** For processes that share nothing but the database. Each count is one statement, so that it is atomic. */
+export function createTableCounter(
   db: Database,
   { name, points, seconds }: { name: string; points: number; seconds: number },
 ): SharedCounter {
-  const ofKey = (key: string | number) => `${name}:${key}`;
+  const keyOf = (key: string | number) => `${name}:${key}`;
   return {
     async consume(key, by = 1) {
       const now = systemClock();
-      const used = await add(db, { key: ofKey(key), by, until: now + seconds * SECOND }, now);
+      const used = await add(db, { key: keyOf(key), by, until: now + seconds * SECOND }, now);
       return used.consumedPoints > points ? Promise.reject(used) : used;
     },
     async reward(key, by = 1) {
@@ -23,7 +20,7 @@ export function newTableCounter(
       await db
         .updateTable('rate_limits')
         .set(({ eb }) => ({ points: eb('points', '-', by) }))
-        .where('key', '=', ofKey(key))
+        .where('key', '=', keyOf(key))
         .where('points', '>=', by)
         .where('expire', '>', now)
         .execute();
@@ -32,14 +29,14 @@ export function newTableCounter(
     async delete(key) {
       const { numDeletedRows } = await db
         .deleteFrom('rate_limits')
-        .where('key', '=', ofKey(key))
+        .where('key', '=', keyOf(key))
         .executeTakeFirstOrThrow();
       return numDeletedRows > 0n;
     },
   };
 }
 
-/** A window that is over begins anew; one that is not keeps its end. */
+/** Starts a new window if the last one is over. */
 async function add(
   db: Database,
   { key, by, until }: { key: string; by: number; until: number },
@@ -49,12 +46,12 @@ async function add(
     .insertInto('rate_limits')
     .values({ key, points: by, expire: until })
     .onConflict((conflict) =>
-      conflict.column('key').doUpdateSet(({ eb, ref }) => {
-        const isOver = eb('rate_limits.expire', '<=', now);
+      conflict.column('key').doUpdateSet(({ eb, ref, val }) => {
+        const hasEnded = eb('rate_limits.expire', '<=', now);
         const more = eb('rate_limits.points', '+', by);
         return {
-          points: eb.case().when(isOver).then(by).else(more).end(),
-          expire: eb.case().when(isOver).then(until).else(ref('rate_limits.expire')).end(),
+          points: eb.case().when(hasEnded).then(val(by)).else(more).end(),
+          expire: eb.case().when(hasEnded).then(val(until)).else(ref('rate_limits.expire')).end(),
         };
       }),
     )
@@ -63,11 +60,11 @@ async function add(
   return new RateLimiterRes(0, Math.max(0, Number(expire) - now), points);
 }
 
-/** What the nodes count together is forgotten when its window is over. These windows run on the real clock. */
+/** Windows run on the system clock, as in `rate-limiter-flexible`. */
 export async function removeExpiredCounters(db: Database, limit: number): Promise<number> {
   const now = systemClock();
   const expired = db.selectFrom('rate_limits').select('key').where('expire', '<', now).orderBy('expire').limit(limit);
-  // Asked twice: what was renewed while this waited for it has to stay.
+  // The condition is repeated: a counter may be renewed while this waits for its lock.
   const result = await db
     .deleteFrom('rate_limits')
     .where('key', 'in', expired)

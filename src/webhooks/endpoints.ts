@@ -152,7 +152,7 @@ export async function wakeEndpoint(db: Database, id: string, at: number): Promis
       due_at: eb
         .case()
         .when(or([eb('due_at', 'is', null), eb('due_at', '>', at)]))
-        .then(eb.case().when('backoff_until', '>', at).then(eb.ref('backoff_until')).else(at).end())
+        .then(eb.case().when('backoff_until', '>', at).then(eb.ref('backoff_until')).else(eb.val(at)).end())
         .else(eb.ref('due_at'))
         .end(),
     }))
@@ -208,7 +208,7 @@ export async function releaseEndpoint(
     .set(({ eb }) => ({
       claimed_until: 0,
       backoff_until: restsUntil,
-      due_at: eb.case().when('due_at', '=', lease).then(dueAt).else(eb.ref('due_at')).end(),
+      due_at: eb.case().when('due_at', '=', lease).then(eb.val(dueAt)).else(eb.ref('due_at')).end(),
       ...(dueAt === null && { failing_since: null, failures: 0 }),
     }))
     .where('id', '=', id)
