@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { OVERLOAD_LIMIT, type OverloadLimit } from './http/overload.ts';
 import { SERVER_TIMEOUTS, type ServerTimeouts } from './http/timeouts.ts';
 import { DAY, SECOND } from './lib/clock.ts';
-import { isGuessable, readKeyFile, SHORTEST_KEY, splitKeys, syncFolder, writeKeyFile } from './lib/key-file.ts';
+import { fsyncDirectory, isWeakKey, MIN_KEY_LENGTH, readKeyFile, splitKeys, writeKeyFile } from './lib/keyring.ts';
 import { newSecret } from './lib/secrets.ts';
 import {
   type Address,
@@ -101,7 +101,7 @@ export function readSettings(env: Environment): Settings {
 
 /** What is convenient on a developer's machine, and dangerous where strangers can connect. */
 function rejectUnsafeInPublic({ secretKeys, webhooksToLoopback }: Settings, env: Environment): void {
-  if (secretKeys.some(isGuessable)) {
+  if (secretKeys.some(isWeakKey)) {
     const name = env.SECRET_KEYS_FILE ? 'SECRET_KEYS_FILE' : 'SECRET_KEYS';
     throw new SettingRefused(
       `${name} holds a key that can be guessed, and BASE_URL or CONSENT_URL is public. Make one with: openssl rand -base64 32`,
@@ -181,8 +181,8 @@ export function readSecretKeys(env: Environment): KeySource {
 }
 
 function checkKeys(keys: string[], setting: string): string[] {
-  if (keys.every((key) => key.length >= SHORTEST_KEY)) return keys;
-  const what = `one or more keys of at least ${SHORTEST_KEY} characters, separated by commas`;
+  if (keys.every((key) => key.length >= MIN_KEY_LENGTH)) return keys;
+  const what = `one or more keys of at least ${MIN_KEY_LENGTH} characters, separated by commas`;
   throw new SettingRefused(
     setting === 'SECRET_KEYS' ? `SECRET_KEYS must be ${what}.` : `${setting} must name a file with ${what} or lines.`,
   );
@@ -204,7 +204,7 @@ function keepLocalKey(baseUrl: string): string {
   }
   const file = 'data/secret-key';
   try {
-    if (mkdirSync('data', { recursive: true })) syncFolder('.');
+    if (mkdirSync('data', { recursive: true })) fsyncDirectory('.');
     writeKeyFile(file, [newSecret()]);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {

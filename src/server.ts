@@ -14,7 +14,7 @@ import { EVEN_IF_OVERLOADED } from './http/overload.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createKeyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
-import { newRateLimit } from './lib/rate-limit.ts';
+import { createRateLimit } from './lib/rate-limit.ts';
 import { VERSION } from './lib/version.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { openActivity, type RequestRecorder } from './request-log/request-recorder.ts';
@@ -165,7 +165,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
     { name, points, seconds }: { name: string; points: number; seconds: number },
   ) => {
     const shared = storage.newSharedCounter?.({ name, points, seconds });
-    return newRateLimit({ points, seconds, shared, onRefusal: meters.refusalsOf(setting) });
+    return createRateLimit({ points, seconds, shared, onReject: meters.refusalsOf(setting) });
   };
   const limit = (name: keyof Limits, seconds: number) => newLimit(name, { name, points: limits[name], seconds });
   const reserve = Math.max(1, Math.floor(limits.signInPerAccount / 4));

@@ -1,6 +1,6 @@
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
-import { type Keyring, seal, unseal } from '../lib/keyring.ts';
+import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** What an authenticator is asked to sign. It travels through the browser, sealed, so that nothing is kept before the answer. */
@@ -21,7 +21,7 @@ const REMEMBER_FOR = DAY;
 
 export function createChallenge(keys: Keyring, purpose: ChallengePurpose, bearer: string, now: number): string {
   const challenge: Challenge = { id: newId(now), boundTo: bearer, issuedAt: now };
-  return seal(keys, purpose, challenge);
+  return encodeSigned(keys, purpose, challenge);
 }
 
 /** Undefined if we never asked this, asked it of someone else, or asked it too long ago. */
@@ -30,7 +30,7 @@ export function readChallenge(
   { purpose, bearer, sealed }: { purpose: ChallengePurpose; bearer: string; sealed: string },
   now: number,
 ): Challenge | undefined {
-  const challenge = unseal<Challenge>(keys, purpose, sealed);
+  const challenge = decodeSigned<Challenge>(keys, purpose, sealed);
   if (challenge?.boundTo !== bearer || now - challenge.issuedAt >= LIFETIME) return undefined;
   return challenge;
 }

@@ -2,7 +2,7 @@ import { type Act, listActsOn } from '../audit/act-log.ts';
 import { countRepeat } from '../audit/act-repeats.ts';
 import { type Actor, recordAudit } from '../audit/acts.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
-import { networkOf } from '../lib/networks.ts';
+import { networkOf } from '../lib/ip-addresses.ts';
 import type { Database } from '../storage/storage.ts';
 import { auditedUser } from './user-acts.ts';
 import type { User } from './users.ts';

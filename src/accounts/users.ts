@@ -1,8 +1,8 @@
-import { emailSkeleton, normalEmail, readEmail } from '../lib/email-addresses.ts';
+import { emailSkeleton, normalizeEmail, readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
-import { hashPassword, isCommonPassword, isPassword } from '../lib/passwords.ts';
+import { hashPassword, isCommonPassword, verifyPassword } from '../lib/passwords.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
@@ -118,7 +118,7 @@ export async function authenticateUser(
   password: string,
 ): Promise<Credentials | undefined> {
   const row = await findRowByEmail(db, email);
-  const matches = await isPassword(password, row?.password_hash);
+  const matches = await verifyPassword(password, row?.password_hash);
   return row && matches && row.disabled_at === null
     ? { user: userFrom(row), passwordHash: row.password_hash }
     : undefined;
@@ -221,7 +221,7 @@ export async function lockPlatformAdmins(db: Database): Promise<string[]> {
 async function findRowByEmail(db: Database, email: string) {
   // No stored text holds a NUL, and not every database would even look for one.
   if (email.includes('\0')) return undefined;
-  return db.selectFrom('users').selectAll().where('email', '=', normalEmail(email)).executeTakeFirst();
+  return db.selectFrom('users').selectAll().where('email', '=', normalizeEmail(email)).executeTakeFirst();
 }
 
 async function rejectWeakPassword(password: string, email: string): Promise<void> {

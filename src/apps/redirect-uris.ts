@@ -1,5 +1,5 @@
 import { FormError } from '../lib/errors.ts';
-import { isLoopbackHost } from '../lib/loopback.ts';
+import { isLoopbackHost } from '../lib/ip-addresses.ts';
 
 const MOST = 20;
 const LONGEST = 2000;

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { newPlaces } from '../lib/semaphore.ts';
+import { semaphore } from '../lib/semaphore.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Act, type ActFilter, type ActQuery, actFrom, isNarrowed, matching, selectActs } from './act-filter.ts';
 import { listActs } from './act-log.ts';
@@ -11,7 +11,7 @@ const READ_PER_PAGE = 10_000;
 const STEPS_WAITING = 1_000;
 
 /** One step at a time in each process, however many people search. */
-const steps = newPlaces({ atOnce: 1, inTurn: STEPS_WAITING });
+const steps = semaphore({ concurrency: 1, maxQueue: STEPS_WAITING });
 
 export interface FoundActs {
   acts: Act[];
@@ -45,7 +45,7 @@ interface Step {
 /** All matching acts of the range, as many rows at a time as one step reads. */
 export async function* stepThrough(db: Database, filter: ActFilter, start: string | undefined): AsyncGenerator<Step> {
   for (let before = start; ; await setImmediate()) {
-    const step = await steps.take(() => readStep(db, filter, before));
+    const step = await steps(() => readStep(db, filter, before));
     yield step;
     if (step.last === undefined) return;
     before = step.last;

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { readDatabaseUrl } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { syncFolder } from '../lib/key-file.ts';
+import { fsyncDirectory } from '../lib/keyring.ts';
 import { fileOf, isSqlite } from '../storage/inspect.ts';
 import { copyDatabase, findFault, makeSingleFile, removeDatabase, type Tell } from '../storage/sqlite/backup.ts';
 import { StorageError } from '../storage/storage.ts';
@@ -38,7 +38,7 @@ async function writeBackup(from: string, to: string): Promise<void> {
     const fault = findFault(draft);
     if (fault) throw new StorageError(`The database is not to be copied: ${fault}. See: gatehouse doctor`);
     renameSync(draft, to);
-    syncFolder(dirname(to));
+    fsyncDirectory(dirname(to));
   } finally {
     removeDatabase(draft);
   }

@@ -3,7 +3,7 @@ import { findApp } from '../apps/apps.ts';
 import { type Event, listRecentEvents, SETTLED_AFTER } from '../events/events.ts';
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { postSafely } from '../lib/safe-post.ts';
+import { postToPublicAddress } from '../lib/outbound-http.ts';
 import type { Database } from '../storage/storage.ts';
 import { onlyAudible } from '../webhooks/audience.ts';
 import { toMessage } from '../webhooks/messages.ts';
@@ -70,7 +70,7 @@ async function forward(event: Event, url: string, secret: string): Promise<strin
   const headers = { 'content-type': 'application/json', ...signMessage(message, [secret], systemClock()) };
   try {
     const post = { url, headers, body: message.body, timeout: 15 * SECOND, allowsLoopback: true };
-    return `${event.type} ${event.id} → ${(await postSafely(post)).status}`;
+    return `${event.type} ${event.id} → ${(await postToPublicAddress(post)).status}`;
   } catch (error) {
     return `${event.type} ${event.id} → ${error instanceof Error ? error.message : error}`;
   }

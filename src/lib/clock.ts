@@ -1,12 +1,12 @@
-/** Milliseconds since 1970. Time is always passed in, so that a test can wind it. */
+/** Milliseconds since 1970. Time is always a parameter, so that tests control it. */
 export type Clock = () => number;
 
 export const systemClock: Clock = Date.now;
 
-/** The same to the microsecond, for measuring; nothing is decided by it. */
+/** The same with microseconds, for measurements only. */
 export const preciseClock: Clock = () => performance.timeOrigin + performance.now();
 
-/** Milliseconds since some moment; setting the clock does not change it. For how long something took. */
+/** For durations: not affected when the system clock is set. */
 export const monotonicClock: Clock = () => performance.now();
 
 export const SECOND = 1000;

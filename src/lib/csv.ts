@@ -1,6 +1,6 @@
 /**
- * Where a spreadsheet would see a formula: at the start of the cell, and after a semicolon, a tab or a line break inside it.
- * Many locales separate cells by semicolons, and then our quotes, which follow a comma, no longer protect a cell.
+ * Where a spreadsheet would detect a formula: at the start of a cell, and after a semicolon, tab or line break inside it.
+ * Many locales separate cells by semicolons, and then the quotes, which follow a comma, do not protect a cell.
  */
 const FORMULA = /(^|[;\t\r\n])([\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 const CONTROL_AT_START = /^[\t\r\n]/;

@@ -1,4 +1,4 @@
-/** A refusal to a person: which field is wrong, and what to do about it. */
+/** Invalid input from a person: which field is wrong, and how to correct it. */
 export class FormError extends Error {
   readonly field: string;
 
@@ -8,7 +8,7 @@ export class FormError extends Error {
   }
 }
 
-/** Said to whoever comes when there is more to do than can be done; each edge renders it as its own kind of 503. */
+/** A 503; the API and the pages each render it in their own format. */
 export class Overloaded extends Error {
   readonly retryAfter = 1;
 
@@ -17,7 +17,7 @@ export class Overloaded extends Error {
   }
 }
 
-/** Said to whoever asks too often; each edge renders it as its own kind of 429. */
+/** A 429; the API and the pages each render it in their own format. */
 export class TooManyRequests extends Error {
   readonly retryAfter: number;
 

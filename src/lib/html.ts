@@ -1,6 +1,6 @@
 const markup = Symbol('markup');
 
-/** Text that this tag has made. Nothing else can make one, so nothing unescaped reaches a page. */
+/** Only the `html` tag can create it, so everything on a page is escaped. */
 export interface Html {
   readonly [markup]: string;
 }
@@ -17,7 +17,7 @@ export function toText(page: Html): string {
 
 function render(value: Value): string {
   if (value === null || value === undefined || value === false) return '';
-  if (typeof value === 'string' || typeof value === 'number') return escaped(String(value));
+  if (typeof value === 'string' || typeof value === 'number') return escapeText(String(value));
   if (isList(value)) return value.map(render).join('');
   return value[markup];
 }
@@ -28,6 +28,6 @@ function isList(value: Html | readonly Value[]): value is readonly Value[] {
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-function escaped(text: string): string {
+function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }

@@ -1,16 +1,19 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
 import { newHmac } from './hmac.ts';
 import { newNonce, sameText } from './secrets.ts';
 
 export interface Key {
-  /** Four bytes that name the key without telling anything about it. */
+  /** Four bytes, derived one-way from the key. */
   id: Buffer;
   keyFor(purpose: string): Buffer;
-  /** As many characters as there are bytes (latin1). */
+  /** HMAC-SHA256 as a latin1 string: one character per byte. */
   mac(purpose: string, ...parts: Uint8Array[]): string;
 }
 
-/** The first key signs, all of them verify: so a key can be replaced while what the old one signed still holds. */
+/** The first key signs and encrypts; all keys verify and decrypt. So a key can be replaced without breaking older values. */
 export interface Keyring {
   signing: Key;
   find(id: Uint8Array): Key | undefined;
@@ -18,17 +21,17 @@ export interface Keyring {
 }
 
 export function createKeyring(secrets: readonly string[]): Keyring {
-  const all = secrets.map(openKey);
+  const all = secrets.map(createKey);
   const signing = all[0];
   if (!signing) throw new Error('A keyring needs at least one key.');
   return { signing, all, find: (id) => all.find((key) => key.id.equals(id)) };
 }
 
 /**
- * Every purpose has a key of its own, so that a MAC made for one can never pass for another. A derived key is kept for
- * good: purposes are the few that the code names, never something that comes with a request.
+ * Each purpose has its own derived key, so a MAC for one purpose is never valid for another. Derived keys are cached
+ * without limit: purposes are constants in the code, never request data.
  */
-function openKey(secret: string): Key {
+function createKey(secret: string): Key {
   const derived = new Map<string, Buffer>();
   const hmacs = new Map<string, ReturnType<typeof newHmac>>();
   const keyFor = (purpose: string) => {
@@ -53,7 +56,7 @@ export function sign(keys: Keyring, purpose: string, text: string): string {
   return signatureBy(keys.signing, purpose, Buffer.from(text));
 }
 
-export function isSigned(keys: Keyring, purpose: string, text: string, signature: string): boolean {
+export function verifySignature(keys: Keyring, purpose: string, text: string, signature: string): boolean {
   const bytes = Buffer.from(text);
   return keys.all.some((key) => sameText(signatureBy(key, purpose, bytes), signature));
 }
@@ -62,37 +65,37 @@ function signatureBy(key: Key, purpose: string, bytes: Buffer): string {
   return Buffer.from(key.mac(purpose, bytes), 'latin1').toString('base64url');
 }
 
-/** A value that travels through a browser and comes back unchanged, or not at all. It is signed, not hidden. */
-export function seal(keys: Keyring, purpose: string, value: object): string {
+/** For values that a browser sends back, in cookies and form fields. Signed, not encrypted. */
+export function encodeSigned(keys: Keyring, purpose: string, value: object): string {
   const text = Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${text}.${sign(keys, purpose, text)}`;
 }
 
-export function unseal<Value>(keys: Keyring, purpose: string, sealed: string): Value | undefined {
-  const [text = '', signature = '', ...more] = sealed.split('.');
-  if (more.length > 0 || !isSigned(keys, purpose, text, signature)) return undefined;
+export function decodeSigned<Value>(keys: Keyring, purpose: string, signed: string): Value | undefined {
+  const [text = '', signature = '', ...more] = signed.split('.');
+  if (more.length > 0 || !verifySignature(keys, purpose, text, signature)) return undefined;
   return JSON.parse(Buffer.from(text, 'base64url').toString()) as Value;
 }
 
 const NONCE = 12;
 const TAG = 16;
 
-/** A secret that has to be known again later, unreadable where it is stored. */
-export function conceal(keys: Keyring, purpose: string, secret: string): string {
+/** AES-256-GCM, for secrets that are stored and needed in plain text later. */
+export function encrypt(keys: Keyring, purpose: string, secret: string): string {
   const nonce = newNonce(NONCE);
   const cipher = createCipheriv('aes-256-gcm', keys.signing.keyFor(purpose), nonce);
-  const hidden = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-  return Buffer.concat([keys.signing.id, nonce, hidden]).toString('base64url');
+  const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return Buffer.concat([keys.signing.id, nonce, ciphertext]).toString('base64url');
 }
 
-/** The id of the key that concealed it. */
-export function keyIdOf(concealed: string): Buffer {
-  return Buffer.from(concealed, 'base64url').subarray(0, 4);
+/** The id of the key that encrypted it. */
+export function encryptionKeyId(encrypted: string): Buffer {
+  return Buffer.from(encrypted, 'base64url').subarray(0, 4);
 }
 
-/** Undefined if the key that concealed it is gone, or if it was changed. */
-export function reveal(keys: Keyring, purpose: string, concealed: string): string | undefined {
-  const bytes = Buffer.from(concealed, 'base64url');
+/** Undefined if the key is no longer on the keyring, or if the text was changed. */
+export function decrypt(keys: Keyring, purpose: string, encrypted: string): string | undefined {
+  const bytes = Buffer.from(encrypted, 'base64url');
   const key = keys.find(bytes.subarray(0, 4));
   if (!key || bytes.length < 4 + NONCE + TAG) return undefined;
   const decipher = createDecipheriv('aes-256-gcm', key.keyFor(purpose), bytes.subarray(4, 4 + NONCE));
@@ -101,5 +104,52 @@ export function reveal(keys: Keyring, purpose: string, concealed: string): strin
     return decipher.update(bytes.subarray(4 + NONCE, -TAG), undefined, 'utf8') + decipher.final('utf8');
   } catch {
     return undefined;
+  }
+}
+
+export const MIN_KEY_LENGTH = 32;
+
+/** A random key of 32 hexadecimal digits compresses to 29 bytes or more, a repeated character or word to fewer than 24. */
+const MIN_COMPRESSED_LENGTH = 24;
+
+/** Whether a key has so little entropy that it could be guessed. */
+export function isWeakKey(key: string): boolean {
+  return deflateRawSync(key, { level: 9 }).length < MIN_COMPRESSED_LENGTH;
+}
+
+/** Keys are separated by commas or line ends. */
+export function splitKeys(text: string): string[] {
+  return text
+    .trim()
+    .split(/[,\n]/)
+    .map((key) => key.trim());
+}
+
+export function readKeyFile(file: string): string[] {
+  return splitKeys(readFileSync(file, 'utf8'));
+}
+
+/** One key per line, mode 0600. The rename is atomic: a reader sees the old file or the new one, also after a crash. */
+export function replaceKeyFile(file: string, keys: readonly string[]): void {
+  const draft = `${file}.new`;
+  rmSync(draft, { force: true });
+  writeKeyFile(draft, keys);
+  renameSync(draft, file);
+  fsyncDirectory(dirname(file));
+}
+
+/** Fails if the file exists. */
+export function writeKeyFile(file: string, keys: readonly string[]): void {
+  writeFileSync(file, `${keys.join('\n')}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  fsyncDirectory(dirname(file));
+}
+
+/** A new directory entry is durable only once the directory is synced. */
+export function fsyncDirectory(folder: string): void {
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
   }
 }

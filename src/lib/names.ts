@@ -1,30 +1,25 @@
 import { FormError } from './errors.ts';
 
-/** Control characters, line breaks, what turns text around, and what fills a line without being seen. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2800]/u;
+/** Control characters, line breaks, bidirectional controls and invisible fillers. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** These join letters in some scripts, and the parts of an emoji. */
+/** They join letters in some scripts, and the parts of an emoji. */
 const JOINERS = /\u200c|\u200d|\ufe0f/g;
 
-/** Where letters stand alone a joiner joins nothing: it only makes two names look alike. */
+/** In scripts without joined letters, a joiner is invisible and only makes two names look alike. */
 const IDLE_JOINER =
   /[\p{sc=Latin}\p{sc=Cyrillic}\p{sc=Greek}\p{N}][\u200c\u200d]|[\u200c\u200d][\p{sc=Latin}\p{sc=Cyrillic}\p{sc=Greek}\p{N}]/u;
 
-/** No script needs so many marks on one letter; they spill over the lines around it. */
-const PILED_MARKS = /\p{M}{4}/u;
+/** No script needs this many marks on one letter; they cover the lines around it. */
+const STACKED_MARKS = /\p{M}{4}/u;
 
-/** A name that a person will see and may have to trust: visible characters only, and no longer than a line. */
+/** A name that is shown to people: visible characters only, at most 80. */
 export function readName(field: string, text: string): string {
   if (text.trim() === '') throw new FormError(field, 'Enter a name.');
   return readLine(field, text, 80);
 }
 
-/** A remark that may be left out. */
-export function readNote(field: string, text: string): string {
-  return text.trim() === '' ? '' : readLine(field, text, 100);
-}
-
-/** Why something was done, for those who wonder about it later. It may be left out. */
+/** The optional reason for a change. */
 export function readReason(field: string, text: string): string {
   return text.trim() === '' ? '' : readLine(field, text, 200);
 }
@@ -40,5 +35,10 @@ function readLine(field: string, text: string, longest: number): string {
 
 /** Invisible or bidirectional characters, or more marks on a letter than any script needs. */
 export function hasHiddenCharacters(text: string): boolean {
-  return UNSEEN.test(text) || PILED_MARKS.test(text);
+  return INVISIBLE.test(text) || STACKED_MARKS.test(text);
+}
+
+/** For text from other servers: PostgreSQL stores no NUL, and terminals interpret control characters. Keeps line breaks. */
+export function replaceControls(text: string): string {
+  return text.replace(/[^\P{Cc}\n]/gu, '\ufffd');
 }

@@ -1,4 +1,4 @@
-/** The query of an address as it came, to the letter, unless a header could not carry it so. */
+/** The query of a URL, byte for byte, unless it has characters that a header cannot carry. */
 export function rawQuery(url: string): string {
   const start = url.indexOf('?');
   const query = start === -1 ? '' : url.slice(start + 1);

@@ -1,6 +1,6 @@
 import { hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
-/** 256 random bits behind a prefix by which people and secret scanners recognise the kind. */
+/** 256 random bits, with a prefix by which people and secret scanners recognise the kind. */
 export function newSecret(prefix = ''): string {
   return prefix + randomBytes(32).toString('base64url');
 }
@@ -9,17 +9,17 @@ export function newSalt(): Buffer {
   return randomBytes(16);
 }
 
-/** Never used twice with one key: at twelve bytes, chance sees to that. */
+/** At twelve bytes, random nonces do not repeat under one key in practice. */
 export function newNonce(length: number): Buffer {
   return randomBytes(length);
 }
 
-/** From 0 to 1, for what should not happen everywhere at once. */
-export function newChance(): number {
+/** From 0 to 1, for jitter. */
+export function randomFraction(): number {
   return randomInt(0x1_0000_0000) / 0x1_0000_0000;
 }
 
-/** A plain hash is enough for these: there is nothing to guess in 256 random bits. Passwords go to `passwords.ts`. */
+/** A plain hash is enough for 256 random bits. Passwords use `passwords.ts`. */
 export function hashSecret(secret: string): string {
   return sha256(secret);
 }
@@ -28,6 +28,7 @@ export function sha256(content: string | Uint8Array): string {
   return hash('sha256', content, 'base64url');
 }
 
+/** In constant time. */
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

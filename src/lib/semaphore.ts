@@ -1,34 +1,35 @@
 import { Overloaded } from './errors.ts';
 
-/** For work that is dear: so much of it at once, so much more in turn, and whoever comes on top is told to come back. */
-export function newPlaces({ atOnce, inTurn }: { atOnce: number; inTurn: number }) {
-  const waiting: (() => void)[] = [];
-  let taken = 0;
+/**
+ * Limits how much work runs at once. Further work waits in a queue, first come, first served; when the queue is full, it
+ * is rejected.
+ */
+export function semaphore({ concurrency, maxQueue }: { concurrency: number; maxQueue: number }) {
+  const queue: (() => void)[] = [];
+  let running = 0;
 
-  async function enter(): Promise<void> {
-    if (taken < atOnce) {
-      taken += 1;
+  async function acquire(): Promise<void> {
+    if (running < concurrency) {
+      running += 1;
       return;
     }
-    if (waiting.length >= inTurn) throw new Overloaded();
-    await new Promise<void>((resolve) => waiting.push(resolve));
+    if (queue.length >= maxQueue) throw new Overloaded();
+    await new Promise<void>((resolve) => queue.push(resolve));
   }
 
-  /** A place goes to whoever has waited longest, without being free in between. */
-  function leave(): void {
-    const next = waiting.shift();
+  /** Passes the slot on to the next in the queue, so that later work cannot overtake it. */
+  function release(): void {
+    const next = queue.shift();
     if (next) next();
-    else taken -= 1;
+    else running -= 1;
   }
 
-  return {
-    async take<Result>(work: () => Promise<Result>): Promise<Result> {
-      await enter();
-      try {
-        return await work();
-      } finally {
-        leave();
-      }
-    },
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    await acquire();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
   };
 }

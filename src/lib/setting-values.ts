@@ -1,4 +1,4 @@
-import { isLoopbackHost } from './loopback.ts';
+import { isLoopbackHost } from './ip-addresses.ts';
 
 export interface Address {
   host: string;

@@ -1,5 +1,5 @@
 import { type AuthenticatedClient, type ReadCaller, verifyClient } from '../apps/proving.ts';
-import { networkOf } from '../lib/networks.ts';
+import { networkOf } from '../lib/ip-addresses.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { RequestContext } from '../request-log/request-context.ts';
 import type { Storage } from '../storage/storage.ts';

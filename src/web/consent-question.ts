@@ -2,7 +2,7 @@ import type { Session } from '../accounts/sessions.ts';
 import type { ScopeMask } from '../grants/scopes.ts';
 import { HOUR } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
-import { type Keyring, seal, unseal } from '../lib/keyring.ts';
+import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { forbidden } from './errors.ts';
 import { type Form, text } from './forms.ts';
@@ -28,11 +28,11 @@ export function newQuestion(
 }
 
 export function sealQuestion(keys: Keyring, question: Question): string {
-  return seal(keys, 'consent', question);
+  return encodeSigned(keys, 'consent', question);
 }
 
 export function readQuestion(keys: Keyring, form: Form, session: Session): Question {
-  const question = unseal<Question>(keys, 'consent', text(form, 'question'));
+  const question = decodeSigned<Question>(keys, 'consent', text(form, 'question'));
   if (question?.session === hashSecret(session.id)) return question;
   throw forbidden('This question was put to someone else, or has been changed. Go back to the app.');
 }

@@ -2,7 +2,7 @@ import { type Consent, undecidedScopes } from '../grants/consents.ts';
 import { listScopes, type Scope, type ScopeMask, scopeNames } from '../grants/scopes.ts';
 import { boundBusiness } from '../grants/tenancy.ts';
 import { type Html, html } from '../lib/html.ts';
-import { isLoopbackHost } from '../lib/loopback.ts';
+import { isLoopbackHost } from '../lib/ip-addresses.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
 import { businessSelect, type Page, type PageContext } from './layout.ts';

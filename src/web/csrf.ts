@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { isSigned, type Keyring, sign } from '../lib/keyring.ts';
+import { type Keyring, sign, verifySignature } from '../lib/keyring.ts';
 import { forbidden } from './errors.ts';
 
 /** The browser that a token is valid in: both ids are the values of its cookies. */
@@ -17,7 +17,7 @@ export function verifyCsrfToken(request: FastifyRequest, keys: Keyring, ids: Bro
   const { origin, 'sec-fetch-site': site } = request.headers;
   const foreign = (origin !== undefined && origin !== webOrigin) || (site !== undefined && site !== 'same-origin');
   const csrf = (request.body as Record<string, unknown> | null | undefined)?.csrf;
-  if (foreign || typeof csrf !== 'string' || !isSigned(keys, 'csrf', signedText(ids), csrf)) {
+  if (foreign || typeof csrf !== 'string' || !verifySignature(keys, 'csrf', signedText(ids), csrf)) {
     throw forbidden(
       'This form did not come from a page opened in this browser. Go back, reload the page and try again.',
     );

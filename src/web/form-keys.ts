@@ -1,6 +1,6 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
-import { seal, unseal } from '../lib/keyring.ts';
+import { decodeSigned, encodeSigned } from '../lib/keyring.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound, PageError } from './errors.ts';
 
@@ -21,7 +21,7 @@ export function formKey<More extends object>(
   purpose: string,
   ticket: { owner: string | null } & More,
 ): string {
-  return seal(keys, purpose, { id: newId(clock()), until: clock() + LIFETIME, ...ticket });
+  return encodeSigned(keys, purpose, { id: newId(clock()), until: clock() + LIFETIME, ...ticket });
 }
 
 export function readFormKey<More extends object>(
@@ -29,7 +29,7 @@ export function readFormKey<More extends object>(
   purpose: string,
   { sealed, owner }: { sealed: string; owner: string | null },
 ): FormKey & More {
-  const ticket = unseal<FormKey & More>(keys, purpose, sealed);
+  const ticket = decodeSigned<FormKey & More>(keys, purpose, sealed);
   if (!ticket) throw notFound();
   if (ticket.owner !== owner) {
     throw new PageError(

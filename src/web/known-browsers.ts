@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Credentials, findCredentials } from '../accounts/users.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
-import { LONGEST_EMAIL, normalEmail } from '../lib/email-addresses.ts';
+import { MAX_EMAIL_LENGTH, normalizeEmail } from '../lib/email-addresses.ts';
 import { TooManyRequests } from '../lib/errors.ts';
-import { isSigned, seal, sign, unseal } from '../lib/keyring.ts';
+import { decodeSigned, encodeSigned, sign, verifySignature } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { WebDeps } from './deps.ts';
 import { COOKIE_OPTIONS } from './session.ts';
@@ -31,7 +31,7 @@ export function rememberBrowser(
     until: clock() + LIFETIME,
     binding: sign(keys, BINDING, passwordHash),
   };
-  reply.setCookie(NAME, seal(keys, BROWSER, known), { ...COOKIE_OPTIONS, maxAge: LIFETIME / SECOND });
+  reply.setCookie(NAME, encodeSigned(keys, BROWSER, known), { ...COOKIE_OPTIONS, maxAge: LIFETIME / SECOND });
 }
 
 /** An attempt that was counted. */
@@ -49,7 +49,7 @@ interface CountedAttempt {
  */
 export async function countAttempt(deps: WebDeps, request: FastifyRequest, email: string): Promise<CountedAttempt> {
   const { signInPerAccount, signInReserve } = deps.limits;
-  const account = normalEmail(email).slice(0, LONGEST_EMAIL);
+  const account = normalizeEmail(email).slice(0, MAX_EMAIL_LENGTH);
   try {
     return await count(signInPerAccount, account);
   } catch (error) {
@@ -60,12 +60,12 @@ export async function countAttempt(deps: WebDeps, request: FastifyRequest, email
 
 async function count(limit: RateLimit, account: string): Promise<CountedAttempt> {
   await limit.count(account);
-  return { giveBack: () => limit.giveBack(account), forget: () => limit.forget(account) };
+  return { giveBack: () => limit.refund(account), forget: () => limit.reset(account) };
 }
 
 async function isKnown({ storage, keys, clock }: WebDeps, request: FastifyRequest, account: string): Promise<boolean> {
-  const known = unseal<KnownBrowser>(keys, BROWSER, request.cookies[NAME] ?? '');
+  const known = decodeSigned<KnownBrowser>(keys, BROWSER, request.cookies[NAME] ?? '');
   if (!known || !(known.until > clock())) return false;
   const found = await findCredentials(storage.durable, known.userId);
-  return found?.user.email === account && isSigned(keys, BINDING, found.passwordHash, known.binding);
+  return found?.user.email === account && verifySignature(keys, BINDING, found.passwordHash, known.binding);
 }

@@ -5,7 +5,7 @@ import { auditedUser, userActor } from '../accounts/user-acts.ts';
 import { insertUser, prepareUser } from '../accounts/users.ts';
 import { recordAudit } from '../audit/acts.ts';
 import { FormError } from '../lib/errors.ts';
-import { networkOf } from '../lib/networks.ts';
+import { networkOf } from '../lib/ip-addresses.ts';
 import type { WebDeps } from './deps.ts';
 import { type Form, text } from './forms.ts';
 import { closedInvitation } from './invitation-pages.ts';
@@ -47,6 +47,6 @@ export async function joinAsNewcomer(
     if (!started) throw new Error('A user who has just been added cannot sign in.');
     return started;
   });
-  await limits.signInPerAddress.giveBack(networkOf(request.ip));
+  await limits.signInPerAddress.refund(networkOf(request.ip));
   return signedIn;
 }

@@ -4,7 +4,7 @@ import { findPasskey, type Passkey, usePasskey } from '../accounts/passkeys.ts';
 import { recordFailedSignIn } from '../accounts/sign-in.ts';
 import { findCredentials, findUser } from '../accounts/users.ts';
 import { authenticationOptions, claimedCredential, verifyAuthentication } from '../accounts/webauthn.ts';
-import { networkOf } from '../lib/networks.ts';
+import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { access } from './access.ts';
 import { siteOf, type WebDeps } from './deps.ts';
@@ -38,7 +38,7 @@ async function signIn(deps: WebDeps, request: FastifyRequest, answer: string): P
   await limits.signInPerAddress.count(networkOf(request.ip));
   const passkey = await findPasskey(deps.storage.durable, claimedCredential(answer) ?? '');
   const signedIn = passkey && (await renewByPasskey(deps, request, { answer, passkey }));
-  if (signedIn) await limits.signInPerAddress.giveBack(networkOf(request.ip));
+  if (signedIn) await limits.signInPerAddress.refund(networkOf(request.ip));
   else await recordFailure(deps, passkey, request.ip);
   return signedIn;
 }

@@ -5,7 +5,7 @@ import { hashNewPassword, markEmailVerified } from '../accounts/users.ts';
 import { recordAudit } from '../audit/acts.ts';
 import { resetAccount } from '../grants/account-reset.ts';
 import { type Html, html } from '../lib/html.ts';
-import { networkOf } from '../lib/networks.ts';
+import { networkOf } from '../lib/ip-addresses.ts';
 import type { Database } from '../storage/storage.ts';
 import { access } from './access.ts';
 import type { WebDeps } from './deps.ts';
@@ -57,7 +57,7 @@ async function setPassword(deps: WebDeps, request: FastifyRequest<ForLink>, { us
     await resetAccount(db, { userId: user.id, hash, endsGrants }, clock());
     await recordReset(db, { link: used, address: request.ip, endsGrants }, clock());
   });
-  await limits.signInPerAddress.giveBack(networkOf(request.ip));
+  await limits.signInPerAddress.refund(networkOf(request.ip));
 }
 
 interface Reset {

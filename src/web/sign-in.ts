@@ -4,11 +4,11 @@ import { recordFailedSignIn } from '../accounts/sign-in.ts';
 import { userActor } from '../accounts/user-acts.ts';
 import { authenticateUser, type Credentials, findUserByEmail, markSignedIn } from '../accounts/users.ts';
 import { recordAudit } from '../audit/acts.ts';
-import { nameBrowser } from '../lib/browser-names.ts';
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
-import { networkOf } from '../lib/networks.ts';
+import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import { describeUserAgent } from '../lib/user-agents.ts';
 import type { Database } from '../storage/storage.ts';
 import { access } from './access.ts';
 import type { WebDeps } from './deps.ts';
@@ -90,7 +90,7 @@ async function signIn(deps: WebDeps, request: FastifyRequest, email: string, pas
   const authenticated = await authenticateUser(storage.durable, email, password).catch(async (error) => {
     // Nothing was tried, so nothing counts.
     if (error instanceof Overloaded) {
-      await Promise.all([counted.giveBack(), limits.signInPerAddress.giveBack(network)]);
+      await Promise.all([counted.giveBack(), limits.signInPerAddress.refund(network)]);
     }
     throw error;
   });
@@ -105,7 +105,7 @@ async function signIn(deps: WebDeps, request: FastifyRequest, email: string, pas
     return undefined;
   }
   await counted.forget();
-  await limits.signInPerAddress.giveBack(network);
+  await limits.signInPerAddress.refund(network);
   return signedIn;
 }
 
@@ -125,7 +125,7 @@ export async function renewSession(
   if (request.session) await deleteSession(db, request.session.id);
   const session = await insertSession(db, { user, ...clientOf(request) }, now);
   const actor = userActor(user, request.ip);
-  const name = nameBrowser(clientOf(request).browser);
+  const name = describeUserAgent(clientOf(request).browser);
   const subject = { kind: 'session', id: hashSecret(session.id), name } as const;
   await recordAudit(db, { action: 'session.started', actor, businessId: null, subject, detail: { with: means } }, now);
   return { session, user, passwordHash };

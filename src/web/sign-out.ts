@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { deleteSession, type Session } from '../accounts/sessions.ts';
 import { recordAudit } from '../audit/acts.ts';
-import { nameBrowser } from '../lib/browser-names.ts';
 import { html } from '../lib/html.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import { describeUserAgent } from '../lib/user-agents.ts';
 import { access } from './access.ts';
 import type { WebDeps } from './deps.ts';
 import { redirectWithFlash } from './flash.ts';
@@ -34,7 +34,7 @@ ${postForm({ action: '/sign-out', csrf: request.csrfToken, body: html`<button cl
 }
 
 async function signOut({ storage, clock }: WebDeps, request: FastifyRequest, { id }: Session): Promise<void> {
-  const subject = { kind: 'session', id: hashSecret(id), name: nameBrowser(clientOf(request).browser) } as const;
+  const subject = { kind: 'session', id: hashSecret(id), name: describeUserAgent(clientOf(request).browser) } as const;
   await storage.transaction(async (db) => {
     if (!(await deleteSession(db, id))) return;
     await recordAudit(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { AddressRefused, postSafely } from '../lib/safe-post.ts';
+import { ForbiddenAddress, postToPublicAddress } from '../lib/outbound-http.ts';
 import type { Outcome } from './deliveries.ts';
 import type { Claimed } from './endpoint.ts';
 import { type Message, signMessage } from './signatures.ts';
@@ -27,7 +27,7 @@ export async function attempt(
   };
   try {
     const post = { url: endpoint.url, headers, body: message.body, timeout: timeLimit, allowsLoopback };
-    const { status, head } = await postSafely(post);
+    const { status, head } = await postToPublicAddress(post);
     return { outcome: status >= 200 && status < 300 ? 'delivered' : 'refused', status, head, took: took() };
   } catch (error) {
     return { outcome: nameOf(error), status: null, head: '', took: took() };
@@ -35,6 +35,6 @@ export async function attempt(
 }
 
 function nameOf(error: unknown): Outcome['outcome'] {
-  if (error instanceof AddressRefused) return 'address_refused';
+  if (error instanceof ForbiddenAddress) return 'address_refused';
   return error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'unreachable';
 }

@@ -1,7 +1,7 @@
 import { EVENTS_KEPT_FOR, type Event, listEventsById, recordEvent, takeEvents } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { withoutControls } from '../lib/plain-text.ts';
+import { replaceControls } from '../lib/names.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { onlyInterested } from './audience.ts';
@@ -181,7 +181,7 @@ async function listAttempts(db: Database, deliveryIds: string[]): Promise<Row<'a
 }
 
 function toLogged({ at, took, status, outcome, head }: Row<'attempts'>): LoggedAttempt {
-  return { at, took, status, outcome: outcome as Outcome['outcome'], head: withoutControls(head) };
+  return { at, took, status, outcome: outcome as Outcome['outcome'], head: replaceControls(head) };
 }
 
 /** What an event's deliveries leave behind goes with the event, a month later. */

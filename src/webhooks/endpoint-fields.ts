@@ -1,6 +1,6 @@
 import { EVENT_TYPES, type EventType } from '../events/event-types.ts';
 import { FormError } from '../lib/errors.ts';
-import { isLoopbackHost } from '../lib/loopback.ts';
+import { isLoopbackHost } from '../lib/ip-addresses.ts';
 
 const LONGEST_URL = 2000;
 

@@ -1,4 +1,4 @@
-import { conceal, type Keyring, reveal } from '../lib/keyring.ts';
+import { decrypt, encrypt, type Keyring } from '../lib/keyring.ts';
 import { sha256 } from '../lib/secrets.ts';
 import type { Row } from '../storage/tables.ts';
 
@@ -12,13 +12,13 @@ export interface Resealed {
 }
 
 export function concealSecret(keys: Keyring, secret: string): string {
-  return conceal(keys, PURPOSE, secret);
+  return encrypt(keys, PURPOSE, secret);
 }
 
 /** The same secret under the key that signs now; undefined if the key is gone that kept it. */
 export function concealAnew(keys: Keyring, concealed: string): string | undefined {
-  const secret = reveal(keys, PURPOSE, concealed);
-  return secret === undefined ? undefined : conceal(keys, PURPOSE, secret);
+  const secret = decrypt(keys, PURPOSE, concealed);
+  return secret === undefined ? undefined : encrypt(keys, PURPOSE, secret);
 }
 
 /** Says which secret a form is about, without telling anything of it. */
@@ -29,5 +29,5 @@ export function markOf(concealed: string): string {
 /** What signs: the secret, and the one before it for as long as both do. None, if the key is gone that kept them. */
 export function secretsOf(keys: Keyring, row: Row<'endpoints'>, now: number): string[] {
   const concealed = [row.secret, (row.old_secret_until ?? 0) > now ? row.old_secret : null];
-  return concealed.flatMap((text) => (text === null ? [] : (reveal(keys, PURPOSE, text) ?? [])));
+  return concealed.flatMap((text) => (text === null ? [] : (decrypt(keys, PURPOSE, text) ?? [])));
 }

@@ -1,4 +1,4 @@
-import { type Keyring, keyIdOf } from '../lib/keyring.ts';
+import { encryptionKeyId, type Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 import { concealAnew } from './endpoint-secrets.ts';
 import { storeConcealed } from './endpoints.ts';
@@ -9,7 +9,9 @@ const AT_ONCE = 500;
 export async function countSecretsByKey(db: Database): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for await (const { secret, old_secret } of readSecrets(db)) {
-    const ids = new Set([secret, old_secret].flatMap((text) => (text === null ? [] : keyIdOf(text).toString('hex'))));
+    const ids = new Set(
+      [secret, old_secret].flatMap((text) => (text === null ? [] : encryptionKeyId(text).toString('hex'))),
+    );
     for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
   }
   return counts;
@@ -20,7 +22,7 @@ export async function countSecretsByKey(db: Database): Promise<Map<string, numbe
  * endpoints it was done for, and whose secret nothing can bring back, since its key is gone.
  */
 export async function resealSecrets(db: Database, keys: Keyring): Promise<{ resealed: number; lost: string[] }> {
-  const isOutdated = (text: string | null) => text !== null && !keyIdOf(text).equals(keys.signing.id);
+  const isOutdated = (text: string | null) => text !== null && !encryptionKeyId(text).equals(keys.signing.id);
   let resealed = 0;
   const lost: string[] = [];
   for await (const { id, secret, old_secret } of readSecrets(db)) {

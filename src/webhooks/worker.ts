@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { areEventsWaiting, findEvent } from '../events/events.ts';
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import { newChance } from '../lib/secrets.ts';
+import { randomFraction } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { attempt } from './attempt.ts';
 import { mayHear } from './audience.ts';
@@ -123,7 +123,7 @@ async function deliver(parts: WorkerParts, endpoint: Claimed, delivery: Delivery
   if (!isWithheld) showAttempt(endpoint.url, outcome);
   const now = clock();
   return storage.relaxed.transaction().execute(async (db) => {
-    await recordAttempt(db, delivery, outcome, { chance: newChance(), now });
+    await recordAttempt(db, delivery, outcome, { chance: randomFraction(), now });
     return noteOutcome(db, endpoint, outcome, now);
   });
 }
@@ -139,7 +139,7 @@ async function noteOutcome(
     await noteSuccess(db, endpoint);
     return 0;
   }
-  if (status !== 410) return noteFailure(db, endpoint, newChance(), now);
+  if (status !== 410) return noteFailure(db, endpoint, randomFraction(), now);
   await disableEndpoint(db, endpoint.id, 'gone', now);
   return undefined;
 }

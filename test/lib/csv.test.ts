@@ -12,7 +12,7 @@ for (const start of ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', 
   });
 }
 
-test('what only contains such a character is left as it is', () => {
+test('a cell with such a character in the middle is unchanged', () => {
   assert.equal(csvLine(['a=b', '2030-01-01', 'ada@example.com']), '"a=b","2030-01-01","ada@example.com"\r\n');
 });
 

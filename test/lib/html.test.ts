@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { html, toText } from '../../src/lib/html.ts';
 
-test('text becomes text: the five characters that mean something in HTML are escaped, wherever they stand [S17]', () => {
+test('the five special characters of HTML are escaped everywhere [S17]', () => {
   const shown = toText(html`<p title="${`"'&<>`}">${'<script>&amp;</script>'}</p>`);
 
   assert.equal(shown, '<p title="&quot;&#39;&amp;&lt;&gt;">&lt;script&gt;&amp;amp;&lt;/script&gt;</p>');
 });
 
-test('no text whatever leaves its element or its attribute [S17]', () => {
+test('no text can break out of its element or attribute [S17]', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const shown = toText(html`${text}`);
@@ -19,18 +19,18 @@ test('no text whatever leaves its element or its attribute [S17]', () => {
   );
 });
 
-test('markup made by the tag stays markup, alone and in lists', () => {
+test('markup from the tag is not escaped again, alone or in lists', () => {
   const items = ['a', '<b>'].map((name) => html`<li>${name}</li>`);
 
   assert.equal(toText(html`<ul>${items}</ul>`), '<ul><li>a</li><li>&lt;b&gt;</li></ul>');
   assert.equal(toText(html`${['<', html`<br>`, 1]}`), '&lt;<br>1');
 });
 
-test('what is missing or false shows nothing, but zero shows', () => {
+test('undefined, null and false render nothing, and zero renders', () => {
   assert.equal(toText(html`[${null}${undefined}${false}${''}${0}]`), '[0]');
 });
 
-test('an object that merely looks like markup cannot smuggle any in [S17]', () => {
+test('an object that only looks like markup is escaped [S17]', () => {
   const forged = JSON.parse('{"markup":"<script>","Symbol(markup)":"<script>"}');
 
   assert.doesNotMatch(toText(html`${forged}`), /<script>/);

@@ -13,14 +13,14 @@ test('an id is a UUIDv7 that begins with its time', () => {
   assert.equal(isId(id), true);
 });
 
-test('a later id sorts behind an earlier one, also within one millisecond', () => {
+test('a later id sorts after an earlier one, also within one millisecond', () => {
   const ids = [NOW, NOW + 1, NOW + 2, NOW + 1000].flatMap((now) => Array.from({ length: 20_000 }, () => newId(now)));
 
   assert.deepEqual(ids.toSorted(), ids);
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test('ids of one moment keep their order, whatever was made at another in between', () => {
+test('ids of one millisecond keep their order, also with ids of other times in between', () => {
   const ids = Array.from({ length: 50 }, () => {
     newId(NOW + 5000);
     return newId(NOW + 4000);
@@ -29,13 +29,13 @@ test('ids of one moment keep their order, whatever was made at another in betwee
   assert.deepEqual(ids.toSorted(), ids);
 });
 
-test('two ids of one moment share no random bits that could be guessed from each other', () => {
+test('the random bits of two ids of one millisecond are independent', () => {
   const tails = Array.from({ length: 200 }, () => newId(NOW).slice(-12));
 
   assert.equal(new Set(tails).size, tails.length);
 });
 
-test('an id goes to 16 bytes and back', () => {
+test('an id converts to 16 bytes and back', () => {
   fc.assert(
     fc.property(fc.uuid(), (id) => {
       assert.equal(idToBytes(id).length, 16);
@@ -44,7 +44,7 @@ test('an id goes to 16 bytes and back', () => {
   );
 });
 
-test('nothing but a UUID in lower case is an id', () => {
+test('only a UUID in lower case is an id', () => {
   const id = newId(NOW);
 
   for (const text of [

@@ -1,63 +1,64 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createKeyring, isSigned, seal, sign, unseal } from '../../src/lib/keyring.ts';
+import { createKeyring, decodeSigned, encodeSigned, sign, verifySignature } from '../../src/lib/keyring.ts';
 
 const keys = createKeyring(['the first key']);
 const values = fc.record({ text: fc.string({ unit: 'grapheme' }), number: fc.integer() }, { noNullPrototype: true });
 
-test('what is sealed comes back unchanged', () => {
+test('a signed value decodes unchanged', () => {
   fc.assert(
     fc.property(values, (value) => {
-      assert.deepEqual(unseal(keys, 'purpose', seal(keys, 'purpose', value)), value);
+      assert.deepEqual(decodeSigned(keys, 'purpose', encodeSigned(keys, 'purpose', value)), value);
     }),
   );
 });
 
-test('a seal in which any character was changed does not open', () => {
+test('a signed value does not decode if any character was changed', () => {
   fc.assert(
     fc.property(values, fc.nat(), fc.constantFrom(...'AZaz09-_.'), (value, place, character) => {
-      const sealed = seal(keys, 'purpose', value);
+      const sealed = encodeSigned(keys, 'purpose', value);
       const at = place % sealed.length;
       fc.pre(sealed[at] !== character);
-      assert.equal(unseal(keys, 'purpose', sealed.slice(0, at) + character + sealed.slice(at + 1)), undefined);
+      assert.equal(decodeSigned(keys, 'purpose', sealed.slice(0, at) + character + sealed.slice(at + 1)), undefined);
     }),
     { numRuns: 500 },
   );
 });
 
-test('a seal made for one purpose opens for no other', () => {
-  const sealed = seal(keys, 'consent', { a: 1 });
+test('a value signed for one purpose does not decode for another', () => {
+  const sealed = encodeSigned(keys, 'consent', { a: 1 });
 
-  assert.equal(unseal(keys, 'new app', sealed), undefined);
-  assert.deepEqual(unseal(keys, 'consent', sealed), { a: 1 });
+  assert.equal(decodeSigned(keys, 'new app', sealed), undefined);
+  assert.deepEqual(decodeSigned(keys, 'consent', sealed), { a: 1 });
 });
 
-test('no text at all makes opening a seal fail with anything but a refusal', () => {
+test('decoding never throws, whatever the text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
-      assert.equal(unseal(keys, 'purpose', text), undefined);
+      assert.equal(decodeSigned(keys, 'purpose', text), undefined);
     }),
   );
-  for (const text of ['', '.', '..', 'e30', 'e30.', '.e30']) assert.equal(unseal(keys, 'purpose', text), undefined);
+  for (const text of ['', '.', '..', 'e30', 'e30.', '.e30'])
+    assert.equal(decodeSigned(keys, 'purpose', text), undefined);
 });
 
-test('a seal with more behind it does not open', () => {
-  const sealed = seal(keys, 'purpose', { a: 1 });
+test('a signed value with anything appended does not decode', () => {
+  const sealed = encodeSigned(keys, 'purpose', { a: 1 });
 
-  assert.equal(unseal(keys, 'purpose', `${sealed}.more`), undefined);
-  assert.equal(unseal(keys, 'purpose', `${sealed}=`), undefined);
+  assert.equal(decodeSigned(keys, 'purpose', `${sealed}.more`), undefined);
+  assert.equal(decodeSigned(keys, 'purpose', `${sealed}=`), undefined);
 });
 
-test('a signature holds under every key of the ring, and the first one makes it', () => {
+test('the first key signs, and every key of the ring verifies', () => {
   const [older, both] = [createKeyring(['old']), createKeyring(['new', 'old'])];
 
-  assert.equal(isSigned(both, 'purpose', 'text', sign(older, 'purpose', 'text')), true);
-  assert.equal(isSigned(older, 'purpose', 'text', sign(both, 'purpose', 'text')), false);
+  assert.equal(verifySignature(both, 'purpose', 'text', sign(older, 'purpose', 'text')), true);
+  assert.equal(verifySignature(older, 'purpose', 'text', sign(both, 'purpose', 'text')), false);
   assert.equal(sign(both, 'purpose', 'text'), sign(createKeyring(['new']), 'purpose', 'text'));
 });
 
-test('a key is named by four bytes, differs by purpose, and a ring without keys cannot be', () => {
+test('a key has an id of four bytes and differs by purpose, and a keyring needs at least one key', () => {
   const [key] = keys.all;
   const text = Buffer.from('text');
 

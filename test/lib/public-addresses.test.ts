@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isLoopbackAddress, isPublicAddress } from '../../src/lib/public-addresses.ts';
+import { isLoopbackAddress, isPublicAddress } from '../../src/lib/ip-addresses.ts';
 
 /** The first and the last address of each range, so that a prefix that is one bit off shows. */
 const OTHER: Record<string, string[]> = {
@@ -40,7 +40,7 @@ for (const [kind, addresses] of Object.entries(OTHER)) {
   });
 }
 
-test('the addresses on either side of these ranges are public', () => {
+test('the addresses just outside these ranges are public', () => {
   const neighbours = ['1.0.0.0', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255'];
   const more = ['128.0.0.0', '169.253.255.255', '169.255.0.0', '172.15.255.255', '172.32.0.0', '192.167.255.255'];
   const last = [
@@ -59,7 +59,7 @@ test('the addresses on either side of these ranges are public', () => {
     assert.equal(isPublicAddress(address), true, address);
 });
 
-test('what is no address at all is not public', () => {
+test('text that is not an address is not public', () => {
   for (const text of [
     '',
     'localhost',

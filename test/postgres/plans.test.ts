@@ -8,7 +8,7 @@ import { findGrant, type Grant, rotate } from '../../src/grants/grants.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { newRateLimit } from '../../src/lib/rate-limit.ts';
+import { createRateLimit } from '../../src/lib/rate-limit.ts';
 import { authenticateClientWithToken } from '../../src/oauth/callers.ts';
 import { decodeToken, encodeToken } from '../../src/oauth/tokens.ts';
 import { migrate } from '../../src/storage/migrate.ts';
@@ -63,7 +63,7 @@ test('an app and the token that it sends are found at once, each by its key', as
   const keys = createKeyring(['the-key-that-this-test-signs-with']);
   const fields = { kind: 'refresh', grantId: GRANT, rotation: 0, expiresAt: 0, scopes: 0 } as const;
   const token = decodeToken(keys, 'refresh', encodeToken(keys, new Uint8Array(16), fields));
-  const limit = newRateLimit({ points: 10, seconds: 60 });
+  const limit = createRateLimit({ points: 10, seconds: 60 });
   const credentials = {
     authorization: undefined,
     clientId: GRANT,

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { KeySource } from '../../config.ts';
-import { isGuessable } from '../../lib/key-file.ts';
+import { isWeakKey } from '../../lib/keyring.ts';
 import type { Database } from '../../storage/storage.ts';
 import { countSecretsByKey } from '../../webhooks/resealing.ts';
 import { idOf } from '../keys.ts';
@@ -13,7 +13,7 @@ const MOST_KEYS = 3;
 export function checkKeys({ keys, file }: KeySource): Finding[] {
   const findings: Finding[] = [];
   if (keys.length === 0) return [warning('There is no key yet.', 'The first start makes one in data/secret-key.')];
-  if (keys.some(isGuessable)) {
+  if (keys.some(isWeakKey)) {
     findings.push(
       warning('A key looks as if someone had made it up.', 'Replace it with a random one: gatehouse keys rotate'),
     );

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { type Address, readSettings, SettingRefused, type Settings } from '../../config.ts';
-import { isLoopbackHost } from '../../lib/loopback.ts';
+import { isLoopbackHost } from '../../lib/ip-addresses.ts';
 import { about, type Finding } from './finding.ts';
 
 const { ok, warning, problem } = about('settings');

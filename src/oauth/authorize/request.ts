@@ -2,7 +2,7 @@ import { type App, findApp } from '../../apps/apps.ts';
 import { isRegistered } from '../../apps/redirect-uris.ts';
 import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from '../../grants/scopes.ts';
 import { HOUR } from '../../lib/clock.ts';
-import { isSigned, type Keyring, sign } from '../../lib/keyring.ts';
+import { type Keyring, sign, verifySignature } from '../../lib/keyring.ts';
 import type { Database } from '../../storage/storage.ts';
 import { type Callback, CallbackError, OAuthError, UntrustedRequest } from '../errors.ts';
 import { isChallenge } from '../pkce.ts';
@@ -200,6 +200,6 @@ export function stamp(keys: Keyring, query: string, now: number): string {
 export function readStamp(keys: Keyring, stamped: string, now: number): { query: string; askedAt: number | null } {
   const [, query = stamped, asked = '', signature = ''] = STAMPED.exec(stamped) ?? [];
   const askedAt = Number(asked);
-  const holds = isSigned(keys, 'authorize stamp', `${asked}?${query}`, signature) && now - askedAt < GOOD_FOR;
+  const holds = verifySignature(keys, 'authorize stamp', `${asked}?${query}`, signature) && now - askedAt < GOOD_FOR;
   return { query, askedAt: holds ? askedAt : null };
 }

@@ -3,10 +3,10 @@ import { listPasskeys } from '../../accounts/passkeys.ts';
 import { listSessions, type SessionSummary } from '../../accounts/sessions.ts';
 import { listFailedSignIns } from '../../accounts/sign-in.ts';
 import { type Act, describeDetail } from '../../audit/act-log.ts';
-import { nameBrowser } from '../../lib/browser-names.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { conceal, type Keyring, reveal } from '../../lib/keyring.ts';
+import { decrypt, encrypt, type Keyring } from '../../lib/keyring.ts';
 import { hashSecret } from '../../lib/secrets.ts';
+import { describeUserAgent } from '../../lib/user-agents.ts';
 import { unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { type Form, input, type Problem, postForm, text, time } from '../forms.ts';
@@ -102,7 +102,7 @@ function failedSection(failed: Act[]): Html | false {
 
 function sessionRow(session: SessionSummary, isHere: boolean, keys: Keyring): Html {
   const { browser, address, signedInAt, lastSeenAt } = session;
-  const name = nameBrowser(browser);
+  const name = describeUserAgent(browser);
   return html`<li><div><strong>${name}</strong> ${isHere && html`<span class="badge">This browser</span>`}
 <p class="muted small">${address}. Last seen ${time(lastSeenAt)}, signed in since ${time(signedInAt)}</p></div>
 ${!isHere && html`<button class="danger" name="session" value="${concealSession(keys, session)}" aria-label="End the session of ${name} at ${address}">End</button>`}</li>`;
@@ -112,9 +112,9 @@ const ADDRESS = 'session address';
 
 /** What a page calls a session by. It is no cookie, nor does it tell what is stored of one. */
 function concealSession(keys: Keyring, { idHash }: SessionSummary): string {
-  return conceal(keys, ADDRESS, idHash);
+  return encrypt(keys, ADDRESS, idHash);
 }
 
 export function revealSession(keys: Keyring, concealed: string): string | undefined {
-  return reveal(keys, ADDRESS, concealed);
+  return decrypt(keys, ADDRESS, concealed);
 }

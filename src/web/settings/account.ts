@@ -3,8 +3,8 @@ import { deleteOtherSession, deleteOtherSessions, insertSession } from '../../ac
 import { auditedUser } from '../../accounts/user-acts.ts';
 import { authenticateUser, hashNewPassword, replacePasswordHash, updateName } from '../../accounts/users.ts';
 import { recordAudit } from '../../audit/acts.ts';
-import { nameBrowser } from '../../lib/browser-names.ts';
 import { FormError } from '../../lib/errors.ts';
+import { describeUserAgent } from '../../lib/user-agents.ts';
 import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -99,7 +99,7 @@ async function endOne({ storage, keys, clock }: WebDeps, request: Posted): Promi
   await storage.transaction(async (db) => {
     const ended = idHash && (await deleteOtherSession(db, session, idHash));
     if (!ended) throw notFound();
-    const subject = { kind: 'session', id: ended.idHash, name: nameBrowser(ended.browser) } as const;
+    const subject = { kind: 'session', id: ended.idHash, name: describeUserAgent(ended.browser) } as const;
     await recordAudit(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
   });
 }

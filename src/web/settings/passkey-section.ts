@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Passkey } from '../../accounts/passkeys.ts';
 import type { Session } from '../../accounts/sessions.ts';
-import { nameBrowser } from '../../lib/browser-names.ts';
 import { MINUTE } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { describeUserAgent } from '../../lib/user-agents.ts';
 import { type Form, input, type Problem, postForm, text, time } from '../forms.ts';
 import type { PageContext } from '../layout.ts';
 import { passkeyBox } from '../passkey-box.ts';
@@ -48,7 +48,7 @@ ${postForm({
 }
 
 function addForm({ context, request, typed, problem }: Showing): Html {
-  const value = text(typed, 'passkey_name') || nameBrowser(clientOf(request).browser);
+  const value = text(typed, 'passkey_name') || describeUserAgent(clientOf(request).browser);
   const hint = 'By which you will know it in this list.';
   const form = postForm({
     action: PASSKEYS,

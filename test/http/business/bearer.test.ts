@@ -21,7 +21,7 @@ function assertRefused(answer: Awaited<ReturnType<typeof call>>, status: number,
   );
 }
 
-test('without a token the answer is 401 with a bare challenge and no error code in it [P1]', async () => {
+test('a request without a token gets 401 with a challenge that has no error code [P1]', async () => {
   for (const path of PATHS) {
     const { status, headers, body } = await call(path, {});
 
@@ -31,7 +31,7 @@ test('without a token the answer is 401 with a bare challenge and no error code 
   }
 });
 
-test('another way to authenticate counts as no token: a bare challenge, as RFC 6750 has it [P1]', async () => {
+test('another authentication scheme counts as no token (RFC 6750 §3.1) [P1]', async () => {
   const basic = Buffer.from(`${world.ledger.id}:${world.ledger.secret}`).toString('base64');
   for (const path of PATHS) {
     const { status, headers } = await call(path, { authorization: `Basic ${basic}` });
@@ -86,7 +86,7 @@ test('a token without the scope gets 403 insufficient_scope, which names the sco
   assert.match(answer.body.error_description, /read:invoices/);
 });
 
-test('a token in the address is ignored, and beside the header it is a 400 [P4]', async () => {
+test('a token in the query is ignored, and with the header as well it is a 400 [P4]', async () => {
   const { access_token } = await world.connect({}, browser);
   for (const path of PATHS) {
     const alone = await call(`${path}?access_token=${access_token}`, {});
@@ -98,7 +98,7 @@ test('a token in the address is ignored, and beside the header it is a 400 [P4]'
   }
 });
 
-test('a refresh token, a code, a client secret or a session never works as bearer [P5]', async () => {
+test('a refresh token, code, client secret or session id does not work as bearer token [P5]', async () => {
   const { access_token, refresh_token } = await world.connect({}, browser);
   const code = await world.allow({}, browser);
   const session = browser.cookies.get('__Host-session') ?? '';
@@ -119,7 +119,7 @@ test('a refresh token, a code, a client secret or a session never works as beare
   }
 });
 
-test('a cookie is not looked at: a live session opens nothing here [P5][D6]', async () => {
+test('cookies are ignored: a session authenticates nothing on the API [P5][D6]', async () => {
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
   for (const path of PATHS) {
     const { status, headers } = await call(path, { cookie });
@@ -130,14 +130,14 @@ test('a cookie is not looked at: a live session opens nothing here [P5][D6]', as
   }
 });
 
-test('the scheme may be written in any letters', async () => {
+test('the scheme is case-insensitive', async () => {
   const { access_token } = await world.connect({}, browser);
   for (const scheme of ['bearer', 'BEARER']) {
     assert.equal((await call('/api/v1/businesses', { authorization: `${scheme} ${access_token}` })).status, 200);
   }
 });
 
-test('another method is a 405 that names the right one, and an unknown address a 404, both in JSON', async () => {
+test('another method is a 405 with Allow, and an unknown path a 404, both in JSON', async () => {
   const wrong = await fetch(`${world.api}${PATHS[0]}`, { method: 'DELETE' });
   const missing = await world.get('/api/v1/accounting/secrets');
 

@@ -123,7 +123,7 @@ test('a page that ends exactly with the last invoice has no next page', async ()
   assert.notEqual(nextOf(await list('?limit=3')), undefined);
 });
 
-test('an invoice added while pages are read shifts none of them', async () => {
+test('an invoice added during paging shifts no page', async () => {
   const { business, token, list } = await newBooks();
   await addMany(business, 4, 'SENT');
   const first = await list('?limit=2');
@@ -141,7 +141,7 @@ test('an invoice added while pages are read shifts none of them', async () => {
   );
 });
 
-test('a parameter that makes no sense is a 400 that names it', async () => {
+test('an invalid parameter is a 400 that names it', async () => {
   const { list } = await newBooks();
   for (const [name, query] of [
     ['limit', 'limit=0'],

@@ -9,7 +9,7 @@ const world = await newWorld();
 const browser = await world.signedIn();
 const readMe = (token: string) => world.get(ME, { authorization: `Bearer ${token}` });
 
-test('GET /api/v1/me says for whom a token acts: user, business, app, scopes and since when', async () => {
+test('GET /api/v1/me returns the user, business, app, scopes and time of the grant', async () => {
   const allowedAt = world.clock();
   const { access_token } = await world.connect({ scope: 'read:invoices read:contacts' }, browser);
   world.wind(MINUTE);
@@ -27,7 +27,7 @@ test('GET /api/v1/me says for whom a token acts: user, business, app, scopes and
   });
 });
 
-test('GET /api/v1/me says of an address that nobody has verified that it is not [E2]', async () => {
+test('GET /api/v1/me reports an unverified email address as unverified [E2]', async () => {
   const guest = { owner: browser, name: 'Guest', email: 'guest@example.net' };
   const { access_token } = await world.connect({}, (await registerByInvitation(world, guest)).browser);
 
@@ -41,14 +41,14 @@ test('GET /api/v1/me needs no particular scope and no x-business-id', async () =
   assert.equal((await readMe(access_token)).status, 200);
 });
 
-test('GET /api/v1/me names the scopes of this token, where a refresh asked for fewer', async () => {
+test('GET /api/v1/me returns the scopes of this token, which a refresh may have narrowed', async () => {
   const { refresh_token } = await world.connect({ scope: 'read:invoices read:contacts' }, browser);
   const narrowed = await world.refresh(refresh_token, { scope: 'read:contacts' });
 
   assert.deepEqual((await readMe(narrowed.body.access_token)).body.scopes, ['read:contacts']);
 });
 
-test('GET /api/v1/me names the business of the grant, whatever business the user acts for now', async () => {
+test('GET /api/v1/me returns the business of the grant, not the user’s current business', async () => {
   const beta = await world.addBusiness('Beta');
   const grace = await world.addUser('Grace', [[world.acme, 'member']]);
   const { access_token } = await world.connect({}, await world.signedIn(grace));

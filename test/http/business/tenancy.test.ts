@@ -21,7 +21,7 @@ const listAs = (business: string, query = '') =>
 const numbersIn = (invoices: { number: string }[]) => invoices.map(({ number }) => number);
 const bearer = { authorization: `Bearer ${tokens.access_token}` };
 
-test('a list holds the invoices of the token’s business and of no other [P8]', async () => {
+test('a list has the invoices of the token’s business only [P8]', async () => {
   const { body } = await listAs(world.acme.id);
 
   assert.deepEqual(
@@ -30,7 +30,7 @@ test('a list holds the invoices of the token’s business and of no other [P8]',
   );
 });
 
-test('another business is refused alike whether it exists or not, even one of the user’s own [P6]', async () => {
+test('another business gets the same 403 whether or not it exists, even one of the user’s own [P6]', async () => {
   const own = await listAs(beta.id);
   const strange = await listAs((await world.addBusiness('Strange')).id);
   const nowhere = await listAs(NOWHERE);
@@ -41,7 +41,7 @@ test('another business is refused alike whether it exists or not, even one of th
   assert.deepEqual(names(nowhere), names(strange));
 });
 
-test('x-business-id must be there, once, and a UUID: there is no default business [P7]', async () => {
+test('x-business-id is required, once, as a UUID: there is no default business [P7]', async () => {
   const { acme } = world;
   const without = await world.get(PATH, bearer);
   assert.deepEqual([without.status, without.body.error], [400, 'invalid_request']);
@@ -86,7 +86,7 @@ test('x-business-id may be written in capitals', async () => {
   assert.equal((await listAs(world.acme.id.toUpperCase())).status, 200);
 });
 
-test('a business named in the query is no way round the header [P9]', async () => {
+test('a business id in the query does not replace the header [P9]', async () => {
   const named = await listAs(world.acme.id, `?businessId=${beta.id}&x-business-id=${beta.id}`);
   const only = await world.get(`${PATH}?x-business-id=${world.acme.id}`, bearer);
 
@@ -94,7 +94,7 @@ test('a business named in the query is no way round the header [P9]', async () =
   assert.equal(only.status, 400);
 });
 
-test('a business named in a body or in the path is no way round the header [P9]', async () => {
+test('a business id in a body or in the path does not replace the header [P9]', async () => {
   const headers: [string, string][] = [
     ['Authorization', bearer.authorization],
     ['X-Business-Id', world.acme.id],
@@ -114,7 +114,7 @@ test('a business named in a body or in the path is no way round the header [P9]'
   }
 });
 
-test('an invoice of another business is not found by its id, by any method, nor is one’s own [P8]', async () => {
+test('there is no route for a single invoice, whatever its business or the method [P8]', async () => {
   const rows = await world.storage().durable.selectFrom('invoices').select(['id', 'number']).execute();
   const headers = { ...bearer, 'x-business-id': world.acme.id };
 
@@ -127,7 +127,7 @@ test('an invoice of another business is not found by its id, by any method, nor 
   assert.ok(rows.length >= 2);
 });
 
-test('a cursor taken from another business shows nothing of that business [P8]', async () => {
+test('a cursor from another business reveals nothing of that business [P8]', async () => {
   const [newest] = (
     await world.storage().durable.selectFrom('invoices').selectAll().where('business_id', '=', beta.id).execute()
   ).map(({ id }) => id);
@@ -137,7 +137,7 @@ test('a cursor taken from another business shows nothing of that business [P8]',
   assert.ok(body.every(({ number }: { number: string }) => number === 'ACME-1'));
 });
 
-test('GET /api/v1/businesses names the one business that the token acts in, and needs no x-business-id', async () => {
+test('GET /api/v1/businesses returns the one business of the token, without x-business-id', async () => {
   const { status, body } = await world.get('/api/v1/businesses', bearer);
 
   assert.equal(status, 200);
@@ -145,7 +145,7 @@ test('GET /api/v1/businesses names the one business that the token acts in, and 
   assert.deepEqual((await world.get('/api/v1/businesses', { ...bearer, 'x-business-id': beta.id })).body, body);
 });
 
-test('GET /api/v1/businesses needs no particular scope, but a token', async () => {
+test('GET /api/v1/businesses needs a token, but no particular scope', async () => {
   const contacts = await world.connect({ scope: 'read:contacts' }, await world.signedIn(grace));
 
   const allowed = await world.get('/api/v1/businesses', { authorization: `Bearer ${contacts.access_token}` });

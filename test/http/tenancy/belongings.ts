@@ -9,7 +9,7 @@ import { addSecret } from '../../../src/apps/app-secrets.ts';
 import { OPERATOR } from '../../../src/audit/acts.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import { conceal, createKeyring } from '../../../src/lib/keyring.ts';
+import { createKeyring, encrypt } from '../../../src/lib/keyring.ts';
 import { hashSecret, newSecret } from '../../../src/lib/secrets.ts';
 import { formKey } from '../../../src/web/form-keys.ts';
 import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
@@ -185,7 +185,7 @@ async function addPersonalThings({ storage, clock, settings }: World, user: User
   const wish = { userId: user.id, name: `${word} phone`, credential };
   const passkey = await storage().transaction((tx) => insertPasskey(tx, wish, clock()));
   return {
-    session: conceal(keys, 'session address', hashSecret(id)),
+    session: encrypt(keys, 'session address', hashSecret(id)),
     passkey: passkey?.id ?? '',
     credential: credential.id,
   };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EVENT_TYPES } from '../../../src/events/event-types.ts';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
-import { createKeyring, reveal } from '../../../src/lib/keyring.ts';
+import { createKeyring, decrypt } from '../../../src/lib/keyring.ts';
 import { addEndpoint, disableEndpoint, noteFailure } from '../../../src/webhooks/endpoints.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import type { Fields, Visited } from '../../support/browser.ts';
@@ -247,5 +247,5 @@ test('removing an endpoint asks first, and then it is gone', async () => {
 /** What is stored to sign with, the newest first. */
 async function signingSecrets(id: string) {
   const row = await db().selectFrom('endpoints').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-  return [row.secret, row.old_secret].map((text) => reveal(keys, 'endpoint secret', text ?? ''));
+  return [row.secret, row.old_secret].map((text) => decrypt(keys, 'endpoint secret', text ?? ''));
 }

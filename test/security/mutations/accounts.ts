@@ -59,7 +59,7 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
     promise: 'E3',
     breaks: 'addresses that mix alphabets are accepted',
     file: 'src/lib/email-addresses.ts',
-    find: 'if (email.split(/[@.]/).some(mixesAlphabets)) throw',
+    find: 'if (email.split(/[@.]/).some(mixesScripts)) throw',
     replace: 'if (false) throw',
     tests: [LOOK_ALIKES],
   },

@@ -181,7 +181,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
     promise: 'T28',
     breaks: 'the signing secret of a webhook is stored unencrypted',
     file: 'src/webhooks/endpoint-secrets.ts',
-    find: 'return conceal(keys, PURPOSE, secret);',
+    find: 'return encrypt(keys, PURPOSE, secret);',
     replace: 'return secret;',
     tests: [DUMP],
   },

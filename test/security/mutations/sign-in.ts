@@ -178,7 +178,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S17',
     breaks: 'text is not escaped',
     file: 'src/lib/html.ts',
-    find: 'return escaped(String(value));',
+    find: 'return escapeText(String(value));',
     replace: 'return String(value);',
     tests: [ESCAPING],
   },

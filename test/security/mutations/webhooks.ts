@@ -3,7 +3,7 @@ import type { Mutation } from './mutation.ts';
 const DELIVERY = 'test/http/webhooks/delivery.test.ts';
 const PROMISES = 'test/security/promises.test.ts';
 const ADDRESSES = 'test/lib/public-addresses.test.ts';
-const POST = 'test/lib/safe-post.test.ts';
+const POST = 'test/lib/outbound-http.test.ts';
 const KILLS = 'test/faults/webhooks.test.ts';
 
 /** Webhooks. */
@@ -99,7 +99,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W4',
     breaks: 'the metadata address of Azure is public',
-    file: 'src/lib/public-addresses.ts',
+    file: 'src/lib/ip-addresses.ts',
     find: "['168.63.129.16', 32],",
     replace: '',
     tests: [ADDRESSES],
@@ -107,7 +107,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W4',
     breaks: 'link-local addresses are public',
-    file: 'src/lib/public-addresses.ts',
+    file: 'src/lib/ip-addresses.ts',
     find: "['169.254.0.0', 16],",
     replace: '',
     tests: [ADDRESSES],
@@ -115,7 +115,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W4',
     breaks: 'half of carrier-grade NAT is public',
-    file: 'src/lib/public-addresses.ts',
+    file: 'src/lib/ip-addresses.ts',
     find: "['100.64.0.0', 10],",
     replace: "['100.64.0.0', 11],",
     tests: [ADDRESSES],
@@ -123,7 +123,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W4',
     breaks: 'mapped and unique local IPv6 addresses are public',
-    file: 'src/lib/public-addresses.ts',
+    file: 'src/lib/ip-addresses.ts',
     find: "GLOBAL_IPV6.check(address, 'ipv6') && ",
     replace: '',
     tests: [ADDRESSES],
@@ -131,7 +131,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W4',
     breaks: 'only the first address of a name is checked',
-    file: 'src/lib/safe-post.ts',
+    file: 'src/lib/outbound-http.ts',
     find: 'addresses.find((',
     replace: 'addresses.slice(0, 1).find((',
     tests: [POST],
@@ -139,7 +139,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W4',
     breaks: 'no address is checked',
-    file: 'src/lib/safe-post.ts',
+    file: 'src/lib/outbound-http.ts',
     find: 'if (wrong || addresses.length === 0) {',
     replace: 'if (addresses.length === 0) {',
     tests: [POST],
@@ -147,8 +147,8 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W5',
     breaks: 'the name is resolved again to connect',
-    file: 'src/lib/safe-post.ts',
-    find: 'lookup: answerWith(addresses),',
+    file: 'src/lib/outbound-http.ts',
+    find: 'lookup: fixedLookup(addresses),',
     replace: '',
     tests: [POST],
   },
@@ -163,7 +163,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W6',
     breaks: 'an attempt has no time limit',
-    file: 'src/lib/safe-post.ts',
+    file: 'src/lib/outbound-http.ts',
     find: 'AbortSignal.timeout(post.timeout)',
     replace: 'new AbortController().signal',
     tests: [POST],
@@ -171,9 +171,9 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W6',
     breaks: 'headers of any length are kept',
-    file: 'src/lib/safe-post.ts',
-    find: 'LONGEST_HEAD = 1024',
-    replace: 'LONGEST_HEAD = 1024 * 1024',
+    file: 'src/lib/outbound-http.ts',
+    find: 'MAX_HEAD_LENGTH = 1024',
+    replace: 'MAX_HEAD_LENGTH = 1024 * 1024',
     tests: [POST],
   },
   {

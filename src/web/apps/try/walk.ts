@@ -1,6 +1,6 @@
 import type { ScopeMask } from '../../../grants/scopes.ts';
 import { MINUTE } from '../../../lib/clock.ts';
-import { conceal, type Keyring, reveal } from '../../../lib/keyring.ts';
+import { decrypt, encrypt, type Keyring } from '../../../lib/keyring.ts';
 import { hashSecret } from '../../../lib/secrets.ts';
 
 /** How far someone has come in trying an app. */
@@ -36,12 +36,12 @@ const GOOD_FOR = 30 * MINUTE;
  */
 export function keepWalk({ keys, session }: Keeper, walk: PlaygroundState, now: number): string {
   const kept: Kept = { session: hashSecret(session.id), at: now, walk };
-  return conceal(keys, 'try it', JSON.stringify(kept));
+  return encrypt(keys, 'try it', JSON.stringify(kept));
 }
 
 /** Undefined if it was changed, was kept too long ago, or belongs to another session. */
 export function openWalk({ keys, session }: Keeper, text: string, now: number): PlaygroundState | undefined {
-  const revealed = reveal(keys, 'try it', text);
+  const revealed = decrypt(keys, 'try it', text);
   if (revealed === undefined) return undefined;
   const { session: of, at, walk } = JSON.parse(revealed) as Kept;
   return of === hashSecret(session.id) && now - at < GOOD_FOR ? walk : undefined;

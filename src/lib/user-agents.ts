@@ -1,5 +1,5 @@
-/** In the order of asking: many a browser also claims to be those below it. */
-const BROWSERS: [mark: RegExp, name: string][] = [
+/** In order of precedence: most browsers also claim to be some of those below. */
+const BROWSERS: [pattern: RegExp, name: string][] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\b(?:OPR|OPT|Opera)\//, 'Opera'],
   [/\bSamsungBrowser\//, 'Samsung Internet'],
@@ -9,7 +9,7 @@ const BROWSERS: [mark: RegExp, name: string][] = [
   [/\bVersion\/[\d.]+ .*\bSafari\//, 'Safari'],
 ];
 
-const SYSTEMS: [mark: RegExp, name: string][] = [
+const SYSTEMS: [pattern: RegExp, name: string][] = [
   [/\biPhone\b/, 'iPhone'],
   [/\biPad\b/, 'iPad'],
   [/\bAndroid\b/, 'Android'],
@@ -19,14 +19,14 @@ const SYSTEMS: [mark: RegExp, name: string][] = [
   [/\bLinux\b|\bX11\b/, 'Linux'],
 ];
 
-/** What a person would call the browser that sent this `User-Agent`: "Firefox on Windows". */
-export function nameBrowser(userAgent: string): string {
+/** Such as "Firefox on Windows". */
+export function describeUserAgent(userAgent: string): string {
   const browser = findName(BROWSERS, userAgent);
   const system = findName(SYSTEMS, userAgent);
   if (!browser) return system ? `Unknown browser on ${system}` : 'Unknown browser';
   return system ? `${browser} on ${system}` : browser;
 }
 
-function findName(marks: [RegExp, string][], userAgent: string): string | undefined {
-  return marks.find(([mark]) => mark.test(userAgent))?.[1];
+function findName(patterns: [RegExp, string][], userAgent: string): string | undefined {
+  return patterns.find(([pattern]) => pattern.test(userAgent))?.[1];
 }

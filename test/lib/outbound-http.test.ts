@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, afterEach, test } from 'node:test';
-import { AddressRefused, postSafely, type SafePost } from '../../src/lib/safe-post.ts';
+import { ForbiddenAddress, type OutboundPost, postToPublicAddress } from '../../src/lib/outbound-http.ts';
 import { startNames } from '../support/names.ts';
 
 const names = await startNames();
@@ -28,8 +28,8 @@ afterEach(() => {
   canary.heard.at = [];
 });
 
-const post = (host: string, changes: Partial<SafePost> = {}) =>
-  postSafely({
+const post = (host: string, changes: Partial<OutboundPost> = {}) =>
+  postToPublicAddress({
     url: `http://${host}:${canary.port}/hook`,
     headers: {},
     body: '{}',
@@ -76,21 +76,21 @@ for (const host of [
   ...own,
 ]) {
   test(`nothing is sent to ${host} [W4]`, async () => {
-    await assert.rejects(post(host), AddressRefused);
+    await assert.rejects(post(host), ForbiddenAddress);
 
     assert.equal(canary.heard.at.length, 0);
   });
 }
 
-test('nothing is sent to a name below localhost, or to one with a dot behind it [W4]', async () => {
+test('nothing is sent to a subdomain of localhost, or to localhost with a trailing dot [W4]', async () => {
   for (const host of ['localhost.', 'app.localhost', 'APP.localhost.']) {
-    await assert.rejects(post(host), AddressRefused, host);
+    await assert.rejects(post(host), ForbiddenAddress, host);
   }
 
   assert.equal(canary.heard.at.length, 0);
 });
 
-test('the canary hears whoever does come', async () => {
+test('the canary notices a request that does arrive', async () => {
   const socket = connect(canary.port, '127.0.0.1');
   await once(socket, 'connect');
   socket.end('x');
@@ -99,14 +99,14 @@ test('the canary hears whoever does come', async () => {
   assert.equal(canary.heard.at.length, 1);
 });
 
-test('with loopback allowed it is reached however it is written, and nothing else is [W4]', async () => {
+test('with loopback allowed, it is reached in any notation, and no other address is [W4]', async () => {
   const reached = [...LOOPBACK, 'localhost', 'app.localhost', '127.0.0.1.'];
   for (const host of reached) assert.equal((await post(host, { allowsLoopback: true })).status, 200, host);
   assert.equal(canary.heard.at.length, reached.length);
 
   const outside = own.filter((host) => !/^127\.|^\[::1\]$/.test(host));
   for (const host of [...UNSPECIFIED, ...TRANSLATED, ...PRIVATE, ...METADATA, ...OTHERS, ...outside, '[::127.0.0.1]']) {
-    await assert.rejects(post(host, { allowsLoopback: true }), AddressRefused, host);
+    await assert.rejects(post(host, { allowsLoopback: true }), ForbiddenAddress, host);
   }
   assert.equal(canary.heard.at.length, reached.length);
 });
@@ -131,26 +131,26 @@ for (const address of [...RESOLVED, '100.64.0.1', '64:ff9b::7f00:1', '2002:7f00:
   test(`nothing is sent to a name that leads to ${address} [W4]`, async () => {
     answerWith([address]);
 
-    await assert.rejects(post('inward.example'), AddressRefused);
+    await assert.rejects(post('inward.example'), ForbiddenAddress);
 
     assert.equal(canary.heard.at.length, 0);
   });
 }
 
-test('a name with a public and an inner address is refused whichever comes first [W4]', async () => {
+test('a host with a public and a private address is rejected, whichever comes first [W4]', async () => {
   for (const addresses of [
     ['203.0.114.1', '127.0.0.1'],
     ['127.0.0.1', '203.0.114.1'],
     ['2606:4700::1111', '::1'],
   ]) {
     answerWith(addresses);
-    await assert.rejects(post('mixed.example'), AddressRefused);
+    await assert.rejects(post('mixed.example'), ForbiddenAddress);
   }
 
   assert.equal(canary.heard.at.length, 0);
 });
 
-test('a name is asked for once for each connection, and the address that was checked is the one used [W5]', async () => {
+test('a host is resolved once per connection, and the address that was checked is the one used [W5]', async () => {
   // Both are loopback, so that the test can see where it went.
   answerWith(['127.0.0.1'], ['::1']);
 
@@ -160,26 +160,26 @@ test('a name is asked for once for each connection, and the address that was che
   assert.deepEqual(canary.heard.at, ['127.0.0.1']);
 });
 
-test('a name that turns inner between two deliveries is refused at the second [W5]', async () => {
+test('a host that changes to a private address between two deliveries is rejected at the second [W5]', async () => {
   answerWith(['127.0.0.1'], ['10.0.0.1']);
 
   assert.equal((await post('rebinding.example', { allowsLoopback: true })).status, 200);
-  await assert.rejects(post('rebinding.example', { allowsLoopback: true }), AddressRefused);
+  await assert.rejects(post('rebinding.example', { allowsLoopback: true }), ForbiddenAddress);
 
   assert.equal(names.asked('rebinding.example'), 2, 'nothing is remembered, and no connection is kept');
   assert.equal(canary.heard.at.length, 1);
 });
 
-test('a name that was refused is not asked for again, so a second answer is of no use [W5]', async () => {
+test('a rejected host is not resolved again, so DNS rebinding has no effect [W5]', async () => {
   answerWith(['240.0.0.1'], ['127.0.0.1']);
 
-  await assert.rejects(post('rebinding.example'), AddressRefused);
+  await assert.rejects(post('rebinding.example'), ForbiddenAddress);
 
   assert.equal(names.asked('rebinding.example'), 1);
   assert.equal(canary.heard.at.length, 0);
 });
 
-test('a name with addresses of one family alone is reached, and one with none is not', async () => {
+test('a host with addresses of one family is reached, and one with none is not', async () => {
   names.answer((name) => ({ 'four.example': ['127.0.0.1'], 'six.example': ['::1'], 'none.example': [] })[name]);
 
   for (const host of ['four.example', 'six.example']) {
@@ -188,7 +188,7 @@ test('a name with addresses of one family alone is reached, and one with none is
   for (const host of ['none.example', 'unknown.example']) await assert.rejects(post(host), { code: /^ENO/ }, host);
 });
 
-test('names that are never answered keep no other waiting, and end when their time is over', async () => {
+test('a DNS query without a response delays no other, and times out', async () => {
   names.answer((name) => (name === 'quick.example' ? ['127.0.0.1'] : null));
   let ended = 0;
   const stuck = Array.from({ length: 20 }, async (_, place) => {
@@ -228,7 +228,7 @@ for (const [what, text, outcome] of ANSWERS) {
   });
 }
 
-test('what takes too long fails as that, and not as something that could not be reached', async () => {
+test('a timeout is reported as a timeout, not as an unreachable host', async () => {
   const { port } = await answerRaw('');
 
   const sent = post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true, timeout: 100 });
@@ -245,7 +245,7 @@ test('no more than 1 kB of the head is kept, and nothing of the body [W6]', asyn
   assert.ok(!head.includes('the body'));
 });
 
-test('ten interim answers are waited through, and no more: what only ever begins keeps nobody busy', async () => {
+test('ten interim responses are accepted, and the eleventh fails the request', async () => {
   for (const interim of ['HTTP/1.1 103 Early Hints\r\n\r\n', 'HTTP/1.1 100 Continue\r\n\r\n']) {
     const [few, many] = [
       await answerRaw(`${interim.repeat(10)}HTTP/1.1 204 x\r\n\r\n`),
@@ -254,11 +254,11 @@ test('ten interim answers are waited through, and no more: what only ever begins
     const to = (port: number) => post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true });
 
     assert.equal((await to(few.port)).status, 204);
-    await assert.rejects(to(many.port), /too many interim answers/);
+    await assert.rejects(to(many.port), /too many interim responses/);
   }
 });
 
-test('what a terminal would obey, or a database refuse, is not kept of the head', async () => {
+test('control characters are replaced in the head that is kept', async () => {
   const { port } = await answerRaw('HTTP/1.1 200 \x1b]0;owned\x07O\0K\x9b2J\r\nx: caf\xe9\r\n\r\n');
 
   const { head } = await post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true });

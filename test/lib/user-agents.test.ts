@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameBrowser } from '../../src/lib/browser-names.ts';
+import { describeUserAgent } from '../../src/lib/user-agents.ts';
 
 const BROWSERS: [name: string, userAgent: string][] = [
   ['Firefox on Windows', 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0'],
@@ -29,9 +29,9 @@ const BROWSERS: [name: string, userAgent: string][] = [
   ['Unknown browser', '<img src=x>'],
 ];
 
-test('a browser is called what a person would call it', () => {
+test('a user agent is described by browser and system', () => {
   assert.deepEqual(
-    BROWSERS.map(([, userAgent]) => nameBrowser(userAgent)),
+    BROWSERS.map(([, userAgent]) => describeUserAgent(userAgent)),
     BROWSERS.map(([name]) => name),
   );
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { networkOf } from '../../src/lib/networks.ts';
+import { networkOf } from '../../src/lib/ip-addresses.ts';
 
 const COUNTED: [address: string, network: string, why: string][] = [
   ['203.0.113.7', '203.0.113.7', 'an IPv4 address is counted as it is'],
