@@ -1,4 +1,3 @@
-import { readScopes } from '../src/grants/scopes.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../src/lib/clock.ts';
 import { readId } from '../src/lib/ids.ts';
 import { hashSecret } from '../src/lib/secrets.ts';
@@ -88,7 +87,7 @@ function appRow(n: number, now: number): Row {
     owner_business_id: null,
     open_to_any_business: 1,
     requires_pkce: 0,
-    allowed_scopes: readScopes([SCOPE]).scopes,
+    allowed_scopes: SCOPE,
     redirect_uris: JSON.stringify([REDIRECT_URI]),
     created_by: null,
     created_at: now - 90 * DAY,
@@ -124,7 +123,7 @@ function partiesOf(n: number, appId: string) {
     user_id: idAt('user', user),
     app_id: n % GRANTS_EACH === 0 ? appId : idAt('app', (user + 61 * (n % GRANTS_EACH)) % OTHER_APPS),
     business_id: idAt('business', Math.floor(user / BUSINESS_OF)),
-    scopes: readScopes([SCOPE]).scopes,
+    scopes: SCOPE,
   };
 }
 
@@ -164,7 +163,7 @@ function deadRow(n: number, wanted: Wanted, now: number): Row {
 }
 
 function consentRow(n: number, { appId }: Wanted, now: number): Row {
-  return { ...partiesOf(n, appId), declined: 0, allowed_at: now - 20 * DAY };
+  return { ...partiesOf(n, appId), declined: '', allowed_at: now - 20 * DAY };
 }
 
 function sessionRow({ userId, session }: Person, now: number): Row {

@@ -1,7 +1,6 @@
-import { readScopes } from '../src/grants/scopes.ts';
 import { HOUR } from '../src/lib/clock.ts';
 import { createKeyring } from '../src/lib/keyring.ts';
-import { encodeToken, type TokenKind } from '../src/oauth/tokens.ts';
+import { encodeToken, NO_SCOPE_BITS, scopeBitsOf, type TokenKind } from '../src/oauth/tokens.ts';
 import type { Connected, Contender, Running } from './contender.ts';
 import { type Gatehouse, speakTo, startGatehouse } from './contenders/gatehouse.ts';
 import { GRANTS_EACH, grantAt, ledgerGrantOf, userOf } from './fill.ts';
@@ -50,12 +49,18 @@ export function speakToGrown(server: Gatehouse, seeded: Seed, grants: number): R
 }
 
 const keys = createKeyring([SECRET_KEY]);
-const { scopes } = readScopes([SCOPE]);
+const scopeBits = scopeBitsOf([SCOPE], [SCOPE]);
 
 function seal(kind: TokenKind, grant: number, rotation: number): string {
   const { id: grantId, salt } = grantAt(grant);
   const expiresAt = Date.now() + HOUR;
-  return encodeToken(keys, salt, { kind, grantId, rotation, expiresAt, scopes: kind === 'access' ? scopes : 0 });
+  return encodeToken(keys, salt, {
+    kind,
+    grantId,
+    rotation,
+    expiresAt,
+    scopeBits: kind === 'access' ? scopeBits : NO_SCOPE_BITS,
+  });
 }
 
 /** At most so many different numbers below a limit. */

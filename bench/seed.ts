@@ -2,10 +2,9 @@ import { insertBusiness } from '../src/accounts/businesses.ts';
 import { insertMembership } from '../src/accounts/memberships.ts';
 import { insertSession } from '../src/accounts/sessions.ts';
 import { insertUser, newUserRow } from '../src/accounts/users.ts';
-import { registerApp } from '../src/apps/apps.ts';
+import { insertApp } from '../src/apps/apps.ts';
 import { addInvoice } from '../src/business/invoices.ts';
-import { rememberConsent } from '../src/grants/consents.ts';
-import { readScopes } from '../src/grants/scopes.ts';
+import { saveConsent } from '../src/grants/consents.ts';
 import { migrate } from '../src/storage/migrate.ts';
 import { openStorage } from '../src/storage/open.ts';
 import type { Storage } from '../src/storage/storage.ts';
@@ -44,18 +43,17 @@ export async function seed(databaseUrl: string, count: number): Promise<Seed> {
 
 async function settle(storage: Storage, count: number): Promise<Seed> {
   const now = Date.now();
-  const { scopes } = readScopes([SCOPE]);
   const owner = await insertBusiness(storage.durable, { name: 'Ledger Ltd' }, now);
   const registration = {
     name: 'Ledger',
     redirectUris: [REDIRECT_URI],
-    allowedScopes: scopes,
+    allowedScopes: [SCOPE],
     openToAnyBusiness: true,
     requiresPkce: false,
     ownerBusinessId: owner.id,
     createdBy: null,
   };
-  const registered = await storage.transaction((db) => registerApp(db, registration, now));
+  const registered = await storage.transaction((db) => insertApp(db, registration, now));
   if (!registered) throw new Error('The app could not be registered.');
   const people: Person[] = [];
   for (let place = 0; place < count; place += 1) people.push(await addPerson(storage, registered.app.id, place, now));
@@ -63,7 +61,6 @@ async function settle(storage: Storage, count: number): Promise<Seed> {
 }
 
 async function addPerson(storage: Storage, appId: string, place: number, now: number): Promise<Person> {
-  const { scopes } = readScopes([SCOPE]);
   return storage.transaction(async (db) => {
     const business = await insertBusiness(db, { name: `Business ${place}` }, now);
     const person = { email: `person-${place}@example.com`, name: `Person ${place}` };
@@ -71,7 +68,7 @@ async function addPerson(storage: Storage, appId: string, place: number, now: nu
     if (!user) throw new Error('The user is there already.');
     const parties = { userId: user.id, businessId: business.id };
     await insertMembership(db, { ...parties, role: 'owner' }, now);
-    await rememberConsent(db, { ...parties, appId }, { allowed: scopes, declined: 0 }, now);
+    await saveConsent(db, { ...parties, appId }, { allowed: [SCOPE], declined: [] }, now);
     const session = await insertSession(db, { user, browser: 'bench', address: '127.0.0.1' }, now);
     const invoiceIds: string[] = [];
     for (let number = 1; number <= INVOICES; number += 1) {

@@ -1,4 +1,5 @@
 // `npm run pictures`: takes the pictures in docs/pictures from the running product, with the demo's people.
+
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,7 @@ import { join } from 'node:path';
 import packed from '@sparticuz/chromium';
 import { chromium, type Page } from 'playwright-core';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../demo/data/data.ts';
-import { searchAppsOf } from '../src/apps/apps.ts';
+import { searchAppsOf } from '../src/apps/app-search.ts';
 import { readSettings } from '../src/config.ts';
 import { createKeyring } from '../src/lib/keyring.ts';
 import { startServer } from '../src/server.ts';

@@ -1,8 +1,8 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { mountBusinessApi } from './business/routes.ts';
-import { keepClean } from './clean-up.ts';
 import type { Limits, Settings } from './config.ts';
+import { warnOfExpiring } from './grants/grants.ts';
 import { openTokenUses, type TokenUses } from './grants/token-uses.ts';
 import { readForms, readJsonAndForms } from './http/body-parsers.ts';
 import { delayUntilFlushed } from './http/durability.ts';
@@ -19,8 +19,10 @@ import { VERSION } from './lib/version.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { openActivity, type RequestRecorder } from './request-log/request-recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
+import { retentionSteps } from './retention-steps.ts';
 import { ensureMigrated } from './storage/migrate.ts';
 import { openSharedStorage, openStorage } from './storage/open.ts';
+import { startRetention } from './storage/retention.ts';
 import { type Storage, StorageUnavailable } from './storage/storage.ts';
 import { type Meters, newMeters } from './telemetry/meters.ts';
 import { serveMetrics } from './telemetry/metrics.ts';
@@ -118,10 +120,15 @@ function isApiPath(path: string): boolean {
 function startJobs({ auditRetention }: Settings, deps: Deps, { log }: FastifyInstance): () => Promise<unknown> {
   const report = (error: unknown) => log.error(error);
   const warn = (message: string) => log.warn(message);
-  const { cleaning } = deps.meters;
-  const stopCleaning = keepClean(deps.storage, deps.clock, { report, warn, cleaning, auditRetention });
+  const stopRetention = startRetention(deps.storage, deps.clock, {
+    steps: retentionSteps(auditRetention),
+    notifyExpiring: warnOfExpiring,
+    meter: deps.meters.cleaning,
+    report,
+    warn,
+  });
   const stopWebhooks = startWebhooks(deps, report);
-  return () => Promise.all([stopCleaning(), stopWebhooks()]);
+  return () => Promise.all([stopRetention(), stopWebhooks()]);
 }
 
 async function openPrepared({ databaseUrl, workers }: Settings): Promise<Storage> {

@@ -1,14 +1,21 @@
 import { formatAmount } from '../../src/business/invoices.ts';
 import { REFRESH_LIFETIME } from '../../src/grants/grants.ts';
-import { formatScopes } from '../../src/grants/scopes.ts';
 import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { type Keyring, sign } from '../../src/lib/keyring.ts';
+import { parseScopes } from '../../src/lib/scope-lists.ts';
 import { hashSecret, newSalt, sameText } from '../../src/lib/secrets.ts';
 import { readStamp, stamp } from '../../src/oauth/authorize/request.ts';
 import { answersChallenge } from '../../src/oauth/pkce.ts';
 import { issueTokens } from '../../src/oauth/token/response.ts';
-import { type DecodedToken, decodeToken, encodeToken, isGenuine, type TokenKind } from '../../src/oauth/tokens.ts';
+import {
+  type DecodedToken,
+  decodeToken,
+  encodeToken,
+  isGenuine,
+  NO_SCOPE_BITS,
+  type TokenKind,
+} from '../../src/oauth/tokens.ts';
 import type { BareDatabase, Row } from './bare-database.ts';
 
 export interface Bare {
@@ -31,7 +38,12 @@ export function exchange(bare: Bare, fields: Fields, now: number) {
   if (!answersChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
   const expires = now + REFRESH_LIFETIME;
   bare.db.write('durable', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
-  return issueTokens(bare.keys, { id: row.id, salt: row.salt, rotation: 0, rotatedAt: now }, row.scopes, now);
+  return issueTokens(
+    bare.keys,
+    { id: row.id, salt: row.salt, rotation: 0, rotatedAt: now, grantedScopes: parseScopes(row.scopes) },
+    parseScopes(row.scopes),
+    now,
+  );
 }
 
 export function refresh(bare: Bare, fields: Fields, now: number) {
@@ -40,7 +52,12 @@ export function refresh(bare: Bare, fields: Fields, now: number) {
   // Left out: the one refresh a day that also moves the day on which the row may go.
   const values = [rotation, row.exchanged_at, now, now + REFRESH_LIFETIME, row.id, row.rotation];
   bare.db.write('relaxed', 'rotate', ...values);
-  return issueTokens(bare.keys, { id: row.id, salt: row.salt, rotation, rotatedAt: now }, row.scopes, now);
+  return issueTokens(
+    bare.keys,
+    { id: row.id, salt: row.salt, rotation, rotatedAt: now, grantedScopes: parseScopes(row.scopes) },
+    parseScopes(row.scopes),
+    now,
+  );
 }
 
 export function listInvoices(bare: Bare, authorization: string) {
@@ -59,7 +76,7 @@ export function introspect(bare: Bare, fields: Fields, issuer: string, now: numb
   const { token, row } = identify(bare, ['access', fields.token], fields, now);
   return {
     active: true,
-    scope: formatScopes(token.scopes & row.scopes),
+    scope: row.scopes,
     client_id: row.app_id,
     token_type: 'bearer',
     exp: token.expiresAt / SECOND,
@@ -115,20 +132,19 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
   const [id, salt, expiresAt] = [newId(now), newSalt(), now + 10 * MINUTE];
   db.atomically(() => {
     db.one('lockSession', user.id_hash);
-    const { scopes } = db.one('consent', user.id, app.id, businessId);
-    const scope = formatScopes(scopes);
+    const { scopes: scope } = db.one('consent', user.id, app.id, businessId);
     const key = `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`;
     const hasGrant = () => db.one('unrevokedGrant', businessId, app.id, user.id, 1) !== undefined;
     if (!(db.one('isRepeat', key, now - DAY) && hasGrant())) {
       db.write('durable', 'countRepeat', key, now, 1, now - DAY, 1, now - DAY, now);
       if (!hasGrant()) addAllowed(db, { app, user, businessId, scope, address: from.address }, now);
     }
-    const request = [scopes, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
+    const request = [scope, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
     db.write('durable', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: scope.split(' ') });
     addEvent(db, { type: 'grant.created', appId: app.id, businessId, data }, now);
   });
-  const code = encodeToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopes: 0 });
+  const code = encodeToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopeBits: NO_SCOPE_BITS });
   const answer = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });
   return `${asked.get('redirect_uri')}?${answer}`;
 }

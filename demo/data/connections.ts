@@ -1,13 +1,11 @@
 import type { User } from '../../src/accounts/users.ts';
-import { recordAppAudit } from '../../src/apps/app-acts.ts';
 import { type App, registerApp } from '../../src/apps/apps.ts';
 import { verifyClient } from '../../src/apps/proving.ts';
 import { recordAudit } from '../../src/audit/acts.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { rememberConsent } from '../../src/grants/consents.ts';
+import { saveConsent } from '../../src/grants/consents.ts';
 import { createGrant, findGrant, markExchanged, rotate } from '../../src/grants/grants.ts';
-import { formatScopes, readScopes } from '../../src/grants/scopes.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { addDemoHistory } from './history.ts';
 import { personAt } from './people.ts';
@@ -63,27 +61,25 @@ async function registerParcelwise(
   const settings = {
     name: 'Parcelwise',
     redirectUris: ['https://parcelwise.example/callback'],
-    allowedScopes: readScopes([...READ, 'write:invoices']).scopes,
+    allowedScopes: [...READ, 'write:invoices'],
     openToAnyBusiness: true,
     requiresPkce: true,
   };
-  const registered = await registerApp(db, { ...settings, ownerBusinessId, createdBy: maker.id }, at);
+  const registered = await registerApp(personAt(maker), db, { ...settings, ownerBusinessId }, at);
   if (!registered) throw new Error('The demo app Parcelwise could not be registered.');
-  await recordAppAudit(db, { action: 'app.registered', actor: personAt(maker), app: registered.app }, at);
   await verifyClient({ db }, { clientId: registered.app.id, secret: registered.secret }, lastUsedAt);
   return registered.app;
 }
 
 async function connect(db: Database, app: App, connection: Connected, now: number): Promise<void> {
-  const { user, businessId, since } = connection;
+  const { user, businessId, scopes, since } = connection;
   const at = now - since;
-  const { scopes } = readScopes(connection.scopes);
   const parties = { appId: app.id, userId: user.id, businessId };
   const id = newId(at);
   await createGrant(db, { id, ...parties, scopes, redirectUri: null, codeChallenge: null }, at);
-  await rememberConsent(db, parties, { allowed: scopes, declined: 0 }, at);
+  await saveConsent(db, parties, { allowed: scopes, declined: [] }, at);
   const subject = { kind: 'app', id: app.id, name: app.name } as const;
-  const detail = { scope: formatScopes(scopes) };
+  const detail = { scope: scopes.join(' ') };
   await recordAudit(db, { action: 'grant.allowed', actor: personAt(user), businessId, subject, detail }, at);
   await markExchanged(db, id, at);
   const grant = await findGrant(db, { grantId: id, rotation: 0 });

@@ -3,11 +3,9 @@ import { addInvoice, STATUSES } from '../../src/business/invoices.ts';
 import type { Business } from '../../src/accounts/businesses.ts';
 import { listMemberships } from '../../src/accounts/memberships.ts';
 import { findUserByEmail } from '../../src/accounts/users.ts';
-import { recordAppAudit } from '../../src/apps/app-acts.ts';
 import { findApp, registerApp } from '../../src/apps/apps.ts';
 import { OPERATOR } from '../../src/audit/acts.ts';
 import { DAY } from '../../src/lib/clock.ts';
-import { readScopes } from '../../src/grants/scopes.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
 import { addDemoConnections } from './connections.ts';
 import { addDemoPeople, DEMO_USERS } from './people.ts';
@@ -81,12 +79,10 @@ async function addDemoApp(
     ...app,
     // On a loopback address any port will do.
     redirectUris: ['http://127.0.0.1/callback'],
-    allowedScopes: readScopes(['read:invoices', 'read:contacts']).scopes,
+    allowedScopes: ['read:invoices', 'read:contacts'],
     requiresPkce: true,
-    createdBy: null,
   };
-  const registered = await registerApp(db, settings, now);
+  const registered = await registerApp(OPERATOR, db, settings, now);
   if (!registered) throw new Error(`The demo app ${app.name} could not be registered.`);
-  await recordAppAudit(db, { action: 'app.registered', actor: OPERATOR, app: registered.app }, now);
   return { clientId: registered.app.id, clientSecret: registered.secret };
 }

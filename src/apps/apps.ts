@@ -1,12 +1,15 @@
+import type { Actor } from '../audit/acts.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
+import { formatScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
-import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { addSecret } from './app-secrets.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { type AuditedApp, recordAppAudit } from './app-audit.ts';
 import { readRedirectUris } from './redirect-uris.ts';
+import { insertSecret } from './secrets.ts';
 
 /** What a developer registers. Its id is the `client_id` on the wire. */
 export interface App extends AppSettings {
@@ -16,42 +19,64 @@ export interface App extends AppSettings {
   ownerBusinessId: string | null;
   createdBy: string | null;
   createdAt: number;
-  /** By its owner. */
+  /** When its owner disabled it. */
   disabledAt: number | null;
-  /** By the platform, everywhere. */
+  /** When the platform paused it everywhere. */
   pausedAt: number | null;
 }
 
-/** What its owner may change. */
+/** What the owner of an app can change. */
 export interface AppSettings {
   name: string;
   redirectUris: string[];
-  /** A mask of `oauth/scopes.ts`. */
-  allowedScopes: number;
-  /** Whether users of other businesses may connect it to theirs. */
+  allowedScopes: Scopes;
+  /** Whether users of other businesses can connect it to theirs. */
   openToAnyBusiness: boolean;
   requiresPkce: boolean;
 }
 
+interface AppStatus {
+  column: 'disabled_at' | 'paused_at';
+  value: number | null;
+}
+
 export interface NewApp extends AppSettings {
-  /** Chosen beforehand by a form, so that sending it twice registers one app. */
+  /** Chosen when the form is shown, so that submitting it twice registers one app. */
   id?: string;
   /** Null registers a first-party app of the platform. */
   ownerBusinessId: string | null;
-  createdBy: string | null;
 }
 
-/** Needs a transaction: an app without a secret could never be used. Undefined if the id has been used before. */
+interface RegisteredApp {
+  app: App;
+  secret: string;
+}
+
+/** Undefined if an app with this id exists already. */
 export async function registerApp(
+  actor: Actor,
   db: Database,
   app: NewApp,
   now: number,
-): Promise<{ app: App; secret: string } | undefined> {
+): Promise<RegisteredApp | undefined> {
+  return inTransaction(db, async (tx) => {
+    const registered = await insertApp(tx, { ...app, createdBy: actor.id }, now);
+    if (registered) await recordAppAudit(actor, tx, { action: 'app.registered', app: registered.app }, now);
+    return registered;
+  });
+}
+
+/** Records no audit entry: only for `registerApp`, benchmarks and tests. Needs a transaction. */
+export async function insertApp(
+  db: Database,
+  { createdBy, ...app }: NewApp & { createdBy: string | null },
+  now: number,
+): Promise<RegisteredApp | undefined> {
   const row = {
     id: app.id ?? newId(now),
     owner_scope: app.ownerBusinessId === null ? ('platform' as const) : ('business' as const),
     owner_business_id: app.ownerBusinessId,
-    created_by: app.createdBy,
+    created_by: createdBy,
     created_at: now,
     disabled_at: null,
     paused_at: null,
@@ -64,14 +89,49 @@ export async function registerApp(
     .onConflict((conflict) => conflict.column('id').doNothing())
     .executeTakeFirstOrThrow();
   if (!numInsertedOrUpdatedRows) return undefined;
-  return { app: fromRow(row), secret: await addSecret(db, row.id, now) };
+  const inserted = fromRow(row);
+  return { app: inserted, secret: await insertSecret(db, inserted, now) };
 }
 
-export async function changeApp(db: Database, appId: string, settings: AppSettings): Promise<void> {
-  await db.updateTable('apps').set(settingsRow(settings)).where('id', '=', appId).execute();
+/** Locks the app first, so that the audit entry names what this change has changed. Undefined if there is no such app. */
+export async function changeApp(
+  actor: Actor,
+  db: Database,
+  { appId, change }: { appId: string; change: (before: App) => AppSettings },
+  now: number,
+): Promise<App | undefined> {
+  return inTransaction(db, async (tx) => {
+    await lockApp(tx, appId);
+    const before = await findApp(tx, appId);
+    if (!before) return undefined;
+    await tx
+      .updateTable('apps')
+      .set(settingsRow(change(before)))
+      .where('id', '=', appId)
+      .execute();
+    const after = (await findApp(tx, appId)) ?? before;
+    const changed = changedSettings(before, after);
+    if (changed) await recordAppAudit(actor, tx, { action: 'app.changed', app: before, detail: { changed } }, now);
+    return after;
+  });
 }
 
-/** Whoever else would do the same to this app has to wait until this transaction ends. */
+const SETTING_NAMES: Record<keyof AppSettings, string> = {
+  name: 'name',
+  redirectUris: 'redirect URIs',
+  allowedScopes: 'allowed scopes',
+  openToAnyBusiness: 'who can connect it',
+  requiresPkce: 'PKCE',
+};
+
+/** For the audit log. Empty if nothing changed. */
+function changedSettings(before: AppSettings, after: AppSettings): string {
+  const isChanged = (field: keyof AppSettings) => JSON.stringify(before[field]) !== JSON.stringify(after[field]);
+  const changed = Object.entries(SETTING_NAMES).filter(([field]) => isChanged(field as keyof AppSettings));
+  return changed.map(([, name]) => name).join(', ');
+}
+
+/** Locks the row until the transaction ends. */
 export async function lockApp(db: Database, appId: string): Promise<void> {
   await db
     .updateTable('apps')
@@ -80,45 +140,31 @@ export async function lockApp(db: Database, appId: string): Promise<void> {
     .execute();
 }
 
-/** Reversible: while it is disabled no token of the app works, and nobody can connect it. False if it was so already. */
-export async function disableApp(db: Database, appId: string, now: number): Promise<boolean> {
-  return switchApp(db, appId, 'disabled_at', now);
-}
-
-export async function enableApp(db: Database, appId: string): Promise<boolean> {
-  return switchApp(db, appId, 'disabled_at', null);
-}
-
-/** The same by the platform, whatever the app's owner does with their own switch. */
-export async function pauseApp(db: Database, appId: string, now: number): Promise<boolean> {
-  return switchApp(db, appId, 'paused_at', now);
-}
-
-export async function resumeApp(db: Database, appId: string): Promise<boolean> {
-  return switchApp(db, appId, 'paused_at', null);
-}
-
-/** True for exactly one caller: the row itself decides who was first. */
-async function switchApp(db: Database, appId: string, since: 'disabled_at' | 'paused_at', value: number | null) {
+/** Part of `disableApp` and the like (suspension.ts). Atomic: of several callers at once, one gets true. */
+export async function setAppStatus(db: Database, appId: string, { column, value }: AppStatus): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('apps')
-    .set({ [since]: value })
+    .set({ [column]: value })
     .where('id', '=', appId)
     .where('deleted_at', 'is', null)
-    .where(since, value === null ? 'is not' : 'is', null)
+    .where(column, value === null ? 'is not' : 'is', null)
     .executeTakeFirstOrThrow();
   return numUpdatedRows === 1n;
 }
 
-/** The row stays, so that what the app was allowed to do can still say why it ended. False if it was deleted already. */
-export async function deleteApp(db: Database, appId: string, now: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('apps')
-    .set({ deleted_at: now })
-    .where('id', '=', appId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
+/** Keeps the row, so that its grants can still tell why they ended. False if the app was deleted already. */
+export async function deleteApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('apps')
+      .set({ deleted_at: now })
+      .where('id', '=', app.id)
+      .where('deleted_at', 'is', null)
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows === 0n) return false;
+    await recordAppAudit(actor, tx, { action: 'app.deleted', app }, now);
+    return true;
+  });
 }
 
 export async function findApp(db: Database, id: string): Promise<App | undefined> {
@@ -134,81 +180,33 @@ export async function listAppsById(db: Database, ids: string[]): Promise<App[]> 
   return (await selectApps(db).where('id', 'in', ids).orderBy('name').execute()).map(fromRow);
 }
 
-export async function listBusinessApps(db: Database, businessId: string): Promise<App[]> {
-  return (await selectApps(db).where('owner_business_id', '=', businessId).orderBy('name').execute()).map(fromRow);
-}
-
-export async function listPlatformApps(db: Database): Promise<App[]> {
-  return (await selectApps(db).where('owner_scope', '=', 'platform').orderBy('name').execute()).map(fromRow);
-}
-
-/** Those of one owner, null being the platform, by name or client_id; the newest first. */
-export async function searchAppsOf(
-  db: Database,
-  ownerBusinessId: string | null,
-  { search, after, limit }: SearchTerm,
-): Promise<App[]> {
-  let query = selectApps(db).orderBy('id', 'desc').limit(limit);
-  query =
-    ownerBusinessId === null
-      ? query.where('owner_scope', '=', 'platform')
-      : query.where('owner_business_id', '=', ownerBusinessId);
-  if (after) query = query.where('id', '<', after);
-  if (isId(search)) query = query.where('id', '=', search);
-  else if (search) query = query.where(contains(['name'], search));
-  return (await query.execute()).map(fromRow);
-}
-
-/** With whose it is: null for the platform's own. */
-export interface OwnedApp extends App {
-  ownerName: string | null;
-}
-
-/** By name, client_id, or the name or id of the owner, whoever that is. */
-export async function searchApps(db: Database, { search, after, limit }: SearchTerm): Promise<OwnedApp[]> {
-  let query = selectOwnedApps(db).orderBy('apps.id', 'desc').limit(limit);
-  if (after) query = query.where('apps.id', '<', after);
-  if (isId(search)) {
-    query = query.where(({ eb, or }) => or([eb('apps.id', '=', search), eb('apps.owner_business_id', '=', search)]));
-  } else if (search) query = query.where(contains(['apps.name', 'businesses.name'], search));
-  return (await query.execute()).map(fromOwnedRow);
-}
-
-export async function findOwnedApp(db: Database, id: string): Promise<OwnedApp | undefined> {
-  if (!isId(id)) return undefined;
-  const row = await selectOwnedApps(db).where('apps.id', '=', id).executeTakeFirst();
-  return row && fromOwnedRow(row);
-}
-
-function selectOwnedApps(db: Database) {
-  return db
-    .selectFrom('apps')
-    .leftJoin('businesses', 'businesses.id', 'apps.owner_business_id')
-    .selectAll('apps')
-    .select('businesses.name as owner_name')
-    .where('apps.deleted_at', 'is', null);
+/** Null lists the apps of the platform. */
+export async function listAppsOf(db: Database, ownerBusinessId: string | null): Promise<App[]> {
+  return (await selectAppsOf(db, ownerBusinessId).orderBy('name').execute()).map(fromRow);
 }
 
 function selectApps(db: Database) {
   return db.selectFrom('apps').selectAll().where('deleted_at', 'is', null);
 }
 
+export function selectAppsOf(db: Database, ownerBusinessId: string | null) {
+  if (ownerBusinessId === null) return selectApps(db).where('owner_scope', '=', 'platform');
+  return selectApps(db).where('owner_business_id', '=', ownerBusinessId);
+}
+
 function settingsRow(settings: AppSettings) {
-  return {
+  const row = {
     name: readName('name', settings.name),
     redirect_uris: JSON.stringify(readRedirectUris(settings.redirectUris)),
-    allowed_scopes: readAllowedScopes(settings.allowedScopes),
+    allowed_scopes: formatScopes(settings.allowedScopes),
     open_to_any_business: settings.openToAnyBusiness ? 1 : 0,
     requires_pkce: settings.requiresPkce ? 1 : 0,
   };
+  if (settings.allowedScopes.length === 0) throw new FormError('scope', 'Choose at least one scope.');
+  return row;
 }
 
-function readAllowedScopes(scopes: number): number {
-  if (scopes === 0) throw new FormError('scope', 'Choose at least one scope.');
-  return scopes;
-}
-
-function fromRow(row: Row<'apps'>): App {
+export function fromRow(row: Row<'apps'>): App {
   return {
     id: row.id,
     name: row.name,
@@ -216,15 +214,11 @@ function fromRow(row: Row<'apps'>): App {
     ownerBusinessId: row.owner_business_id,
     openToAnyBusiness: row.open_to_any_business === 1,
     requiresPkce: row.requires_pkce === 1,
-    allowedScopes: row.allowed_scopes,
+    allowedScopes: parseScopes(row.allowed_scopes),
     redirectUris: JSON.parse(row.redirect_uris),
     createdBy: row.created_by,
     createdAt: row.created_at,
     disabledAt: row.disabled_at,
     pausedAt: row.paused_at,
   };
-}
-
-function fromOwnedRow({ owner_name, ...row }: Row<'apps'> & { owner_name: string | null }): OwnedApp {
-  return { ...fromRow(row), ownerName: owner_name };
 }

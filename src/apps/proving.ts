@@ -2,8 +2,8 @@ import { isId } from '../lib/ids.ts';
 import { hashSecret, sameText } from '../lib/secrets.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
-import { useSecret } from './app-secrets.ts';
 import type { App } from './apps.ts';
+import { useSecret } from './secrets.ts';
 
 /** An app that sends a request: what has to be known of it to answer. */
 export type AuthenticatedClient = Pick<App, 'id' | 'redirectUris'>;

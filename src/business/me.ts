@@ -3,7 +3,6 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
 import { explain } from '../grants/inactive-reasons.ts';
-import { scopeNames } from '../grants/scopes.ts';
 import { invalidToken } from '../oauth/bearer.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
 
@@ -75,7 +74,7 @@ export const meEndpoint: ProtectedEndpoint = {
       user: { id: user.id, name: user.name, email: user.email, emailVerified: user.emailVerifiedAt !== null },
       business: { id: business.id, name: business.name },
       app: { id: app.id, name: app.name },
-      scopes: scopeNames(access.scopes),
+      scopes: access.scopes,
       grantedAt: new Date(access.grantedAt).toISOString(),
     };
     return { body };

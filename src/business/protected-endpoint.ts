@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { SCOPES } from '../grants/scopes.ts';
 import { REASONS } from '../http/errors.ts';
 import { ANYWHERE, describeRefusals, UNCACHED } from '../http/openapi.ts';
 import type { Sent } from '../http/paging.ts';
 import type { Access } from '../oauth/bearer.ts';
+import { SCOPES } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 
 /**
@@ -65,7 +65,7 @@ const BUSINESS_HEADER = Type.Object({
 /** Throws for a scope that is missing or not in the list of scopes, so the server does not start. */
 export function assertScopeDeclared({ method, path, scope }: ProtectedEndpoint): void {
   if (scope === null || SCOPES.some(({ name }) => name === scope)) return;
-  throw new Error(`${method} ${path} declares the scope ${scope}, which is not in src/grants/scopes.ts.`);
+  throw new Error(`${method} ${path} declares the scope ${scope}, which is not in src/oauth/scopes.ts.`);
 }
 
 /** The schema of its route, from which the OpenAPI document is generated. */

@@ -1,24 +1,12 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { type AppAct, changedSettings, recordAppAudit } from '../apps/app-acts.ts';
-import { addSecret, listSecrets, removeSecret, secretName } from '../apps/app-secrets.ts';
-import {
-  type App,
-  type AppSettings,
-  changeApp,
-  deleteApp,
-  enableApp,
-  findApp,
-  listBusinessApps,
-  listPlatformApps,
-  lockApp,
-  registerApp,
-  resumeApp,
-} from '../apps/apps.ts';
+import { type App, type AppSettings, changeApp, deleteApp, findApp, listAppsOf, registerApp } from '../apps/apps.ts';
+import { addSecret, listSecrets, removeSecret } from '../apps/secrets.ts';
 import { OPERATOR } from '../audit/acts.ts';
-import { readScopes, SCOPES, scopeNames } from '../grants/scopes.ts';
-import { disableAppAndTell, pauseAppAndTell } from '../grants/suspension.ts';
+import { disableApp, enableApp, pauseApp, resumeApp } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
+import type { Scopes } from '../lib/scope-lists.ts';
+import { readScopes, SCOPES } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 
@@ -38,14 +26,11 @@ export const appCommands: Command[] = [
       'require-pkce': { help: 'Refuse requests without PKCE' },
     },
     run: (options, env) =>
-      withStorage(env, (storage) =>
-        storage.transaction(async (db) => {
-          const now = systemClock();
-          const registered = required(await registerApp(db, await readApp(db, options), now), 'name', 'app');
-          await record(db, 'app.registered', { app: registered.app }, now);
-          return { ...describe(registered.app), client_secret: registered.secret };
-        }),
-      ),
+      withStorage(env, async ({ durable: db }) => {
+        const newApp = await readApp(db, options);
+        const registered = required(await registerApp(OPERATOR, db, newApp, systemClock()), 'name', 'app');
+        return { ...describe(registered.app), client_secret: registered.secret };
+      }),
   },
   {
     name: 'app change',
@@ -59,18 +44,11 @@ export const appCommands: Command[] = [
       pkce: { value: 'yes|no', help: 'Whether requests without PKCE are refused' },
     },
     run: (options, env) =>
-      withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const { id } = required(await findApp(db, options.text('app')), 'app', 'app');
-          await lockApp(db, id);
-          const before = required(await findApp(db, id), 'app', 'app');
-          await changeApp(db, id, readChange(options, before));
-          const app = required(await findApp(db, id), 'app', 'app');
-          const changed = changedSettings(before, app);
-          if (changed) await record(db, 'app.changed', { app: before, detail: { changed } }, systemClock());
-          return describe(app);
-        }),
-      ),
+      withStorage(env, async ({ durable: db }) => {
+        const appId = options.text('app');
+        const change = (before: App) => readChange(options, before);
+        return describe(required(await changeApp(OPERATOR, db, { appId, change }, systemClock()), 'app', 'app'));
+      }),
   },
   {
     name: 'app list',
@@ -80,30 +58,24 @@ export const appCommands: Command[] = [
       withStorage(env, async ({ durable }) => {
         const businessId = options.text('business');
         if (businessId) required(await findBusiness(durable, businessId), 'business', 'business');
-        const apps = businessId ? await listBusinessApps(durable, businessId) : await listPlatformApps(durable);
+        const apps = await listAppsOf(durable, businessId || null);
         return { apps: apps.map(describe) };
       }),
   },
-  onApp('app disable', 'Stop an app at once, until it is enabled again', async (db, app, now) => {
-    if (await disableAppAndTell(db, app, now)) await record(db, 'app.disabled', { app }, now);
-  }),
-  onApp('app enable', 'Let a disabled app go on', async (db, app, now) => {
-    if (await enableApp(db, app.id)) await record(db, 'app.enabled', { app }, now);
-  }),
-  onApp('app pause', 'Stop an app everywhere, whatever its owner does, until it is resumed', async (db, app, now) => {
-    if (await pauseAppAndTell(db, app, now)) await record(db, 'app.paused', { app }, now);
-  }),
-  onApp('app resume', 'Let a paused app go on', async (db, app, now) => {
-    if (await resumeApp(db, app.id)) await record(db, 'app.resumed', { app }, now);
-  }),
-  onApp('app delete', 'Delete an app and end all its tokens, for good', async (db, app, now) => {
-    if (await deleteApp(db, app.id, now)) await record(db, 'app.deleted', { app }, now);
-  }),
-  onApp('app add-secret', 'Add a second secret; prints it, this once', async (db, app, now) => {
-    const secret = await addSecret(db, app.id, now);
-    await record(db, 'secret.added', { app, detail: { secret: secretName(secret.slice(-4)) } }, now);
-    return { client_secret: secret };
-  }),
+  onApp('app disable', 'Stop an app at once, until it is enabled again', (db, app, now) =>
+    disableApp(OPERATOR, db, app, now),
+  ),
+  onApp('app enable', 'Let a disabled app work again', (db, app, now) => enableApp(OPERATOR, db, app, now)),
+  onApp('app pause', 'Stop an app everywhere until it is resumed; its owner cannot undo it', (db, app, now) =>
+    pauseApp(OPERATOR, db, { app }, now),
+  ),
+  onApp('app resume', 'Let a paused app work again', (db, app, now) => resumeApp(OPERATOR, db, app, now)),
+  onApp('app delete', 'Delete an app and end all its tokens, for good', (db, app, now) =>
+    deleteApp(OPERATOR, db, app, now),
+  ),
+  onApp('app add-secret', 'Add a second secret; prints it, this once', async (db, app, now) => ({
+    client_secret: await addSecret(OPERATOR, db, app, now),
+  })),
   onApp('app list-secrets', 'List an app’s secrets by their ids and last characters', async (db, app) => ({
     secrets: await listSecrets(db, app.id),
   })),
@@ -112,44 +84,32 @@ export const appCommands: Command[] = [
     summary: 'Remove one of an app’s two secrets',
     options: { app: APP, secret: { value: 'ID', help: 'The secret’s id, from app list-secrets', required: true } },
     run: (options, env) =>
-      withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const now = systemClock();
-          const app = required(await findApp(db, options.text('app')), 'app', 'app');
-          const named = (await listSecrets(db, app.id)).find(({ id }) => id === options.text('secret'));
-          const secret = required(named, 'secret', 'secret of this app');
-          required((await removeSecret(db, app.id, secret.id, now)) || undefined, 'secret', 'secret of this app');
-          await record(db, 'secret.removed', { app, detail: { secret: secretName(secret.hint) } }, now);
-          return { ...describe(app), secrets: await listSecrets(db, app.id) };
-        }),
-      ),
+      withStorage(env, async ({ durable: db }) => {
+        const app = required(await findApp(db, options.text('app')), 'app', 'app');
+        const isRemoved = await removeSecret(OPERATOR, db, { app, secretId: options.text('secret') }, systemClock());
+        required(isRemoved || undefined, 'secret', 'secret of this app');
+        return { ...describe(app), secrets: await listSecrets(db, app.id) };
+      }),
   },
 ];
 
 /** A command that names one app, does one thing to it, and prints it as it is afterwards. */
-function onApp(name: string, summary: string, act: (db: Database, app: App, now: number) => Promise<unknown>): Command {
+function onApp(
+  name: string,
+  summary: string,
+  run: (db: Database, app: App, now: number) => Promise<object | boolean>,
+): Command {
   return {
     name,
     summary,
     options: { app: APP },
     run: (options, env) =>
-      withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const app = required(await findApp(db, options.text('app')), 'app', 'app');
-          const result = await act(db, app, systemClock());
-          return { ...describe((await findApp(db, app.id)) ?? app), ...(result as object | undefined) };
-        }),
-      ),
+      withStorage(env, async ({ durable: db }) => {
+        const app = required(await findApp(db, options.text('app')), 'app', 'app');
+        const result = await run(db, app, systemClock());
+        return { ...describe((await findApp(db, app.id)) ?? app), ...(typeof result === 'object' && result) };
+      }),
   };
-}
-
-async function record(
-  db: Database,
-  action: AppAct['action'],
-  on: Pick<AppAct, 'app' | 'detail'>,
-  now: number,
-): Promise<void> {
-  await recordAppAudit(db, { action, actor: OPERATOR, ...on }, now);
 }
 
 function readChange(options: Options, app: App): AppSettings {
@@ -180,11 +140,10 @@ async function readApp(db: Database, options: Options) {
     openToAnyBusiness: options.flag('any-business'),
     requiresPkce: options.flag('require-pkce'),
     ownerBusinessId: businessId || null,
-    createdBy: null,
   };
 }
 
-function readScopeOptions(options: Options): number {
+function readScopeOptions(options: Options): Scopes {
   const { scopes, unknown } = readScopes(options.list('scope').flatMap((text) => text.split(/[\s,]+/).filter(Boolean)));
   if (unknown.length === 0) return scopes;
   const known = SCOPES.map(({ name }) => name).join(', ');
@@ -197,6 +156,6 @@ function readYesNo(options: Options, name: string, usual: boolean): boolean {
   return text === '' ? usual : text === 'yes';
 }
 
-function describe({ id, allowedScopes, ...app }: App) {
-  return { client_id: id, ...app, allowedScopes: scopeNames(allowedScopes) };
+function describe({ id, ...app }: App) {
+  return { client_id: id, ...app };
 }

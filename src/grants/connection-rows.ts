@@ -1,7 +1,7 @@
 import { type AliasedExpression, expressionBuilder } from 'kysely';
+import { parseScopes, type Scopes } from '../lib/scope-lists.ts';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import type { ScopeMask } from './scopes.ts';
 import { selectLiveGrants } from './status.ts';
 
 /** One app, acting for one user in one business. */
@@ -26,7 +26,7 @@ export interface ConnectionsWanted {
 
 /** What grants, or a consent, say of a connection. */
 export interface ConnectionRow extends ConnectionKey {
-  scopes: ScopeMask;
+  scopes: Scopes;
   since: number;
   /** When tokens were last fetched; null for a consent. */
   fetchedAt: number | null;
@@ -75,7 +75,7 @@ export async function countPeople(
 
 /** Grants and consents, which say the same in the same words. */
 type Source = AliasedExpression<
-  { app_id: string; business_id: string; user_id: string; scopes: number; since: number; fetched_at: number | null },
+  { app_id: string; business_id: string; user_id: string; scopes: string; since: number; fetched_at: number | null },
   'allowed'
 >;
 
@@ -141,7 +141,7 @@ function matches(db: Database, { businessIds, userId }: ConnectionsWanted, searc
 
 /** Grants may be many: those that differ only in when they were made are told as one. */
 async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
-  return selectStanding(db, source)
+  const rows = await selectStanding(db, source)
     .select(({ fn }) => [
       'allowed.app_id as appId',
       'allowed.business_id as businessId',
@@ -159,6 +159,7 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
     )
     .groupBy(['allowed.app_id', 'allowed.business_id', 'allowed.user_id', 'allowed.scopes'])
     .execute();
+  return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes) }));
 }
 
 /** What was allowed before a membership began belongs to an earlier one, and ended with it. */

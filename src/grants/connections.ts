@@ -1,5 +1,6 @@
 import { type App, listAppsById } from '../apps/apps.ts';
 import { DAY } from '../lib/clock.ts';
+import type { Scopes } from '../lib/scope-lists.ts';
 import { listScopeUses } from '../request-log/scope-uses.ts';
 import type { Database } from '../storage/storage.ts';
 import {
@@ -13,7 +14,6 @@ import {
 import { forgetConsents } from './consents.ts';
 import { revokeGrantsBetween } from './grants.ts';
 import type { GrantReason } from './inactive-reasons.ts';
-import type { ScopeMask } from './scopes.ts';
 import { type GrantParties, wasGranted } from './status.ts';
 
 /** An app that acts for a user in a business, or may come back for more without asking. */
@@ -23,7 +23,7 @@ export interface Connection {
   maker: Named | undefined;
   user: Named;
   business: Named;
-  scopes: ScopeMask;
+  scopes: Scopes;
   since: number;
   /** When it last used a permission, in the last 30 days; null also where uses are not read. */
   lastUsedAt: number | null;
@@ -65,7 +65,7 @@ type Use = Awaited<ReturnType<typeof listUses>>[number];
 
 function summarise(rows: ConnectionRow[], used: Use[], app: App) {
   return {
-    scopes: rows.reduce((mask, row) => mask | row.scopes, 0) & app.allowedScopes,
+    scopes: app.allowedScopes.filter((name) => rows.some(({ scopes }) => scopes.includes(name))),
     since: Math.min(...rows.map(({ since }) => since)),
     lastUsedAt: latest(used.map(({ lastAt }) => lastAt)),
     tokensFetchedAt: latest(rows.map(({ fetchedAt }) => fetchedAt ?? 0)),

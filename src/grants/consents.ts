@@ -2,41 +2,40 @@ import type { App } from '../apps/apps.ts';
 import { countRepeat, isRepeat } from '../audit/act-repeats.ts';
 import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
+import { commonScopes, formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { formatScopes, type ScopeMask, scopesBeyond } from './scopes.ts';
 
-/** Between whom it is, and where. */
-interface ConsentParties {
+interface ConsentKey {
   userId: string;
   appId: string;
   businessId: string;
 }
 
-/** What a user has answered an app in a business: remembered until the user disconnects the app. */
+/** What a user has allowed an app in a business, kept until the user disconnects the app. */
 export interface Consent {
-  allowed: ScopeMask;
-  /** What could be left out, and was. */
-  declined: ScopeMask;
+  allowed: Scopes;
+  /** Optional scopes that the user left out. */
+  declined: Scopes;
 }
 
-/** A consent older than the membership is another one's: whoever leaves a business and returns is asked again. */
-export async function findConsent(db: Database, parties: ConsentParties): Promise<Consent> {
-  const { rows } = await readConsent(db, parties);
+/** A consent from before the current membership does not count: a member who left and came back is asked again. */
+export async function findConsent(db: Database, key: ConsentKey): Promise<Consent> {
+  const { rows } = await readConsent(db, key);
   return fromRow(rows[0]);
 }
 
-/** Like `findConsent`, in a transaction: until it is over, the consent cannot be withdrawn. The lock is shared. */
-export async function findConsentForShare(db: Database, parties: ConsentParties): Promise<Consent> {
-  const { rows } = await readAndHold(db, parties);
+/** Needs a transaction: until it ends, the consent cannot be withdrawn. The lock is shared. */
+export async function findConsentForShare(db: Database, key: ConsentKey): Promise<Consent> {
+  const { rows } = await readConsentForShare(db, key);
   return fromRow(rows[0]);
 }
 
 const readConsent = preparedQuery(selectConsent);
-const readAndHold = preparedQuery((db, parties: ConsentParties) => selectConsent(db, parties).forShare('consents'));
+const readConsentForShare = preparedQuery((db, key: ConsentKey) => selectConsent(db, key).forShare('consents'));
 
-function selectConsent(db: Database, { userId, appId, businessId }: ConsentParties) {
+function selectConsent(db: Database, { userId, appId, businessId }: ConsentKey) {
   return db
     .selectFrom('consents')
     .innerJoin('memberships', (join) =>
@@ -52,54 +51,44 @@ function selectConsent(db: Database, { userId, appId, businessId }: ConsentParti
 }
 
 function fromRow(row: Pick<Row<'consents'>, 'scopes' | 'declined'> | undefined): Consent {
-  return { allowed: row?.scopes ?? 0, declined: row?.declined ?? 0 };
+  return { allowed: parseScopes(row?.scopes ?? ''), declined: parseScopes(row?.declined ?? '') };
 }
 
-/**
- * In a transaction. Adds to what was answered before, unless that has been taken back in the meantime; where the two
- * differ, the last word counts.
- */
-export async function rememberConsent(db: Database, parties: ConsentParties, answer: Consent, now: number) {
-  const isHeld = await holdConsent(db, parties);
-  const before = isHeld ? await findConsent(db, parties) : { allowed: 0, declined: 0 };
-  const scopes = answer.allowed | scopesBeyond(before.allowed, answer.declined);
-  const declined = answer.declined | scopesBeyond(before.declined, answer.allowed);
-  const { userId: user_id, appId: app_id, businessId: business_id } = parties;
+/** Needs a transaction. Adds to the earlier consent; where the two disagree, the newer decision counts. */
+export async function saveConsent(db: Database, key: ConsentKey, decision: Consent, now: number): Promise<void> {
+  await lockConsent(db, key, now);
+  const before = await findConsent(db, key);
+  const scopes = [...decision.allowed, ...scopesBeyond(before.allowed, [...decision.allowed, ...decision.declined])];
+  const declined = [
+    ...decision.declined,
+    ...scopesBeyond(before.declined, [...decision.declined, ...decision.allowed]),
+  ];
+  await db
+    .updateTable('consents')
+    .set({ scopes: formatScopes(scopes), declined: formatScopes(declined), allowed_at: now })
+    .where('user_id', '=', key.userId)
+    .where('app_id', '=', key.appId)
+    .where('business_id', '=', key.businessId)
+    .execute();
+}
+
+/** Inserts an empty row, or locks the one that exists. */
+async function lockConsent(db: Database, { userId, appId, businessId }: ConsentKey, now: number): Promise<void> {
   await db
     .insertInto('consents')
-    .values({ user_id, app_id, business_id, scopes, declined, allowed_at: now })
+    .values({ user_id: userId, app_id: appId, business_id: businessId, scopes: '', declined: '', allowed_at: now })
     .onConflict((conflict) =>
-      conflict.columns(['user_id', 'app_id', 'business_id']).doUpdateSet(({ eb, ref }) => ({
-        scopes: isHeld ? scopes : eb(ref('consents.scopes'), '|', ref('excluded.scopes')),
-        declined,
-        allowed_at: now,
-      })),
+      conflict
+        .columns(['user_id', 'app_id', 'business_id'])
+        .doUpdateSet(({ ref }) => ({ scopes: ref('consents.scopes') })),
     )
     .execute();
 }
 
-/**
- * Writing to a row, even what it holds already, makes everyone else who would change it wait. Here it may also be one that
- * `findConsent` leaves out, since it is older than the membership.
- */
-async function holdConsent(db: Database, parties: ConsentParties): Promise<boolean> {
-  const { numAffectedRows = 0n } = await touchConsent(db, parties);
-  return numAffectedRows > 0n;
-}
-
-const touchConsent = preparedQuery((db, { userId, appId, businessId }: ConsentParties) =>
-  db
-    .updateTable('consents')
-    .set(({ ref }) => ({ scopes: ref('scopes') }))
-    .where('user_id', '=', userId)
-    .where('app_id', '=', appId)
-    .where('business_id', '=', businessId),
-);
-
 /** Of one user, or of everyone in the business. Gives the users whose it was. */
 export async function forgetConsents(
   db: Database,
-  { appId, businessId, userId }: Omit<ConsentParties, 'userId'> & { userId?: string | undefined },
+  { appId, businessId, userId }: Omit<ConsentKey, 'userId'> & { userId?: string | undefined },
 ): Promise<string[]> {
   let query = db.deleteFrom('consents').where('business_id', '=', businessId).where('app_id', '=', appId);
   if (userId !== undefined) query = query.where('user_id', '=', userId);
@@ -115,7 +104,7 @@ export async function forgetEveryConsent(db: Database): Promise<number> {
 /** All that someone allowed in a business, on leaving it. */
 export async function forgetConsentsOfMember(
   db: Database,
-  { userId, businessId }: Pick<ConsentParties, 'userId' | 'businessId'>,
+  { userId, businessId }: Pick<ConsentKey, 'userId' | 'businessId'>,
 ): Promise<void> {
   await db.deleteFrom('consents').where('user_id', '=', userId).where('business_id', '=', businessId).execute();
 }
@@ -138,7 +127,7 @@ const DENIED_WINDOW = HOUR;
 export async function recordAllowed(
   db: Database,
   app: App,
-  decision: Decision & { scopes: ScopeMask },
+  decision: Decision & { scopes: Scopes },
   now: number,
 ): Promise<void> {
   const detail = { scope: formatScopes(decision.scopes) };
@@ -152,7 +141,7 @@ export async function recordAllowed(
 export async function recordSilentlyAllowed(
   db: Database,
   app: App,
-  decision: Decision & { scopes: ScopeMask },
+  decision: Decision & { scopes: Scopes },
   now: number,
 ): Promise<void> {
   const scope = formatScopes(decision.scopes);
@@ -199,29 +188,30 @@ async function hasUnrevokedGrant(db: Database, app: App, { userId, businessId }:
 }
 
 /** The scopes of an authorize request. */
-interface Asked {
-  scopes: ScopeMask;
+interface RequestedScopes {
+  scopes: Scopes;
   /** Those of them that the user may leave out. */
-  optionalScopes: ScopeMask;
+  optionalScopes: Scopes;
 }
 
-/** What the app cannot do without. */
-function requiredScopes({ scopes, optionalScopes }: Asked): ScopeMask {
+function requiredScopes({ scopes, optionalScopes }: RequestedScopes): Scopes {
   return scopesBeyond(scopes, optionalScopes);
 }
 
-/** What the user has yet to decide. An optional scope that was once left out is decided; a required one never is by that. */
-export function undecidedScopes(asked: Asked, { allowed, declined }: Consent): ScopeMask {
-  return scopesBeyond(requiredScopes(asked), allowed) | scopesBeyond(asked.optionalScopes, allowed | declined);
+/** The scopes that the user has yet to decide about. Declining counts as a decision only about an optional scope. */
+export function undecidedScopes(requested: RequestedScopes, { allowed, declined }: Consent): Scopes {
+  const decided = [...allowed, ...commonScopes(requested.optionalScopes, declined)];
+  return scopesBeyond(requested.scopes, decided);
 }
 
-/** What may be granted without a question: all that is required and, of the rest, what was allowed. Else nothing. */
-export function scopesAllowedBefore(asked: Asked, { allowed }: Consent): ScopeMask {
-  return scopesBeyond(requiredScopes(asked), allowed) === 0 ? asked.scopes & allowed : 0;
+/** What can be granted without a consent screen: all required scopes, and the optional ones allowed before. Or nothing. */
+export function scopesAllowedBefore(requested: RequestedScopes, { allowed }: Consent): Scopes {
+  const missing = scopesBeyond(requiredScopes(requested), allowed);
+  return missing.length === 0 ? commonScopes(requested.scopes, allowed) : [];
 }
 
-/** The answer of a screen on which these were ticked. What was not on it cannot be had by ticking it. */
-export function chooseScopes(asked: Asked, ticked: ScopeMask): Consent {
-  const allowed = requiredScopes(asked) | (asked.optionalScopes & ticked);
-  return { allowed, declined: scopesBeyond(asked.scopes, allowed) };
+/** The decision on a screen with these boxes ticked. A box that was not on the screen adds nothing. */
+export function chooseScopes(requested: RequestedScopes, ticked: Scopes): Consent {
+  const allowed = commonScopes(requested.scopes, [...requiredScopes(requested), ...ticked]);
+  return { allowed, declined: scopesBeyond(requested.scopes, allowed) };
 }

@@ -1,11 +1,11 @@
 import { recordEvent, recordEvents } from '../events/events.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
+import { formatScopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import type { GrantReason } from './inactive-reasons.ts';
-import { scopeNames } from './scopes.ts';
 import { type Grant, type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './status.ts';
 
 export { findGrant, type Grant } from './status.ts';
@@ -29,6 +29,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
   const [salt, codeExpiresAt] = [newSalt(), now + CODE_LIFETIME];
   const { numAffectedRows } = await insertGrant(db, {
     ...grant,
+    scopes: formatScopes(grant.scopes),
     salt,
     created_at: now,
     code_expires_at: codeExpiresAt,
@@ -36,12 +37,13 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
   });
   if (!numAffectedRows) return undefined;
   const { id: grantId, appId, userId, businessId } = grant;
-  const data = { grantId, userId, scopes: scopeNames(grant.scopes) };
+  const data = { grantId, userId, scopes: grant.scopes };
   await recordEvent(db, { type: 'grant.created', appId, businessId, data }, now);
   return { id: grant.id, salt, codeExpiresAt };
 }
 
-type GrantRow = NewGrant & Pick<Row<'grants'>, 'salt' | 'created_at' | 'code_expires_at' | 'removable_on'>;
+type GrantRow = Omit<NewGrant, 'scopes'> &
+  Pick<Row<'grants'>, 'salt' | 'scopes' | 'created_at' | 'code_expires_at' | 'removable_on'>;
 
 const insertGrant = preparedQuery((db, grant: GrantRow) => {
   const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;

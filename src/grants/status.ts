@@ -1,7 +1,8 @@
+import { commonScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
+import { containsName } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { deathOf, type GrantReason } from './inactive-reasons.ts';
-import { readScopes, type ScopeMask } from './scopes.ts';
 
 /**
  * One Allow: by one user, for one app, in one business, for some scopes. Every code and token belongs to exactly one
@@ -14,8 +15,10 @@ export interface Grant {
   appId: string;
   userId: string;
   businessId: string;
-  /** What was allowed, less what the app has since been refused. */
-  scopes: ScopeMask;
+  /** What the user allowed. */
+  grantedScopes: Scopes;
+  /** Those of them that the app is still registered for. */
+  scopes: Scopes;
   redirectUri: string | null;
   codeChallenge: string | null;
   createdAt: number;
@@ -89,7 +92,6 @@ export async function listBusinessesAllowing(
  * and stops at the first. It decides as `deathOf` does.
  */
 function selectLive(db: Database, scope: string, now: number) {
-  const wanted = readScopes([scope]).scopes;
   return db
     .selectFrom('grants')
     .innerJoin('apps', 'apps.id', 'grants.app_id')
@@ -104,8 +106,8 @@ function selectLive(db: Database, scope: string, now: number) {
     .where('grants.revoked_at', 'is', null)
     .where('grants.revoked_reason', 'is', null)
     .where('grants.refresh_expires_at', '>', now)
-    .where((eb) => eb(eb.parens('grants.scopes', '&', wanted), '!=', 0))
-    .where((eb) => eb(eb.parens('apps.allowed_scopes', '&', wanted), '!=', 0))
+    .where(containsName('grants.scopes', scope))
+    .where(containsName('apps.allowed_scopes', scope))
     .where('apps.deleted_at', 'is', null)
     .where('apps.paused_at', 'is', null)
     .where('apps.disabled_at', 'is', null)
@@ -152,13 +154,15 @@ export function selectStanding(db: Database, rotation: number) {
 type Standing = Awaited<ReturnType<ReturnType<typeof selectStanding>['executeTakeFirstOrThrow']>>;
 
 export function grantFrom(row: Standing): Grant {
+  const grantedScopes = parseScopes(row.scopes);
   return {
     id: row.id,
     salt: row.salt,
     appId: row.app_id,
     userId: row.user_id,
     businessId: row.business_id,
-    scopes: row.scopes & (row.allowed_scopes ?? 0),
+    grantedScopes,
+    scopes: commonScopes(grantedScopes, parseScopes(row.allowed_scopes ?? '')),
     redirectUri: row.redirect_uri,
     codeChallenge: row.code_challenge,
     createdAt: row.created_at,

@@ -1,26 +1,53 @@
 import { endSessionsOfUser } from '../accounts/sessions.ts';
 import { markUserDisabled, type User } from '../accounts/users.ts';
-import { type App, disableApp, pauseApp } from '../apps/apps.ts';
+import { type AuditedApp, recordAppAudit } from '../apps/app-audit.ts';
+import { setAppStatus } from '../apps/apps.ts';
+import type { Actor } from '../audit/acts.ts';
 import { recordEvents } from '../events/events.ts';
 import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/transaction.ts';
 import type { GrantReason } from './inactive-reasons.ts';
 import { selectLiveGrants } from './status.ts';
 
-/**
- * Its owner stops the app: nothing of it works until it is enabled again. Its grants stay as they are, but it hears of
- * each. Needs a transaction. False if it was disabled already.
- */
-export async function disableAppAndTell(db: Database, app: App, now: number): Promise<boolean> {
-  const isChange = await disableApp(db, app.id, now);
-  if (isChange) await tellOfPause(db, { app_id: app.id }, 'app_disabled', now);
-  return isChange;
+/** The owner stops the app until it is enabled again. Its grants stay, but it gets an event for each. False if it was disabled already. */
+export async function disableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    if (!(await setAppStatus(tx, app.id, { column: 'disabled_at', value: now }))) return false;
+    await tellOfPause(tx, { app_id: app.id }, 'app_disabled', now);
+    await recordAppAudit(actor, tx, { action: 'app.disabled', app }, now);
+    return true;
+  });
 }
 
-/** The same by the platform, until it resumes the app. */
-export async function pauseAppAndTell(db: Database, app: App, now: number): Promise<boolean> {
-  const isChange = await pauseApp(db, app.id, now);
-  if (isChange) await tellOfPause(db, { app_id: app.id }, 'app_paused', now);
-  return isChange;
+export async function enableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    if (!(await setAppStatus(tx, app.id, { column: 'disabled_at', value: null }))) return false;
+    await recordAppAudit(actor, tx, { action: 'app.enabled', app }, now);
+    return true;
+  });
+}
+
+/** The platform stops the app, whether or not its owner has disabled it. */
+export async function pauseApp(
+  actor: Actor,
+  db: Database,
+  { app, reason }: { app: AuditedApp; reason?: string | undefined },
+  now: number,
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    if (!(await setAppStatus(tx, app.id, { column: 'paused_at', value: now }))) return false;
+    await tellOfPause(tx, { app_id: app.id }, 'app_paused', now);
+    await recordAppAudit(actor, tx, { action: 'app.paused', app, detail: reason ? { reason } : {} }, now);
+    return true;
+  });
+}
+
+export async function resumeApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    if (!(await setAppStatus(tx, app.id, { column: 'paused_at', value: null }))) return false;
+    await recordAppAudit(actor, tx, { action: 'app.resumed', app }, now);
+    return true;
+  });
 }
 
 /** The same for everything that a user allowed, and their sessions end: enabled again, they sign in anew. */

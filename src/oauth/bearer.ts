@@ -1,12 +1,12 @@
 import { explain } from '../grants/inactive-reasons.ts';
-import { readScopes, type ScopeMask } from '../grants/scopes.ts';
 import type { TokenUses } from '../grants/token-uses.ts';
 import { ApiError, type ReasonOf, toErrorCharacters } from '../http/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
+import type { Scopes } from '../lib/scope-lists.ts';
 import type { RequestContext } from '../request-log/request-context.ts';
 import type { Database } from '../storage/storage.ts';
-import { decodeToken, describeUnproven, verifyToken } from './tokens.ts';
+import { decodeToken, describeUnproven, scopesOf, verifyToken } from './tokens.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */
 export interface Access {
@@ -16,7 +16,7 @@ export interface Access {
   userId: string;
   appId: string;
   businessId: string;
-  scopes: ScopeMask;
+  scopes: Scopes;
 }
 
 /** RFC 6750 §2.1 and §3.1. The token is taken from the header and nowhere else. */
@@ -46,7 +46,7 @@ export async function readAccess(
   if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
   uses.note(grant, token);
   const { id: grantId, createdAt: grantedAt, userId, appId, businessId } = grant;
-  return { grantId, grantedAt, userId, appId, businessId, scopes: token.scopes & grant.scopes };
+  return { grantId, grantedAt, userId, appId, businessId, scopes: scopesOf(proven) };
 }
 
 function readBearer({ authorization = '', inQuery }: { authorization: string | undefined; inQuery: boolean }): string {
@@ -91,7 +91,7 @@ export function invalidToken(reason: ReasonOf<'invalid_token'>, description: str
 }
 
 export function requireScope(access: Access, scope: string): void {
-  if (access.scopes & readScopes([scope]).scopes) return;
+  if (access.scopes.includes(scope)) return;
   const code = 'insufficient_scope';
   const description = `This needs the scope ${scope}, which the user has not allowed for this token.`;
   const headers = bearerChallenge({ error: code, error_description: description, scope });

@@ -1,13 +1,13 @@
 import { REFRESH_LIFETIME } from '../grants/grants.ts';
-import { formatScopes } from '../grants/scopes.ts';
 import { SECOND } from '../lib/clock.ts';
+import { formatScopes } from '../lib/scope-lists.ts';
 import { authenticateClientWithToken } from './callers.ts';
 import type { ClientCredentials } from './client-authentication.ts';
 import { requireField } from './errors.ts';
 import type { IntrospectionRequest } from './schemas.ts';
 import type { TokenDeps } from './token/endpoint.ts';
 import { ACCESS_LIFETIME } from './token/response.ts';
-import { type DecodedToken, openEitherToken, type VerifiedToken } from './tokens.ts';
+import { type DecodedToken, openEitherToken, scopesOf, type VerifiedToken } from './tokens.ts';
 
 /** RFC 7662 §2.2. */
 type Introspection =
@@ -41,10 +41,11 @@ export async function answerIntrospection(
   return describe(proven, parts.issuer, now);
 }
 
-function describe({ token, grant }: VerifiedToken, issuer: string, now: number): Introspection {
+function describe(verified: VerifiedToken, issuer: string, now: number): Introspection {
+  const { token, grant } = verified;
   return {
     active: true,
-    scope: formatScopes(token.kind === 'access' ? token.scopes & grant.scopes : grant.scopes),
+    scope: formatScopes(token.kind === 'access' ? scopesOf(verified) : grant.scopes),
     client_id: grant.appId,
     token_type: token.kind === 'access' ? 'bearer' : 'refresh_token',
     ...describeLifetime(token, now),

@@ -1,4 +1,4 @@
-import { SCOPES } from '../grants/scopes.ts';
+import { SCOPES } from '../oauth/scopes.ts';
 
 const AUTH_METHODS = ['client_secret_post', 'client_secret_basic'];
 

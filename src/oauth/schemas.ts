@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { SCOPES } from '../grants/scopes.ts';
+import { SCOPES } from '../oauth/scopes.ts';
 
 // What goes over the wire. The same schema refuses a field of the wrong type, is the only source of the names that the
 // endpoints can read, says what leaves the server, and becomes the API reference.

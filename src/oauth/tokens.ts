@@ -1,26 +1,27 @@
 import { findGrant, type Grant } from '../grants/grants.ts';
-import type { ScopeMask } from '../grants/scopes.ts';
 import { SECOND } from '../lib/clock.ts';
 import { readId, writeId } from '../lib/ids.ts';
 import type { Key, Keyring } from '../lib/keyring.ts';
+import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
 import { sameBytes } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
 
 /**
- * A token's text is its prefix and the base64url of
+ * The text of a token is its prefix and the base64url of
  *
- *     key id 4 | grant id 16 | rotation 4 | expiry 4 | scopes 4 | check 8 | MAC 32
+ *     key id 4 | grant id 16 | rotation 4 | expiry 4 | scopes 4, 7, 10… | check 8 | MAC 32
  *
- * 72 bytes, so that base64url leaves no spare bits in which a second text of the same token could hide.
+ * The length is a multiple of three: base64url then has no unused bits, and each token has exactly one text.
  */
 export interface Token {
   kind: TokenKind;
   grantId: string;
   rotation: number;
-  /** In milliseconds. The text holds whole seconds, rounded up: a token never dies before its time. */
+  /** In milliseconds. The text holds whole seconds, rounded up. */
   expiresAt: number;
-  scopes: ScopeMask;
+  /** Of an access token: bit n is set if the token has the nth scope of its grant. */
+  scopeBits: Uint8Array;
 }
 
 export type TokenKind = 'access' | 'refresh' | 'code';
@@ -42,34 +43,37 @@ const MAC_PURPOSES: Record<TokenKind, string> = {
   refresh: 'refresh token',
   code: 'code token',
 };
-const FIELDS = 32;
-/** The fields and their check. */
-const HEAD = FIELDS + 8;
-const LENGTH = HEAD + 32;
-const BASE64URL = /^[A-Za-z0-9_-]{96}$/;
+const SCOPES_AT = 28;
+const CHECK = 8;
+const MAC = 32;
+const BASE64URL = /^(?:[A-Za-z0-9_-]{4}){24,}$/;
 
-/** The same fields, salt and key always make the same text: a token is derived, not random, and need not be stored. */
+/** Codes and refresh tokens carry no scopes: the grant has them. */
+export const NO_SCOPE_BITS: Uint8Array = Buffer.alloc(4);
+
+/** Deterministic: the same fields, salt and key give the same text, so tokens need not be stored. */
 export function encodeToken(keys: Keyring, salt: Uint8Array, token: Token): string {
   const { signing } = keys;
-  // Every byte of it is written below.
-  const bytes = Buffer.allocUnsafe(LENGTH);
+  const checkAt = SCOPES_AT + token.scopeBits.length;
+  // Every byte is written below.
+  const bytes = Buffer.allocUnsafe(checkAt + CHECK + MAC);
   signing.id.copy(bytes);
   writeId(token.grantId, bytes, 4);
   bytes.writeUInt32BE(token.rotation, 20);
   bytes.writeUInt32BE(Math.ceil(token.expiresAt / SECOND), 24);
-  bytes.writeUInt32BE(token.scopes, 28);
-  bytes.write(shortCheck(signing, token.kind, bytes), FIELDS, HEAD - FIELDS, 'latin1');
-  bytes.write(fullMac(signing, token.kind, salt, bytes), HEAD, 'latin1');
+  bytes.set(token.scopeBits, SCOPES_AT);
+  bytes.write(shortCheck(signing, token.kind, bytes), checkAt, CHECK, 'latin1');
+  bytes.write(fullMac(signing, token.kind, salt, bytes), checkAt + CHECK, 'latin1');
   return PREFIXES[token.kind] + bytes.toString('base64url');
 }
 
-/** Refuses junk, forgeries and other kinds of token before the database is asked. */
+/** Rejects malformed and forged tokens, and those of another kind, without a query. */
 export function decodeToken(keys: Keyring, kind: TokenKind, text: string): DecodedToken | undefined {
   const body = text.slice(PREFIXES[kind].length);
   if (!text.startsWith(PREFIXES[kind]) || !BASE64URL.test(body)) return undefined;
   const bytes = Buffer.from(body, 'base64url');
   const key = keys.find(bytes.subarray(0, 4));
-  if (!key || !isMac(shortCheck(key, kind, bytes), bytes.subarray(FIELDS, HEAD))) return undefined;
+  if (!key || !isMac(shortCheck(key, kind, bytes), bytes.subarray(-CHECK - MAC, -MAC))) return undefined;
   return {
     kind,
     key,
@@ -77,13 +81,29 @@ export function decodeToken(keys: Keyring, kind: TokenKind, text: string): Decod
     grantId: readId(bytes, 4),
     rotation: bytes.readUInt32BE(20),
     expiresAt: bytes.readUInt32BE(24) * SECOND,
-    scopes: bytes.readUInt32BE(28),
+    scopeBits: bytes.subarray(SCOPES_AT, -CHECK - MAC),
   };
 }
 
-/** Whether the grant with this salt made the token: a leaked key alone cannot forge one, nor can a leaked row. */
+/** Four bytes for up to 32 scopes, and three more for every further 24. */
+export function scopeBitsOf(granted: Scopes, scopes: Scopes): Uint8Array {
+  const bits = new Uint8Array(4 + 3 * Math.ceil(Math.max(0, granted.length - 32) / 24));
+  for (const [index, name] of granted.entries()) {
+    if (scopes.includes(name)) bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
+  }
+  return bits;
+}
+
+/** The scopes that an access token has at this moment. */
+export function scopesOf({ token, grant }: VerifiedToken): Scopes {
+  const hasBit = (index: number) => ((token.scopeBits[index >> 3] ?? 0) & (1 << (index & 7))) !== 0;
+  const inToken = grant.grantedScopes.filter((_, index) => hasBit(index));
+  return commonScopes(inToken, grant.scopes);
+}
+
+/** Whether the grant with this salt issued the token: neither the key nor the row alone is enough to forge one. */
 export function isGenuine(token: DecodedToken, salt: Uint8Array): boolean {
-  return isMac(fullMac(token.key, token.kind, salt, token.bytes), token.bytes.subarray(HEAD));
+  return isMac(fullMac(token.key, token.kind, salt, token.bytes), token.bytes.subarray(-MAC));
 }
 
 /** What a text claims to be, for a sentence that helps whoever sent the wrong one. */
@@ -92,11 +112,11 @@ export function kindOf(text: string): TokenKind | undefined {
 }
 
 function shortCheck(key: Key, kind: TokenKind, bytes: Buffer): string {
-  return key.mac(CHECK_PURPOSES[kind], bytes.subarray(0, FIELDS)).slice(0, HEAD - FIELDS);
+  return key.mac(CHECK_PURPOSES[kind], bytes.subarray(0, -CHECK - MAC)).slice(0, CHECK);
 }
 
 function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, bytes: Buffer): string {
-  return key.mac(MAC_PURPOSES[kind], salt, bytes.subarray(0, HEAD));
+  return key.mac(MAC_PURPOSES[kind], salt, bytes.subarray(0, -MAC));
 }
 
 function isMac(mac: string, sent: Buffer): boolean {

@@ -1,24 +1,24 @@
 import { type Clock, DAY, MINUTE, monotonicClock } from '../lib/clock.ts';
 import type { Database } from './storage.ts';
 
-/** How far the clock may be ahead of the stored reading plus the time that has really passed. */
+/** How far the clock may be ahead of the stored reading plus the time that has passed since. */
 export const MAX_JUMP = DAY;
 const STORE_EVERY = MINUTE;
 const ONLY_ROW = 1;
 
 export interface PlausibleTime {
-  /** Never later than the clock; it ignores a jump that nobody has confirmed. */
+  /** Never later than the clock; it ignores a jump until an operator confirms it. */
   time: number;
   /** The size of such a jump, in milliseconds; 0 while the clock is plausible. */
   jump: number;
 }
 
 /**
- * The time by which data may be removed. It follows the clock for as long as that is plausible. After a forward jump of
- * more than a day it goes on from where it was, as fast as time really passes, until an operator confirms the clock.
+ * The time by which data may be removed. It follows the clock while that is plausible. After a forward jump of
+ * more than a day it continues from the last reading, at the pace of the monotonic clock, until an operator confirms it.
  * Nodes share the reading, and each judges only its own clock by it.
  */
-export function newPlausibleClock(
+export function createPlausibleClock(
   db: Database,
   clock: Clock,
   monotonic: Clock = monotonicClock,
@@ -27,7 +27,7 @@ export function newPlausibleClock(
   return async () => {
     const [at, now] = [monotonic(), clock()];
     const stored = (await readReading(db)) ?? (await storeFirst(db, now));
-    // Another node has stored a later one, or an operator has confirmed the clock: count from there.
+    // Another node has stored a later reading, or an operator has confirmed the clock.
     if (seen?.reading !== stored) seen = { reading: stored, at };
     const expected = stored + Math.floor(at - seen.at);
     const jump = now - expected;
@@ -42,7 +42,7 @@ export async function readReading(db: Database): Promise<number | undefined> {
   return (await db.selectFrom('clock').select('reading').executeTakeFirst())?.reading;
 }
 
-/** From now on the clock is right, whatever was read before. */
+/** Accepts the clock as it is, whatever the last reading was. */
 export async function confirmReading(db: Database, now: number): Promise<void> {
   await db
     .insertInto('clock')
@@ -51,7 +51,7 @@ export async function confirmReading(db: Database, now: number): Promise<void> {
     .execute();
 }
 
-/** A database without a reading is new, or from before there were any: there is nothing to compare with. */
+/** A new database has no reading to compare with. */
 async function storeFirst(db: Database, now: number): Promise<number> {
   const row = { id: ONLY_ROW, reading: now };
   await db

@@ -7,6 +7,12 @@ export interface SearchTerm {
   limit: number;
 }
 
+/** True where a column of names, separated by spaces, holds this one. */
+export function containsName(column: string, name: string): Expression<SqlBool> {
+  const pattern = `% ${name.replace(/[!%_]/g, '!$&')} %`;
+  return sql<SqlBool>`' ' || ${sql.ref(column)} || ' ' like ${pattern} escape '!'`;
+}
+
 /** True where one of the columns holds the text, in small letters or capitals. A wildcard in the text is only a letter. */
 export function contains(columns: (string | Expression<unknown>)[], text: string): Expression<SqlBool> {
   const pattern = `%${text.normalize('NFC').replace(/[!%_]/g, '!$&')}%`;

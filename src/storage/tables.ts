@@ -27,7 +27,8 @@ interface AppsTable {
   owner_business_id: string | null;
   open_to_any_business: number;
   requires_pkce: number;
-  allowed_scopes: number;
+  /** Names separated by spaces, as in every column of scopes. */
+  allowed_scopes: string;
   /** A JSON list. */
   redirect_uris: string;
   created_by: string | null;
@@ -56,7 +57,7 @@ interface GrantsTable {
   app_id: string;
   user_id: string;
   business_id: string;
-  scopes: number;
+  scopes: string;
   /** The parameter of the authorize request; null if it was omitted. */
   redirect_uri: string | null;
   code_challenge: string | null;
@@ -80,9 +81,9 @@ interface ConsentsTable {
   user_id: string;
   app_id: string;
   business_id: string;
-  scopes: number;
+  scopes: string;
   /** Optional scopes that the user declined; consent does not ask for them again. */
-  declined: number;
+  declined: string;
   allowed_at: number;
 }
 

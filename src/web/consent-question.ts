@@ -1,8 +1,8 @@
 import type { Session } from '../accounts/sessions.ts';
-import type { ScopeMask } from '../grants/scopes.ts';
 import { HOUR } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
+import type { Scopes } from '../lib/scope-lists.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { forbidden } from './errors.ts';
 import { type Form, text } from './forms.ts';
@@ -14,7 +14,7 @@ export interface Question {
   grantId: string;
   businessId: string;
   /** The scopes on the screen. A request without `scope` depends on what the app is allowed, and that can change. */
-  scopes: ScopeMask;
+  scopes: Scopes;
   shownAt: number;
 }
 

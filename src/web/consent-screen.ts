@@ -1,9 +1,10 @@
 import { type Consent, undecidedScopes } from '../grants/consents.ts';
-import { listScopes, type Scope, type ScopeMask, scopeNames } from '../grants/scopes.ts';
 import { boundBusiness } from '../grants/tenancy.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
+import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
+import { listScopes, type Scope } from '../oauth/scopes.ts';
 import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
 import { businessSelect, type Page, type PageContext } from './layout.ts';
 
@@ -13,7 +14,7 @@ interface ConsentQuestion {
   /** What the user has answered this app before. */
   consent: Consent;
   /** Those of the optional scopes that are ticked. */
-  ticked: ScopeMask;
+  ticked: Scopes;
   /** Whether the business was chosen on the screen just before. */
   isChosen: boolean;
   ownerName: string;
@@ -65,8 +66,8 @@ function maker({ asked: { app }, ownerName, platformName }: ConsentQuestion): Ht
 }
 
 function earlierAnswer({ asked, consent }: ConsentQuestion): Html | null {
-  if ((asked.scopes & consent.allowed) === 0) return null;
-  const canNarrow = (asked.optionalScopes & consent.allowed) !== 0;
+  if (commonScopes(asked.scopes, consent.allowed).length === 0) return null;
+  const canNarrow = commonScopes(asked.optionalScopes, consent.allowed).length > 0;
   return html`<p class="notice">You have allowed this app before. What it asks for now and did not have is marked <span class="new">New</span>.
 ${canNarrow && html`What it has already it keeps until you disconnect it, also if you untick it here.`}</p>`;
 }
@@ -74,7 +75,7 @@ ${canNarrow && html`What it has already it keeps until you disconnect it, also i
 function scopesAsked(shown: ConsentQuestion): Html {
   const { asked, problem } = shown;
   const hint =
-    asked.optionalScopes !== 0 ? 'Untick what you would rather not allow: the app can do without.' : undefined;
+    asked.optionalScopes.length > 0 ? 'Untick what you would rather not allow: the app can do without.' : undefined;
   return html`<fieldset class="field" ${ariaAttributes('optional_scope', { hint, wrong: problem !== undefined })}>
 <legend class="visually-hidden">What ${asked.app.name} asks for</legend>
 ${scopeList('What it may see', 'read', shown)}
@@ -88,15 +89,13 @@ function scopeList(heading: string, kind: Scope['kind'], shown: ConsentQuestion)
   const { asked, consent, ticked } = shown;
   const listed = listScopes(asked.scopes).filter((scope) => scope.kind === kind);
   if (listed.length === 0) return null;
-  const isAddition = (asked.scopes & consent.allowed) !== 0;
-  const fresh = scopeNames(isAddition ? undecidedScopes(asked, consent) : 0);
-  const optional = scopeNames(asked.optionalScopes);
-  const chosen = scopeNames(ticked);
+  const isAddition = commonScopes(asked.scopes, consent.allowed).length > 0;
+  const fresh = isAddition ? undecidedScopes(asked, consent) : [];
   return html`<h2>${heading}</h2>
 <ul class="scopes ${kind}">${listed.map(({ name, meaning }) => {
     const mark = fresh.includes(name) && html`<span class="new">New</span>`;
-    if (!optional.includes(name)) return html`<li>${meaning} ${mark}</li>`;
-    return html`<li class="optional"><label class="choice"><input type="checkbox" name="optional_scope" value="${name}" ${chosen.includes(name) && html`checked`}><span>${meaning} <span class="muted">(optional)</span> ${mark}</span></label></li>`;
+    if (!asked.optionalScopes.includes(name)) return html`<li>${meaning} ${mark}</li>`;
+    return html`<li class="optional"><label class="choice"><input type="checkbox" name="optional_scope" value="${name}" ${ticked.includes(name) && html`checked`}><span>${meaning} <span class="muted">(optional)</span> ${mark}</span></label></li>`;
   })}</ul>`;
 }
 

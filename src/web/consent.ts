@@ -11,12 +11,12 @@ import {
   scopesAllowedBefore,
   undecidedScopes,
 } from '../grants/consents.ts';
-import { readScopes, type ScopeMask, scopesBeyond } from '../grants/scopes.ts';
 import { boundBusiness, findActingMembership, mayActIn } from '../grants/tenancy.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
+import { commonScopes, formatScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import { codeLocation } from '../oauth/authorize/callback.ts';
 import { allow, allowSilently } from '../oauth/authorize/issue-code.ts';
 import { type AuthorizationRequest, readAuthorizationRequest, readStamp } from '../oauth/authorize/request.ts';
@@ -77,8 +77,8 @@ async function countFor(limit: RateLimit, { prompt, callback }: AuthorizationReq
 /** What is optional, and was never asked about, is no reason to fail where no page may ask: the app can do without. */
 function needsNoScreen(asked: AuthorizationRequest, consent: Consent): boolean {
   if (asked.app.ownerScope === 'platform') return true;
-  if (scopesAllowedBefore(asked, consent) === 0) return false;
-  return asked.prompt === 'none' || undecidedScopes(asked, consent) === 0;
+  if (scopesAllowedBefore(asked, consent).length === 0) return false;
+  return asked.prompt === 'none' || undecidedScopes(asked, consent).length === 0;
 }
 
 async function answerConsent(
@@ -102,11 +102,11 @@ async function answerConsent(
     throw new CallbackError(asked.callback, refusal);
   }
   const mayStill = await mayActIn(storage.durable, asked.app, session.user, businessId);
-  const isSame = asked.scopes === question.scopes;
+  const isSame = formatScopes(asked.scopes) === formatScopes(question.scopes);
   if (isStale(question, clock()) || !mayStill || !isSame) return startOver(deps, reply, query);
 
-  const choice = chooseScopes(asked, readScopes(list(request.body, 'optional_scope')).scopes);
-  if (choice.allowed === 0) return askForSomething(deps, reply, { request, asked, session, question });
+  const choice = chooseScopes(asked, list(request.body, 'optional_scope'));
+  if (choice.allowed.length === 0) return askForSomething(deps, reply, { request, asked, session, question });
   const parties = { userId: session.user.id, sessionId: session.id, businessId };
   const code = await allow(deps, asked, { grantId, ...parties, choice, actor: actorOf(request) }, clock());
   if (!code) throw (await resumeSession(storage.durable, session.id, clock())) ? answered() : sessionExpired(returnTo);
@@ -142,7 +142,7 @@ async function askAbout(deps: WebDeps, reply: FastifyReply, asking: Answering): 
   const { query, businessId } = question;
   const consent = await findEarlier(deps, asking);
   if (isStale(question, deps.clock()) || needsNoScreen(asked, consent)) return startOver(deps, reply, query);
-  const ticked = asked.optionalScopes & readScopes(list(request.body, 'optional_scope')).scopes;
+  const ticked = commonScopes(asked.optionalScopes, list(request.body, 'optional_scope'));
   const path = readReturnTo(request.body.return_to, deps.consentUrl);
   const again = newQuestion({ query, businessId, scopes: asked.scopes, session }, deps.clock());
   return showConsent(deps, reply, { ...asking, question: again, consent, ticked, path, isChosen: true });
@@ -193,7 +193,7 @@ async function askForSomething(deps: WebDeps, reply: FastifyReply, asking: Answe
   const consent = await findEarlier(deps, asking);
   const path = readReturnTo(asking.request.body.return_to, deps.consentUrl);
   const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
-  return showConsent(deps, reply, { ...asking, consent, ticked: 0, path, problem });
+  return showConsent(deps, reply, { ...asking, consent, ticked: [], path, problem });
 }
 
 function findEarlier({ storage }: WebDeps, { asked, session, question }: Asking): Promise<Consent> {
@@ -203,7 +203,7 @@ function findEarlier({ storage }: WebDeps, { asked, session, question }: Asking)
 
 interface Showing extends Asking {
   consent: Consent;
-  ticked: ScopeMask;
+  ticked: Scopes;
   /** Where this screen can be opened again. */
   path: string;
   /** Whether the business was chosen on the screen just before. */

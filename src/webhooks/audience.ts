@@ -1,8 +1,8 @@
 import { findApp } from '../apps/apps.ts';
 import { EVENT_GUARDS, type EventGuard, guardOf } from '../events/event-types.ts';
 import type { Event } from '../events/events.ts';
-import { readScopes } from '../grants/scopes.ts';
 import { listBusinessesAllowing } from '../grants/status.ts';
+import { readScopes } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoint.ts';
 

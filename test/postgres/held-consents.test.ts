@@ -6,9 +6,8 @@ import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/user-acts.ts';
 import { resetAccount } from '../../src/grants/account-reset.ts';
 import { disconnect } from '../../src/grants/connections.ts';
-import { findConsentForShare, rememberConsent } from '../../src/grants/consents.ts';
+import { findConsentForShare, saveConsent } from '../../src/grants/consents.ts';
 import { createGrant, findGrant } from '../../src/grants/grants.ts';
-import { readScopes } from '../../src/grants/scopes.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { allow, allowSilently as authorizeSilently } from '../../src/oauth/authorize/issue-code.ts';
@@ -27,10 +26,10 @@ after(async () => {
   await server.remove();
 });
 const { ada, acme, ledger } = await settle(() => storage, Date.now);
-const { scopes } = readScopes(['read:invoices']);
+const scopes = ['read:invoices'];
 const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
 
-const allowOnce = (db: Database) => rememberConsent(db, parties, { allowed: scopes, declined: 0 }, Date.now());
+const allowOnce = (db: Database) => saveConsent(db, parties, { allowed: scopes, declined: [] }, Date.now());
 const leave = () => storage.transaction((db) => disconnect(db, parties, 'disconnected_by_user', Date.now()));
 
 /** What a silent Allow does with a consent, with something else in between. */
@@ -40,7 +39,9 @@ async function allowSilently(meanwhile: () => unknown): Promise<string | undefin
     await meanwhile();
     const [id, now] = [newId(Date.now()), Date.now()];
     const asked = { redirectUri: null, codeChallenge: null };
-    return allowed === 0 ? undefined : (await createGrant(db, { id, ...parties, ...asked, scopes: allowed }, now))?.id;
+    return allowed.length === 0
+      ? undefined
+      : (await createGrant(db, { id, ...parties, ...asked, scopes: allowed }, now))?.id;
   });
 }
 
@@ -120,7 +121,7 @@ test('a silent authorization does not wait for another of the same user and app'
 
 async function allowOnScreen(sessionId: string): Promise<string | undefined> {
   const { keys, request, by } = await newAuthorization(sessionId);
-  const choice = { allowed: scopes, declined: 0 };
+  const choice = { allowed: scopes, declined: [] };
   return allow({ storage, keys }, request, { grantId: newId(Date.now()), ...by, choice }, Date.now());
 }
 

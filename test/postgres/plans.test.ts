@@ -10,7 +10,7 @@ import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { createRateLimit } from '../../src/lib/rate-limit.ts';
 import { authenticateClientWithToken } from '../../src/oauth/callers.ts';
-import { decodeToken, encodeToken } from '../../src/oauth/tokens.ts';
+import { decodeToken, encodeToken, NO_SCOPE_BITS } from '../../src/oauth/tokens.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { type SeenStatement, watchStatements } from '../../src/storage/statement-log.ts';
@@ -61,7 +61,7 @@ test('to check a token, the rows of the grant and its app are read; of people an
 
 test('an app and the token that it sends are found at once, each by its key', async () => {
   const keys = createKeyring(['the-key-that-this-test-signs-with']);
-  const fields = { kind: 'refresh', grantId: GRANT, rotation: 0, expiresAt: 0, scopes: 0 } as const;
+  const fields = { kind: 'refresh', grantId: GRANT, rotation: 0, expiresAt: 0, scopeBits: NO_SCOPE_BITS } as const;
   const token = decodeToken(keys, 'refresh', encodeToken(keys, new Uint8Array(16), fields));
   const limit = createRateLimit({ points: 10, seconds: 60 });
   const credentials = {
@@ -134,7 +134,7 @@ test('on PostgreSQL the app of a token is found by its key, though to read all o
   await migrate(migrating);
   await sql`
     insert into apps (id, name, owner_scope, open_to_any_business, requires_pkce, allowed_scopes, redirect_uris, created_at)
-    select gen_random_uuid(), 'App ' || n, 'platform', 1, 0, 1, '[]', 0 from generate_series(1, 300) as n`.execute(
+    select gen_random_uuid(), 'App ' || n, 'platform', 1, 0, 'read:invoices', '[]', 0 from generate_series(1, 300) as n`.execute(
     migrating.durable,
   );
   await sql`analyze`.execute(migrating.durable);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { addSecret, listSecrets, removeSecret } from '../../src/apps/app-secrets.ts';
+import { addSecret, listSecrets, removeSecret } from '../../src/apps/secrets.ts';
+import { OPERATOR } from '../../src/audit/acts.ts';
 import { setInvoiceStatus } from '../../src/business/invoices.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { warnOfExpiring } from '../../src/grants/grants.ts';
@@ -80,9 +81,9 @@ async function receiveAll({ storage, clock, ...rest }: World): Promise<Received[
   const { number } = await rest.addInvoice(rest.acme, { number: 'INV-7' });
   await storage().transaction(async (db) => {
     await setInvoiceStatus(db, { businessId: rest.acme.id, number, status: 'PAID' }, clock());
-    await addSecret(db, app.id, clock());
+    await addSecret(OPERATOR, db, app, clock());
     const [oldest] = await listSecrets(db, app.id);
-    await removeSecret(db, app.id, oldest?.id ?? '', clock());
+    await removeSecret(OPERATOR, db, { app, secretId: oldest?.id ?? '' }, clock());
     await sendTest(db, endpoint, clock());
   });
   // Two grants were made, and nothing is said yet of one that is about to expire.

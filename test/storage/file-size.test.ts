@@ -7,9 +7,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { keepClean } from '../../src/clean-up.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
+import { startRetention } from '../../src/storage/retention.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
 import { newMeters } from '../../src/telemetry/meters.ts';
 
@@ -60,8 +60,8 @@ test('a file from which most rows were removed gives the space back to the disk 
   await sql`delete from businesses where length(name) > 10`.execute(storage.durable);
 
   const report = (error: unknown) => assert.fail(String(error));
-  const options = { report, warn: report, cleaning: newMeters().cleaning, auditRetention: undefined };
-  const stop = keepClean(storage, Date.now, options);
+  const options = { steps: [], notifyExpiring: async () => 0, meter: newMeters().cleaning, report, warn: report };
+  const stop = startRetention(storage, Date.now, options);
   while ((await pages()) > before / 4) await setTimeout(50, undefined, { signal });
   await stop();
   await storage.close();

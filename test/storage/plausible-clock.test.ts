@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
-import { confirmReading, newPlausibleClock, readReading } from '../../src/storage/plausible-clock.ts';
+import { confirmReading, createPlausibleClock, readReading } from '../../src/storage/plausible-clock.ts';
 import { newWorld, type World } from '../support/world.ts';
 
 /** One node: its clock, the time that has really passed, and the time by which it removes data. */
 function newNode(world: World, start: number) {
   let [clock, passed] = [start, 0];
-  const read = newPlausibleClock(
+  const read = createPlausibleClock(
     world.storage().durable,
     () => clock,
     () => passed,

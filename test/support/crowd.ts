@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
-import { SCOPES } from '../../src/grants/scopes.ts';
 import { DAY, SECOND } from '../../src/lib/clock.ts';
 import { newId, newRandomId } from '../../src/lib/ids.ts';
 import { newSalt } from '../../src/lib/secrets.ts';
+import { SCOPES } from '../../src/oauth/scopes.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Tables } from '../../src/storage/tables.ts';
 
-const EVERYTHING = 2 ** SCOPES.length - 1;
+const EVERYTHING = SCOPES.map(({ name }) => name).join(' ');
 const AT_ONCE = 500;
 
 interface Setting {
@@ -40,7 +40,7 @@ export async function addCrowd(storage: Storage, { businessId, userId, appId, ha
   await addMembers(storage, { businessId, userIds }, now);
   await insert(
     'consents',
-    pairs.map((pair) => ({ ...pair, ...parties, scopes: EVERYTHING, declined: 0, allowed_at: now })),
+    pairs.map((pair) => ({ ...pair, ...parties, scopes: EVERYTHING, declined: '', allowed_at: now })),
   );
   await insert(
     'grants',

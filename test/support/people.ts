@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { type Business, insertBusiness } from '../../src/accounts/businesses.ts';
 import { insertMembership, type Role } from '../../src/accounts/memberships.ts';
 import { insertUser, newUserRow, type User } from '../../src/accounts/users.ts';
-import { type App, type NewApp, registerApp } from '../../src/apps/apps.ts';
+import { type App, insertApp, type NewApp } from '../../src/apps/apps.ts';
 import { addInvoice } from '../../src/business/invoices.ts';
-import { readScopes } from '../../src/grants/scopes.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { rememberSecret } from './leaks.ts';
@@ -46,14 +45,14 @@ export async function settle(storage: () => Storage, clock: () => number) {
       const registration = {
         name: 'Ledger',
         redirectUris: [REDIRECT_URI],
-        allowedScopes: readScopes(scopes).scopes,
+        allowedScopes: scopes,
         openToAnyBusiness: false,
         requiresPkce: false,
         ownerBusinessId: null,
         createdBy: null,
         ...rest,
       };
-      const registered = await storage().transaction((db) => registerApp(db, registration, clock()));
+      const registered = await storage().transaction((db) => insertApp(db, registration, clock()));
       assert.ok(registered);
       rememberSecret('client secret', registered.secret);
       return { ...registered.app, secret: registered.secret };

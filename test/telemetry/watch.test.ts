@@ -21,7 +21,7 @@ async function addGrants(db: Database, count: number, kind: object): Promise<voi
     app_id: world.ledger.id,
     user_id: world.ada.id,
     business_id: world.acme.id,
-    scopes: 1,
+    scopes: 'read:invoices',
     created_at: now,
     code_expires_at: now + 10 * MINUTE,
     rotation: 0,

@@ -5,14 +5,14 @@ import {
   findConsentForShare,
   recordAllowed,
   recordSilentlyAllowed,
-  rememberConsent,
+  saveConsent,
   scopesAllowedBefore,
 } from '../../grants/consents.ts';
 import { type CodeParts, createGrant, findGrant } from '../../grants/grants.ts';
-import type { ScopeMask } from '../../grants/scopes.ts';
 import type { Keyring } from '../../lib/keyring.ts';
+import type { Scopes } from '../../lib/scope-lists.ts';
 import type { Database, Storage } from '../../storage/storage.ts';
-import { encodeToken } from '../tokens.ts';
+import { encodeToken, NO_SCOPE_BITS } from '../tokens.ts';
 import type { AuthorizationRequest } from './request.ts';
 
 /** Who allows it, and where. */
@@ -52,7 +52,7 @@ export async function allow(
     const isFirst = await createGrant(db, grantOf(request, answer, answer.choice.allowed), now);
     if (!isFirst) return;
     const { userId, businessId, choice } = answer;
-    await rememberConsent(db, { userId, appId: request.app.id, businessId }, choice, now);
+    await saveConsent(db, { userId, appId: request.app.id, businessId }, choice, now);
     await recordAllowed(db, request.app, { ...answer, scopes: choice.allowed }, now);
   });
   const grant = await findGrant(storage.durable, { grantId: answer.grantId, rotation: 0 });
@@ -73,7 +73,7 @@ export async function allowSilently(
   const grant = await storage.transaction(async (db) => {
     if (!(await lockSession(db, allowance.sessionId))) return undefined;
     const scopes = await findSilentScopes(db, request, allowance);
-    if (scopes === 0) return undefined;
+    if (scopes.length === 0) return undefined;
     await recordSilentlyAllowed(db, request.app, { ...allowance, scopes }, now);
     return createGrant(db, grantOf(request, allowance, scopes), now);
   });
@@ -84,7 +84,7 @@ async function findSilentScopes(
   db: Database,
   request: AuthorizationRequest,
   { userId, businessId }: Allowance,
-): Promise<ScopeMask> {
+): Promise<Scopes> {
   if (request.app.ownerScope === 'platform') return request.scopes;
   const consent = await findConsentForShare(db, { userId, appId: request.app.id, businessId });
   return scopesAllowedBefore(request, consent);
@@ -92,10 +92,16 @@ async function findSilentScopes(
 
 /** Derived from the row, so that allowing twice yields the same code twice. */
 function codeOf(keys: Keyring, { id, salt, codeExpiresAt }: CodeParts): string {
-  return encodeToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt: codeExpiresAt, scopes: 0 });
+  return encodeToken(keys, salt, {
+    kind: 'code',
+    grantId: id,
+    rotation: 0,
+    expiresAt: codeExpiresAt,
+    scopeBits: NO_SCOPE_BITS,
+  });
 }
 
-function grantOf(request: AuthorizationRequest, allowance: Allowance, scopes: ScopeMask) {
+function grantOf(request: AuthorizationRequest, allowance: Allowance, scopes: Scopes) {
   const { app, sentRedirectUri: redirectUri, codeChallenge } = request;
   const { grantId: id, userId, businessId } = allowance;
   return { id, appId: app.id, userId, businessId, scopes, redirectUri, codeChallenge };

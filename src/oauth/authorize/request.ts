@@ -1,12 +1,13 @@
 import { type App, findApp } from '../../apps/apps.ts';
 import { isRegistered } from '../../apps/redirect-uris.ts';
-import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from '../../grants/scopes.ts';
 import { HOUR } from '../../lib/clock.ts';
 import { type Keyring, sign, verifySignature } from '../../lib/keyring.ts';
+import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
 import type { Database } from '../../storage/storage.ts';
 import { type Callback, CallbackError, OAuthError, UntrustedRequest } from '../errors.ts';
 import { isChallenge } from '../pkce.ts';
 import type { AuthorizeQuery } from '../schemas.ts';
+import { readScopes } from '../scopes.ts';
 
 /** An authorize request (RFC 6749 §4.1.1) in which everything has been checked that can be without knowing the user. */
 export interface AuthorizationRequest {
@@ -15,9 +16,9 @@ export interface AuthorizationRequest {
   /** As the app sent it; null where it left it out. The token request must repeat it (RFC 6749 §4.1.3). */
   sentRedirectUri: string | null;
   /** All that is asked for, whether or not the user may leave it out. */
-  scopes: ScopeMask;
+  scopes: Scopes;
   /** Those of them that the user may leave out. */
-  optionalScopes: ScopeMask;
+  optionalScopes: Scopes;
   prompt: 'none' | 'login' | null;
   codeChallenge: string | null;
 }
@@ -45,13 +46,13 @@ function readQuestion(app: App, parameters: Parameters): Omit<AuthorizationReque
   readResponseType(read('response_type'));
   checkResponseMode(read('response_mode'));
   // RFC 6749 §3.3: without scope the server uses a default, here all that the app is allowed.
-  const named = readRequestedScopes(app, read('scope') ?? '') || app.allowedScopes;
+  const named = readRequestedScopes(app, read('scope') ?? '');
   const optionalScopes = readRequestedScopes(app, read('optional_scope') ?? '');
   const prompt = readPrompt(read('prompt'));
   const codeChallenge = readChallenge(app, read('code_challenge'), read('code_challenge_method'));
   return {
     sentRedirectUri: read('redirect_uri') ?? null,
-    scopes: named | optionalScopes,
+    scopes: readScopes([...(named.length > 0 ? named : app.allowedScopes), ...optionalScopes]).scopes,
     optionalScopes,
     prompt,
     codeChallenge,
@@ -147,15 +148,15 @@ function checkResponseMode(mode: string | undefined): void {
   throw new OAuthError('invalid_request', 'value_not_allowed', 'response_mode is query, or left out.');
 }
 
-function readRequestedScopes(app: App, text: string): ScopeMask {
-  const { scopes, unknown } = readScopes(splitScopes(text));
+function readRequestedScopes(app: App, text: string): Scopes {
+  const { scopes, unknown } = readScopes(parseScopes(text));
   if (unknown.length > 0) {
     const list = unknown.join(' ').slice(0, 200);
     const hint = list.includes(',') ? ' Separate scopes with spaces.' : '';
     throw new OAuthError('invalid_scope', 'scope_unknown', `No such scope: ${list}.${hint}`);
   }
   const beyond = scopesBeyond(scopes, app.allowedScopes);
-  if (beyond !== 0) {
+  if (beyond.length > 0) {
     throw new OAuthError(
       'invalid_scope',
       'scope_not_registered',

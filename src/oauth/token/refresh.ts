@@ -1,12 +1,13 @@
 import type { AuthenticatedClient } from '../../apps/proving.ts';
 import { findGrant, type Grant, revokeGrant, rotate } from '../../grants/grants.ts';
 import { explain } from '../../grants/inactive-reasons.ts';
-import { formatScopes, readScopes, type ScopeMask, scopesBeyond, splitScopes } from '../../grants/scopes.ts';
 import type { TokenUses } from '../../grants/token-uses.ts';
 import type { Keyring } from '../../lib/keyring.ts';
+import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
 import type { RequestContext } from '../../request-log/request-context.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { OAuthError } from '../errors.ts';
+import { readScopes } from '../scopes.ts';
 import { unknownToken, type VerifiedToken, verifyToken } from '../tokens.ts';
 import { issueTokens, type TokenResponse } from './response.ts';
 
@@ -95,11 +96,11 @@ function refuseExpired(expiresAt: number, now: number): void {
 }
 
 /** A refresh may ask for less for this one access token, never for more; the grant keeps its scopes. */
-function readNarrowedScopes(grant: Grant, scope: string | undefined): ScopeMask {
+function readNarrowedScopes(grant: Grant, scope: string | undefined): Scopes {
   const { scopes, unknown } =
-    scope === undefined ? { scopes: grant.scopes, unknown: [] } : readScopes(splitScopes(scope));
+    scope === undefined ? { scopes: grant.scopes, unknown: [] } : readScopes(parseScopes(scope));
   const beyond = scopesBeyond(scopes, grant.scopes);
-  if (unknown.length === 0 && beyond === 0 && scopes !== 0) return scopes;
+  if (unknown.length === 0 && beyond.length === 0 && scopes.length > 0) return scopes;
   throw new OAuthError(
     'invalid_scope',
     'scope_not_allowed',

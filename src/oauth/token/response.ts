@@ -1,8 +1,8 @@
 import { type Grant, REFRESH_LIFETIME } from '../../grants/grants.ts';
-import { formatScopes, type ScopeMask } from '../../grants/scopes.ts';
 import { HOUR, SECOND } from '../../lib/clock.ts';
 import type { Keyring } from '../../lib/keyring.ts';
-import { encodeToken } from '../tokens.ts';
+import { formatScopes, type Scopes } from '../../lib/scope-lists.ts';
+import { encodeToken, NO_SCOPE_BITS, scopeBitsOf } from '../tokens.ts';
 
 /** Exactly the five fields of RFC 6749 §5.1 that the API reference names, for both grant types. */
 export interface TokenResponse {
@@ -15,7 +15,7 @@ export interface TokenResponse {
 
 export const ACCESS_LIFETIME = HOUR;
 
-interface Issue extends Pick<Grant, 'id' | 'salt' | 'rotation'> {
+interface Issue extends Pick<Grant, 'id' | 'salt' | 'rotation' | 'grantedScopes'> {
   rotatedAt: number;
   /** From when the access token's hour counts, if not from the rotation. */
   accessFrom?: number;
@@ -24,19 +24,23 @@ interface Issue extends Pick<Grant, 'id' | 'salt' | 'rotation'> {
 /** The pair of one rotation. Made again from the same row it is the same pair, byte for byte. */
 export function issueTokens(
   keys: Keyring,
-  { id, salt, rotation, rotatedAt, accessFrom = rotatedAt }: Issue,
-  scopes: ScopeMask,
+  { id: grantId, salt, rotation, grantedScopes, rotatedAt, accessFrom = rotatedAt }: Issue,
+  scopes: Scopes,
   now: number,
 ): TokenResponse {
   const expiresAt = accessFrom + ACCESS_LIFETIME;
-  const seal = (token: { kind: 'access' | 'refresh'; expiresAt: number; scopes: ScopeMask }) =>
-    encodeToken(keys, salt, { grantId: id, rotation, ...token });
+  const refreshExpiresAt = rotatedAt + REFRESH_LIFETIME;
+  const token = { grantId, rotation, expiresAt, scopeBits: scopeBitsOf(grantedScopes, scopes) };
   return {
-    access_token: seal({ kind: 'access', expiresAt, scopes }),
+    access_token: encodeToken(keys, salt, { ...token, kind: 'access' }),
     token_type: 'bearer',
     expires_in: Math.floor((expiresAt - now) / SECOND),
-    // The grant's own scopes are what a refresh goes by, so the token carries none.
-    refresh_token: seal({ kind: 'refresh', expiresAt: rotatedAt + REFRESH_LIFETIME, scopes: 0 }),
+    refresh_token: encodeToken(keys, salt, {
+      ...token,
+      kind: 'refresh',
+      expiresAt: refreshExpiresAt,
+      scopeBits: NO_SCOPE_BITS,
+    }),
     scope: formatScopes(scopes),
   };
 }

@@ -1,13 +1,13 @@
 import type { AppSettings } from '../../apps/apps.ts';
-import { readScopes, SCOPES, scopeNames } from '../../grants/scopes.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { readScopes, SCOPES } from '../../oauth/scopes.ts';
 import { ariaAttributes, type Form, input, list, type Problem, problemText, text } from '../forms.ts';
 import type { AppSection } from './section.ts';
 
 export const emptyApp: AppSettings = {
   name: '',
   redirectUris: [],
-  allowedScopes: 0,
+  allowedScopes: [],
   openToAnyBusiness: false,
   requiresPkce: false,
 };
@@ -25,7 +25,6 @@ export function readAppForm(form: Form, section: AppSection): AppSettings {
 
 export function appFields(app: AppSettings, section: AppSection, problem?: Problem): Html {
   const wrong = (field: string) => problem?.field === field;
-  const allowed = new Set(scopeNames(app.allowedScopes));
   const uriHint = 'One per line. https, or http on localhost. Users are sent here after they decide.';
   return html`${input({ name: 'name', label: 'App name', value: app.name, hint: 'Users see it when they are asked to allow the app.' }, problem)}
 <div class="field">
@@ -39,7 +38,7 @@ ${problem && wrong('redirect_uris') && problemText(problem)}
 ${problem && wrong('scope') && problemText(problem)}
 ${SCOPES.map(
   ({ name, meaning }) =>
-    html`<label class="choice"><input type="checkbox" name="scope" value="${name}" ${allowed.has(name) && html`checked`}><span><code>${name}</code> ${meaning}</span></label>`,
+    html`<label class="choice"><input type="checkbox" name="scope" value="${name}" ${app.allowedScopes.includes(name) && html`checked`}><span><code>${name}</code> ${meaning}</span></label>`,
 )}
 </fieldset>
 ${

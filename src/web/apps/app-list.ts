@@ -1,5 +1,6 @@
-import { listLastUses } from '../../apps/app-secrets.ts';
-import { type App, searchAppsOf } from '../../apps/apps.ts';
+import { searchAppsOf } from '../../apps/app-search.ts';
+import type { App } from '../../apps/apps.ts';
+import { listLastUses } from '../../apps/secrets.ts';
 import { countConnections } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { pluralize } from '../components.ts';

@@ -1,7 +1,7 @@
-import type { AppSecret } from '../../apps/app-secrets.ts';
 import type { App, AppSettings } from '../../apps/apps.ts';
-import { listScopes } from '../../grants/scopes.ts';
+import type { AppSecret } from '../../apps/secrets.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { listScopes } from '../../oauth/scopes.ts';
 import type { Endpoint } from '../../webhooks/endpoints.ts';
 import { copyable, type Problem, postForm, time } from '../forms.ts';
 import { appFields } from './app-form.ts';

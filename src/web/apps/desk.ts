@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Membership } from '../../accounts/memberships.ts';
-import { listSecrets } from '../../apps/app-secrets.ts';
 import { type App, type AppSettings, findApp } from '../../apps/apps.ts';
+import { listSecrets } from '../../apps/secrets.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listEndpoints } from '../../webhooks/endpoints.ts';
 import type { WebDeps } from '../deps.ts';

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { changedSettings, recordAppAudit } from '../../apps/app-acts.ts';
-import { type App, type AppSettings, changeApp, findApp, lockApp, registerApp } from '../../apps/apps.ts';
+import { type App, type AppSettings, changeApp, registerApp } from '../../apps/apps.ts';
 import { html } from '../../lib/html.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -53,7 +52,7 @@ function mountLists(host: FastifyInstance, desk: Desk): void {
 }
 
 function mountRegistration(host: FastifyInstance, desk: Desk): void {
-  const { section, storage, clock, issuer, show, enterToChange } = desk;
+  const { section, db, clock, issuer, show, enterToChange } = desk;
   host.get(`${section.path}/new`, section.edit, async (request, reply) => {
     const entry = await enterToChange(request);
     const ticket = formKey(desk, 'new app', { owner: entry.ownerBusinessId });
@@ -66,18 +65,8 @@ function mountRegistration(host: FastifyInstance, desk: Desk): void {
     const ticket = text(request.body, 'ticket');
     const { id } = readFormKey(desk, 'new app', { sealed: ticket, owner: entry.ownerBusinessId });
     const register = async () => {
-      const registration = {
-        ...settings,
-        id,
-        ownerBusinessId: entry.ownerBusinessId,
-        createdBy: entry.context.user.id,
-      };
-      const registered = await storage.transaction(async (tx) => {
-        const fresh = await registerApp(tx, registration, clock());
-        const act = { action: 'app.registered', actor: actorOf(request) } as const;
-        if (fresh) await recordAppAudit(tx, { ...act, app: fresh.app }, clock());
-        return fresh;
-      });
+      const newApp = { ...settings, id, ownerBusinessId: entry.ownerBusinessId };
+      const registered = await registerApp(actorOf(request), db, newApp, clock());
       if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
       const at = { section, issuer };
       const body = html`${newSecretBody(at, registered.app, registered.secret)}${nextSteps(at, registered.app)}`;
@@ -108,21 +97,11 @@ function mountSettings(host: FastifyInstance, desk: Desk): void {
   });
 }
 
-/** The app is locked first, so that the audit log names what this change alone has changed. */
 async function storeSettings(
-  { storage, clock }: Desk,
+  { db, clock }: Desk,
   request: AppRequest,
-  settingsFrom: (before: App) => AppSettings,
+  change: (before: App) => AppSettings,
 ): Promise<void> {
-  const { id } = request.params;
-  await storage.transaction(async (tx) => {
-    await lockApp(tx, id);
-    const before = await findApp(tx, id);
-    if (!before) throw notFound();
-    await changeApp(tx, id, settingsFrom(before));
-    const changed = changedSettings(before, (await findApp(tx, id)) ?? before);
-    if (changed === '') return;
-    const act = { action: 'app.changed', actor: actorOf(request), app: before, detail: { changed } } as const;
-    await recordAppAudit(tx, act, clock());
-  });
+  const changed = await changeApp(actorOf(request), db, { appId: request.params.id, change }, clock());
+  if (!changed) throw notFound();
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { recordAppAudit } from '../../apps/app-acts.ts';
-import { type AppSecret, addSecret, listSecrets, removeSecret, secretName } from '../../apps/app-secrets.ts';
+import { type AppSecret, addSecret, listSecrets, removeSecret } from '../../apps/secrets.ts';
 import type { Database } from '../../storage/storage.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -18,16 +17,11 @@ export function mountSecrets(host: FastifyInstance, desk: Desk): void {
 }
 
 function mountAddition(host: FastifyInstance, desk: Desk): void {
-  const { section, storage, clock, issuer, show, enterApp, showApp } = desk;
+  const { section, db, clock, issuer, show, enterApp, showApp } = desk;
   host.post<{ Params: { id: string } }>(`${section.path}/:id/secrets`, section.edit, async (request, reply) => {
     const { entry, app } = await enterApp(request);
     const add = async () => {
-      const secret = await storage.transaction(async (tx) => {
-        const added = await addSecret(tx, app.id, clock());
-        const detail = { secret: secretName(added.slice(-4)) };
-        await recordAppAudit(tx, { action: 'secret.added', actor: actorOf(request), app, detail }, clock());
-        return added;
-      });
+      const secret = await addSecret(actorOf(request), db, app, clock());
       return show(reply, entry, newSecretBody({ section, issuer }, app, secret));
     };
     return tryForm(add, (problem) => showApp(reply, entry, { app, problem }));
@@ -36,7 +30,7 @@ function mountAddition(host: FastifyInstance, desk: Desk): void {
 
 /** What is in use is removed only by whoever was asked, and is sure. */
 function mountRemoval(host: FastifyInstance, desk: Desk): void {
-  const { section, db, storage, clock, show, enterApp, showApp } = desk;
+  const { section, db, clock, show, enterApp, showApp } = desk;
   const removal = `${section.path}/:id/secrets/:secret/remove`;
   host.get<ForSecret>(removal, section.edit, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
@@ -51,11 +45,8 @@ function mountRemoval(host: FastifyInstance, desk: Desk): void {
     const isSure = isOnly || !isInUse(secret, clock()) || text(request.body ?? {}, 'sure') === 'yes';
     if (!isSure) return reply.redirect(`${path}/secrets/${secret.id}/remove`, 303);
     const remove = async () => {
-      await storage.transaction(async (tx) => {
-        if (!(await removeSecret(tx, app.id, secret.id, clock()))) throw notFound();
-        const detail = { secret: secretName(secret.hint) };
-        await recordAppAudit(tx, { action: 'secret.removed', actor: actorOf(request), app, detail }, clock());
-      });
+      const isRemoved = await removeSecret(actorOf(request), db, { app, secretId: secret.id }, clock());
+      if (!isRemoved) throw notFound();
       return redirectWithFlash(reply, path, 'secret_removed');
     };
     return tryForm(remove, (problem) => showApp(reply, entry, { app, problem }));

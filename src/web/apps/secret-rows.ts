@@ -1,5 +1,5 @@
-import { type AppSecret, secretName } from '../../apps/app-secrets.ts';
 import type { App } from '../../apps/apps.ts';
+import { type AppSecret, secretName } from '../../apps/secrets.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { postForm, time } from '../forms.ts';

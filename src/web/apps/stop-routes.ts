@@ -1,9 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { recordAppAudit } from '../../apps/app-acts.ts';
-import { type App, deleteApp, enableApp } from '../../apps/apps.ts';
+import { deleteApp } from '../../apps/apps.ts';
 import { countAffected } from '../../grants/impact.ts';
-import { disableAppAndTell } from '../../grants/suspension.ts';
-import type { Database } from '../../storage/storage.ts';
+import { disableApp, enableApp } from '../../grants/suspension.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { actorOf } from '../session.ts';
 import type { AppRequest, Desk } from './desk.ts';
@@ -18,7 +16,7 @@ export function mountStops(host: FastifyInstance, desk: Desk): void {
 }
 
 function mountSwitches(host: FastifyInstance, desk: Desk): void {
-  const { section, storage, clock, show, enterApp } = desk;
+  const { section, db, clock, show, enterApp } = desk;
   host.get<ForApp>(`${section.path}/:id/disable`, section.edit, async (request, reply) => {
     const { entry, app, path } = await enterApp(request);
     if (app.disabledAt !== null) return reply.redirect(path, 303);
@@ -26,32 +24,20 @@ function mountSwitches(host: FastifyInstance, desk: Desk): void {
   });
 
   const switches = [
-    {
-      verb: 'disable',
-      turn: (tx: Database, app: App) => disableAppAndTell(tx, app, clock()),
-      action: 'app.disabled',
-      done: 'app_disabled',
-    },
-    {
-      verb: 'enable',
-      turn: (tx: Database, app: App) => enableApp(tx, app.id),
-      action: 'app.enabled',
-      done: 'app_enabled',
-    },
+    { verb: 'disable', change: disableApp, done: 'app_disabled' },
+    { verb: 'enable', change: enableApp, done: 'app_enabled' },
   ] as const;
-  for (const { verb, turn, action, done } of switches) {
+  for (const { verb, change, done } of switches) {
     host.post<ForApp>(`${section.path}/:id/${verb}`, section.edit, async (request, reply) => {
       const { app, path } = await enterApp(request);
-      await storage.transaction(async (tx) => {
-        if (await turn(tx, app)) await recordAppAudit(tx, { action, actor: actorOf(request), app }, clock());
-      });
+      await change(actorOf(request), db, app, clock());
       return redirectWithFlash(reply, path, done);
     });
   }
 }
 
 function mountDeletion(host: FastifyInstance, desk: Desk): void {
-  const { section, storage, clock, show, enterApp } = desk;
+  const { section, db, clock, show, enterApp } = desk;
   host.get<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
     const question = await askAbout(desk, request);
     return show(reply, question.entry, deleteBody(question));
@@ -59,10 +45,7 @@ function mountDeletion(host: FastifyInstance, desk: Desk): void {
 
   host.post<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
     const { app } = await enterApp(request);
-    await storage.transaction(async (tx) => {
-      if (!(await deleteApp(tx, app.id, clock()))) return;
-      await recordAppAudit(tx, { action: 'app.deleted', actor: actorOf(request), app }, clock());
-    });
+    await deleteApp(actorOf(request), db, app, clock());
     return redirectWithFlash(reply, section.path, 'app_deleted');
   });
 }

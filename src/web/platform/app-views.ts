@@ -1,7 +1,7 @@
-import type { OwnedApp } from '../../apps/apps.ts';
+import type { OwnedApp } from '../../apps/app-search.ts';
 import type { Impact } from '../../grants/impact.ts';
-import { listScopes } from '../../grants/scopes.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { listScopes } from '../../oauth/scopes.ts';
 import { appBadges, impactText, pluralize } from '../components.ts';
 import { copyable, type Problem, postForm, time } from '../forms.ts';
 import { reasonField, reasonText } from './reasons.ts';

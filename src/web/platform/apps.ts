@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { recordAppAudit } from '../../apps/app-acts.ts';
-import { findOwnedApp, type OwnedApp, resumeApp, searchApps } from '../../apps/apps.ts';
+import { findOwnedApp, type OwnedApp, searchApps } from '../../apps/app-search.ts';
 import { countAffected, countConnections } from '../../grants/impact.ts';
-import { pauseAppAndTell } from '../../grants/suspension.ts';
+import { pauseApp, resumeApp } from '../../grants/suspension.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
@@ -63,11 +62,7 @@ function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
   host.post<ForApp>(`${PATH}/:id/pause`, access('platform_admin'), async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
     const pause = async () => {
-      const detail = reasonDetail(request.body);
-      await storage.transaction(async (db) => {
-        if (!(await pauseAppAndTell(db, app, clock()))) return;
-        await recordAppAudit(db, { action: 'app.paused', actor: actorOf(request), app, detail }, clock());
-      });
+      await pauseApp(actorOf(request), storage.durable, { app, ...reasonDetail(request.body) }, clock());
       return redirectWithFlash(reply, `${PATH}/${app.id}`, 'app_paused');
     };
     return tryForm(pause, (problem) => askToPause(deps, request, reply, app, problem));
@@ -75,10 +70,7 @@ function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
 
   host.post<ForApp>(`${PATH}/:id/resume`, access('platform_admin'), async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
-    await storage.transaction(async (db) => {
-      if (!(await resumeApp(db, app.id))) return;
-      await recordAppAudit(db, { action: 'app.resumed', actor: actorOf(request), app }, clock());
-    });
+    await resumeApp(actorOf(request), storage.durable, app, clock());
     return redirectWithFlash(reply, `${PATH}/${app.id}`, 'app_resumed');
   });
 }

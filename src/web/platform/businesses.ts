@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Business, findBusiness, searchBusinesses } from '../../accounts/businesses.ts';
 import { listMembers, type Member } from '../../accounts/memberships.ts';
-import { type OwnedApp, searchApps } from '../../apps/apps.ts';
+import { type OwnedApp, searchApps } from '../../apps/app-search.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';

@@ -1,9 +1,9 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { SCOPES } from '../../grants/scopes.ts';
 import { allowAnyOrigin, mountPreflight } from '../../http/cors.ts';
 import { documentedBy, REQUEST_ID } from '../../http/openapi.ts';
+import { SCOPES } from '../../oauth/scopes.ts';
 import { type Document, listOperations } from './document.ts';
 import { describeWebhooks } from './webhooks.ts';
 

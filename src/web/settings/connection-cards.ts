@@ -1,7 +1,7 @@
 import type { Connection } from '../../grants/connections.ts';
-import { listScopes, type Scope } from '../../grants/scopes.ts';
 import { boundBusiness } from '../../grants/tenancy.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { listScopes, type Scope } from '../../oauth/scopes.ts';
 import { appBadges } from '../components.ts';
 import { postForm, time } from '../forms.ts';
 

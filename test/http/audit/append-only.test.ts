@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OPERATOR, recordAudit } from '../../../src/audit/acts.ts';
-import { cleanUp } from '../../../src/clean-up.ts';
 import { DAY } from '../../../src/lib/clock.ts';
+import { retentionSteps } from '../../../src/retention-steps.ts';
+import { removeExpired } from '../../../src/storage/retention.ts';
 import { newWorld, type World } from '../../support/world.ts';
 
 const act = {
@@ -74,7 +75,7 @@ test('no act is ever cleaned up', async () => {
   const before = await readActs(world);
 
   world.wind(10_000 * DAY);
-  await cleanUp(world.storage().durable, world.clock());
+  await removeExpired(world.storage().durable, retentionSteps(), world.clock());
 
   assert.equal(before.length, 1);
   assert.deepEqual(await readActs(world), before);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OPERATOR, recordAudit, removeOldActs } from '../../../src/audit/acts.ts';
-import { cleanUp } from '../../../src/clean-up.ts';
 import { DAY } from '../../../src/lib/clock.ts';
+import { retentionSteps } from '../../../src/retention-steps.ts';
+import { removeExpired } from '../../../src/storage/retention.ts';
 import { readActs } from '../../support/acts.ts';
 import { newWorld, type World } from '../../support/world.ts';
 
@@ -15,23 +16,26 @@ async function addActs(world: World, name: string, count = 1): Promise<void> {
 const names = async (world: World) => (await readActs(world)).map(({ subject_name }) => subject_name);
 
 /** As the server does it, with AUDIT_RETENTION_DAYS=30. */
-async function cleanUpWithRetention(world: World): Promise<number> {
+async function removeWithRetention(world: World): Promise<number> {
   let rows = 0;
   const removed = (table: string, count: number) => {
     if (table === 'audit_entries') rows += count;
   };
-  await cleanUp(world.storage().durable, world.clock(), { goesOn: () => true, removed, auditRetention: 30 * DAY });
+  await removeExpired(world.storage().durable, retentionSteps(30 * DAY), world.clock(), {
+    isStopped: () => false,
+    removed,
+  });
   return rows;
 }
 
-test('with a retention setting the clean-up removes what is older, batch by batch, and nothing else', async () => {
+test('with a retention setting the retention job removes what is older, batch by batch, and nothing else', async () => {
   const world = await newWorld();
   await addActs(world, 'Old', 1201);
   world.wind(2 * DAY);
   await addActs(world, 'Young');
   world.wind(29 * DAY);
 
-  const removed = await cleanUpWithRetention(world);
+  const removed = await removeWithRetention(world);
 
   assert.equal(removed, 1201);
   assert.deepEqual(await names(world), ['Young']);
@@ -42,10 +46,10 @@ test('an entry is kept to the last day of its retention', async () => {
   await addActs(world, 'Kept');
 
   world.wind(30 * DAY);
-  await cleanUpWithRetention(world);
+  await removeWithRetention(world);
   const onItsLastDay = await names(world);
   world.wind(1);
-  await cleanUpWithRetention(world);
+  await removeWithRetention(world);
 
   assert.deepEqual(onItsLastDay, ['Kept']);
   assert.deepEqual(await names(world), []);
@@ -57,7 +61,7 @@ test('after the retention job the database rejects removals as before, of old en
   await addActs(world, 'First');
   world.wind(40 * DAY);
   await addActs(world, 'Second');
-  await cleanUpWithRetention(world);
+  await removeWithRetention(world);
   world.wind(40 * DAY);
 
   await assert.rejects(durable.deleteFrom('audit_entries').execute(), /append-only/);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addSecret, listSecrets, removeSecret } from '../../../src/apps/app-secrets.ts';
+import { addSecret, listSecrets, removeSecret } from '../../../src/apps/secrets.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { newWorld } from '../../support/world.ts';
 
 const world = await newWorld();
@@ -100,16 +101,16 @@ test('the secret of another app, or one that is almost right, is wrong', async (
 test('an app has two secrets at most: both work until one is removed, and then only the other', async () => {
   const app = await world.addApp({ ownerBusinessId: world.acme.id });
   const db = world.storage().durable;
-  const second = await addSecret(db, app.id, world.clock() + 1);
+  const second = await addSecret(OPERATOR, db, app, world.clock() + 1);
   const attempt = async (secret: string) =>
     (await world.exchange('any', { client_id: app.id, client_secret: secret })).body.error;
 
   assert.equal(await attempt(app.secret), 'invalid_grant');
   assert.equal(await attempt(second), 'invalid_grant');
-  await assert.rejects(addSecret(db, app.id, world.clock()), /at most two secrets/);
+  await assert.rejects(addSecret(OPERATOR, db, app, world.clock()), /at most two secrets/);
 
   const [first] = await listSecrets(db, app.id);
-  await removeSecret(db, app.id, first?.id ?? '', world.clock());
+  await removeSecret(OPERATOR, db, { app, secretId: first?.id ?? '' }, world.clock());
   assert.equal(await attempt(app.secret), 'invalid_client');
   assert.equal(await attempt(second), 'invalid_grant');
 });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deleteApp, disableApp } from '../../../src/apps/apps.ts';
+import { deleteApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
+import { disableApp } from '../../../src/grants/suspension.ts';
 import { ask } from '../../support/wire.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -41,8 +43,8 @@ test('an unknown, malformed, missing or repeated client_id is shown a page and n
 
 test('a disabled app is shown a page that says so, and a deleted one is unknown; neither is redirected [A1]', async () => {
   const [disabled, deleted] = [await world.addApp(own), await world.addApp(own)];
-  await disableApp(world.storage().durable, disabled.id, world.clock());
-  await deleteApp(world.storage().durable, deleted.id, world.clock());
+  await disableApp(OPERATOR, world.storage().durable, disabled, world.clock());
+  await deleteApp(OPERATOR, world.storage().durable, deleted, world.clock());
 
   await assertPage(authorize({ client_id: disabled.id }), /Ledger is disabled/);
   await assertPage(authorize({ client_id: deleted.id }), /No app has this client_id/);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scopeNames } from '../../../src/grants/scopes.ts';
 import { HOUR } from '../../../src/lib/clock.ts';
+import { parseScopes } from '../../../src/lib/scope-lists.ts';
 import { type Browser, hiddenFields, type Visited } from '../../support/browser.ts';
 import { countGrants, readGrant } from '../../support/rows.ts';
 import { told } from '../../support/wire.ts';
@@ -124,7 +124,7 @@ test('fields added to the form change nothing of what is granted [C3]', async ()
   const grant = await readGrant(world, code);
   assert.equal(answer.leftTo?.host, 'ledger.example');
   assert.equal(state, 'state-1');
-  assert.deepEqual(scopeNames(grant.scopes), ['read:invoices']);
+  assert.deepEqual(parseScopes(grant.scopes), ['read:invoices']);
   assert.deepEqual([grant.app_id, grant.user_id, grant.business_id], [world.ledger.id, user.id, world.acme.id]);
 });
 

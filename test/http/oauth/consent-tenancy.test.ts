@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { setCurrentBusiness } from '../../../src/accounts/users.ts';
-import { disableApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
+import { disableApp } from '../../../src/grants/suspension.ts';
 import type { Browser } from '../../support/browser.ts';
 import { countGrants } from '../../support/rows.ts';
 import { told } from '../../support/wire.ts';
@@ -182,7 +183,7 @@ test('Allow counts for nothing once the app is disabled, and nobody is redirecte
   const page = await browser.open(world.authorizeUrl({ client_id: app.id }));
   const before = await countGrants(world);
 
-  await disableApp(world.storage().durable, app.id, world.clock());
+  await disableApp(OPERATOR, world.storage().durable, app, world.clock());
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
   assert.equal(answer.status, 400);

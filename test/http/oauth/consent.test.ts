@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scopeNames } from '../../../src/grants/scopes.ts';
+import { parseScopes } from '../../../src/lib/scope-lists.ts';
 import type { Visited } from '../../support/browser.ts';
 import { countGrants, readGrant } from '../../support/rows.ts';
 import { told } from '../../support/wire.ts';
@@ -92,7 +92,7 @@ test('Allow issues a code for exactly what was asked, with state and iss', async
   const { code = '', ...rest } = told(answer.leftTo?.href);
 
   assert.deepEqual(rest, { state: 'state-1', iss: world.api });
-  assert.deepEqual(scopeNames((await readGrant(world, code)).scopes), ['read:invoices', 'read:contacts']);
+  assert.deepEqual(parseScopes((await readGrant(world, code)).scopes), ['read:invoices', 'read:contacts']);
 });
 
 test('consent is remembered: the same scopes, or fewer, are not asked about again', async () => {

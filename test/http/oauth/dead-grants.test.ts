@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deleteMembership, insertMembership } from '../../../src/accounts/memberships.ts';
 import { markUserDisabled, markUserEnabled, type User } from '../../../src/accounts/users.ts';
-import { changeApp, deleteApp, disableApp, enableApp } from '../../../src/apps/apps.ts';
+import { changeApp, deleteApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
-import { readScopes } from '../../../src/grants/scopes.ts';
+import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';
@@ -39,7 +40,7 @@ const isAlive = async ({ access }: Connected) => (await world.listInvoices(acces
 const parties = ({ user, app }: Connected) => ({ userId: user.id, appId: app.id, businessId: world.acme.id });
 
 const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, endsAll: boolean][] = [
-  ['app_disabled', ({ app }) => disableApp(db(), app.id, world.clock()), true],
+  ['app_disabled', ({ app }) => disableApp(OPERATOR, db(), app, world.clock()), true],
   ['user_disabled', ({ user }) => markUserDisabled(db(), user.id, world.clock()), true],
   ['member_removed', ({ user }) => deleteMembership(db(), user.id, world.acme.id), true],
   [
@@ -104,7 +105,7 @@ test('a member who was removed and comes back does not bring back what they had 
 test('a deleted app cannot authenticate any more, and its tokens say why they ended', async () => {
   const connected = await connect();
   const { app, access, refresh, unused, credentials } = connected;
-  await deleteApp(db(), app.id, world.clock());
+  await deleteApp(OPERATOR, db(), app, world.clock());
 
   for (const answer of [
     await world.refresh(refresh, credentials),
@@ -121,9 +122,9 @@ test('disabling an app or a user can be undone, and then the tokens work again',
   const connected = await connect();
   const { app, user, refresh, credentials } = connected;
 
-  await disableApp(db(), app.id, world.clock());
+  await disableApp(OPERATOR, db(), app, world.clock());
   assert.equal(await isAlive(connected), false);
-  await enableApp(db(), app.id);
+  await enableApp(OPERATOR, db(), app, world.clock());
   assert.equal(await isAlive(connected), true);
 
   await markUserDisabled(db(), user.id, world.clock());
@@ -155,11 +156,16 @@ test('the reason is told only to the app that holds the grant', async () => {
 test('a scope taken from the app is gone from its tokens at once, and from its next refresh', async () => {
   const connected = await connect();
   const { app, access, refresh, credentials } = connected;
-  await changeApp(db(), app.id, { ...app, allowedScopes: readScopes(['read:contacts']).scopes });
+  await changeApp(
+    OPERATOR,
+    db(),
+    { appId: app.id, change: () => ({ ...app, allowedScopes: ['read:contacts'] }) },
+    world.clock(),
+  );
 
   assert.equal((await world.listInvoices(access)).body.error, 'insufficient_scope');
   assert.equal((await world.refresh(refresh, credentials)).body.error, 'invalid_scope');
-  await changeApp(db(), app.id, app);
+  await changeApp(OPERATOR, db(), { appId: app.id, change: () => app }, world.clock());
   assert.equal(await isAlive(connected), true);
 });
 
@@ -181,10 +187,15 @@ test('closing an app to its own business ends what other businesses allowed, and
   const { body } = await world.exchange(code, credentials);
   const list = () => world.listInvoices(body.access_token, { 'x-business-id': bolt.id });
 
-  await changeApp(db(), app.id, { ...app, openToAnyBusiness: false });
+  await changeApp(
+    OPERATOR,
+    db(),
+    { appId: app.id, change: () => ({ ...app, openToAnyBusiness: false }) },
+    world.clock(),
+  );
   const closed = await list();
   const refused = await world.refresh(body.refresh_token, credentials);
-  await changeApp(db(), app.id, app);
+  await changeApp(OPERATOR, db(), { appId: app.id, change: () => app }, world.clock());
 
   assert.equal(closed.status, 401);
   assert.match(refused.body.error_description, /app_closed/);

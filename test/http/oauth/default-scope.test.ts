@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changeApp } from '../../../src/apps/apps.ts';
-import { readScopes } from '../../../src/grants/scopes.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { told } from '../../support/wire.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -44,8 +44,13 @@ test('a scope that the app gets while the consent screen is open is not granted 
   const app = await world.addApp({ name: 'Growing', ownerBusinessId: world.acme.id, scopes: ['read:invoices'] });
   const browser = await arrive();
   const page = await browser.open(world.authorizeUrl({ client_id: app.id, scope: undefined }));
-  const allowedScopes = readScopes(['read:invoices', 'read:contacts']).scopes;
-  await changeApp(world.storage().durable, app.id, { ...app, allowedScopes });
+  const allowedScopes = ['read:invoices', 'read:contacts'];
+  await changeApp(
+    OPERATOR,
+    world.storage().durable,
+    { appId: app.id, change: () => ({ ...app, allowedScopes }) },
+    world.clock(),
+  );
 
   const again = await browser.submit(page, '/consent', { answer: 'allow' });
 
@@ -64,8 +69,13 @@ test('a scope that the app gets after Allow is asked about at the next request w
   const browser = await arrive();
   const request = { client_id: app.id, scope: undefined };
   await world.allow(request, browser);
-  const allowedScopes = readScopes(['read:invoices', 'read:contacts']).scopes;
-  await changeApp(world.storage().durable, app.id, { ...app, allowedScopes });
+  const allowedScopes = ['read:invoices', 'read:contacts'];
+  await changeApp(
+    OPERATOR,
+    world.storage().durable,
+    { appId: app.id, change: () => ({ ...app, allowedScopes }) },
+    world.clock(),
+  );
 
   const page = await browser.open(world.authorizeUrl(request));
   const silent = await browser.open(world.authorizeUrl({ ...request, prompt: 'none' }));

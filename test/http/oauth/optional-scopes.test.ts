@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scopeNames } from '../../../src/grants/scopes.ts';
+import { parseScopes } from '../../../src/lib/scope-lists.ts';
 import type { Browser, Visited } from '../../support/browser.ts';
 import { countGrants, readGrant } from '../../support/rows.ts';
 import { told } from '../../support/wire.ts';
@@ -66,7 +66,7 @@ test('what is left unticked is not granted: code, tokens, introspection and API 
   const wider = await world.refresh(refreshed.body.refresh_token, { scope: INVOICES });
 
   const granted = `${CHANGES} ${CONTACTS}`;
-  assert.deepEqual(scopeNames((await readGrant(world, code)).scopes), granted.split(' '));
+  assert.deepEqual(parseScopes((await readGrant(world, code)).scopes), granted.split(' '));
   assert.equal(body.scope, granted);
   assert.equal(refreshed.body.scope, granted);
   assert.equal((await world.introspect(refreshed.body.access_token)).body.scope, granted);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { disableApp, enableApp, findApp, resumeApp } from '../../../src/apps/apps.ts';
+import { findApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { listRecentEvents } from '../../../src/events/events.ts';
-import { pauseAppAndTell } from '../../../src/grants/suspension.ts';
+import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import type { RegisteredApp } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -19,7 +20,8 @@ async function connect() {
   return { app, credentials, unused, access: body.access_token, refresh: body.refresh_token };
 }
 
-const pause = (app: RegisteredApp) => world.storage().transaction((tx) => pauseAppAndTell(tx, app, world.clock()));
+const pause = (app: RegisteredApp) =>
+  world.storage().transaction((tx) => pauseApp(OPERATOR, tx, { app }, world.clock()));
 
 test('a paused app is refused at its very next call, and told why wherever it asks', async () => {
   const { app, credentials, unused, access, refresh } = await connect();
@@ -44,7 +46,7 @@ test('a paused app cannot read its events again until it is resumed', async () =
 
   await pause(app);
   const paused = await read();
-  await resumeApp(db(), app.id);
+  await resumeApp(OPERATOR, db(), app, world.clock());
 
   assert.deepEqual([paused.status, paused.body.error, paused.body.reason], [403, 'unauthorized_client', 'app_paused']);
   assert.equal((await read()).status, 200);
@@ -55,7 +57,7 @@ test('resuming an app brings everything back with the same tokens', async () => 
   await pause(app);
   assert.equal((await world.listInvoices(access)).status, 401);
 
-  await resumeApp(db(), app.id);
+  await resumeApp(OPERATOR, db(), app, world.clock());
 
   assert.equal((await world.listInvoices(access)).status, 200);
   assert.equal((await world.refresh(refresh, credentials)).status, 200);
@@ -87,16 +89,16 @@ test('whoever was asked before the app was paused allows nothing any more', asyn
 test('an owner’s own switch and the platform’s are two: neither undoes the other', async () => {
   const { app, access } = await connect();
   const reason = async () => (await world.listInvoices(access)).body.reason;
-  await disableApp(db(), app.id, world.clock());
+  await disableApp(OPERATOR, db(), app, world.clock());
   await pause(app);
   const seen = [await reason()];
 
-  await enableApp(db(), app.id);
+  await enableApp(OPERATOR, db(), app, world.clock());
   seen.push(await reason());
-  await disableApp(db(), app.id, world.clock());
-  await resumeApp(db(), app.id);
+  await disableApp(OPERATOR, db(), app, world.clock());
+  await resumeApp(OPERATOR, db(), app, world.clock());
   seen.push(await reason());
-  await enableApp(db(), app.id);
+  await enableApp(OPERATOR, db(), app, world.clock());
 
   assert.deepEqual(seen, ['app_paused', 'app_paused', 'app_disabled']);
   assert.equal((await world.listInvoices(access)).status, 200);

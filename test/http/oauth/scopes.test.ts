@@ -1,31 +1,69 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assignBits, SCOPES } from '../../../src/grants/scopes.ts';
+import { assertUnique, SCOPES, type Scope } from '../../../src/oauth/scopes.ts';
+import { told } from '../../support/wire.ts';
+import { newWorld } from '../../support/world.ts';
 
-const scopesNamed = (count: number) =>
-  Array.from({ length: count }, (_, index) => ({ name: `read:thing${index}`, kind: 'read' as const, meaning: 'View' }));
+/** Forty more, added as a developer would add them: to the list, and nowhere else. */
+const added = Array.from({ length: 40 }, (_, index) => `read:thing-${index + 1}`);
+(SCOPES as Scope[]).push(...added.map((name) => ({ name, kind: 'read' as const, meaning: `View ${name}` })));
 
-test('each of 31 scopes has a bit of its own that fits into a token', () => {
-  const bits = [...assignBits(scopesNamed(31)).values()];
+const world = await newWorld();
+const all = SCOPES.map(({ name }) => name);
+const app = await world.addApp({ name: 'Everything', ownerBusinessId: world.acme.id, scopes: all });
+const credentials = { client_id: app.id, client_secret: app.secret };
 
-  assert.equal(new Set(bits).size, 31);
-  const token = Buffer.alloc(4);
-  token.writeUInt32BE(bits.reduce((mask, bit) => mask | bit));
-  assert.equal(token.readUInt32BE(), 2 ** 31 - 1);
+test('fifty scopes go from the app through consent into the tokens', async () => {
+  const browser = await world.signedIn(world.ada);
+  const page = await browser.open(world.authorizeUrl({ client_id: app.id, scope: all.join(' ') }));
+  for (const name of added) assert.ok(page.text.includes(`View ${name} `), name);
+
+  const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
+  const { body } = await world.exchange(told(allowed.leftTo?.href).code ?? '', credentials);
+
+  assert.equal(body.scope, all.join(' '));
+  assert.equal((await world.introspect(body.access_token, credentials)).body.scope, all.join(' '));
+  assert.equal((await world.introspect(body.refresh_token, credentials)).body.scope, all.join(' '));
+  assert.equal((await world.listInvoices(body.access_token)).status, 200);
 });
 
-test('a 32nd scope stops the start with an error that says why, since its bit would equal another', () => {
-  for (const count of [32, 33, 64]) {
-    assert.throws(() => assignBits(scopesNamed(count)), {
-      message: `There are ${count} scopes, and a token has room for 31. Remove some from SCOPES in src/grants/scopes.ts.`,
-    });
+test('each of fifty scopes can be the only one of an access token', async () => {
+  const browser = await world.signedIn(world.ada);
+  const code = await world.allow({ client_id: app.id, scope: all.join(' ') }, browser);
+  let { refresh_token } = (await world.exchange(code, credentials)).body;
+
+  for (const scope of all) {
+    const { body } = await world.refresh(refresh_token, { ...credentials, scope });
+    refresh_token = body.refresh_token;
+    assert.equal(body.scope, scope);
+    assert.equal((await world.introspect(body.access_token, credentials)).body.scope, scope);
+    const mayRead = (await world.listInvoices(body.access_token)).status === 200;
+    assert.equal(mayRead, scope === 'read:invoices', scope);
   }
+});
+
+test('a scope behind the 32nd can be optional, declined, and taken from the app', async () => {
+  const browser = await world.signedIn(await world.addUser('Eve', [[world.acme, 'member']]));
+  const [kept = '', declined = ''] = added.slice(-2);
+  const request = { client_id: app.id, scope: kept, optional_scope: declined };
+  const page = await browser.open(world.authorizeUrl(request));
+  const allowed = await browser.submit(page, '/consent', { answer: 'allow', optional_scope: [] });
+  const { body } = await world.exchange(told(allowed.leftTo?.href).code ?? '', credentials);
+  assert.equal(body.scope, kept);
+
+  const db = world.storage().durable;
+  const without = all.filter((name) => name !== kept).join(' ');
+  await db.updateTable('apps').set({ allowed_scopes: without }).where('id', '=', app.id).execute();
+
+  assert.equal((await world.introspect(body.access_token, credentials)).body.scope, '');
 });
 
 test('two scopes of the same name stop the start', () => {
   const [first] = SCOPES;
   assert.ok(first);
-  assert.throws(() => assignBits([first, first]), {
-    message: `The scope ${first.name} is listed twice in src/grants/scopes.ts.`,
-  });
+  for (const name of [first.name, first.name.toUpperCase()]) {
+    assert.throws(() => assertUnique([first, { ...first, name }]), {
+      message: `The scope ${name} is listed twice in src/oauth/scopes.ts.`,
+    });
+  }
 });

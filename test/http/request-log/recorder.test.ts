@@ -4,15 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { cleanUp } from '../../../src/clean-up.ts';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
 import { newRandomId } from '../../../src/lib/ids.ts';
 import type { RequestContext } from '../../../src/request-log/request-context.ts';
 import { hourOf, listCounts } from '../../../src/request-log/request-counts.ts';
 import { openActivity } from '../../../src/request-log/request-recorder.ts';
 import { listScopeUses } from '../../../src/request-log/scope-uses.ts';
+import { retentionSteps } from '../../../src/retention-steps.ts';
 import { migrate } from '../../../src/storage/migrate.ts';
 import { openStorage } from '../../../src/storage/open.ts';
+import { removeExpired } from '../../../src/storage/retention.ts';
 import { newTestDatabase } from '../../support/engines.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
@@ -272,9 +273,9 @@ test('requests go after 7 days, counts and uses after 31, and what is younger st
   note();
   await activity.flush();
 
-  await cleanUp(db, START + 20 * DAY);
+  await removeExpired(db, retentionSteps(), START + 20 * DAY);
   const afterTwenty = [(await logged()).length, (await counts()).length, (await uses())[0]?.uses];
-  await cleanUp(db, START + 33 * DAY);
+  await removeExpired(db, retentionSteps(), START + 33 * DAY);
   const afterMonth = [(await logged()).length, (await counts()).length, (await uses())[0]?.uses];
 
   assert.deepEqual(afterTwenty, [1, 2, 2]);

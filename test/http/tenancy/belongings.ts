@@ -5,7 +5,8 @@ import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import { insertSession } from '../../../src/accounts/sessions.ts';
 import { userActor } from '../../../src/accounts/user-acts.ts';
 import type { User } from '../../../src/accounts/users.ts';
-import { addSecret } from '../../../src/apps/app-secrets.ts';
+import type { AuditedApp } from '../../../src/apps/app-audit.ts';
+import { addSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/acts.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { newId } from '../../../src/lib/ids.ts';
@@ -83,7 +84,7 @@ export async function provide(world: World, holder: Holder, route = ''): Promise
     user: member.id,
     email: member.email,
     step: 'exchange',
-    ...(await addSecretTo(world, app.id)),
+    ...(await addSecretTo(world, app)),
     ...(isAbout('/endpoints') && (await addEndpointTo(world, app.id, { place, word }))),
     ...(isAbout('invit') && (await inviteTo(world, place, holder))),
     ...(isAbout('/password/') && { passwordToken: await makeLinkFor(world, member) }),
@@ -123,13 +124,13 @@ async function connectFor(
   }
 }
 
-async function addSecretTo({ storage, clock }: World, appId: string): Promise<Pick<Belongings, 'secret'>> {
+async function addSecretTo({ storage, clock }: World, app: AuditedApp): Promise<Pick<Belongings, 'secret'>> {
   return storage().transaction(async (tx) => {
-    await addSecret(tx, appId, clock());
+    await addSecret(OPERATOR, tx, app, clock());
     const { id } = await tx
       .selectFrom('app_secrets')
       .select('id')
-      .where('app_id', '=', appId)
+      .where('app_id', '=', app.id)
       .executeTakeFirstOrThrow();
     return { secret: id };
   });

@@ -30,7 +30,7 @@ const COLUMNS = {
   owner_business_id: other.id,
   ownerBusinessId: other.id,
   business_id: other.id,
-  allowed_scopes: '1023',
+  allowed_scopes: 'read:orders',
   created_by: 'chosen',
   created_at: '1',
   disabled_at: '1',
@@ -58,7 +58,7 @@ test('a form that registers an app stores what it asks for, and nothing else tha
   assert.notEqual(id, COLUMNS.id);
   assert.notEqual(secret, COLUMNS.client_secret);
   assert.deepEqual(JSON.parse(String(redirect_uris)), [TYPED.redirect_uris]);
-  assert.deepEqual([created_at, allowed_scopes], [world.clock(), 0b101]);
+  assert.deepEqual([created_at, allowed_scopes], [world.clock(), 'read:invoices read:contacts']);
   assert.deepEqual(row, {
     id,
     name: 'Plain',

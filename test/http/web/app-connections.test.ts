@@ -99,7 +99,7 @@ test('thousands of connected businesses are read fifty at a time, each once', as
     app_id: app.id,
     user_id: world.ada.id,
     business_id: id,
-    scopes: 1,
+    scopes: 'read:invoices',
     created_at: now,
     code_expires_at: now,
     rotation: 0,

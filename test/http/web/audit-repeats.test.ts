@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cleanUp } from '../../../src/clean-up.ts';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
+import { retentionSteps } from '../../../src/retention-steps.ts';
+import { removeExpired } from '../../../src/storage/retention.ts';
 import { readActs, shownActs } from '../../support/acts.ts';
 import { newWorld, type World } from '../../support/world.ts';
 
@@ -111,7 +112,7 @@ test('what is remembered of repeats is removed after a day', async () => {
   const count = async () => (await world.storage().durable.selectFrom('audit_repeats').select('key').execute()).length;
   const before = await count();
   world.wind(DAY + 1);
-  await cleanUp(world.storage().durable, world.clock());
+  await removeExpired(world.storage().durable, retentionSteps(), world.clock());
 
   assert.deepEqual([before, await count()], [1, 0]);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { removeSecret } from '../../../src/apps/app-secrets.ts';
+import { removeSecret } from '../../../src/apps/secrets.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../../support/app-pages.ts';
 import { newClient } from '../../support/client.ts';
 import { newWorld } from '../../support/world.ts';
@@ -196,7 +197,9 @@ test('two secrets that are removed at once leave one [D4]', async () => {
   const both = removableSecrets(await browser.open(path));
 
   await Promise.allSettled(
-    both.map((id) => world.storage().transaction((db) => removeSecret(db, app.id, id, world.clock()))),
+    both.map((id) =>
+      world.storage().transaction((db) => removeSecret(OPERATOR, db, { app, secretId: id }, world.clock())),
+    ),
   );
 
   assert.equal(both.length, 2);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cleanUp } from '../../../src/clean-up.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { hashSecret } from '../../../src/lib/secrets.ts';
+import { retentionSteps } from '../../../src/retention-steps.ts';
+import { removeExpired } from '../../../src/storage/retention.ts';
 import type { Browser } from '../../support/browser.ts';
 import { inviteInBrowser, linkIn, MEMBERS, withdrawals } from '../../support/invitations.ts';
 import { PASSWORD } from '../../support/people.ts';
@@ -203,7 +204,7 @@ test('a link works for seven days, says afterwards that it expired, and is forgo
   const typed = { name: 'Late', password: PASSWORD };
   const late = await visitor.submit(stale, `${link}/account`, typed);
   own.wind(30 * DAY);
-  await cleanUp(own.storage().durable, own.clock());
+  await removeExpired(own.storage().durable, retentionSteps(), own.clock());
   const forgotten = await own.browse().open(link);
 
   assert.match(stale.text, /Until<\/dt><dd><time datetime="2030-01-08/);

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { removeSpentChallenges } from '../../../src/accounts/challenges.ts';
 import { markUserDisabled } from '../../../src/accounts/users.ts';
-import { cleanUp } from '../../../src/clean-up.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { idToBytes } from '../../../src/lib/ids.ts';
+import { retentionSteps } from '../../../src/retention-steps.ts';
+import { removeExpired } from '../../../src/storage/retention.ts';
 import type { Lies, newAuthenticator } from '../../support/authenticator.ts';
 import type { Browser } from '../../support/browser.ts';
 import {
@@ -129,7 +130,7 @@ test('an answer of the authenticator counts once, however often and however fast
   const statuses = (await Promise.all(Array.from({ length: 8 }, post))).map(({ status }) => status);
 
   assert.deepEqual(statuses.sort(), [303, ...Array(7).fill(401)]);
-  await cleanUp(world.storage().durable, world.clock());
+  await removeExpired(world.storage().durable, retentionSteps(), world.clock());
   assertRefused({ browser, page: await sendSignIn(browser, answer) });
   await removeSpentChallenges(world.storage().durable, 100, world.clock() + DAY);
   assert.deepEqual(await world.storage().durable.selectFrom('used_challenges').selectAll().execute(), []);

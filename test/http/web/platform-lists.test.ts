@@ -35,7 +35,7 @@ async function fill(db: Database): Promise<void> {
     app_id: ledger.id,
     user_id,
     business_id,
-    scopes: 1,
+    scopes: 'read:invoices',
     created_at: 2,
     code_expires_at: 3,
     rotation: 0,

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findEvent, recordEvent, SETTLED_AFTER } from '../../../src/events/events.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
-import { readScopes } from '../../../src/grants/scopes.ts';
 import { findGrant, listAppsAllowed, listBusinessesAllowing } from '../../../src/grants/status.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
@@ -47,14 +46,14 @@ const ENDS: Change[] = [
   ['the app is paused', 'apps', { id: app.id }, { paused_at: NOW }],
   ['the app is deleted', 'apps', { id: app.id }, { deleted_at: NOW }],
   ['the app is closed to other businesses', 'apps', { id: app.id }, { open_to_any_business: 0 }],
-  ['the app may not ask for it any more', 'apps', { id: app.id }, { allowed_scopes: readScopes([other]).scopes }],
+  ['the app may not ask for it any more', 'apps', { id: app.id }, { allowed_scopes: other }],
   ['the user is disabled', 'users', { id: world.ada.id }, { disabled_at: NOW }],
   ['the membership is a later one', 'memberships', membership, { created_at: grant.created_at + 1 }],
   ['the user is no member', 'memberships', membership, { business_id: bolt.id }],
   ['the grant is revoked', 'grants', { id: grant.id }, { revoked_at: NOW, revoked_reason: 'revoked_by_app' }],
   ['the grant has expired', 'grants', { id: grant.id }, { refresh_expires_at: NOW }],
   ['the grant never had a token', 'grants', { id: grant.id }, { refresh_expires_at: null }],
-  ['the grant is for something else', 'grants', { id: grant.id }, { scopes: readScopes([other]).scopes }],
+  ['the grant is for something else', 'grants', { id: grant.id }, { scopes: other }],
 ];
 
 const isAllowed = async () => {
@@ -73,7 +72,7 @@ const lives = async () => {
   const found = await findGrant(db(), { grantId: grant.id, rotation: grant.rotation });
   const row = await db().selectFrom('grants').selectAll().where('id', '=', grant.id).executeTakeFirstOrThrow();
   const isOpen = (row.refresh_expires_at ?? 0) > NOW;
-  return isOpen && !found?.inactiveReason && ((found?.scopes ?? 0) & readScopes([scope]).scopes) > 0;
+  return isOpen && !found?.inactiveReason && (found?.scopes.includes(scope) ?? false);
 };
 
 for (const [what, table, where, to] of ENDS) {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { deleteApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
@@ -250,7 +251,7 @@ test('an app that was deleted hears nothing more, and an endpoint nothing from b
   await world.allow({ client_id: app.id, state: 'second' }, browser);
   await receiver.has(1);
 
-  await deleteApp(db(), app.id, world.clock());
+  await deleteApp(OPERATOR, db(), app, world.clock());
   await recordEvent(db(), { type: 'grant.created', appId: app.id, businessId: null, data: {} }, world.clock());
   const [last] = await until(async () => {
     const log = await listDeliveries(db(), { endpointId: endpoint.id, limit: 10 });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addSecret, listSecrets, removeSecret } from '../../../src/apps/app-secrets.ts';
 import { findApp } from '../../../src/apps/apps.ts';
+import { addSecret, listSecrets, removeSecret } from '../../../src/apps/secrets.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { setInvoiceStatus } from '../../../src/business/invoices.ts';
 import { SETTLED_AFTER } from '../../../src/events/events.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
 import { revokeGrantsOfUser, warnOfExpiring } from '../../../src/grants/grants.ts';
-import { disableAppAndTell, disableUserAndTell } from '../../../src/grants/suspension.ts';
+import { disableApp, disableUserAndTell } from '../../../src/grants/suspension.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';
@@ -124,9 +125,9 @@ test('what an app was told of a business it cannot read again once it was discon
 
 test('an app hears of its secrets by their ids, never of the secrets', async () => {
   const app = await newApp();
-  const secret = await atomically<string>((db) => addSecret(db, app.id, world.clock()));
+  const secret = await atomically<string>((db) => addSecret(OPERATOR, db, app, world.clock()));
   const [first] = await listSecrets(world.storage().durable, app.id);
-  await atomically((db) => removeSecret(db, app.id, first?.id ?? '', world.clock()));
+  await atomically((db) => removeSecret(OPERATOR, db, { app, secretId: first?.id ?? '' }, world.clock()));
 
   const events = (await read(app, '', secret)).body;
   assert.deepEqual(
@@ -166,7 +167,7 @@ test('an app that is paused, or whose user is disabled, hears of each grant that
   for (let i = 0; i < 2; i++) {
     const found = await findApp(world.storage().durable, app.id);
     assert.ok(found);
-    await atomically((db) => disableAppAndTell(db, found, world.clock()));
+    await atomically((db) => disableApp(OPERATOR, db, found, world.clock()));
   }
   await atomically((db) => disableUserAndTell(db, user, world.clock()));
 

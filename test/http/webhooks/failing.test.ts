@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { deleteApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
@@ -27,7 +28,8 @@ const db = () => world.storage().durable;
 
 /** An app with one endpoint, and ways to make something happen to it. */
 async function listen(url: string) {
-  const { id: appId } = await world.addApp({ ownerBusinessId: world.acme.id });
+  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const appId = app.id;
   const wish = { appId, url, eventTypes: ['grant.created'] };
   const { endpoint } = await addEndpoint(db(), keys, wish, world.clock());
   const event = { type: 'grant.created', appId, businessId: world.acme.id, data: {} } as const;
@@ -35,7 +37,7 @@ async function listen(url: string) {
     world.storage().transaction(async (tx) => {
       for (let i = 0; i < times; i++) await recordEvent(tx, event, world.clock());
     });
-  return { endpoint, appId, happen };
+  return { endpoint, app, happen };
 }
 
 /** Whatever was due before has been claimed by the time that this has been delivered. */
@@ -102,8 +104,8 @@ test('an endpoint that has failed is left alone, however much comes in, until it
 });
 
 test('an endpoint is switched off after three days of failures if there were ten, and not for two far apart', async () => {
-  const { endpoint, appId } = await listen('https://hooks.example/');
-  const isOn = async () => (await findEndpoint(db(), appId, endpoint.id))?.disabledAt === null;
+  const { endpoint, app } = await listen('https://hooks.example/');
+  const isOn = async () => (await findEndpoint(db(), app.id, endpoint.id))?.disabledAt === null;
   const began = world.clock();
 
   await noteFailure(db(), endpoint, 0.5, began);
@@ -117,13 +119,13 @@ test('an endpoint is switched off after three days of failures if there were ten
 
 test('an endpoint to which nothing is to be sent any more is not failing any more', async () => {
   const receiver = await newReceiver(withStatus(503));
-  const { endpoint, appId, happen } = await listen(receiver.url);
+  const { endpoint, app, happen } = await listen(receiver.url);
   await happen();
   await until(() => isResting(endpoint));
   assert.notEqual((await rowOf(endpoint)).failing_since, null);
 
   // So that the second attempt is not made.
-  await deleteApp(db(), appId, world.clock());
+  await deleteApp(OPERATOR, db(), app, world.clock());
   world.wind(MINUTE);
   await until(async () => (await rowOf(endpoint)).due_at === null);
 

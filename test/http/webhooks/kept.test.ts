@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { insertBusiness } from '../../../src/accounts/businesses.ts';
 import { registerApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { migrate } from '../../../src/storage/migrate.ts';
@@ -17,15 +18,15 @@ test('no endpoint hears of anything that a crash could still undo', async () => 
   const db = storage.durable;
   const { id: businessId } = await insertBusiness(db, { name: 'Acme' }, 0);
   const registered = await registerApp(
+    OPERATOR,
     db,
     {
       name: 'Ledger',
       ownerBusinessId: businessId,
-      createdBy: null,
       openToAnyBusiness: false,
       requiresPkce: false,
       redirectUris: ['https://ledger.example/callback'],
-      allowedScopes: 1,
+      allowedScopes: ['read:invoices'],
     },
     0,
   );

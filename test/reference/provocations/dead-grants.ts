@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { markUserDisabled } from '../../../src/accounts/users.ts';
-import { changeApp, deleteApp, disableApp, pauseApp } from '../../../src/apps/apps.ts';
+import { changeApp, deleteApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
 import { endGrant } from '../../../src/grants/grants.ts';
+import { disableApp, pauseApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
 import type { Tokens } from '../../support/client.ts';
@@ -107,23 +109,28 @@ function endedByPeople({ world, connect }: Connections) {
     },
     async app_deleted() {
       const connected = await connect();
-      await deleteApp(db(), connected.app.id, world.clock());
+      await deleteApp(OPERATOR, db(), connected.app, world.clock());
       return connected;
     },
     async app_paused() {
       const connected = await connect();
-      await pauseApp(db(), connected.app.id, world.clock());
+      await pauseApp(OPERATOR, db(), { app: connected.app }, world.clock());
       return connected;
     },
     async app_disabled() {
       const connected = await connect();
-      await disableApp(db(), connected.app.id, world.clock());
+      await disableApp(OPERATOR, db(), connected.app, world.clock());
       return connected;
     },
     async app_closed() {
       const bolt = await world.addBusiness('Bolt');
       const { connected } = await connectAs('Boltine', bolt, { openToAnyBusiness: true });
-      await changeApp(db(), connected.app.id, { ...connected.app, openToAnyBusiness: false });
+      await changeApp(
+        OPERATOR,
+        db(),
+        { appId: connected.app.id, change: () => ({ ...connected.app, openToAnyBusiness: false }) },
+        world.clock(),
+      );
       return connected;
     },
     async user_disabled() {

@@ -1,4 +1,5 @@
-import { pauseApp, resumeApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
+import { pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import type { Answer } from '../../support/client.ts';
 import type { World } from '../../support/world.ts';
 import { type Provocation, provocationsOf } from './provocation.ts';
@@ -11,9 +12,9 @@ export function askEvents(world: World, { query = '', secret = world.ledger.secr
 
 async function askPaused(world: World): Promise<Answer> {
   const db = world.storage().durable;
-  await pauseApp(db, world.ledger.id, world.clock());
+  await pauseApp(OPERATOR, db, { app: world.ledger }, world.clock());
   const answer = await askEvents(world);
-  await resumeApp(db, world.ledger.id);
+  await resumeApp(OPERATOR, db, world.ledger, world.clock());
   return answer;
 }
 

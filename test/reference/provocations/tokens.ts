@@ -1,4 +1,5 @@
 import { deleteApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { Answer } from '../../support/client.ts';
 import { type Connected, type Connections, PKCE, VERIFIER } from './dead-grants.ts';
@@ -119,7 +120,7 @@ async function refreshWhileDeleted({ world, connect }: Connections): Promise<Ans
         await world.storage().transaction(async (db) => {
           const refreshed = db.updateTable('grants').set(({ eb }) => ({ rotation: eb('rotation', '+', 1) }));
           await refreshed.where('app_id', '=', app.id).execute();
-          await deleteApp(db, app.id, world.clock());
+          await deleteApp(OPERATOR, db, app, world.clock());
         });
         return undefined;
       },

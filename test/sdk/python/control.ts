@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { after } from 'node:test';
-import { disableApp, enableApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { EVENT_TYPES } from '../../../src/events/event-types.ts';
+import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD, type RegisteredApp } from '../../support/people.ts';
 import type { World } from '../../support/world.ts';
@@ -36,11 +37,11 @@ export async function newControl(world: World, app: RegisteredApp): Promise<Fact
       return {};
     },
     'disable-app': async () => {
-      await disableApp(world.storage().durable, app.id, world.clock());
+      await disableApp(OPERATOR, world.storage().durable, app, world.clock());
       return {};
     },
     'enable-app': async () => {
-      await enableApp(world.storage().durable, app.id);
+      await enableApp(OPERATOR, world.storage().durable, app, world.clock());
       return {};
     },
     wind: async ({ seconds }) => {

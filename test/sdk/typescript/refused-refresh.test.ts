@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatehouseError, type Tokens } from '../../../sdk/typescript/src/index.ts';
-import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
+import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { newWorld } from '../../support/world.ts';
 import { connect, expired, newApp, untouched, watchFetch } from './connected.ts';
@@ -47,10 +48,10 @@ test('a refused refresh tells every caller why, saves nothing, and is not asked 
 test('an app that was disabled goes on with the same tokens once it is enabled', async () => {
   const tokens = await connect(world);
   const api = newApp(world).api({ tokens: expired(tokens), save: () => {} });
-  await disableApp(world.storage().durable, world.ledger.id, world.clock());
+  await disableApp(OPERATOR, world.storage().durable, world.ledger, world.clock());
   assert.equal((await errorOf(api.businesses())).reason, 'app_disabled');
 
-  await enableApp(world.storage().durable, world.ledger.id);
+  await enableApp(OPERATOR, world.storage().durable, world.ledger, world.clock());
 
   assert.equal((await api.businesses()).length, 1);
 });
@@ -58,10 +59,10 @@ test('an app that was disabled goes on with the same tokens once it is enabled',
 test('an app that the platform paused goes on with the same tokens once it is resumed', async () => {
   const tokens = await connect(world);
   const api = newApp(world).api({ tokens: expired(tokens), save: () => {} });
-  await pauseApp(world.storage().durable, world.ledger.id, world.clock());
+  await pauseApp(OPERATOR, world.storage().durable, { app: world.ledger }, world.clock());
   assert.equal((await errorOf(api.businesses())).reason, 'app_paused');
 
-  await resumeApp(world.storage().durable, world.ledger.id);
+  await resumeApp(OPERATOR, world.storage().durable, world.ledger, world.clock());
 
   assert.equal((await api.businesses()).length, 1);
 });

@@ -35,7 +35,7 @@ export const API_MUTATIONS: Mutation[] = [
     promise: 'P3',
     breaks: 'no scope is needed',
     file: 'src/oauth/bearer.ts',
-    find: 'if (access.scopes & readScopes([scope]).scopes) return;',
+    find: 'if (access.scopes.includes(scope)) return;',
     replace: 'return;',
     tests: [BEARER],
   },

@@ -157,7 +157,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
     promise: 'A17',
     breaks: 'a scope outside the allowance is granted',
     file: 'src/oauth/authorize/request.ts',
-    find: 'if (beyond !== 0) {',
+    find: 'if (beyond.length > 0) {',
     replace: 'if (false) {',
     tests: [REQUEST],
   },

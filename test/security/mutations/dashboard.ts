@@ -48,9 +48,9 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
   {
     promise: 'D4',
     breaks: 'the last secret of an app can be removed',
-    file: 'src/apps/app-secrets.ts',
-    find: ".where('other.id', '!=', secretId)",
-    replace: '',
+    file: 'src/apps/secrets.ts',
+    find: 'if (secrets.length === 1) throw',
+    replace: 'if (secrets.length === 0) throw',
     tests: [SECRETS],
   },
   {

@@ -164,7 +164,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
   {
     promise: 'T28',
     breaks: 'a client secret is stored',
-    file: 'src/apps/app-secrets.ts',
+    file: 'src/apps/secrets.ts',
     find: 'hint: secret.slice(-4),',
     replace: 'hint: secret,',
     tests: [DUMP],

@@ -14,7 +14,7 @@ const apps: Migration = async (db, { id, integer, time }) => {
     .addColumn('owner_business_id', id, (column) => column.references('businesses.id'))
     .addColumn('open_to_any_business', integer, notNull)
     .addColumn('requires_pkce', integer, notNull)
-    .addColumn('allowed_scopes', integer, notNull)
+    .addColumn('allowed_scopes', 'text', notNull)
     .addColumn('redirect_uris', 'text', notNull)
     .addColumn('created_by', id)
     .addColumn('created_at', time, notNull)
@@ -48,7 +48,7 @@ const grants: Migration = async (db, { id, bytes, integer, time, updatedInPlace 
     .addColumn('app_id', id, notNull)
     .addColumn('user_id', id, notNull)
     .addColumn('business_id', id, notNull)
-    .addColumn('scopes', integer, notNull)
+    .addColumn('scopes', 'text', notNull)
     .addColumn('redirect_uri', 'text')
     .addColumn('code_challenge', 'text')
     .addColumn('created_at', time, notNull)
@@ -74,14 +74,14 @@ const grants: Migration = async (db, { id, bytes, integer, time, updatedInPlace 
   await db.schema.createIndex('grants_by_app').on('grants').columns(['app_id', 'business_id']).execute();
 };
 
-const consents: Migration = async (db, { id, integer, time }) => {
+const consents: Migration = async (db, { id, time }) => {
   await db.schema
     .createTable('consents')
     .addColumn('user_id', id, notNull)
     .addColumn('app_id', id, notNull)
     .addColumn('business_id', id, notNull)
-    .addColumn('scopes', integer, notNull)
-    .addColumn('declined', integer, zeroByDefault)
+    .addColumn('scopes', 'text', notNull)
+    .addColumn('declined', 'text', notNull)
     .addColumn('allowed_at', time, notNull)
     .addPrimaryKeyConstraint('consents_key', ['user_id', 'app_id', 'business_id'])
     .execute();

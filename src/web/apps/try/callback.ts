@@ -1,5 +1,5 @@
-import { formatScopes } from '../../../grants/scopes.ts';
 import { FormError } from '../../../lib/errors.ts';
+import { formatScopes } from '../../../lib/scope-lists.ts';
 import { sha256 } from '../../../lib/secrets.ts';
 import { type Form, text } from '../../forms.ts';
 import type { PlaygroundState } from './walk.ts';

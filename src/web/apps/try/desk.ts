@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../../apps/apps.ts';
-import { readScopes } from '../../../grants/scopes.ts';
+import type { Scopes } from '../../../lib/scope-lists.ts';
 import type { Problem } from '../../forms.ts';
 import { requireSession } from '../../session.ts';
 import type { AppRequest, Desk } from '../desk.ts';
@@ -54,6 +54,6 @@ function usualQuestion({ app, returnAddress }: Trial): Question {
   return { scopes: usualScopes(app), redirectUri };
 }
 
-function usualScopes({ allowedScopes }: App): number {
-  return allowedScopes & readScopes(['read:invoices']).scopes || allowedScopes;
+function usualScopes({ allowedScopes }: App): Scopes {
+  return allowedScopes.includes('read:invoices') ? ['read:invoices'] : allowedScopes;
 }

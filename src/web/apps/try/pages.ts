@@ -1,6 +1,7 @@
 import type { App } from '../../../apps/apps.ts';
-import { listScopes, type ScopeMask } from '../../../grants/scopes.ts';
 import { type Html, html } from '../../../lib/html.ts';
+import type { Scopes } from '../../../lib/scope-lists.ts';
+import { listScopes } from '../../../oauth/scopes.ts';
 import { ariaAttributes, type Problem, postForm, problemText } from '../../forms.ts';
 import { authorizeQuery, authorizeUrl } from './callback.ts';
 import { curlText } from './calls.ts';
@@ -8,7 +9,7 @@ import { frame, sample, type Trial } from './frame.ts';
 import type { PlaygroundState } from './walk.ts';
 
 export interface Question {
-  scopes: ScopeMask;
+  scopes: Scopes;
   redirectUri: string;
 }
 
@@ -32,7 +33,7 @@ ${postForm({
 ${wrong('scope')}
 ${listScopes(app.allowedScopes).map(
   ({ name, meaning }) =>
-    html`<label class="choice"><input type="checkbox" name="scope" value="${name}" ${listScopes(scopes).some((scope) => scope.name === name) && html`checked`}><span><code>${name}</code> ${meaning}</span></label>`,
+    html`<label class="choice"><input type="checkbox" name="scope" value="${name}" ${scopes.includes(name) && html`checked`}><span><code>${name}</code> ${meaning}</span></label>`,
 )}
 </fieldset>
 <fieldset class="field" ${ariaAttributes('redirect_uri', { wrong: problem?.field === 'redirect_uri' })}>

@@ -1,8 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { recordAppAudit } from '../../../apps/app-acts.ts';
-import { type App, changeApp, findApp, lockApp } from '../../../apps/apps.ts';
-import { readScopes } from '../../../grants/scopes.ts';
+import { type App, changeApp, findApp } from '../../../apps/apps.ts';
 import { FormError } from '../../../lib/errors.ts';
+import { commonScopes } from '../../../lib/scope-lists.ts';
 import { newSecret } from '../../../lib/secrets.ts';
 import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
@@ -48,11 +47,11 @@ function mountStart(
 }
 
 function readQuestion(form: Form, { allowedScopes }: App): Question {
-  return { scopes: readScopes(list(form, 'scope')).scopes & allowedScopes, redirectUri: text(form, 'redirect_uri') };
+  return { scopes: commonScopes(allowedScopes, list(form, 'scope')), redirectUri: text(form, 'redirect_uri') };
 }
 
 function refuseEmpty({ scopes, redirectUri }: Question, { redirectUris }: App): void {
-  if (scopes === 0) throw new FormError('scope', 'Choose at least one scope.');
+  if (scopes.length === 0) throw new FormError('scope', 'Choose at least one scope.');
   if (!redirectUris.includes(redirectUri)) throw new FormError('redirect_uri', 'Choose one of the redirect URIs.');
 }
 
@@ -69,21 +68,17 @@ function mountReturnAddress(host: FastifyInstance, desk: TryDesk, path: string):
 
 /** An owner may let answers come to these pages, as they may let them go to any other address. */
 async function setReturnAddress(
-  { storage, clock, returnAddress }: TryDesk,
+  { db, clock, returnAddress }: TryDesk,
   request: FastifyRequest<ForApp>,
   appId: string,
 ): Promise<void> {
   const isWanted = text(request.body, 'answer') === 'add';
-  await storage.transaction(async (tx) => {
-    await lockApp(tx, appId);
-    const app = await findApp(tx, appId);
-    if (!app) throw notFound();
-    if (isWanted === app.redirectUris.includes(returnAddress)) return;
+  const change = (app: App) => {
+    if (isWanted === app.redirectUris.includes(returnAddress)) return app;
     const others = app.redirectUris.filter((uri) => uri !== returnAddress);
-    await changeApp(tx, appId, { ...app, redirectUris: isWanted ? [...others, returnAddress] : others });
-    const detail = { changed: 'redirect URIs' };
-    await recordAppAudit(tx, { action: 'app.changed', actor: actorOf(request), app, detail }, clock());
-  });
+    return { ...app, redirectUris: isWanted ? [...others, returnAddress] : others };
+  };
+  if (!(await changeApp(actorOf(request), db, { appId, change }, clock()))) throw notFound();
 }
 
 /** What was pasted takes the way that it would have come by itself. */

@@ -1,13 +1,13 @@
-import type { ScopeMask } from '../../../grants/scopes.ts';
 import { MINUTE } from '../../../lib/clock.ts';
 import { decrypt, encrypt, type Keyring } from '../../../lib/keyring.ts';
+import type { Scopes } from '../../../lib/scope-lists.ts';
 import { hashSecret } from '../../../lib/secrets.ts';
 
 /** How far someone has come in trying an app. */
 export interface PlaygroundState {
   appId: string;
   redirectUri: string;
-  scopes: ScopeMask;
+  scopes: Scopes;
   /** What PKCE proves the asker by (RFC 7636 §4.1). */
   verifier: string;
   code?: string | undefined;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { cleanUp } from '../../src/clean-up.ts';
 import { removeOldEvents } from '../../src/events/events.ts';
 import { DAY, HOUR } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { retentionSteps } from '../../src/retention-steps.ts';
+import { removeExpired } from '../../src/storage/retention.ts';
 import type { Tables } from '../../src/storage/tables.ts';
 import { newWorld, type World } from '../support/world.ts';
 
@@ -12,8 +13,8 @@ async function count(world: World, table: keyof Tables): Promise<number> {
   return (await world.storage().durable.selectFrom(table).selectAll().execute()).length;
 }
 
-async function cleanUpAll(world: World): Promise<void> {
-  await cleanUp(world.storage().durable, world.clock());
+async function removeAllExpired(world: World): Promise<void> {
+  await removeExpired(world.storage().durable, retentionSteps(), world.clock());
 }
 
 test('a code that nobody exchanged goes within two days of its ten minutes, and not before its sentence is old', async () => {
@@ -21,10 +22,10 @@ test('a code that nobody exchanged goes within two days of its ten minutes, and 
   const code = await world.allow();
 
   world.wind(HOUR);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
   const late = await world.exchange(code);
   world.wind(2 * DAY);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
 
   assert.match(late.body.error_description, /expired: codes last 10 minutes/);
   assert.equal(await count(world, 'grants'), 0);
@@ -36,7 +37,7 @@ test('a grant in use stays for as long as it is refreshed', async () => {
 
   for (let i = 0; i < 4; i++) {
     world.wind(29 * DAY);
-    await cleanUpAll(world);
+    await removeAllExpired(world);
     const { status, body } = await world.refresh(refresh_token);
     assert.equal(status, 200, JSON.stringify(body));
     refresh_token = body.refresh_token;
@@ -48,10 +49,10 @@ test('a grant goes once its last refresh token has been dead for a day or two', 
   await world.connect();
 
   world.wind(30 * DAY);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
   const kept = await count(world, 'grants');
   world.wind(2 * DAY);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
 
   assert.equal(kept, 1);
   assert.equal(await count(world, 'grants'), 0);
@@ -63,7 +64,7 @@ test('a revoked grant stays while one of its tokens could still be sent, so that
   await world.revoke(refresh_token);
 
   world.wind(29 * DAY);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
 
   assert.match((await world.refresh(refresh_token)).body.error_description, /revoked_by_app/);
 });
@@ -74,11 +75,11 @@ test('a revoked access token is remembered for its hour and a day, whatever the 
   await world.revoke(access_token);
 
   world.wind(HOUR + DAY - 1);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
   world.wind(-DAY - 1);
   const during = await world.listInvoices(access_token);
   world.wind(DAY + 2);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
   const after = await world.listInvoices(access_token);
 
   assert.match(during.body.error_description, /revoked_by_app/);
@@ -93,7 +94,7 @@ test('an expired session goes, and a live one stays', async () => {
   const live = await world.signedIn();
 
   world.wind(6 * HOUR);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
 
   assert.equal(await count(world, 'sessions'), 1);
   assert.equal((await live.open('/settings/account')).url, `${world.web}/settings/account`);
@@ -107,7 +108,7 @@ test('an event goes after 30 days, and a younger one stays', async () => {
   await world.allow();
 
   world.wind(10 * DAY + 1);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
 
   assert.ok(before > 0);
   assert.equal(await count(world, 'events'), 1);
@@ -121,7 +122,7 @@ test('users, apps, consents, memberships and invoices are never cleaned up', asy
   const before = await Promise.all(kept.map((table) => count(world, table)));
 
   world.wind(10_000 * DAY);
-  await cleanUpAll(world);
+  await removeAllExpired(world);
 
   assert.deepEqual(await Promise.all(kept.map((table) => count(world, table))), before);
 });

@@ -1,0 +1,26 @@
+import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
+import type { Database } from '../storage/storage.ts';
+
+/** What an audit entry says about an app. */
+export interface AuditedApp {
+  id: string;
+  name: string;
+  ownerBusinessId: string | null;
+}
+
+interface AppAuditEntry {
+  action: Extract<Action, `app.${string}` | `secret.${string}`>;
+  app: AuditedApp;
+  detail?: Record<string, string>;
+}
+
+/** Visible to the owners of the business that owns the app. Call it in the transaction of the change. */
+export async function recordAppAudit(
+  actor: Actor,
+  db: Database,
+  { action, app, detail = {} }: AppAuditEntry,
+  now: number,
+): Promise<void> {
+  const subject = { kind: 'app', id: app.id, name: app.name } as const;
+  await recordAudit(db, { action, actor, businessId: app.ownerBusinessId, subject, detail }, now);
+}

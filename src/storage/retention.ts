@@ -1,0 +1,125 @@
+import { setImmediate } from 'node:timers/promises';
+import { type Clock, DAY, HOUR, MINUTE, monotonicClock, SECOND } from '../lib/clock.ts';
+import { createPlausibleClock } from './plausible-clock.ts';
+import type { Database, Storage } from './storage.ts';
+import type { Tables } from './tables.ts';
+
+const INTERVAL = 5 * SECOND;
+const NOTIFY_INTERVAL = 10 * MINUTE;
+const BATCH_SIZE = 500;
+/** Each takes a few milliseconds; the next run goes on. */
+const MAX_VACUUM_STEPS = 64;
+
+/** Processes at most `limit` rows, which it finds by an index, and returns how many it processed. */
+type BatchJob = (db: Database, limit: number, now: number) => Promise<number>;
+
+export interface RetentionStep {
+  table: keyof Tables;
+  remove: BatchJob;
+}
+
+interface RetentionMeter {
+  removed(table: keyof Tables, rows: number): void;
+  /** Nothing was left to remove. */
+  finished(now: number): void;
+  /** In milliseconds; 0 while the clock is plausible. */
+  noteClockJump(milliseconds: number): void;
+}
+
+interface RetentionOptions {
+  steps: RetentionStep[];
+  /** Notifies of rows that will expire soon. */
+  notifyExpiring: BatchJob;
+  meter: RetentionMeter;
+  report(error: unknown): void;
+  warn(message: string): void;
+}
+
+/** Runs all steps until nothing is left, in batches, so that other statements run in between. */
+export async function removeExpired(
+  db: Database,
+  steps: RetentionStep[],
+  now: number,
+  { isStopped, removed }: { isStopped(): boolean; removed: RetentionMeter['removed'] } = NOT_WATCHED,
+): Promise<void> {
+  for (const { table, remove } of steps) {
+    for (let rows = BATCH_SIZE; rows === BATCH_SIZE && !isStopped(); await setImmediate()) {
+      rows = await remove(db, BATCH_SIZE, now);
+      removed(table, rows);
+    }
+  }
+}
+
+const NOT_WATCHED = { isStopped: () => false, removed() {} };
+
+/** Runs in the background until the returned function is called. */
+export function startRetention(storage: Storage, clock: Clock, options: RetentionOptions): () => Promise<void> {
+  const { steps, notifyExpiring, meter, report } = options;
+  const readPlausibleTime = createPlausibleClock(storage.relaxed, clock);
+  const reportJump = createJumpReport(options);
+  let notifiedAt = Number.NEGATIVE_INFINITY;
+  let running: Promise<void> | undefined;
+  let hasStopped = false;
+  const isStopped = () => hasStopped;
+  const start = (task: () => Promise<unknown>) => {
+    running ??= task()
+      .then(() => {}, report)
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  const checkClock = async () => {
+    const plausible = await readPlausibleTime();
+    reportJump(plausible.jump);
+    return plausible;
+  };
+  const run = async () => {
+    const { time, jump } = await checkClock();
+    await removeExpired(storage.durable, steps, time, { isStopped, removed: meter.removed });
+    meter.finished(clock());
+    await vacuum(storage, isStopped);
+    if (jump > 0 || monotonicClock() - notifiedAt < NOTIFY_INTERVAL) return;
+    notifiedAt = monotonicClock();
+    await runBatches((db, limit) => notifyExpiring(db, limit, time), storage, isStopped);
+  };
+  // At once: later readings of the clock are compared with this one.
+  start(checkClock);
+  const timer = setInterval(() => start(run), INTERVAL);
+  timer.unref();
+  return async () => {
+    hasStopped = true;
+    clearInterval(timer);
+    await running;
+  };
+}
+
+async function runBatches(
+  job: (db: Database, limit: number) => Promise<number>,
+  { transaction }: Storage,
+  isStopped: () => boolean,
+): Promise<void> {
+  while (!isStopped() && (await transaction((db) => job(db, BATCH_SIZE))) === BATCH_SIZE) await setImmediate();
+}
+
+/** Removed rows leave free pages in an SQLite file. */
+async function vacuum(storage: Storage, isStopped: () => boolean): Promise<void> {
+  for (let i = 0; i < MAX_VACUUM_STEPS && !isStopped() && (await storage.releaseFreePages?.()); i++) {
+    await setImmediate();
+  }
+}
+
+/** Updates the metric at once, and logs a warning every hour for as long as the jump lasts. */
+function createJumpReport({ warn, meter }: RetentionOptions): (jump: number) => void {
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  return (jump) => {
+    meter.noteClockJump(jump);
+    if (jump === 0) reportedAt = Number.NEGATIVE_INFINITY;
+    else if (monotonicClock() - reportedAt >= HOUR) {
+      reportedAt = monotonicClock();
+      const days = (jump / DAY).toFixed(1);
+      warn(
+        `The clock is ${days} days ahead of what is plausible, so nothing is removed because of it. Set the clock right. If it is right, and the server was off, run: gatehouse clock confirm`,
+      );
+    }
+  };
+}
