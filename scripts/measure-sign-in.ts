@@ -4,7 +4,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { authenticateUser, insertUser, newUserRow } from '../src/accounts/users.ts';
+import { authenticateUser } from '../src/accounts/passwords.ts';
+import { insertUser, newUserRow } from '../src/accounts/users.ts';
 import { hashPassword } from '../src/lib/passwords.ts';
 import { ensureMigrated } from '../src/storage/migrate.ts';
 import { openStorage } from '../src/storage/open.ts';

@@ -1,7 +1,7 @@
-import { insertBusiness, type Business } from '../../src/accounts/businesses.ts';
+import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
 import { insertMembership, type Role } from '../../src/accounts/memberships.ts';
-import { userActor, auditedUser } from '../../src/accounts/user-acts.ts';
-import { addUser, type NewUser, type User } from '../../src/accounts/users.ts';
+import { addUser } from '../../src/accounts/joining.ts';
+import { auditedUser, type NewUser, type User, userActor } from '../../src/accounts/users.ts';
 import { type Actor, OPERATOR, recordAudit } from '../../src/audit/acts.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import type { Database } from '../../src/storage/storage.ts';
@@ -16,9 +16,9 @@ export const DEMO_USERS = {
 /** Two businesses and their people, who have been here for a while. */
 export async function addDemoPeople(db: Database, now: number) {
   const began = now - 60 * DAY;
-  const harbour = await found(db, 'Harbour Coffee', began);
-  const northgate = await found(db, 'Northgate Software', began);
-  const add = (user: Omit<NewUser, 'password'>, at: number) => addUser(db, { ...user, password: DEMO_PASSWORD }, at);
+  const harbour = await addBusiness(OPERATOR, db, { name: 'Harbour Coffee' }, began);
+  const northgate = await addBusiness(OPERATOR, db, { name: 'Northgate Software' }, began);
+  const add = (user: Omit<NewUser, 'password'>, at: number) => addUser(OPERATOR, db, { ...user, password: DEMO_PASSWORD }, at);
   const owner = await add(DEMO_USERS.owner, began);
   const admin = await add(DEMO_USERS.admin, began);
   const member = await add(DEMO_USERS.member, began + 4 * DAY);
@@ -32,13 +32,6 @@ export async function addDemoPeople(db: Database, now: number) {
 /** Someone at a browser, at an address that is nobody's. */
 export function personAt(user: User): Actor {
   return userActor(user, '203.0.113.24');
-}
-
-async function found(db: Database, name: string, at: number): Promise<Business> {
-  const business = await insertBusiness(db, { name }, at);
-  const subject = { kind: 'business', id: business.id, name } as const;
-  await recordAudit(db, { action: 'business.added', actor: OPERATOR, businessId: business.id, subject }, at);
-  return business;
 }
 
 async function settle(

@@ -1,13 +1,29 @@
+import { type Actor, recordAudit } from '../audit/acts.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import { inTransaction } from '../storage/transaction.ts';
 
 export interface Business {
   id: string;
   name: string;
   createdAt: number;
+}
+
+export async function addBusiness(
+  actor: Actor,
+  db: Database,
+  business: { name: string },
+  now: number,
+): Promise<Business> {
+  return inTransaction(db, async (tx) => {
+    const added = await insertBusiness(tx, business, now);
+    const subject = { kind: 'business', id: added.id, name: added.name } as const;
+    await recordAudit(tx, { action: 'business.added', actor, businessId: added.id, subject }, now);
+    return added;
+  });
 }
 
 export async function insertBusiness(db: Database, business: { name: string }, now: number): Promise<Business> {
@@ -26,7 +42,7 @@ export async function listBusinesses(db: Database): Promise<Business[]> {
   return (await db.selectFrom('businesses').selectAll().orderBy('name').execute()).map(fromRow);
 }
 
-/** By name or id, each with how many members it has. */
+/** Searches by name or id. Each business comes with its number of members. */
 export async function searchBusinesses(db: Database, { search, after, limit }: SearchTerm) {
   let query = db
     .selectFrom('businesses')

@@ -3,43 +3,43 @@ import { newId } from '../lib/ids.ts';
 import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 
-/** What an authenticator is asked to sign. It travels through the browser, sealed, so that nothing is kept before the answer. */
+/** What an authenticator has to sign. The browser carries it, signed by us, so nothing is stored before the response. */
 export interface Challenge {
   id: string;
-  /** Whose question this is; an answer out of another browser, or session, does not count. */
+  /** The browser or session that it was issued to; a response from another one is rejected. */
   boundTo: string;
   issuedAt: number;
 }
 
-/** What is signed to add a passkey signs nobody in, and the other way round. */
+/** A response to one kind is not valid for the other. */
 export type ChallengePurpose = 'passkey to add' | 'passkey to sign in';
 
 const LIFETIME = 5 * MINUTE;
 
-/** Much longer than an answer counts, since the clocks of two nodes may differ, and one may be moved on and back. */
+/** Much longer than its lifetime: the clocks of two nodes may differ, and a clock may be set back. */
 const REMEMBER_FOR = DAY;
 
-export function createChallenge(keys: Keyring, purpose: ChallengePurpose, bearer: string, now: number): string {
-  const challenge: Challenge = { id: newId(now), boundTo: bearer, issuedAt: now };
+export function createChallenge(keys: Keyring, purpose: ChallengePurpose, boundTo: string, now: number): string {
+  const challenge: Challenge = { id: newId(now), boundTo, issuedAt: now };
   return encodeSigned(keys, purpose, challenge);
 }
 
-/** Undefined if we never asked this, asked it of someone else, or asked it too long ago. */
+/** Undefined if it was not issued by us, was issued to another browser or session, or has expired. */
 export function readChallenge(
   keys: Keyring,
-  { purpose, bearer, sealed }: { purpose: ChallengePurpose; bearer: string; sealed: string },
+  { purpose, boundTo, text }: { purpose: ChallengePurpose; boundTo: string; text: string },
   now: number,
 ): Challenge | undefined {
-  const challenge = decodeSigned<Challenge>(keys, purpose, sealed);
-  if (challenge?.boundTo !== bearer || now - challenge.issuedAt >= LIFETIME) return undefined;
+  const challenge = decodeSigned<Challenge>(keys, purpose, text);
+  if (challenge?.boundTo !== boundTo || now - challenge.issuedAt >= LIFETIME) return undefined;
   return challenge;
 }
 
-/** True for exactly one caller: an answer that was overheard is no use a second time. */
-export async function spendChallenge(db: Database, { id, issuedAt: askedAt }: Challenge): Promise<boolean> {
+/** Atomic: succeeds once, so a recorded response cannot be replayed. */
+export async function spendChallenge(db: Database, { id, issuedAt }: Challenge): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_challenges')
-    .values({ id, expires_at: askedAt + REMEMBER_FOR })
+    .values({ id, expires_at: issuedAt + REMEMBER_FOR })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow();
   return numInsertedOrUpdatedRows === 1n;

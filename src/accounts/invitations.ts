@@ -5,8 +5,8 @@ import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Role, readRole } from './memberships.ts';
-import { isDecidedByOwner, lockOwnership } from './ownership.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { lockOwnership, mayManageMembers, type Role, readRole } from './memberships.ts';
 
 /** A link with which the account of one email address can join a business. */
 export interface Invitation {
@@ -24,48 +24,55 @@ export interface Invitation {
 }
 
 interface NewInvitation {
-  /** Chosen beforehand by a form, like the token, so that sending it twice invites once. */
+  /** Chosen when the form is shown, like the token: submitting the form twice creates one invitation. */
   id: string;
   token: string;
   businessId: string;
   role: string;
   email: string;
-  /** In whose name. */
-  by: UserActor;
-  /** Who makes it for them, if not they themselves. */
-  actor?: Actor;
+  /** The owner who invites. An operator creates invitations in the name of an owner. */
+  inviter: { id: string; name: string };
 }
 
 export type InvitationState = 'open' | 'used' | 'withdrawn' | 'expired';
 
 const LIFETIME = 7 * DAY;
-const MOST_OPEN = 100;
+const MAX_OPEN = 100;
 
-/** Kept for so long after it expired, so that a late visitor hears why it does not work. */
+/** Expired invitations are kept for so long, so that their page can say why they do not work. */
 const KEPT_FOR = 30 * DAY;
 
-/** Needs a transaction. Undefined if it is not for this one to invite. Asked twice, it is the same invitation. */
+/** Undefined if the inviter is not an owner of the business. A second call with the same token returns the same invitation. */
 export async function createInvitation(
+  actor: Actor,
   db: Database,
-  invitation: NewInvitation,
+  { id, token, businessId, inviter, ...invitation }: NewInvitation,
   now: number,
 ): Promise<Invitation | undefined> {
-  const { id, businessId, by } = invitation;
-  const ownership = await lockOwnership(db, { userId: by.id, businessId });
-  if (!isDecidedByOwner(ownership, by)) return undefined;
-  const [role, email] = [readRole(invitation.role), readEmail(invitation.email)];
-  const made = await findInvitation(db, invitation.token);
-  if (made) return made.businessId === businessId ? made : undefined;
-  await rejectTooMany(db, businessId, now);
+  return inTransaction(db, async (tx) => {
+    const ownership = await lockOwnership(tx, { userId: inviter.id, businessId });
+    if (!mayManageMembers(ownership, { kind: 'user', id: inviter.id })) return undefined;
+    const [role, email] = [readRole(invitation.role), readEmail(invitation.email)];
+    const existing = await findInvitation(tx, token);
+    if (existing) return existing.businessId === businessId ? existing : undefined;
+    await rejectTooMany(tx, businessId, now);
+    await insertInvitation(tx, { id, token, businessId, role, email, inviter }, now);
+    const detail = { role, ...(actor.id !== inviter.id && { in_the_name_of: inviter.name }) };
+    await recordInvitationAudit(actor, tx, { action: 'member.invited', id, email, businessId, detail }, now);
+    return findInvitation(tx, token);
+  });
+}
+
+async function insertInvitation(db: Database, invitation: NewInvitation & { role: Role }, now: number): Promise<void> {
   await db
     .insertInto('invitations')
     .values({
-      id,
-      business_id: businessId,
-      role,
-      email,
+      id: invitation.id,
+      business_id: invitation.businessId,
+      role: invitation.role,
+      email: invitation.email,
       token_hash: hashSecret(invitation.token),
-      invited_by: by.id,
+      invited_by: invitation.inviter.id,
       created_at: now,
       expires_at: now + LIFETIME,
       accepted_by: null,
@@ -73,50 +80,58 @@ export async function createInvitation(
       withdrawn_at: null,
     })
     .execute();
-  await recordInvitation(db, { ...invitation, role, email }, now);
-  return findInvitation(db, invitation.token);
 }
 
-async function recordInvitation(
+interface InvitationEntry {
+  action: 'member.invited' | 'member.invitation_withdrawn';
+  id: string;
+  email: string;
+  businessId: string;
+  detail: Record<string, string>;
+}
+
+async function recordInvitationAudit(
+  actor: Actor,
   db: Database,
-  { id, businessId, role, email, by, actor = by }: NewInvitation,
+  { action, id, email, businessId, detail }: InvitationEntry,
   now: number,
 ): Promise<void> {
   const subject = { kind: 'invitation' as const, id, name: email };
-  const detail = { role, ...(actor !== by && { in_the_name_of: by.name }) };
-  await recordAudit(db, { action: 'member.invited', actor, businessId, subject, detail }, now);
+  await recordAudit(db, { action, actor, businessId, subject, detail }, now);
 }
 
 async function rejectTooMany(db: Database, businessId: string, now: number): Promise<void> {
-  if ((await countOpenInvitations(db, businessId, now)) < MOST_OPEN) return;
-  throw new FormError('email', `${MOST_OPEN} invitations are open already. Withdraw one that is not needed.`);
+  if ((await countOpenInvitations(db, businessId, now)) < MAX_OPEN) return;
+  throw new FormError('email', `${MAX_OPEN} invitations are open already. Withdraw one that is not needed.`);
 }
 
-/** Needs a transaction. Undefined if there is none, or if it is not for this one to withdraw. */
+/** Undefined if there is no such invitation, or if the actor is not an owner. One that was used or expired stays as it is. */
 export async function withdrawInvitation(
+  actor: UserActor,
   db: Database,
-  { id, businessId, by }: { id: string; businessId: string; by: UserActor },
+  { id, businessId }: { id: string; businessId: string },
   now: number,
 ): Promise<Invitation | undefined> {
-  const ownership = await lockOwnership(db, { userId: by.id, businessId });
-  if (!isDecidedByOwner(ownership, by) || !isId(id)) return undefined;
-  const { numUpdatedRows } = await withdraw(db, now)
-    .where('id', '=', id)
-    .where('business_id', '=', businessId)
-    .executeTakeFirstOrThrow();
-  const invitation = await selectInvitations(db)
-    .where('invitations.id', '=', id)
-    .where('invitations.business_id', '=', businessId)
-    .executeTakeFirst();
-  if (invitation && numUpdatedRows === 1n) {
-    const subject = { kind: 'invitation' as const, id, name: invitation.email };
-    const detail = { role: invitation.role };
-    await recordAudit(db, { action: 'member.invitation_withdrawn', actor: by, businessId, subject, detail }, now);
-  }
-  return invitation;
+  if (!isId(id)) return undefined;
+  return inTransaction(db, async (tx) => {
+    const ownership = await lockOwnership(tx, { userId: actor.id, businessId });
+    if (!mayManageMembers(ownership, actor)) return undefined;
+    const update = withdraw(tx, now).where('id', '=', id).where('business_id', '=', businessId);
+    const { numUpdatedRows } = await update.executeTakeFirstOrThrow();
+    const invitation = await selectInvitations(tx)
+      .where('invitations.id', '=', id)
+      .where('invitations.business_id', '=', businessId)
+      .executeTakeFirst();
+    if (invitation && numUpdatedRows === 1n) {
+      const { email, role } = invitation;
+      const entry = { action: 'member.invitation_withdrawn', id, email, businessId, detail: { role } } as const;
+      await recordInvitationAudit(actor, tx, entry, now);
+    }
+    return invitation;
+  });
 }
 
-/** What an owner has not yet handed out ends with the right to do so. */
+/** For an owner who leaves or is no longer one. */
 export async function withdrawInvitationsOf(
   db: Database,
   { userId, businessId }: { userId: string; businessId: string },
@@ -125,8 +140,8 @@ export async function withdrawInvitationsOf(
   await withdraw(db, now).where('invited_by', '=', userId).where('business_id', '=', businessId).execute();
 }
 
-/** True for exactly one caller: the row itself decides who was first. */
-export async function acceptInvitation(
+/** Atomic: the conditional UPDATE succeeds for one caller only. */
+export async function markAccepted(
   db: Database,
   { id, userId }: { id: string; userId: string },
   now: number,
@@ -146,14 +161,14 @@ export async function findInvitation(db: Database, token: string): Promise<Invit
   return selectInvitations(db).where('invitations.token_hash', '=', hashSecret(token)).executeTakeFirst();
 }
 
-/** While whoever made it is disabled, it is as good as withdrawn. */
-export function stateOf(invitation: Invitation, now: number): InvitationState {
+/** While the inviter is disabled, it counts as withdrawn. */
+export function invitationState(invitation: Invitation, now: number): InvitationState {
   if (invitation.acceptedAt !== null) return 'used';
   if (invitation.withdrawnAt !== null || invitation.inviterDisabledAt !== null) return 'withdrawn';
   return now < invitation.expiresAt ? 'open' : 'expired';
 }
 
-/** Those of a business that can still be used, the newest first. */
+/** The invitations of a business that can still be used, newest first. */
 export async function listOpenInvitations(
   db: Database,
   businessId: string,
@@ -192,7 +207,7 @@ export async function removeOldInvitations(db: Database, limit: number, now: num
   return Number(result.numDeletedRows);
 }
 
-/** Everyone's that is still open. Says how many there were. */
+/** Returns the number of invitations, of all businesses. */
 export async function withdrawAllInvitations(db: Database, now: number): Promise<number> {
   const { numUpdatedRows } = await withdraw(db, now).where('expires_at', '>', now).executeTakeFirstOrThrow();
   return Number(numUpdatedRows);

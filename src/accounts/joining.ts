@@ -1,49 +1,154 @@
-import { recordAudit, type UserActor } from '../audit/acts.ts';
-import { emailSkeleton } from '../lib/email-addresses.ts';
+import { type Actor, recordAudit } from '../audit/acts.ts';
+import { emailSkeleton, readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
+import { readName } from '../lib/names.ts';
 import type { Database } from '../storage/storage.ts';
-import { acceptInvitation, type Invitation, stateOf } from './invitations.ts';
+import type { Row } from '../storage/tables.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { type Invitation, invitationState, markAccepted } from './invitations.ts';
 import { findMembership, insertMembership } from './memberships.ts';
-import { auditedUser } from './user-acts.ts';
-import { setCurrentBusiness, type User } from './users.ts';
+import { hashNewPassword } from './passwords.ts';
+import type { Device, SignedIn } from './sessions.ts';
+import { signIn } from './sign-in.ts';
+import {
+  auditedUser,
+  insertUser,
+  type NewUser,
+  newUserRow,
+  recordUserAudit,
+  setCurrentBusiness,
+  type User,
+  userActor,
+} from './users.ts';
+
+interface FirstMembership {
+  businessId: string;
+  role: string;
+}
+
+/** Adds a user whose address the actor vouches for, as a member of a business or of none. */
+export async function addUser(
+  actor: Actor,
+  db: Database,
+  { membership, ...user }: NewUser & { membership?: FirstMembership | undefined },
+  now: number,
+): Promise<User> {
+  const row = await buildUserRow(user, now);
+  return inTransaction(db, async (tx) => {
+    const added = await insertUser(tx, row);
+    if (!added) {
+      throw new FormError('email', 'There is a user with this email address, or with one that looks like it, already.');
+    }
+    await recordUserAudit(actor, tx, { action: 'user.added', user: added }, now);
+    if (membership) await addMember(actor, tx, { user: added, ...membership }, now);
+    return added;
+  });
+}
+
+/** Slow by design, since it hashes the password: call it before a transaction, not inside. */
+async function buildUserRow(user: NewUser & { originBusinessId?: string }, now: number): Promise<Row<'users'>> {
+  const email = readEmail(user.email);
+  const name = readName('name', user.name);
+  const passwordHash = await hashNewPassword({ email }, user.password);
+  return newUserRow({ ...user, email, name, passwordHash }, now);
+}
+
+export async function addMember(
+  actor: Actor,
+  db: Database,
+  { user, businessId, role }: FirstMembership & { user: User },
+  now: number,
+): Promise<void> {
+  if (!mayJoin(user, businessId)) {
+    throw new FormError(
+      'user',
+      'The email address of this user is not verified. Send them a link with user password-link, or use user verify-email.',
+    );
+  }
+  await inTransaction(db, async (tx) => {
+    await insertMembership(tx, { userId: user.id, businessId, role }, now);
+    await recordAudit(
+      tx,
+      { action: 'member.added', actor, businessId, subject: auditedUser(user), detail: { role } },
+      now,
+    );
+  });
+}
 
 /** Why an account cannot accept an invitation. */
 export type JoinObstacle = 'another address' | 'address not verified';
 
-/**
- * An invitation is for one address. An account whose address nobody has verified may have been made by someone else, with
- * an invitation to a business of theirs, so it can join only the business that it was made in.
- */
+/** An invitation is for one address. */
 export function findObstacle(user: User, { email, businessId }: Invitation): JoinObstacle | undefined {
   if (emailSkeleton(user.email) !== emailSkeleton(email)) return 'another address';
   if (!mayJoin(user, businessId)) return 'address not verified';
   return undefined;
 }
 
-export function mayJoin({ emailVerifiedAt, originBusinessId }: User, businessId: string): boolean {
+/**
+ * An account with an unverified address was created with an invitation, possibly by someone else than the owner of the
+ * address. It can belong to the inviting business only.
+ */
+function mayJoin({ emailVerifiedAt, originBusinessId }: User, businessId: string): boolean {
   return emailVerifiedAt !== null || originBusinessId === businessId;
 }
 
-interface Joining {
-  invitation: Invitation;
-  user: User;
-  by: UserActor;
+/** False if the invitation can no longer be used. It stays open if the user is a member already. */
+export async function acceptInvitation(
+  actor: Actor,
+  db: Database,
+  { invitation, user }: { invitation: Invitation; user: User },
+  now: number,
+): Promise<boolean> {
+  const { id, businessId, businessName, role, email } = invitation;
+  return inTransaction(db, async (tx) => {
+    if (await findMembership(tx, user.id, businessId)) {
+      throw new FormError('member', `You are already a member of ${businessName}.`);
+    }
+    const obstacle = findObstacle(user, invitation);
+    if (obstacle) throw new FormError('member', `You cannot join with this account: ${obstacle}.`);
+    if (invitationState(invitation, now) !== 'open') return false;
+    if (!(await markAccepted(tx, { id, userId: user.id }, now))) return false;
+    await insertMembership(tx, { userId: user.id, businessId, role }, now);
+    await setCurrentBusiness(tx, user.id, businessId);
+    const detail = { role, invitation: email };
+    await recordAudit(tx, { action: 'member.joined', actor, businessId, subject: auditedUser(user), detail }, now);
+    return true;
+  });
 }
 
-/** Needs a transaction. False if the invitation can no longer be used; a member who opens one leaves it unused. */
-export async function join(db: Database, { invitation, user, by }: Joining, now: number): Promise<boolean> {
-  const { id, businessId, businessName, role, email } = invitation;
-  if (await findMembership(db, user.id, businessId)) {
-    throw new FormError('member', `You are a member of ${businessName} already.`);
-  }
-  const obstacle = findObstacle(user, invitation);
-  if (obstacle) throw new FormError('member', `You cannot join with this account: ${obstacle}.`);
-  if (stateOf(invitation, now) !== 'open') return false;
-  if (!(await acceptInvitation(db, { id, userId: user.id }, now))) return false;
-  await insertMembership(db, { userId: user.id, businessId, role }, now);
-  await setCurrentBusiness(db, user.id, businessId);
-  const subject = auditedUser(user);
-  const detail = { role, invitation: email };
-  await recordAudit(db, { action: 'member.joined', actor: by, businessId, subject, detail }, now);
-  return true;
+interface Registration {
+  invitation: Invitation;
+  name: string;
+  password: string;
+  device: Device;
 }
+
+const ADDRESS_TAKEN =
+  'There is an account with this email address already. Sign in with it to join. If you cannot, ask a platform admin for a link to set a new password.';
+
+/** Creates an account with the address of the invitation, joins, and signs in. Undefined if the invitation can no longer be used. */
+export async function joinAsNewUser(
+  db: Database,
+  { invitation, name, password, device }: Registration,
+  now: number,
+): Promise<SignedIn | undefined> {
+  const { email, businessId: originBusinessId } = invitation;
+  const row = await buildUserRow({ name, email, password, isPlatformAdmin: false, originBusinessId }, now);
+  return inTransaction(db, async (tx) => {
+    const user = await insertUser(tx, row);
+    if (!user) throw new FormError('email', ADDRESS_TAKEN);
+    const actor = userActor(user, device.address);
+    await recordUserAudit(actor, tx, { action: 'user.added', user }, now);
+    if (!(await acceptInvitation(actor, tx, { invitation, user }, now))) throw new InvitationClosed();
+    const signedIn = await signIn(tx, { user, passwordHash: row.password_hash, device, previous: undefined }, now);
+    if (!signedIn) throw new Error('A user who has just been added cannot sign in.');
+    return signedIn;
+  }).catch((error) => {
+    if (error instanceof InvitationClosed) return undefined;
+    throw error;
+  });
+}
+
+/** Undoes the transaction: without the invitation there must be no account. */
+class InvitationClosed extends Error {}

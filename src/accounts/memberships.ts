@@ -1,3 +1,4 @@
+import type { Actor } from '../audit/acts.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Role } from '../storage/account-tables.ts';
@@ -16,7 +17,7 @@ export interface Membership {
   since: number;
 }
 
-/** A user in a business, as the others there see them. */
+/** A user in a business, as its members see them. */
 export interface Member {
   id: string;
   name: string;
@@ -48,7 +49,6 @@ export async function insertMembership(
   if (!numInsertedOrUpdatedRows) throw new FormError('user', 'This user is a member of the business already.');
 }
 
-/** What the member had allowed ends with the membership, and a later membership does not bring it back. */
 export async function deleteMembership(db: Database, userId: string, businessId: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('memberships')
@@ -88,7 +88,7 @@ const readMemberships = preparedQuery((db, { userId }: Pick<Membership, 'userId'
   selectMemberships(db).where('memberships.user_id', '=', userId).orderBy('businesses.name'),
 );
 
-/** The business a user acts for right now: the one last chosen, while it is still theirs, or else their first. */
+/** The business that the user chose last, if they are still a member of it; otherwise their first. */
 export async function findCurrentMembership(
   db: Database,
   user: { id: string; currentBusinessId: string | null },
@@ -97,7 +97,7 @@ export async function findCurrentMembership(
   return memberships.find(({ businessId }) => businessId === user.currentBusinessId) ?? memberships[0];
 }
 
-/** By name or email. */
+/** Searches by name or email. */
 export async function listMembers(
   db: Database,
   businessId: string,
@@ -117,7 +117,7 @@ export async function findMember(db: Database, businessId: string, userId: strin
     .executeTakeFirst();
 }
 
-/** Whether someone else could decide for the business: a disabled owner cannot. */
+/** Whether the business has another owner who is not disabled. */
 export async function hasOtherOwner(
   db: Database,
   { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>,
@@ -133,16 +133,46 @@ export async function hasOtherOwner(
 }
 
 /**
- * The owners of a business and one member of it, in a transaction: until it ends, nobody else can change what these may
- * do. Always in the same order, so that two who do this at once wait for each other and not for ever.
+ * The owners of a business and one member of it. Their rows are locked until the transaction ends, always in the same
+ * order, which prevents deadlocks.
  */
-export async function lockMembers(db: Database, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) {
+async function lockMembers(db: Database, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) {
   return selectMembers(db)
     .where('memberships.business_id', '=', businessId)
     .where(({ eb, or }) => or([eb('memberships.role', '=', 'owner'), eb('memberships.user_id', '=', userId)]))
     .orderBy('memberships.user_id')
     .forUpdate('memberships')
     .execute();
+}
+
+/** Who belongs to a business and who owns it, locked until the transaction ends. */
+interface Ownership {
+  /** The member in question, if they are one. */
+  member: Member | undefined;
+  /** The ids of the owners who are not disabled. */
+  owners: string[];
+}
+
+/** Needs a transaction. */
+export async function lockOwnership(
+  db: Database,
+  { userId, businessId }: { userId: string; businessId: string },
+): Promise<Ownership> {
+  const locked = await lockMembers(db, { userId, businessId });
+  const owners = locked.filter(({ role, disabledAt }) => role === 'owner' && disabledAt === null);
+  return { member: locked.find(({ id }) => id === userId), owners: owners.map(({ id }) => id) };
+}
+
+/** Checks the locked rows: the actor may have lost the role since the page was shown. */
+export function mayManageMembers({ owners }: Ownership, actor: Pick<Actor, 'kind' | 'id'>): boolean {
+  return actor.kind === 'operator' || owners.some((id) => id === actor.id);
+}
+
+/** An operator can remove the last owner, since an operator can also appoint a new one. */
+export function rejectLastOwner({ member, owners }: Ownership, actor: Actor): void {
+  if (member?.role !== 'owner' || actor.kind === 'operator') return;
+  if (owners.some((id) => id !== member.id)) return;
+  throw new FormError('role', 'A business keeps at least one owner. Make someone else an owner first.');
 }
 
 function selectMembers(db: Database) {

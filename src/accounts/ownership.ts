@@ -1,69 +1,44 @@
 import { type Actor, recordAudit } from '../audit/acts.ts';
-import { FormError } from '../lib/errors.ts';
 import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/transaction.ts';
 import { withdrawInvitationsOf } from './invitations.ts';
-import { lockMembers, type Member, readRole, updateRole } from './memberships.ts';
-import { auditedUser } from './user-acts.ts';
-
-/** What is known for sure, until the transaction ends, when someone wants to change a membership. */
-interface Ownership {
-  /** Whom it is about; undefined for someone who is no member. */
-  member: Member | undefined;
-  /** Who may decide: a disabled owner cannot. */
-  owners: string[];
-}
-
-/** Needs a transaction. */
-export async function lockOwnership(
-  db: Database,
-  { userId, businessId }: { userId: string; businessId: string },
-): Promise<Ownership> {
-  const held = await lockMembers(db, { userId, businessId });
-  const owners = held.filter(({ role, disabledAt }) => role === 'owner' && disabledAt === null);
-  return { member: held.find(({ id }) => id === userId), owners: owners.map(({ id }) => id) };
-}
-
-/** Judged by the row as it is now, and not by the page that offered it. */
-export function isDecidedByOwner({ owners }: Ownership, by: Pick<Actor, 'kind' | 'id'>): boolean {
-  return by.kind === 'operator' || owners.some((id) => id === by.id);
-}
-
-/** An operator may: it is to them that a business without an owner turns. */
-export function rejectLastOwner({ member, owners }: Ownership, by: Actor): void {
-  if (member?.role !== 'owner' || by.kind === 'operator') return;
-  if (owners.some((id) => id !== member.id)) return;
-  throw new FormError('role', 'A business keeps at least one owner. Make someone else an owner first.');
-}
+import { lockOwnership, mayManageMembers, readRole, rejectLastOwner, updateRole } from './memberships.ts';
+import { auditedUser } from './users.ts';
 
 interface RoleChange {
   userId: string;
   businessId: string;
   role: string;
-  by: Actor;
 }
 
-/** Needs a transaction. False if there is no such member, or if it is not for this one to decide. */
+/** False if there is no such member, or if the actor may not change the role. */
 export async function changeRole(
+  actor: Actor,
   db: Database,
-  { userId, businessId, role, by }: RoleChange,
+  { userId, businessId, role }: RoleChange,
   now: number,
 ): Promise<boolean> {
-  const ownership = await lockOwnership(db, { userId, businessId });
-  const { member } = ownership;
-  if (!member || !isDecidedByOwner(ownership, by)) return false;
-  const wanted = readRole(role);
-  if (wanted === member.role) return true;
-  rejectLastOwner(ownership, by);
-  await updateRole(db, userId, businessId, wanted);
-  // Whoever may no longer invite people cannot let them in by a link made before.
-  await withdrawInvitationsOf(db, { userId, businessId }, now);
-  const subject = auditedUser(member);
-  const detail = { from: member.role, to: wanted };
-  await recordAudit(db, { action: 'member.role_changed', actor: by, businessId, subject, detail }, now);
-  return true;
+  return inTransaction(db, async (tx) => {
+    const ownership = await lockOwnership(tx, { userId, businessId });
+    const { member } = ownership;
+    if (!member || !mayManageMembers(ownership, actor)) return false;
+    const newRole = readRole(role);
+    if (newRole === member.role) return true;
+    rejectLastOwner(ownership, actor);
+    await updateRole(tx, userId, businessId, newRole);
+    // A former owner's invitations must not let anyone in.
+    await withdrawInvitationsOf(tx, { userId, businessId }, now);
+    const detail = { from: member.role, to: newRole };
+    await recordAudit(
+      tx,
+      { action: 'member.role_changed', actor, businessId, subject: auditedUser(member), detail },
+      now,
+    );
+    return true;
+  });
 }
 
-/** The businesses that would have nobody to run them if this user could no longer sign in. */
+/** The names of the businesses of which this user is the only owner who is not disabled. */
 export async function listSolelyOwned(db: Database, userId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('memberships')

@@ -1,10 +1,15 @@
+import { type Actor, recordAudit } from '../audit/acts.ts';
+import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { lockUser } from './users.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { type Challenge, spendChallenge } from './challenges.ts';
+import { resumeSession, type Session } from './sessions.ts';
+import { lockUser, recordUserAudit, type User } from './users.ts';
 
-/** A key that a person's own device keeps, and unlocks for them alone. It signs in without a password. */
+/** A WebAuthn credential of a user, which signs in without a password. */
 export interface Passkey {
   id: string;
   userId: string;
@@ -14,12 +19,12 @@ export interface Passkey {
   credential: Credential;
 }
 
-/** What an authenticator has told of the key. */
+/** The key as its authenticator described it. */
 export interface Credential {
-  /** As the authenticator calls it, in base64url. */
+  /** The credential id, in base64url. */
   id: string;
   publicKey: Uint8Array<ArrayBuffer>;
-  /** How often the key was used, where its authenticator counts. */
+  /** The signature counter; 0 if the authenticator has none. */
   counter: number;
   transports: string[];
 }
@@ -30,17 +35,66 @@ interface NewPasskey {
   credential: Credential;
 }
 
-/** So many that nobody will miss another, and so few that they all fit on a page. */
-const MOST_PASSKEYS = 20;
+/** All of them fit on one page. */
+const MAX_PASSKEYS = 20;
 
-/**
- * Undefined if the credential is known already, whoever's it is, or if the user has as many as there may be. Needs a
- * transaction: the user's row makes a second addition wait until this one is counted.
- */
+interface PasskeyRegistration {
+  session: Session;
+  name: string;
+  credential: Credential;
+  challenge: Challenge;
+}
+
+/** False if the session has ended. That the sign-in was recent was checked when this session got the challenge. */
+export async function addPasskey(
+  actor: Actor,
+  db: Database,
+  { session: { id, user }, name, credential, challenge }: PasskeyRegistration,
+  now: number,
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    // Locks the user: a password reset that was first has ended this session, one that is later removes this passkey.
+    await lockUser(tx, user.id);
+    if (!(await resumeSession(tx, id, now))) return false;
+    if (!(await spendChallenge(tx, challenge))) throw passkeyNotAdded();
+    const passkey = await insertPasskey(tx, { userId: user.id, name, credential }, now);
+    if (!passkey) throw passkeyNotAdded();
+    await recordPasskeyAudit(actor, tx, { action: 'passkey.added', passkey }, now);
+    return true;
+  });
+}
+
+export function passkeyNotAdded(): FormError {
+  return new FormError('passkey', 'This passkey could not be added. Try again, perhaps with another device.');
+}
+
+/** False if the user has no such passkey. */
+export async function removePasskey(
+  actor: Actor,
+  db: Database,
+  { userId, id }: { userId: string; id: string },
+  now: number,
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const passkey = await deletePasskey(tx, userId, id);
+    if (passkey) await recordPasskeyAudit(actor, tx, { action: 'passkey.removed', passkey }, now);
+    return passkey !== undefined;
+  });
+}
+
+/** Returns how many there were. */
+export async function removeAllPasskeys(actor: Actor, db: Database, user: User, now: number): Promise<number> {
+  return inTransaction(db, async (tx) => {
+    const removed = await deletePasskeysOfUser(tx, user.id);
+    if (removed > 0) await recordUserAudit(actor, tx, { action: 'passkey.all_removed', user }, now);
+    return removed;
+  });
+}
+
+/** Undefined if the credential is known already, or if the user has the maximum. Needs a transaction in which the user is locked. */
 export async function insertPasskey(db: Database, passkey: NewPasskey, now: number): Promise<Passkey | undefined> {
   const { userId, name, credential } = passkey;
-  await lockUser(db, userId);
-  if ((await listPasskeys(db, userId)).length >= MOST_PASSKEYS) return undefined;
+  if ((await listPasskeys(db, userId)).length >= MAX_PASSKEYS) return undefined;
   const row = {
     id: newId(now),
     credential_id: credential.id,
@@ -66,15 +120,15 @@ export async function listPasskeys(db: Database, userId: string): Promise<Passke
 }
 
 export async function findPasskey(db: Database, credentialId: string): Promise<Passkey | undefined> {
-  // No stored text holds a NUL, and not every database would even look for one.
+  // PostgreSQL rejects a parameter with a NUL.
   if (!/^[\w-]+$/.test(credentialId)) return undefined;
   const row = await db.selectFrom('passkeys').selectAll().where('credential_id', '=', credentialId).executeTakeFirst();
   return row && fromRow(row);
 }
 
 /**
- * False if the passkey was removed meanwhile, or if its counter does not move on: then there may be two of what should
- * be one (WebAuthn §6.1.1). A counter that stays at zero is one that the authenticator does not keep.
+ * False if the passkey has been removed, or if its counter did not increase: then the authenticator may have been cloned
+ * (WebAuthn §6.1.1). An authenticator without a counter always sends 0.
  */
 export async function usePasskey(db: Database, id: string, counter: number, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -86,8 +140,7 @@ export async function usePasskey(db: Database, id: string, counter: number, now:
   return numUpdatedRows === 1n;
 }
 
-/** What was removed, or undefined if the user has no such passkey. */
-export async function deletePasskey(db: Database, userId: string, id: string): Promise<Passkey | undefined> {
+async function deletePasskey(db: Database, userId: string, id: string): Promise<Passkey | undefined> {
   if (!isId(id)) return undefined;
   const row = await db
     .deleteFrom('passkeys')
@@ -101,6 +154,21 @@ export async function deletePasskey(db: Database, userId: string, id: string): P
 export async function deletePasskeysOfUser(db: Database, userId: string): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('passkeys').where('user_id', '=', userId).executeTakeFirstOrThrow();
   return Number(numDeletedRows);
+}
+
+interface PasskeyEntry {
+  action: 'passkey.added' | 'passkey.removed';
+  passkey: Passkey;
+}
+
+async function recordPasskeyAudit(
+  actor: Actor,
+  db: Database,
+  { action, passkey: { id, name } }: PasskeyEntry,
+  now: number,
+): Promise<void> {
+  const subject = { kind: 'passkey', id, name } as const;
+  await recordAudit(db, { action, actor, businessId: null, subject }, now);
 }
 
 function fromRow(row: Row<'passkeys'>): Passkey {

@@ -1,73 +1,68 @@
-import { type Actor, recordAudit } from '../audit/acts.ts';
+import type { Actor } from '../audit/acts.ts';
 import { HOUR } from '../lib/clock.ts';
 import { hashSecret, newSecret, sha256 } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { listMemberships } from './memberships.ts';
-import { isDecidedByOwner, lockOwnership } from './ownership.ts';
-import { auditedUser } from './user-acts.ts';
-import { type Credentials, findCredentials, findUser, lockUser, type User } from './users.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { listMemberships, lockOwnership, mayManageMembers } from './memberships.ts';
+import { type Credentials, findCredentials, findUser, lockUser, recordUserAudit, type User } from './users.ts';
 
 /** A one-time link with which a user sets a new password. */
 export interface PasswordLink {
   user: User;
-  maker: Maker;
+  creator: Creator;
   expiresAt: number;
 }
 
-/** Who made a link: an owner of the named business, or the platform, or an operator. */
-interface Maker {
+/** Who created a link: an owner of the business, a platform admin, or an operator. */
+interface Creator {
   kind: 'user' | 'platform' | 'operator';
   id: string | null;
   name: string;
   businessId: string | null;
 }
 
-interface NewLink {
-  userId: string;
-  by: Actor;
-  /** The business in which an owner acts; null for the platform and an operator. */
-  businessId: string | null;
-}
+const LIFETIME = 24 * HOUR;
 
-export const PASSWORD_LINK_LIFETIME = 24 * HOUR;
-
-/** Needs a transaction. Ends the user's last link. Undefined if there is no such user, or if `by` may not make one for them. */
+/** Replaces the user's previous link. Undefined if there is no such user, or if the actor may not create a link for them. */
 export async function createPasswordLink(
+  actor: Actor,
   db: Database,
-  { userId, by, businessId }: NewLink,
+  /** `businessId` is the business whose owner the actor is; null for platform admins and operators. */
+  { userId, businessId }: { userId: string; businessId: string | null },
   now: number,
 ): Promise<{ token: string; expiresAt: number } | undefined> {
-  const found = await lockUser(db, userId);
-  const maker = makerOf(by, businessId);
-  if (!found || !(await mayMakeLink(db, found.user, maker))) return undefined;
+  const creator = creatorOf(actor, businessId);
   const token = newSecret();
-  const link = {
-    token_hash: hashSecret(token),
-    bound_to: bindingOf(found),
-    creator_kind: maker.kind,
-    creator_id: maker.id,
-    creator_name: maker.name,
-    business_id: businessId,
-    created_at: now,
-    expires_at: now + PASSWORD_LINK_LIFETIME,
-    used_at: null,
-  };
-  await db
-    .insertInto('password_links')
-    .values({ user_id: userId, ...link })
-    .onConflict((conflict) => conflict.column('user_id').doUpdateSet(link))
-    .execute();
-  const subject = auditedUser(found.user);
-  await recordAudit(db, { action: 'user.password_link_created', actor: by, businessId, subject }, now);
-  return { token, expiresAt: link.expires_at };
+  return inTransaction(db, async (tx) => {
+    const found = await lockUser(tx, userId);
+    if (!found || !(await mayCreateLink(tx, found.user, creator))) return undefined;
+    const link = {
+      token_hash: hashSecret(token),
+      bound_to: bindingOf(found),
+      creator_kind: creator.kind,
+      creator_id: creator.id,
+      creator_name: creator.name,
+      business_id: businessId,
+      created_at: now,
+      expires_at: now + LIFETIME,
+      used_at: null,
+    };
+    await tx
+      .insertInto('password_links')
+      .values({ user_id: userId, ...link })
+      .onConflict((conflict) => conflict.column('user_id').doUpdateSet(link))
+      .execute();
+    await recordUserAudit(actor, tx, { action: 'user.password_link_created', user: found.user, businessId }, now);
+    return { token, expiresAt: link.expires_at };
+  });
 }
 
 /**
- * The maker's rights as they are now. An owner may reset only a member of this business alone: a person who can set a password can
- * sign in, and a password opens every business of a user. Nobody may bypass their own password this way.
+ * Checks the rights of the creator as they are now. An owner can reset only a member who belongs to no other business: a
+ * new password gives access to every business of the user. Nobody can bypass their own password this way.
  */
-async function mayMakeLink(db: Database, user: User, { kind, id, businessId }: Maker): Promise<boolean> {
+async function mayCreateLink(db: Database, user: User, { kind, id, businessId }: Creator): Promise<boolean> {
   if (kind === 'operator') return true;
   if (id === null || id === user.id) return false;
   if (kind === 'platform') {
@@ -76,11 +71,11 @@ async function mayMakeLink(db: Database, user: User, { kind, id, businessId }: M
   }
   if (businessId === null || user.isPlatformAdmin) return false;
   const ownership = await lockOwnership(db, { userId: user.id, businessId });
-  if (!ownership.member || !isDecidedByOwner(ownership, { kind, id })) return false;
+  if (!ownership.member || !mayManageMembers(ownership, { kind, id })) return false;
   return (await listMemberships(db, user.id)).every((membership) => membership.businessId === businessId);
 }
 
-/** Undefined if it is unknown, used, replaced or expired, or if its maker could not make it any more. */
+/** Undefined if it is unknown, used, replaced or expired, or if its creator has lost the right to create it. */
 export async function findPasswordLink(db: Database, token: string, now: number): Promise<PasswordLink | undefined> {
   const row = await selectUnused(db, token, now).executeTakeFirst();
   return row && readLink(db, row, await findCredentials(db, row.user_id));
@@ -100,7 +95,7 @@ export async function usePasswordLink(db: Database, token: string, now: number):
   return numUpdatedRows === 1n ? link : undefined;
 }
 
-/** After a restore from a backup, in which a link may be unused that was used since. */
+/** After a restore: a link that is unused in the backup may have been used since. */
 export async function deleteAllPasswordLinks(db: Database): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('password_links').executeTakeFirstOrThrow();
   return Number(numDeletedRows);
@@ -121,9 +116,9 @@ async function readLink(
   found: Credentials | undefined,
 ): Promise<PasswordLink | undefined> {
   if (!found || found.user.disabledAt !== null || bindingOf(found) !== row.bound_to) return undefined;
-  const maker = { kind: row.creator_kind, id: row.creator_id, name: row.creator_name, businessId: row.business_id };
-  return (await mayMakeLink(db, found.user, maker))
-    ? { user: found.user, maker, expiresAt: row.expires_at }
+  const creator = { kind: row.creator_kind, id: row.creator_id, name: row.creator_name, businessId: row.business_id };
+  return (await mayCreateLink(db, found.user, creator))
+    ? { user: found.user, creator, expiresAt: row.expires_at }
     : undefined;
 }
 
@@ -131,7 +126,7 @@ function bindingOf({ user, passwordHash }: Credentials): string {
   return sha256(`${user.email}\n${passwordHash}`);
 }
 
-function makerOf({ kind, id, name }: Actor, businessId: string | null): Maker {
-  if (kind === 'app' || kind === 'anonymous') throw new Error('Only people make password links.');
+function creatorOf({ kind, id, name }: Actor, businessId: string | null): Creator {
+  if (kind === 'app' || kind === 'anonymous') throw new Error('Only people create password links.');
   return { kind, id, name, businessId };
 }

@@ -1,18 +1,32 @@
+import { type Actor, recordAudit } from '../audit/acts.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
+import { describeUserAgent } from '../lib/user-agents.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { type User, userFrom } from './users.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { auditedUser, type Credentials, type User, userFrom } from './users.ts';
 
-/** A signed-in browser. `id` is what its cookie holds; only its hash is stored. */
+/** A signed-in browser. `id` is the value of its cookie; only its hash is stored. */
 export interface Session {
   id: string;
   user: User;
   signedInAt: number;
 }
 
-/** What a user sees of a session, on this browser or another. */
+/** A browser, by its `User-Agent`, and the IP address that it calls from. */
+export interface Device {
+  browser: string;
+  address: string;
+}
+
+/** A new session, with the password hash that was current when it started. */
+export interface SignedIn extends Credentials {
+  session: Session;
+}
+
+/** A session as its user sees it in a list. */
 export interface SessionSummary {
   idHash: string;
   browser: string;
@@ -24,12 +38,12 @@ export interface SessionSummary {
 const IDLE_LIFETIME = 12 * HOUR;
 export const ABSOLUTE_LIFETIME = 30 * DAY;
 
-/** Being seen is written down at most this often: a page view should not cost a write. */
+/** `last_seen_at` is updated at most this often: not every page view costs a write. */
 const SEEN_EVERY = MINUTE;
 
 export async function insertSession(
   db: Database,
-  { user, browser, address }: { user: User; browser: string; address: string },
+  { user, browser, address }: Device & { user: User },
   now: number,
 ): Promise<Session> {
   const id = newSecret();
@@ -56,7 +70,7 @@ export async function resumeSession(db: Database, id: string, now: number): Prom
   return { id, user: userFrom(row), signedInAt: row.signed_in_at };
 }
 
-/** With the user whose it is: no column of one has the name of a column of the other. */
+/** Selects all columns of both tables: their names do not overlap. */
 const readLive = preparedQuery((db, { idHash, now }: { idHash: string; now: number }) =>
   db
     .selectFrom('sessions')
@@ -66,10 +80,7 @@ const readLive = preparedQuery((db, { idHash, now }: { idHash: string; now: numb
     .where('sessions.expires_at', '>', now),
 );
 
-/**
- * In a transaction: until it is over, the session cannot end. False if it has ended already. The lock is shared, so that
- * requests of one session do not wait for each other.
- */
+/** Keeps the session from ending before the transaction does; the lock is shared. False if the session has ended already. */
 export async function lockSession(db: Database, id: string): Promise<boolean> {
   return (await readForShare(db, { idHash: hashSecret(id) })).rows.length > 0;
 }
@@ -78,7 +89,7 @@ const readForShare = preparedQuery((db, { idHash }: { idHash: string }) =>
   db.selectFrom('sessions').select('id_hash').where('id_hash', '=', idHash).forKeyShare(),
 );
 
-/** Those seen last come first, and only so many. */
+/** The most recently used first. */
 export async function listSessions(
   db: Database,
   { userId, limit }: { userId: string; limit: number },
@@ -106,29 +117,51 @@ export async function countSessions(db: Database, userId: string, now: number): 
   return Number(sessions);
 }
 
-/** False if it has ended already. */
-export async function deleteSession(db: Database, id: string): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('sessions')
-    .where('id_hash', '=', hashSecret(id))
-    .executeTakeFirstOrThrow();
-  return numDeletedRows > 0n;
-}
-
-/** Another session of the same user: what was ended, or undefined if there is none such. */
-export async function deleteOtherSession(
+/** Signs a browser out. Changes nothing if the session has ended already. */
+export async function endSession(
+  actor: Actor,
   db: Database,
-  session: Session,
-  idHash: string,
-): Promise<SessionSummary | undefined> {
-  const row = await deleteOthers(db, session).where('id_hash', '=', idHash).returningAll().executeTakeFirst();
-  return row && summaryOf(row);
+  { session: { id }, browser }: { session: Session; browser: string },
+  now: number,
+): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    if (!(await deleteSession(tx, id))) return;
+    await recordSessionAudit(actor, tx, { action: 'session.ended', idHash: hashSecret(id), browser }, now);
+  });
 }
 
-/** Says how many there were. */
+/** Ends another session of the same user. False if there is none with this hash. */
+export async function endOtherSession(
+  actor: Actor,
+  db: Database,
+  { session, idHash }: { session: Session; idHash: string },
+  now: number,
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const row = await deleteOthers(tx, session).where('id_hash', '=', idHash).returningAll().executeTakeFirst();
+    if (row) await recordSessionAudit(actor, tx, { action: 'session.ended', idHash, browser: row.browser }, now);
+    return row !== undefined;
+  });
+}
+
+/** Signs the user out everywhere but in this session. */
+export async function endOtherSessions(actor: Actor, db: Database, session: Session, now: number): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    const ended = await deleteOtherSessions(tx, session);
+    if (ended === 0) return;
+    const subject = auditedUser(session.user);
+    const entry = { action: 'session.others_ended', actor, businessId: null, subject } as const;
+    await recordAudit(tx, { ...entry, detail: { sessions: String(ended) } }, now);
+  });
+}
+
+export async function deleteSession(db: Database, id: string): Promise<boolean> {
+  const deletion = db.deleteFrom('sessions').where('id_hash', '=', hashSecret(id));
+  return (await deletion.executeTakeFirstOrThrow()).numDeletedRows > 0n;
+}
+
 export async function deleteOtherSessions(db: Database, session: Session): Promise<number> {
-  const { numDeletedRows } = await deleteOthers(db, session).executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
+  return Number((await deleteOthers(db, session).executeTakeFirstOrThrow()).numDeletedRows);
 }
 
 function deleteOthers(db: Database, session: Session) {
@@ -138,11 +171,28 @@ function deleteOthers(db: Database, session: Session) {
     .where('id_hash', '!=', hashSecret(session.id));
 }
 
+interface SessionEntry {
+  action: 'session.started' | 'session.ended';
+  idHash: string;
+  browser: string;
+  detail?: Record<string, string>;
+}
+
+export async function recordSessionAudit(
+  actor: Actor,
+  db: Database,
+  { action, idHash, browser, detail = {} }: SessionEntry,
+  now: number,
+): Promise<void> {
+  const subject = { kind: 'session', id: idHash, name: describeUserAgent(browser) } as const;
+  await recordAudit(db, { action, actor, businessId: null, subject, detail }, now);
+}
+
 export async function endSessionsOfUser(db: Database, userId: string): Promise<void> {
   await db.deleteFrom('sessions').where('user_id', '=', userId).execute();
 }
 
-/** Everyone's. Says how many there were. */
+/** Returns the number of sessions, of all users. */
 export async function endAllSessions(db: Database): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('sessions').executeTakeFirstOrThrow();
   return Number(numDeletedRows);

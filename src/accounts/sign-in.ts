@@ -3,14 +3,70 @@ import { countRepeat } from '../audit/act-repeats.ts';
 import { type Actor, recordAudit } from '../audit/acts.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
+import { hashSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
-import { auditedUser } from './user-acts.ts';
-import type { User } from './users.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { type Challenge, spendChallenge } from './challenges.ts';
+import { type Passkey, usePasskey } from './passkeys.ts';
+import {
+  type Device,
+  deleteSession,
+  insertSession,
+  recordSessionAudit,
+  type Session,
+  type SignedIn,
+} from './sessions.ts';
+import { auditedUser, type Credentials, markSignedIn, type User, userActor } from './users.ts';
+
+type Method = 'password' | 'passkey';
+
+interface SignIn extends Credentials {
+  device: Device;
+  /** The session that this browser had so far. It ends: every sign-in creates a new session id. */
+  previous: Session | undefined;
+}
+
+/** After the password was checked. Undefined if it has been changed, or the user disabled, meanwhile. */
+export function signIn(db: Database, attempt: SignIn, now: number): Promise<SignedIn | undefined> {
+  return inTransaction(db, (tx) => startSession(tx, { ...attempt, method: 'password' }, now));
+}
+
+interface PasskeySignIn extends SignIn {
+  passkey: Passkey;
+  /** What the authenticator has signed. */
+  verified: { counter: number; challenge: Challenge };
+}
+
+/** Undefined if the challenge has been used before, or the passkey removed or cloned. */
+export function signInWithPasskey(
+  db: Database,
+  { passkey, verified, ...attempt }: PasskeySignIn,
+  now: number,
+): Promise<SignedIn | undefined> {
+  return inTransaction(db, async (tx) => {
+    if (!(await spendChallenge(tx, verified.challenge))) return undefined;
+    if (!(await usePasskey(tx, passkey.id, verified.counter, now))) return undefined;
+    return startSession(tx, { ...attempt, method: 'passkey' }, now);
+  });
+}
+
+async function startSession(
+  tx: Database,
+  { user, passwordHash, device, previous, method }: SignIn & { method: Method },
+  now: number,
+): Promise<SignedIn | undefined> {
+  if (!(await markSignedIn(tx, { user, passwordHash }, now))) return undefined;
+  if (previous) await deleteSession(tx, previous.id);
+  const session = await insertSession(tx, { user, ...device }, now);
+  const entry = { idHash: hashSecret(session.id), browser: device.browser, detail: { with: method } };
+  await recordSessionAudit(userActor(user, device.address), tx, { action: 'session.started', ...entry }, now);
+  return { session, user, passwordHash };
+}
 
 interface FailedSignIn {
-  /** Whose account it was; undefined if there is no such account. */
-  user: Pick<User, 'id' | 'name'> | undefined;
-  method: 'password' | 'passkey';
+  /** Undefined if there is no such account. */
+  user: User | undefined;
+  method: Method;
   address: string;
 }
 
@@ -19,8 +75,8 @@ const SHOWN = 5;
 const SHOWN_FOR = 90 * DAY;
 
 /**
- * Needs a transaction. The log gets the 1st, 10th, 100th … failure of an account within an hour, so that nobody can fill it by
- * failing. An unknown account is counted, too, and never recorded: both take the same time.
+ * Records the 1st, 10th, 100th … failure of an account within an hour, which limits how much an attacker can add to the
+ * audit log. An unknown account is only counted: both cases take the same time.
  */
 export async function recordFailedSignIn(
   db: Database,
@@ -28,14 +84,17 @@ export async function recordFailedSignIn(
   now: number,
 ): Promise<void> {
   const key = `session.failed ${user?.id ?? networkOf(address)}`;
-  const times = await countRepeat(db, { key, window: WINDOW }, now);
-  if (!user || !Number.isInteger(Math.log10(times))) return;
-  const actor: Actor = { kind: 'anonymous', id: null, name: 'Someone', email: null, address };
-  const detail = { with: method, ...(times > 1 && { attempts_within_an_hour: String(times) }) };
-  await recordAudit(db, { action: 'session.failed', actor, businessId: null, subject: auditedUser(user), detail }, now);
+  await inTransaction(db, async (tx) => {
+    const times = await countRepeat(tx, { key, window: WINDOW }, now);
+    if (!user || !Number.isInteger(Math.log10(times))) return;
+    const actor: Actor = { kind: 'anonymous', id: null, name: 'Someone', email: null, address };
+    const detail = { with: method, ...(times > 1 && { attempts_within_an_hour: String(times) }) };
+    const subject = auditedUser(user);
+    await recordAudit(tx, { action: 'session.failed', actor, businessId: null, subject, detail }, now);
+  });
 }
 
-/** The last ones, for the person whose account it is. */
+/** The latest ones, as the account page shows them. */
 export function listFailedSignIns(db: Database, userId: string, now: number): Promise<Act[]> {
   return listActsOn(db, { subjectId: userId, actions: ['session.failed'], since: now - SHOWN_FOR, limit: SHOWN });
 }

@@ -1,12 +1,12 @@
-import { emailSkeleton, normalizeEmail, readEmail } from '../lib/email-addresses.ts';
-import { FormError } from '../lib/errors.ts';
+import { type Action, type Actor, type NewAct, recordAudit, type UserActor } from '../audit/acts.ts';
+import { emailSkeleton, normalizeEmail } from '../lib/email-addresses.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
-import { hashPassword, isCommonPassword, verifyPassword } from '../lib/passwords.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import { inTransaction } from '../storage/transaction.ts';
 
 export interface User {
   id: string;
@@ -30,23 +30,6 @@ export interface NewUser {
   isPlatformAdmin: boolean;
   /** For an account made with an invitation: its address is not verified. */
   originBusinessId?: string;
-}
-
-export async function addUser(db: Database, user: NewUser, now: number): Promise<User> {
-  const added = await insertUser(db, await prepareUser(user, now));
-  if (!added) {
-    throw new FormError('email', 'There is a user with this email address, or with one that looks like it, already.');
-  }
-  return added;
-}
-
-/** Slow on purpose, since it hashes the password, and so not for inside a transaction. */
-export async function prepareUser(user: NewUser, now: number): Promise<Row<'users'>> {
-  const email = readEmail(user.email);
-  const name = readName('name', user.name);
-  await rejectWeakPassword(user.password, email);
-  const passwordHash = await hashPassword(user.password);
-  return newUserRow({ ...user, email, name, passwordHash }, now);
 }
 
 export function newUserRow(user: Omit<NewUser, 'password'> & { passwordHash: string }, now: number): Row<'users'> {
@@ -88,8 +71,7 @@ const readUser = preparedQuery((db, { id }: Pick<User, 'id'>) =>
 );
 
 export async function findUserByEmail(db: Database, email: string): Promise<User | undefined> {
-  const row = await findRowByEmail(db, email);
-  return row && userFrom(row);
+  return (await findCredentialsByEmail(db, email))?.user;
 }
 
 export async function listUsers(db: Database): Promise<User[]> {
@@ -105,133 +87,139 @@ export async function searchUsers(db: Database, { search, after, limit }: Search
   return (await query.execute()).map(userFrom);
 }
 
-/** Someone who knew the password, and the hash it was checked against. */
+/** A user with the hash of the password that is current. */
 export interface Credentials {
   user: User;
   passwordHash: string;
 }
 
-/** Takes as long, and says as little, for an unknown email as for a wrong password. */
-export async function authenticateUser(
-  db: Database,
-  email: string,
-  password: string,
-): Promise<Credentials | undefined> {
-  const row = await findRowByEmail(db, email);
-  const matches = await verifyPassword(password, row?.password_hash);
-  return row && matches && row.disabled_at === null
-    ? { user: userFrom(row), passwordHash: row.password_hash }
-    : undefined;
-}
-
-/**
- * Checking a password takes a while. False if it was changed, or the user disabled, in the meantime: whoever changes it
- * ends every session, and none may slip in behind.
- */
-export async function markSignedIn(
-  db: Database,
-  { userId, passwordHash }: { userId: string; passwordHash: string },
-  now: number,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('users')
-    .set({ last_signed_in_at: now })
-    .where('id', '=', userId)
-    .where('password_hash', '=', passwordHash)
-    .where('disabled_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
-}
-
-/** For someone who has proven in another way than by the password who they are. */
 export async function findCredentials(db: Database, userId: string): Promise<Credentials | undefined> {
-  const row = await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst();
-  return row && { user: userFrom(row), passwordHash: row.password_hash };
+  return credentialsFrom(await db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst());
 }
 
-/** False if this is the user's name already. */
-export async function updateName(db: Database, userId: string, text: string): Promise<boolean> {
-  const name = readName('name', text);
-  const named = db.updateTable('users').set({ name }).where('id', '=', userId).where('name', '!=', name);
-  const { numUpdatedRows } = await named.executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
+export async function findCredentialsByEmail(db: Database, email: string): Promise<Credentials | undefined> {
+  // PostgreSQL rejects a parameter with a NUL, and no stored text has one.
+  if (email.includes('\0')) return undefined;
+  const byEmail = db.selectFrom('users').selectAll().where('email', '=', normalizeEmail(email));
+  return credentialsFrom(await byEmail.executeTakeFirst());
 }
 
-/** Slow on purpose, and so not for inside a transaction. */
-export async function hashNewPassword(user: User, password: string): Promise<string> {
-  await rejectWeakPassword(password, user.email);
-  return hashPassword(password);
+/** Locks the row until the transaction ends. */
+export async function lockUser(db: Database, userId: string): Promise<Credentials | undefined> {
+  const row = await db.selectFrom('users').selectAll().where('id', '=', userId).forUpdate().executeTakeFirst();
+  return credentialsFrom(row);
+}
+
+/** False if the password was changed or the user was disabled since `passwordHash` was read: a password change ends every session. */
+export function markSignedIn(db: Database, { user, passwordHash }: Credentials, now: number): Promise<boolean> {
+  const update = updateUser(db, user.id, { last_signed_in_at: now });
+  return isChanged(update.where('password_hash', '=', passwordHash).where('disabled_at', 'is', null));
 }
 
 export async function setPasswordHash(db: Database, userId: string, hash: string): Promise<void> {
-  await db.updateTable('users').set({ password_hash: hash }).where('id', '=', userId).execute();
+  await updateUser(db, userId, { password_hash: hash }).execute();
 }
 
-/** False if the password that was asked for has been changed, or the user disabled, in the meantime. */
-export async function replacePasswordHash(
+/** False if the password was changed or the user was disabled since `passwordHash` was read. */
+export function replacePasswordHash(
   db: Database,
-  { userId, passwordHash, hash }: { userId: string; passwordHash: string; hash: string },
+  { user, passwordHash }: Credentials,
+  newHash: string,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('users')
-    .set({ password_hash: hash })
-    .where('id', '=', userId)
-    .where('password_hash', '=', passwordHash)
-    .where('disabled_at', 'is', null)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
-}
-
-/** False if the address was verified already. */
-export async function markEmailVerified(db: Database, userId: string, now: number): Promise<boolean> {
-  const unverified = db.updateTable('users').set({ email_verified_at: now }).where('id', '=', userId);
-  const { numUpdatedRows } = await unverified.where('email_verified_at', 'is', null).executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
-}
-
-/** The row of a user, locked until the transaction ends. */
-export async function lockUser(db: Database, userId: string): Promise<Credentials | undefined> {
-  const row = await db.selectFrom('users').selectAll().where('id', '=', userId).forUpdate().executeTakeFirst();
-  return row && { user: userFrom(row), passwordHash: row.password_hash };
+  const update = updateUser(db, user.id, { password_hash: newHash });
+  return isChanged(update.where('password_hash', '=', passwordHash).where('disabled_at', 'is', null));
 }
 
 export async function setCurrentBusiness(db: Database, userId: string, businessId: string): Promise<void> {
-  await db.updateTable('users').set({ current_business_id: businessId }).where('id', '=', userId).execute();
+  await updateUser(db, userId, { current_business_id: businessId }).execute();
 }
 
-/** A disabled user's sessions and tokens stop at their very next use. What the user had allowed is kept. False if it was so already. */
-export async function markUserDisabled(db: Database, userId: string, now: number): Promise<boolean> {
-  const enabled = db.updateTable('users').set({ disabled_at: now }).where('id', '=', userId);
-  const { numUpdatedRows } = await enabled.where('disabled_at', 'is', null).executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
+/** Changes nothing if this is the name already. */
+export async function renameUser(
+  actor: Actor,
+  db: Database,
+  { user, name }: { user: User; name: string },
+  now: number,
+): Promise<void> {
+  const newName = readName('name', name);
+  await inTransaction(db, async (tx) => {
+    if (!(await isChanged(updateUser(tx, user.id, { name: newName }).where('name', '!=', newName)))) return;
+    await recordUserAudit(actor, tx, { action: 'user.renamed', user, detail: { to: newName } }, now);
+  });
 }
 
-export async function markUserEnabled(db: Database, userId: string): Promise<boolean> {
-  const disabled = db.updateTable('users').set({ disabled_at: null }).where('id', '=', userId);
-  const { numUpdatedRows } = await disabled.where('disabled_at', 'is not', null).executeTakeFirstOrThrow();
-  return numUpdatedRows === 1n;
+/** Records that the address is the user's own. Changes nothing if it is verified already. */
+export async function verifyEmail(
+  actor: Actor,
+  db: Database,
+  { user, businessId = null }: { user: User; businessId?: string | null },
+  now: number,
+): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    const update = updateUser(tx, user.id, { email_verified_at: now });
+    if (!(await isChanged(update.where('email_verified_at', 'is', null)))) return;
+    await recordUserAudit(actor, tx, { action: 'user.email_verified', user, businessId }, now);
+  });
 }
 
-/** The ids of those who can sign in as platform admins. Until the transaction ends, nobody else can disable one. */
+/** The user can sign in again, and the grants that they created work again. */
+export async function enableUser(actor: Actor, db: Database, user: User, now: number): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    if (await markUserEnabled(tx, user.id)) await recordUserAudit(actor, tx, { action: 'user.enabled', user }, now);
+  });
+}
+
+/** The sessions and tokens of a disabled user stop working. False if the user is disabled already. */
+export function markUserDisabled(db: Database, userId: string, now: number): Promise<boolean> {
+  return isChanged(updateUser(db, userId, { disabled_at: now }).where('disabled_at', 'is', null));
+}
+
+export function markUserEnabled(db: Database, userId: string): Promise<boolean> {
+  return isChanged(updateUser(db, userId, { disabled_at: null }).where('disabled_at', 'is not', null));
+}
+
+/** The ids of the enabled platform admins. Their rows are locked until the transaction ends. */
 export async function lockPlatformAdmins(db: Database): Promise<string[]> {
   const admins = db.selectFrom('users').select('id').where('platform_admin', '=', 1).where('disabled_at', 'is', null);
   return (await admins.orderBy('id').forUpdate().execute()).map(({ id }) => id);
 }
 
-async function findRowByEmail(db: Database, email: string) {
-  // No stored text holds a NUL, and not every database would even look for one.
-  if (email.includes('\0')) return undefined;
-  return db.selectFrom('users').selectAll().where('email', '=', normalizeEmail(email)).executeTakeFirst();
+export function userActor({ id, name, email }: User, address: string | null): UserActor {
+  return { kind: 'user', id, name, email, address };
 }
 
-async function rejectWeakPassword(password: string, email: string): Promise<void> {
-  const length = [...password].length;
-  if (length < 8) throw new FormError('password', 'Use at least 8 characters.');
-  if (length > 1024) throw new FormError('password', 'Use at most 1,024 characters.');
-  if (password.toLowerCase() === email) throw new FormError('password', 'Use something other than the email address.');
-  if (await isCommonPassword(password)) {
-    throw new FormError('password', 'This is one of the passwords that attackers try first. Choose another.');
-  }
+export function auditedUser({ id, name }: Pick<User, 'id' | 'name'>): NewAct['subject'] {
+  return { kind: 'user', id, name };
+}
+
+interface UserEntry {
+  action: Extract<Action, `user.${string}` | 'passkey.all_removed'>;
+  user: Pick<User, 'id' | 'name' | 'isPlatformAdmin'>;
+  /** The business whose owners see the entry, if any. */
+  businessId?: string | null;
+  detail?: Record<string, string>;
+}
+
+export async function recordUserAudit(
+  actor: Actor,
+  db: Database,
+  { action, user, businessId = null, detail }: UserEntry,
+  now: number,
+): Promise<void> {
+  const role = user.isPlatformAdmin && { role: 'platform admin' };
+  await recordAudit(db, { action, actor, businessId, subject: auditedUser(user), detail: { ...role, ...detail } }, now);
+}
+
+function updateUser(db: Database, userId: string, values: Partial<Row<'users'>>) {
+  return db.updateTable('users').set(values).where('id', '=', userId);
+}
+
+async function isChanged(update: ReturnType<typeof updateUser>): Promise<boolean> {
+  return (await update.executeTakeFirstOrThrow()).numUpdatedRows === 1n;
+}
+
+function credentialsFrom(row: Row<'users'> | undefined): Credentials | undefined {
+  return row && { user: userFrom(row), passwordHash: row.password_hash };
 }
 
 export function userFrom(row: Row<'users'>): User {

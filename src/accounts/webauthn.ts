@@ -5,25 +5,25 @@ import { type Challenge, type ChallengePurpose, createChallenge, readChallenge }
 import type { Credential, Passkey } from './passkeys.ts';
 import type { User } from './users.ts';
 
-/** To whom a passkey is bound: the browser itself keeps it from every other site. */
+/** The relying party. A browser offers a passkey to no other site. */
 export interface Site {
   keys: Keyring;
   name: string;
   origin: string;
 }
 
-/** ES256, EdDSA and RS256, by their COSE numbers. */
+/** The COSE identifiers of ES256, EdDSA and RS256. */
 const ALGORITHMS = [-7, -8, -257];
 
-/** We ask for no statement of who made the authenticator, and read none that would make us ask its maker. */
-const STATEMENTS = ['none', 'packed'];
+/** No attestation is requested, and no format is accepted that would have to be checked with a manufacturer. */
+const ATTESTATION_FORMATS = ['none', 'packed'];
 
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'];
 
-/** What the browser needs to make a passkey. The device must know its owner each time: the passkey replaces a password. */
+/** Options for `navigator.credentials.create()`. User verification is required: the passkey replaces a password. */
 export async function registrationOptions(
   site: Site,
-  { user, bearer, known }: { user: User; bearer: string; known: Passkey[] },
+  { user, boundTo, known }: { user: User; boundTo: string; known: Passkey[] },
   now: number,
 ) {
   const { generateRegistrationOptions } = await library();
@@ -33,7 +33,7 @@ export async function registrationOptions(
     userID: new Uint8Array(idToBytes(user.id)),
     userName: user.email,
     userDisplayName: user.name,
-    challenge: createChallenge(site.keys, 'passkey to add', bearer, now),
+    challenge: createChallenge(site.keys, 'passkey to add', boundTo, now),
     attestationType: 'none',
     excludeCredentials: known.map(({ credential: { id, transports } }) => ({ id, transports })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
@@ -41,28 +41,28 @@ export async function registrationOptions(
   });
 }
 
-/** No passkey is named: the browser shows those it has, and we tell nobody which exist. */
-export async function authenticationOptions(site: Site, bearer: string, now: number) {
+/** Options for `navigator.credentials.get()`. They name no credential, so they do not reveal which ones exist. */
+export async function authenticationOptions(site: Site, boundTo: string, now: number) {
   const { generateAuthenticationOptions } = await library();
-  const challenge = createChallenge(site.keys, 'passkey to sign in', bearer, now);
+  const challenge = createChallenge(site.keys, 'passkey to sign in', boundTo, now);
   return generateAuthenticationOptions({ rpID: siteId(site), challenge, userVerification: 'required' });
 }
 
-/** Undefined for whatever is not a new passkey, made here and now by whom we asked. */
+/** Undefined unless the response is a valid registration for this site and challenge. */
 export async function verifyRegistration(
   site: Site,
-  { answer, bearer }: { answer: string; bearer: string },
+  { text, boundTo }: { text: string; boundTo: string },
   now: number,
 ): Promise<{ credential: Credential; challenge: Challenge } | undefined> {
-  const response = parseResponse<RegistrationResponseJSON>(answer);
+  const response = parseResponse<RegistrationResponseJSON>(text);
   if (typeof response?.response.attestationObject !== 'string') return undefined;
   const { verifyRegistrationResponse, decodeAttestationObject } = await library();
-  const expected = expect(site, 'passkey to add', bearer, now);
+  const expected = expect(site, 'passkey to add', boundTo, now);
   try {
-    const statement = decodeAttestationObject(
+    const attestation = decodeAttestationObject(
       new Uint8Array(Buffer.from(response.response.attestationObject, 'base64url')),
     );
-    if (!STATEMENTS.includes(statement.get('fmt'))) return undefined;
+    if (!ATTESTATION_FORMATS.includes(attestation.get('fmt'))) return undefined;
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response,
       ...expected.options,
@@ -73,28 +73,28 @@ export async function verifyRegistration(
     const { id, publicKey, counter, transports } = registrationInfo.credential;
     return { credential: { id, publicKey, counter, transports: readTransports(transports) }, challenge };
   } catch {
-    // The library throws for whatever it does not accept.
+    // The library throws if it rejects the response.
     return undefined;
   }
 }
 
-/** Which credential an answer claims to be of. Nothing is proven yet. */
-export function claimedCredential(answer: string): string | undefined {
-  return parseResponse<AuthenticationResponseJSON>(answer)?.id;
+/** The credential id that a response names. It is not verified yet. */
+export function claimedCredential(text: string): string | undefined {
+  return parseResponse<AuthenticationResponseJSON>(text)?.id;
 }
 
-/** Undefined unless the passkey has signed what we asked, here and now, with its owner before it. */
+/** Undefined unless the passkey has signed our challenge, with user verification. */
 export async function verifyAuthentication(
   site: Site,
-  { answer, bearer, passkey }: { answer: string; bearer: string; passkey: Passkey },
+  { text, boundTo, passkey }: { text: string; boundTo: string; passkey: Passkey },
   now: number,
 ): Promise<{ counter: number; challenge: Challenge } | undefined> {
-  const response = parseResponse<AuthenticationResponseJSON>(answer);
-  // WebAuthn §7.2, step 6: the authenticator names the user, and it has to be the owner of the passkey.
+  const response = parseResponse<AuthenticationResponseJSON>(text);
+  // WebAuthn §7.2, step 6: the user handle must be that of the owner of the passkey.
   const owner = idToBytes(passkey.userId).toString('base64url');
   if (response?.response.userHandle !== owner) return undefined;
   const { verifyAuthenticationResponse } = await library();
-  const expected = expect(site, 'passkey to sign in', bearer, now);
+  const expected = expect(site, 'passkey to sign in', boundTo, now);
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response,
@@ -108,8 +108,8 @@ export async function verifyAuthentication(
   }
 }
 
-/** What an answer is held against; afterwards, which challenge it was the answer to. */
-function expect(site: Site, purpose: ChallengePurpose, bearer: string, now: number) {
+/** The expected values for the library. `challenge()` returns the challenge that the response was for. */
+function expect(site: Site, purpose: ChallengePurpose, boundTo: string, now: number) {
   let challenge: Challenge | undefined;
   return {
     challenge: () => challenge,
@@ -118,20 +118,20 @@ function expect(site: Site, purpose: ChallengePurpose, bearer: string, now: numb
       expectedRPID: siteId(site),
       requireUserVerification: true,
       expectedChallenge(text: string) {
-        const sealed = Buffer.from(text, 'base64url').toString();
-        challenge = readChallenge(site.keys, { purpose, bearer, sealed }, now);
+        const decoded = Buffer.from(text, 'base64url').toString();
+        challenge = readChallenge(site.keys, { purpose, boundTo, text: decoded }, now);
         return challenge !== undefined;
       },
     },
   };
 }
 
-/** As much of its shape as is looked at before the library checks the rest. */
-function parseResponse<Answer>(text: string): Answer | undefined {
+/** Checks only the fields that are read before the library validates the rest. */
+function parseResponse<Response>(text: string): Response | undefined {
   try {
-    const answer = JSON.parse(text);
-    return typeof answer?.id === 'string' && typeof answer.response === 'object' && answer.response
-      ? answer
+    const parsed = JSON.parse(text);
+    return typeof parsed?.id === 'string' && typeof parsed.response === 'object' && parsed.response
+      ? parsed
       : undefined;
   } catch {
     return undefined;
@@ -146,7 +146,7 @@ function siteId({ origin }: Site): string {
   return new URL(origin).hostname;
 }
 
-/** Loaded only when someone uses a passkey: it is large, and a start-up does not need it. */
+/** Loaded on first use: it is large, and most requests do not need it. */
 async function library() {
   const [server, { decodeAttestationObject }] = await Promise.all([
     import('@simplewebauthn/server'),

@@ -1,5 +1,5 @@
-import { insertBusiness, listBusinesses } from '../accounts/businesses.ts';
-import { OPERATOR, recordAudit } from '../audit/acts.ts';
+import { addBusiness, listBusinesses } from '../accounts/businesses.ts';
+import { OPERATOR } from '../audit/acts.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Command, withStorage } from './command.ts';
 
@@ -7,17 +7,9 @@ export const businessCommands: Command[] = [
   {
     name: 'business add',
     summary: 'Add a business',
-    options: { name: { value: 'NAME', help: 'What people call it', required: true } },
+    options: { name: { value: 'NAME', help: 'The name of the business', required: true } },
     run: (options, env) =>
-      withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const now = systemClock();
-          const business = await insertBusiness(db, { name: options.text('name') }, now);
-          const subject = { kind: 'business', id: business.id, name: business.name } as const;
-          await recordAudit(db, { action: 'business.added', actor: OPERATOR, businessId: business.id, subject }, now);
-          return business;
-        }),
-      ),
+      withStorage(env, ({ durable }) => addBusiness(OPERATOR, durable, { name: options.text('name') }, systemClock())),
   },
   {
     name: 'business list',

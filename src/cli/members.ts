@@ -1,26 +1,24 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { createInvitation, type Invitation } from '../accounts/invitations.ts';
-import { mayJoin } from '../accounts/joining.ts';
-import { findMembership, insertMembership, listMembers } from '../accounts/memberships.ts';
+import { createInvitation } from '../accounts/invitations.ts';
+import { addMember } from '../accounts/joining.ts';
+import { findMembership, listMembers } from '../accounts/memberships.ts';
 import { changeRole } from '../accounts/ownership.ts';
-import { auditedUser, userActor } from '../accounts/user-acts.ts';
-import { findUser, type User } from '../accounts/users.ts';
-import { OPERATOR, recordAudit } from '../audit/acts.ts';
+import { findUser } from '../accounts/users.ts';
+import { OPERATOR } from '../audit/acts.ts';
 import { readConsentUrl } from '../config.ts';
-import { depart } from '../grants/member-removal.ts';
+import { removeMember } from '../grants/member-removal.ts';
 import { systemClock } from '../lib/clock.ts';
-import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
 
-const USER = { value: 'ID', help: 'The user’s id', required: true };
-const BUSINESS = { value: 'ID', help: 'The business’s id', required: true };
+const USER = { value: 'ID', help: 'The id of the user', required: true };
+const BUSINESS = { value: 'ID', help: 'The id of the business', required: true };
 const ROLE = { value: 'ROLE', help: 'owner, admin or member', required: true };
 
 /** More than any business has. */
-const EVERYONE = 1_000_000;
+const ALL = 1_000_000;
 
 export const memberCommands: Command[] = [
   {
@@ -30,28 +28,21 @@ export const memberCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');
-        const everyone = { search: '', after: undefined, limit: EVERYONE };
-        return { members: await listMembers(durable, business.id, everyone) };
+        return { members: await listMembers(durable, business.id, { search: '', after: undefined, limit: ALL }) };
       }),
   },
   {
     name: 'member invite',
-    summary: 'Create a link with which one email address can join a business; prints it, this once',
+    summary: 'Create a link with which one email address can join a business; it is printed only once',
     options: {
       business: BUSINESS,
       role: ROLE,
-      by: { value: 'ID', help: 'The owner of the business in whose name it is', required: true },
-      email: { value: 'EMAIL', help: 'The address that it is for; no other account can use it', required: true },
+      by: { value: 'ID', help: 'The id of the owner in whose name the invitation is', required: true },
+      email: { value: 'EMAIL', help: 'The address that is invited; no other account can use the link', required: true },
     },
     run: (options, env) => {
       const consentUrl = readConsentUrl(env);
-      return withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const token = newSecret();
-          const { inviterDisabledAt: _, ...invitation } = await inviteAsOperator(db, options, token);
-          return { ...invitation, link: `${consentUrl}/invitation/${token}` };
-        }),
-      );
+      return withStorage(env, ({ durable }) => invite(durable, options, consentUrl));
     },
   },
   {
@@ -59,82 +50,57 @@ export const memberCommands: Command[] = [
     summary: 'Make a user a member of a business',
     options: { user: USER, business: BUSINESS, role: ROLE },
     run: (options, env) =>
-      withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const { user, businessId } = await findParties(db, options);
-          requireVerified(user, businessId);
-          await addMemberAsOperator(db, { user, businessId, role: options.text('role') }, systemClock());
-          return findMembership(db, user.id, businessId);
-        }),
-      ),
+      withStorage(env, async ({ durable }) => {
+        const { user, businessId } = await findUserAndBusiness(durable, options);
+        await addMember(OPERATOR, durable, { user, businessId, role: options.text('role') }, systemClock());
+        return findMembership(durable, user.id, businessId);
+      }),
   },
   {
     name: 'member set-role',
-    summary: 'Change what a member may do',
+    summary: 'Change the role of a member',
     options: { user: USER, business: BUSINESS, role: ROLE },
     run: (options, env) =>
-      withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const { user, businessId } = await findParties(db, options);
-          const change = { userId: user.id, businessId, role: options.text('role'), by: OPERATOR };
-          await changeRole(db, change, systemClock());
-          return required(await findMembership(db, user.id, businessId), 'user', 'member of this business');
-        }),
-      ),
+      withStorage(env, async ({ durable }) => {
+        const { user, businessId } = await findUserAndBusiness(durable, options);
+        const change = { userId: user.id, businessId, role: options.text('role') };
+        await changeRole(OPERATOR, durable, change, systemClock());
+        return required(await findMembership(durable, user.id, businessId), 'user', 'member of this business');
+      }),
   },
   {
     name: 'member remove',
-    summary: 'Take a user out of a business; what they allowed there ends at once',
+    summary: 'Remove a user from a business; the access that they gave to apps there ends',
     options: { user: USER, business: BUSINESS },
     run: (options, env) =>
-      withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const { user, businessId } = await findParties(db, options);
-          const removed = await depart(db, { userId: user.id, businessId, by: OPERATOR }, systemClock());
-          const result = removed ? { userId: user.id, businessId, removed } : undefined;
-          return required(result, 'user', 'member of this business');
-        }),
-      ),
+      withStorage(env, async ({ durable }) => {
+        const { user, businessId } = await findUserAndBusiness(durable, options);
+        const removed = await removeMember(OPERATOR, durable, { userId: user.id, businessId }, systemClock());
+        const result = removed ? { userId: user.id, businessId, removed } : undefined;
+        return required(result, 'user', 'member of this business');
+      }),
   },
 ];
 
-/** Someone else may have made the account, in a business of theirs. */
-function requireVerified(user: User, businessId: string): void {
-  if (mayJoin(user, businessId)) return;
-  throw new FormError(
-    'user',
-    'Nobody has verified the email address of this user. Send them a link by user password-link, or use user verify-email.',
-  );
-}
-
-/** Needs a transaction. */
-export async function addMemberAsOperator(
-  db: Database,
-  { user, businessId, role }: { user: User; businessId: string; role: string },
-  now: number,
-): Promise<void> {
-  await insertMembership(db, { userId: user.id, businessId, role }, now);
-  const subject = auditedUser(user);
-  await recordAudit(db, { action: 'member.added', actor: OPERATOR, businessId, subject, detail: { role } }, now);
-}
-
-async function inviteAsOperator(db: Database, options: Options, token: string): Promise<Invitation> {
+async function invite(db: Database, options: Options, consentUrl: string) {
   const now = systemClock();
   const business = required(await findBusiness(db, options.text('business')), 'business', 'business');
   const inviter = required(await findUser(db, options.text('by')), 'by', 'user');
-  const wanted = {
+  const token = newSecret();
+  const invitation = {
     id: newId(now),
     token,
     businessId: business.id,
     role: options.text('role'),
     email: options.text('email'),
-    by: userActor(inviter, null),
-    actor: OPERATOR,
+    inviter,
   };
-  return required(await createInvitation(db, wanted, now), 'by', 'owner of this business who can sign in');
+  const created = await createInvitation(OPERATOR, db, invitation, now);
+  const { inviterDisabledAt: _, ...shown } = required(created, 'by', 'owner of this business who can sign in');
+  return { ...shown, link: `${consentUrl}/invitation/${token}` };
 }
 
-async function findParties(db: Database, options: Options) {
+async function findUserAndBusiness(db: Database, options: Options) {
   const user = required(await findUser(db, options.text('user')), 'user', 'user');
   const business = required(await findBusiness(db, options.text('business')), 'business', 'business');
   return { user, businessId: business.id };

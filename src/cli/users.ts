@@ -1,44 +1,46 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { addUser, findUser, listUsers, markUserEnabled } from '../accounts/users.ts';
-import { disableUserAndTell } from '../grants/suspension.ts';
+import { addUser } from '../accounts/joining.ts';
+import { removeAllPasskeys } from '../accounts/passkeys.ts';
+import { createPasswordLink } from '../accounts/password-links.ts';
+import { enableUser, findUser, listUsers, type User, verifyEmail } from '../accounts/users.ts';
+import { OPERATOR } from '../audit/acts.ts';
+import { readConsentUrl } from '../config.ts';
+import { setPassword } from '../grants/account-reset.ts';
+import { disableUser } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
-import { type Command, required, UsageError, withStorage } from './command.ts';
-import { addMemberAsOperator } from './members.ts';
+import type { Database } from '../storage/storage.ts';
+import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 import { askPassword } from './password-prompt.ts';
-import { PASSWORD, recordByOperator, recoveryCommands, USER } from './recovery.ts';
+
+const USER = { value: 'ID', help: 'The id of the user', required: true };
+const PASSWORD = { value: 'PASSWORD', help: 'At least 8 characters; if left out, you are asked for it' };
 
 export const userCommands: Command[] = [
   {
     name: 'user add',
-    summary: 'Add someone who can sign in',
+    summary: 'Add a user who can sign in',
     options: {
-      email: { value: 'EMAIL', help: 'What they sign in with', required: true },
-      name: { value: 'NAME', help: 'What people call them', required: true },
+      email: { value: 'EMAIL', help: 'The address that they sign in with', required: true },
+      name: { value: 'NAME', help: 'The name that others see', required: true },
       password: PASSWORD,
       business: { value: 'ID', help: 'Make them a member of this business' },
       role: { value: 'ROLE', help: 'owner, admin or member (member if left out)' },
-      'platform-admin': { help: 'Let them see and stop every app and user, and register first-party apps' },
+      'platform-admin': { help: 'Allow them to see and stop every app and user, and to register first-party apps' },
     },
     async run(options, env) {
+      const businessId = options.text('business');
+      if (options.text('role') && !businessId) throw new UsageError('--role goes with --business.');
       const user = {
         email: options.text('email'),
         name: options.text('name'),
         password: options.text('password') || (await askPassword()),
         isPlatformAdmin: options.flag('platform-admin'),
+        membership: businessId ? { businessId, role: options.text('role') || 'member' } : undefined,
       };
-      const businessId = options.text('business');
-      const role = options.text('role') || 'member';
-      if (options.text('role') && !businessId) throw new UsageError('--role goes with --business.');
-      return withStorage(env, (storage) =>
-        storage.transaction(async (db) => {
-          if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
-          const now = systemClock();
-          const added = await addUser(db, user, now);
-          await recordByOperator(db, 'user.added', added, now);
-          if (businessId) await addMemberAsOperator(db, { user: added, businessId, role }, now);
-          return added;
-        }),
-      );
+      return withStorage(env, async ({ durable }) => {
+        if (businessId) required(await findBusiness(durable, businessId), 'business', 'business');
+        return addUser(OPERATOR, durable, user, systemClock());
+      });
     },
   },
   {
@@ -49,30 +51,80 @@ export const userCommands: Command[] = [
   },
   {
     name: 'user disable',
-    summary: 'Stop a user’s sessions and everything they allowed, until enabled again',
+    summary: 'Sign a user out and stop the apps that they connected, until the user is enabled again',
     options: { user: USER },
-    run: (options, env) =>
-      withStorage(env, (storage) =>
-        storage.transaction(async (db) => {
-          const user = required(await findUser(db, options.text('user')), 'user', 'user');
-          const now = systemClock();
-          if (await disableUserAndTell(db, user, now)) await recordByOperator(db, 'user.disabled', user, now);
-          return findUser(db, user.id);
-        }),
-      ),
+    run: (options, env) => changeUser(options, env, (db, user, now) => disableUser(OPERATOR, db, { user }, now)),
   },
   {
     name: 'user enable',
-    summary: 'Let a disabled user in again',
+    summary: 'Allow a disabled user to sign in again',
+    options: { user: USER },
+    run: (options, env) => changeUser(options, env, (db, user, now) => enableUser(OPERATOR, db, user, now)),
+  },
+  {
+    name: 'user set-password',
+    summary: 'Set the password of a user, sign them out everywhere and remove their passkeys',
+    options: {
+      user: USER,
+      password: PASSWORD,
+      'end-grants': { help: 'End the access of every app that they connected' },
+    },
+    async run(options, env) {
+      const password = options.text('password') || (await askPassword());
+      const endsGrants = options.flag('end-grants');
+      return withStorage(env, async ({ durable }) => {
+        const user = await requireUser(durable, options);
+        await setPassword(OPERATOR, durable, { user, password, endsGrants }, systemClock());
+        return { ...user, grantsEnded: endsGrants };
+      });
+    },
+  },
+  {
+    name: 'user password-link',
+    summary: 'Create a link with which a user sets a new password, once, within 24 hours; it is printed only once',
+    options: { user: USER },
+    run: (options, env) => {
+      const consentUrl = readConsentUrl(env);
+      return withStorage(env, async ({ durable }) => {
+        const { id, email } = await requireUser(durable, options);
+        const link = { userId: id, businessId: null };
+        const created = required(await createPasswordLink(OPERATOR, durable, link, systemClock()), 'user', 'user');
+        return { email, expiresAt: created.expiresAt, link: `${consentUrl}/password/${created.token}` };
+      });
+    },
+  },
+  {
+    name: 'user verify-email',
+    summary: 'Confirm that an email address belongs to its user, who can then join other businesses',
+    options: { user: USER },
+    run: (options, env) => changeUser(options, env, (db, user, now) => verifyEmail(OPERATOR, db, { user }, now)),
+  },
+  {
+    name: 'user remove-passkeys',
+    summary: 'Remove all passkeys of a user',
     options: { user: USER },
     run: (options, env) =>
-      withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const user = required(await findUser(db, options.text('user')), 'user', 'user');
-          if (await markUserEnabled(db, user.id)) await recordByOperator(db, 'user.enabled', user, systemClock());
-          return findUser(db, user.id);
-        }),
-      ),
+      withStorage(env, async ({ durable }) => {
+        const user = await requireUser(durable, options);
+        const passkeysRemoved = await removeAllPasskeys(OPERATOR, durable, user, systemClock());
+        return { id: user.id, email: user.email, passkeysRemoved };
+      }),
   },
-  ...recoveryCommands,
 ];
+
+async function requireUser(db: Database, options: Options): Promise<User> {
+  return required(await findUser(db, options.text('user')), 'user', 'user');
+}
+
+/** Changes a user, and returns them as they are then. */
+function changeUser(
+  options: Options,
+  env: NodeJS.ProcessEnv,
+  change: (db: Database, user: User, now: number) => Promise<unknown>,
+): Promise<User | undefined> {
+  return withStorage(env, async ({ durable }) => {
+    const user = await requireUser(durable, options);
+    await change(durable, user, systemClock());
+    return findUser(durable, user.id);
+  });
+}

@@ -1,28 +1,90 @@
 import { deletePasskeysOfUser } from '../accounts/passkeys.ts';
+import { type PasswordLink, usePasswordLink } from '../accounts/password-links.ts';
+import { hashNewPassword } from '../accounts/passwords.ts';
 import { endSessionsOfUser } from '../accounts/sessions.ts';
-import { setPasswordHash } from '../accounts/users.ts';
+import { recordUserAudit, setPasswordHash, type User, userActor, verifyEmail } from '../accounts/users.ts';
+import type { Actor } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/transaction.ts';
 import { forgetConsentsOfUser } from './consents.ts';
 import { revokeGrantsOfUser } from './grants.ts';
 
-interface Reset {
-  userId: string;
-  hash: string;
+interface NewPassword {
+  user: User;
+  password: string;
   /** Whether apps lose their access, too. */
   endsGrants: boolean;
 }
 
+/** An operator sets a new password. */
+export async function setPassword(
+  actor: Actor,
+  db: Database,
+  { user, password, endsGrants }: NewPassword,
+  now: number,
+): Promise<void> {
+  const hash = await hashNewPassword(user, password);
+  await inTransaction(db, async (tx) => {
+    await resetAccount(tx, { userId: user.id, hash, endsGrants }, now);
+    await recordUserAudit(actor, tx, { action: 'user.password_changed', user }, now);
+  });
+}
+
+interface LinkUse extends NewPassword {
+  token: string;
+  address: string;
+}
+
+/** The user sets a new password with a link. False if the link no longer works. */
+export async function resetPassword(
+  db: Database,
+  { token, user, password, endsGrants, address }: LinkUse,
+  now: number,
+): Promise<boolean> {
+  const hash = await hashNewPassword(user, password);
+  return inTransaction(db, async (tx) => {
+    const link = await usePasswordLink(tx, token, now);
+    if (!link) return false;
+    await resetAccount(tx, { userId: user.id, hash, endsGrants }, now);
+    await recordReset(tx, { link, address, endsGrants }, now);
+    return true;
+  });
+}
+
+interface Reset {
+  link: PasswordLink;
+  address: string;
+  endsGrants: boolean;
+}
+
+/** A link from an owner does not verify the address: owners vouch for it in their own business only. */
+async function recordReset(tx: Database, { link, address, endsGrants }: Reset, now: number): Promise<void> {
+  const { user, creator } = link;
+  const { businessId } = creator;
+  const actor = userActor(user, address);
+  const detail = {
+    link_by: creator.kind === 'user' ? creator.name : creator.kind,
+    apps: endsGrants ? 'disconnected' : 'kept',
+  };
+  await recordUserAudit(actor, tx, { action: 'user.password_reset', user, businessId, detail }, now);
+  if (creator.kind !== 'user') await verifyEmail(actor, tx, { user, businessId }, now);
+}
+
 /**
- * Sets a new password and removes every other way into the account: sessions, passkeys, and known browsers, whose cookies
+ * Sets the password and removes every other way into the account: sessions, passkeys, and known browsers, whose cookies
  * are bound to the password. Needs a transaction.
  */
-export async function resetAccount(db: Database, { userId, hash, endsGrants }: Reset, now: number): Promise<void> {
+export async function resetAccount(
+  tx: Database,
+  { userId, hash, endsGrants }: { userId: string; hash: string; endsGrants: boolean },
+  now: number,
+): Promise<void> {
   // First, since it locks the row of the user: a passkey that is being added is either removed below or rejected.
-  await setPasswordHash(db, userId, hash);
-  await deletePasskeysOfUser(db, userId);
-  await endSessionsOfUser(db, userId);
+  await setPasswordHash(tx, userId, hash);
+  await deletePasskeysOfUser(tx, userId);
+  await endSessionsOfUser(tx, userId);
   if (!endsGrants) return;
-  // In this order: a grant that relies on a consent is either found below, or waits and finds no consent.
-  await forgetConsentsOfUser(db, userId);
-  await revokeGrantsOfUser(db, { userId, reason: 'password_reset' }, now);
+  // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
+  await forgetConsentsOfUser(tx, userId);
+  await revokeGrantsOfUser(tx, { userId, reason: 'password_reset' }, now);
 }

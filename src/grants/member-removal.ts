@@ -1,10 +1,10 @@
 import { withdrawInvitationsOf } from '../accounts/invitations.ts';
-import { deleteMembership } from '../accounts/memberships.ts';
-import { isDecidedByOwner, lockOwnership, rejectLastOwner } from '../accounts/ownership.ts';
-import { auditedUser } from '../accounts/user-acts.ts';
+import { deleteMembership, lockOwnership, mayManageMembers, rejectLastOwner } from '../accounts/memberships.ts';
+import { auditedUser } from '../accounts/users.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/acts.ts';
 import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/transaction.ts';
 import { forgetConsentsOfMember } from './consents.ts';
 import { revokeGrantsOfUser } from './grants.ts';
 import { selectLiveGrants } from './status.ts';
@@ -15,30 +15,33 @@ interface Parties {
 }
 
 /**
- * Someone leaves a business, or is removed by an owner: what they allowed there ends at once, and no later membership
- * brings it back. Needs a transaction. False if there is no such member, or if it is not for this one to decide.
+ * A member leaves, or an owner or operator removes them. Their grants in the business end, and a later membership does not
+ * restore them. False if there is no such member, or if the actor may not remove them.
  */
-export async function depart(
+export async function removeMember(
+  actor: Actor,
   db: Database,
-  { userId, businessId, by }: Parties & { by: Actor },
+  { userId, businessId }: Parties,
   now: number,
 ): Promise<boolean> {
-  const ownership = await lockOwnership(db, { userId, businessId });
-  const { member } = ownership;
-  if (!member || (by.id !== userId && !isDecidedByOwner(ownership, by))) return false;
-  rejectLastOwner(ownership, by);
-  await deleteMembership(db, userId, businessId);
-  await withdrawInvitationsOf(db, { userId, businessId }, now);
-  // In this order: whoever is about to rely on a consent either has made a grant that is found below, or waits.
-  await forgetConsentsOfMember(db, { userId, businessId });
-  await revokeGrantsOfUser(db, { userId, businessId, reason: 'member_removed' }, now);
-  const subject = auditedUser(member);
-  const detail = { role: member.role };
-  await recordAudit(db, { action: 'member.removed', actor: by, businessId, subject, detail }, now);
-  return true;
+  return inTransaction(db, async (tx) => {
+    const ownership = await lockOwnership(tx, { userId, businessId });
+    const { member } = ownership;
+    if (!member || (actor.id !== userId && !mayManageMembers(ownership, actor))) return false;
+    rejectLastOwner(ownership, actor);
+    await deleteMembership(tx, userId, businessId);
+    await withdrawInvitationsOf(tx, { userId, businessId }, now);
+    // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
+    await forgetConsentsOfMember(tx, { userId, businessId });
+    await revokeGrantsOfUser(tx, { userId, businessId, reason: 'member_removed' }, now);
+    const subject = auditedUser(member);
+    const detail = { role: member.role };
+    await recordAudit(tx, { action: 'member.removed', actor, businessId, subject, detail }, now);
+    return true;
+  });
 }
 
-/** The apps that would stop. */
+/** The apps that lose their access when the member is removed. */
 export async function listAppsAllowedBy(db: Database, { userId, businessId }: Parties, now: number): Promise<App[]> {
   const live = await selectLiveGrants(db, now)
     .select('app_id')

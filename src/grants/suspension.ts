@@ -1,9 +1,10 @@
 import { endSessionsOfUser } from '../accounts/sessions.ts';
-import { markUserDisabled, type User } from '../accounts/users.ts';
+import { lockPlatformAdmins, markUserDisabled, recordUserAudit, type User } from '../accounts/users.ts';
 import { type AuditedApp, recordAppAudit } from '../apps/app-audit.ts';
 import { setAppStatus } from '../apps/apps.ts';
 import type { Actor } from '../audit/acts.ts';
 import { recordEvents } from '../events/events.ts';
+import { FormError } from '../lib/errors.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/transaction.ts';
 import type { GrantReason } from './inactive-reasons.ts';
@@ -50,12 +51,33 @@ export async function resumeApp(actor: Actor, db: Database, app: AuditedApp, now
   });
 }
 
-/** The same for everything that a user allowed, and their sessions end: enabled again, they sign in anew. */
-export async function disableUserAndTell(db: Database, user: User, now: number): Promise<boolean> {
-  const isChange = await markUserDisabled(db, user.id, now);
-  if (isChange) await endSessionsOfUser(db, user.id);
-  if (isChange) await tellOfPause(db, { user_id: user.id }, 'user_disabled', now);
-  return isChange;
+/**
+ * The user is signed out everywhere and their grants stop working until they are enabled again. False if the actor is no
+ * longer a platform admin.
+ */
+export async function disableUser(
+  actor: Actor,
+  db: Database,
+  { user, reason }: { user: User; reason?: string },
+  now: number,
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    if (actor.kind !== 'operator' && !(await mayDisable(actor, tx, user))) return false;
+    if (!(await markUserDisabled(tx, user.id, now))) return true;
+    await endSessionsOfUser(tx, user.id);
+    await tellOfPause(tx, { user_id: user.id }, 'user_disabled', now);
+    await recordUserAudit(actor, tx, { action: 'user.disabled', user, detail: reason ? { reason } : {} }, now);
+    return true;
+  });
+}
+
+/** A platform admin must remain. The lock rejects the second of two admins who disable each other at the same time. */
+async function mayDisable(actor: Actor, tx: Database, user: User): Promise<boolean> {
+  const admins = await lockPlatformAdmins(tx);
+  if (!admins.some((id) => id === actor.id)) return false;
+  if (user.id === actor.id) throw new FormError('user', 'You cannot disable yourself. Another platform admin can.');
+  if (admins.every((id) => id === user.id)) throw new FormError('user', 'This is the last platform admin.');
+  return true;
 }
 
 async function tellOfPause(

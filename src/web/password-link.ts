@@ -1,12 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { findPasswordLink, type PasswordLink, usePasswordLink } from '../accounts/password-links.ts';
-import { auditedUser, userActor } from '../accounts/user-acts.ts';
-import { hashNewPassword, markEmailVerified } from '../accounts/users.ts';
-import { recordAudit } from '../audit/acts.ts';
-import { resetAccount } from '../grants/account-reset.ts';
+import { findPasswordLink, type PasswordLink } from '../accounts/password-links.ts';
+import { resetPassword } from '../grants/account-reset.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
-import type { Database } from '../storage/storage.ts';
 import { access } from './access.ts';
 import type { WebDeps } from './deps.ts';
 import { PageError } from './errors.ts';
@@ -14,15 +10,15 @@ import { redirectWithFlash } from './flash.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryRateLimitedForm } from './forms.ts';
 import { sendPage } from './layout.ts';
 
-type ForLink = { Params: { token: string }; Body: Form };
+type LinkRoute = { Params: { token: string }; Body: Form };
 
-/** A one-time link leads to a form for a new password. It signs nobody in: that is what the password is for. */
+/** Shows a form for a new password. The link itself does not sign anyone in. */
 export function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
-  host.get<ForLink>('/password/:token', access('anyone'), async (request, reply) => {
+  host.get<LinkRoute>('/password/:token', access('anyone'), async (request, reply) => {
     return show(deps, request, reply, await requireLink(deps, request.params.token));
   });
 
-  host.post<ForLink>('/password/:token', access('anyone'), async (request, reply) => {
+  host.post<LinkRoute>('/password/:token', access('anyone'), async (request, reply) => {
     const link = await requireLink(deps, request.params.token);
     const set = async () => {
       await setPassword(deps, request, link);
@@ -38,51 +34,32 @@ async function requireLink({ storage, clock }: WebDeps, token: string): Promise<
   return link;
 }
 
-/** One answer for an unknown, used, replaced and expired link, so that it says nothing about any account. */
+/** The same response for an unknown, used, replaced or expired link: it reveals nothing about an account. */
 function closedLink(): PageError {
   const sentence =
-    'A link to set a new password works once, for 24 hours, and ends when a newer one is made or the password changes. Ask for a new one.';
+    'A link to set a new password works once, for 24 hours, and ends when a newer one is created or the password changes. Ask for a new one.';
   return new PageError(404, 'This link does not work', sentence);
 }
 
-/** Hashing is slow on purpose, so attempts are limited like those to sign in. */
-async function setPassword(deps: WebDeps, request: FastifyRequest<ForLink>, { user }: PasswordLink): Promise<void> {
+/** Hashing is slow by design, so attempts are limited like sign-ins. */
+async function setPassword(deps: WebDeps, request: FastifyRequest<LinkRoute>, { user }: PasswordLink): Promise<void> {
   const { storage, limits, clock } = deps;
-  await limits.signInPerAddress.count(networkOf(request.ip));
-  const hash = await hashNewPassword(user, text(request.body, 'password'));
-  const endsGrants = text(request.body, 'end_grants') === 'yes';
-  await storage.transaction(async (db) => {
-    const used = await usePasswordLink(db, request.params.token, clock());
-    if (!used) throw closedLink();
-    await resetAccount(db, { userId: user.id, hash, endsGrants }, clock());
-    await recordReset(db, { link: used, address: request.ip, endsGrants }, clock());
-  });
-  await limits.signInPerAddress.refund(networkOf(request.ip));
-}
-
-interface Reset {
-  link: PasswordLink;
-  address: string;
-  endsGrants: boolean;
-}
-
-/** An owner vouches for an address in their business only, so their link does not verify it. */
-async function recordReset(db: Database, { link, address, endsGrants }: Reset, now: number): Promise<void> {
-  const { user, maker } = link;
-  const act = { actor: userActor(user, address), businessId: maker.businessId, subject: auditedUser(user) };
-  const detail = {
-    link_by: maker.kind === 'user' ? maker.name : maker.kind,
-    apps: endsGrants ? 'disconnected' : 'kept',
+  const network = networkOf(request.ip);
+  await limits.signInPerAddress.count(network);
+  const reset = {
+    token: request.params.token,
+    user,
+    password: text(request.body, 'password'),
+    endsGrants: text(request.body, 'end_grants') === 'yes',
+    address: request.ip,
   };
-  await recordAudit(db, { ...act, action: 'user.password_reset', detail }, now);
-  if (maker.kind !== 'user' && (await markEmailVerified(db, user.id, now))) {
-    await recordAudit(db, { ...act, action: 'user.email_verified' }, now);
-  }
+  if (!(await resetPassword(storage.durable, reset, clock()))) throw closedLink();
+  await limits.signInPerAddress.refund(network);
 }
 
 async function show(
   { platformName }: WebDeps,
-  request: FastifyRequest<ForLink>,
+  request: FastifyRequest<LinkRoute>,
   reply: FastifyReply,
   { user, expiresAt }: PasswordLink,
   { problem, status = 200 }: { problem?: Problem; status?: number } = {},

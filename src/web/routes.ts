@@ -3,7 +3,6 @@ import { access, addAccessHooks } from './access.ts';
 import { mountConsent } from './consent.ts';
 import type { WebDeps } from './deps.ts';
 import { mountInvitation } from './invitation.ts';
-import { mountPasskeySignIn } from './passkey-sign-in.ts';
 import { mountPasswordLink } from './password-link.ts';
 import { mountPlatform } from './platform/routes.ts';
 import { addSessionHooks } from './session.ts';
@@ -12,8 +11,7 @@ import { mountAuditLog } from './settings/audit-log.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
 import { mountCurrentBusiness } from './settings/current-business.ts';
 import { mountDeveloper } from './settings/developer.ts';
-import { mountMembers } from './settings/members/routes.ts';
-import { mountPasskeys } from './settings/passkeys.ts';
+import { mountMembers } from './settings/members/members.ts';
 import { mountSignIn } from './sign-in.ts';
 import { mountSignOut } from './sign-out.ts';
 
@@ -29,7 +27,6 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
   host.get('/', access('anyone'), async (_, reply) => reply.redirect('/settings/connected-apps', 303));
   for (const mount of [
     mountSignIn,
-    mountPasskeySignIn,
     mountSignOut,
     mountConsent,
     mountInvitation,
@@ -39,7 +36,6 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountAuditLog,
     mountDeveloper,
     mountAccount,
-    mountPasskeys,
     mountCurrentBusiness,
     mountPlatform,
   ]) {

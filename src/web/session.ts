@@ -2,7 +2,7 @@ import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Membership } from '../accounts/memberships.ts';
 import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sessions.ts';
-import { userActor } from '../accounts/user-acts.ts';
+import { userActor } from '../accounts/users.ts';
 import type { UserActor } from '../audit/acts.ts';
 import { SECOND } from '../lib/clock.ts';
 import { newSecret } from '../lib/secrets.ts';

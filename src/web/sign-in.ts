@@ -1,49 +1,59 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { deleteSession, insertSession, type Session } from '../accounts/sessions.ts';
-import { recordFailedSignIn } from '../accounts/sign-in.ts';
-import { userActor } from '../accounts/user-acts.ts';
-import { authenticateUser, type Credentials, findUserByEmail, markSignedIn } from '../accounts/users.ts';
-import { recordAudit } from '../audit/acts.ts';
+import { findPasskey, type Passkey } from '../accounts/passkeys.ts';
+import { authenticateUser } from '../accounts/passwords.ts';
+import type { SignedIn } from '../accounts/sessions.ts';
+import { recordFailedSignIn, signIn, signInWithPasskey } from '../accounts/sign-in.ts';
+import { findCredentials, findUser, findUserByEmail } from '../accounts/users.ts';
+import { authenticationOptions, claimedCredential, verifyAuthentication } from '../accounts/webauthn.ts';
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import { describeUserAgent } from '../lib/user-agents.ts';
-import type { Database } from '../storage/storage.ts';
 import { access } from './access.ts';
-import type { WebDeps } from './deps.ts';
+import { siteOf, type WebDeps } from './deps.ts';
 import { signInFlashMessage } from './flash.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
 import { countAttempt, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
-import { passkeyBox } from './passkey-box.ts';
+import { passkeyForm } from './passkey-form.ts';
 import { type Destination, findDestination, readReturnTo } from './return-to.ts';
 import { clientOf, setSessionCookie } from './session.ts';
 
-interface SignInForm {
-  csrf: string;
-  returnTo: string;
-  email: string;
-  destination: Destination;
-  /** Why someone is here. */
-  done?: string | undefined;
-  problem?: Problem;
-}
+/** The same message for every cause: it does not reveal which accounts and passkeys exist. */
+const WRONG_PASSWORD = { field: 'password', message: 'The email or the password is wrong.' };
+const WRONG_PASSKEY = {
+  field: 'passkey',
+  message: 'This passkey did not sign you in. Try again, or use your password.',
+};
 
 export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
-  // The form is shown even to someone with a session: a second sign-in is what prompt=login asks for.
+  // Shown to signed-in users, too: prompt=login asks for a second sign-in.
   host.get<{ Querystring: Form }>('/sign-in', access('anyone'), async (request, reply) => {
     const returnTo = readReturnTo(request.query.return_to, deps.consentUrl);
     const email = request.session?.user.email ?? '';
     const destination = await findDestination(deps, returnTo);
-    const form = { csrf: request.csrfToken, returnTo, email, destination, done: signInFlashMessage(request.query) };
-    return sendPage(reply, signInPage(deps, form), destination);
+    const flash = signInFlashMessage(request.query);
+    const page = signInPage(deps, { csrf: request.csrfToken, returnTo, email, destination, flash });
+    return sendPage(reply, page, destination);
   });
 
   host.post<{ Body: Form }>('/sign-in', access('anyone'), (request, reply) => {
     const [email, password] = [text(request.body, 'email'), text(request.body, 'password')];
-    const refusal = { field: 'password', message: 'The email or the password is wrong.' };
-    return answerSignIn(deps, { request, reply, email, refusal }, () => signIn(deps, request, email, password));
+    return respond(deps, { request, reply, email, problem: WRONG_PASSWORD }, () =>
+      checkPassword(deps, request, email, password),
+    );
+  });
+
+  host.post('/sign-in/passkey/options', access('anyone'), async (request, reply) => {
+    const options = await authenticationOptions(siteOf(deps), browserHash(request), deps.clock());
+    return reply.header('cache-control', 'no-store').send(options);
+  });
+
+  host.post<{ Body: Form }>('/sign-in/passkey', access('anyone'), (request, reply) => {
+    const email = request.session?.user.email ?? '';
+    return respond(deps, { request, reply, email, problem: WRONG_PASSKEY }, () =>
+      checkPasskey(deps, request, text(request.body, 'credential')),
+    );
   });
 }
 
@@ -51,57 +61,55 @@ interface Attempt {
   request: FastifyRequest<{ Body: Form }>;
   reply: FastifyReply;
   email: string;
-  /** The same for whatever was wrong. */
-  refusal: Problem;
+  /** What the form shows if the attempt fails. */
+  problem: Problem;
 }
 
-/** To where the person was going, if they may; or else the form again, with what was typed. */
-export async function answerSignIn(
+/** Redirects to the page that the user came for, or shows the form again. */
+async function respond(
   deps: WebDeps,
-  { request, reply, email, refusal }: Attempt,
+  { request, reply, email, problem }: Attempt,
   attempt: () => Promise<SignedIn | undefined>,
 ): Promise<FastifyReply> {
   const returnTo = readReturnTo(request.body.return_to, deps.consentUrl);
-  const refuse = async (status: number, message: string) => {
+  const reject = async (status: number, message: string) => {
     const destination = await findDestination(deps, returnTo);
-    const problem = { ...refusal, message };
-    const form = { csrf: request.csrfToken, returnTo, email, destination, problem };
+    const form = { csrf: request.csrfToken, returnTo, email, destination, problem: { ...problem, message } };
     return sendPage(reply, signInPage(deps, form), { status, ...destination });
   };
   try {
     const signedIn = await attempt();
-    if (!signedIn) return refuse(401, refusal.message);
+    if (!signedIn) return reject(401, problem.message);
     setSessionCookie(reply, signedIn.session);
     rememberBrowser(deps, reply, signedIn);
     return reply.redirect(returnTo, 303);
   } catch (error) {
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return refuse(error instanceof Overloaded ? 503 : 429, error.message);
+    return reject(error instanceof Overloaded ? 503 : 429, error.message);
   }
 }
 
-/** Each attempt is counted before it is looked at, by account and by address, and forgiven if it succeeds. */
-async function signIn(deps: WebDeps, request: FastifyRequest, email: string, password: string) {
+/** Counts each attempt by account and by address before it checks the password, and forgets a successful one. */
+async function checkPassword(deps: WebDeps, request: FastifyRequest, email: string, password: string) {
   const { storage, limits, clock } = deps;
+  const db = storage.durable;
   const network = networkOf(request.ip);
   await limits.signInPerAddress.count(network);
   const counted = await countAttempt(deps, request, email);
-  const authenticated = await authenticateUser(storage.durable, email, password).catch(async (error) => {
-    // Nothing was tried, so nothing counts.
+  const credentials = await authenticateUser(db, email, password).catch(async (error) => {
+    // The password was not checked, so the attempt does not count.
     if (error instanceof Overloaded) {
       await Promise.all([counted.giveBack(), limits.signInPerAddress.refund(network)]);
     }
     throw error;
   });
-  if (authenticated) await limits.changesPerUser.count(authenticated.user.id);
-  const signedIn =
-    authenticated &&
-    (await storage.transaction((db) => renewSession(db, request, { ...authenticated, means: 'password' }, clock())));
+  if (credentials) await limits.changesPerUser.count(credentials.user.id);
+  const attempt = credentials && { ...credentials, device: clientOf(request), previous: request.session };
+  const signedIn = attempt && (await signIn(db, attempt, clock()));
   if (!signedIn) {
-    const user = await findUserByEmail(storage.durable, email);
-    const failed = { user, method: 'password', address: request.ip } as const;
-    await storage.transaction((db) => recordFailedSignIn(db, failed, clock()));
+    const user = await findUserByEmail(db, email);
+    await recordFailedSignIn(db, { user, method: 'password', address: request.ip }, clock());
     return undefined;
   }
   await counted.forget();
@@ -109,36 +117,60 @@ async function signIn(deps: WebDeps, request: FastifyRequest, email: string, pas
   return signedIn;
 }
 
-/** A session, with the password hash that was current when it began. */
-export interface SignedIn extends Credentials {
-  session: Session;
+/** Counts attempts by address only: the account is not known before the response is verified. */
+async function checkPasskey(deps: WebDeps, request: FastifyRequest, response: string): Promise<SignedIn | undefined> {
+  const { storage, limits, clock } = deps;
+  const db = storage.durable;
+  const network = networkOf(request.ip);
+  await limits.signInPerAddress.count(network);
+  const passkey = await findPasskey(db, claimedCredential(response) ?? '');
+  const signedIn = passkey && (await verifyPasskey(deps, request, { response, passkey }));
+  if (!signedIn) {
+    const user = passkey && (await findUser(db, passkey.userId));
+    await recordFailedSignIn(db, { user, method: 'passkey', address: request.ip }, clock());
+    return undefined;
+  }
+  await limits.signInPerAddress.refund(network);
+  return signedIn;
 }
 
-/** Signing in always makes a new session id, and the old one ends. */
-export async function renewSession(
-  db: Database,
+async function verifyPasskey(
+  deps: WebDeps,
   request: FastifyRequest,
-  { user, passwordHash, means }: Credentials & { means: 'password' | 'passkey' },
-  now: number,
+  { response, passkey }: { response: string; passkey: Passkey },
 ): Promise<SignedIn | undefined> {
-  if (!(await markSignedIn(db, { userId: user.id, passwordHash }, now))) return undefined;
-  if (request.session) await deleteSession(db, request.session.id);
-  const session = await insertSession(db, { user, ...clientOf(request) }, now);
-  const actor = userActor(user, request.ip);
-  const name = describeUserAgent(clientOf(request).browser);
-  const subject = { kind: 'session', id: hashSecret(session.id), name } as const;
-  await recordAudit(db, { action: 'session.started', actor, businessId: null, subject, detail: { with: means } }, now);
-  return { session, user, passwordHash };
+  const { storage, clock, limits } = deps;
+  const answered = { text: response, passkey, boundTo: browserHash(request) };
+  const verified = await verifyAuthentication(siteOf(deps), answered, clock());
+  const credentials = verified && (await findCredentials(storage.durable, passkey.userId));
+  if (!credentials) return undefined;
+  await limits.changesPerUser.count(credentials.user.id);
+  const attempt = { ...credentials, device: clientOf(request), previous: request.session, passkey, verified };
+  return signInWithPasskey(storage.durable, attempt, clock());
+}
+
+/** Challenges are bound to the browser that asked for them. */
+function browserHash({ visitorId }: FastifyRequest): string {
+  return hashSecret(visitorId);
+}
+
+interface SignInForm {
+  csrf: string;
+  returnTo: string;
+  email: string;
+  destination: Destination;
+  flash?: string | undefined;
+  problem?: Problem;
 }
 
 function signInPage({ platformName }: WebDeps, form: SignInForm): Page {
-  const { csrf, returnTo, email, destination, done, problem } = form;
+  const { csrf, returnTo, email, destination, flash, problem } = form;
   return {
     title: 'Sign in',
     platformName,
     width: 'narrow',
     runsScript: true,
-    body: html`${done && html`<p class="done" role="status">${done}</p>`}
+    body: html`${flash && html`<p class="done" role="status">${flash}</p>`}
 <div class="card">
 <h1>Sign in</h1>
 <p class="muted">to continue to ${destination.appName ?? platformName}</p>
@@ -163,5 +195,5 @@ function passkeySignInForm(csrf: string, returnTo: string, problem: Problem | un
     body: html`<input type="hidden" name="return_to" value="${returnTo}">
 <button class="secondary wide">Use a passkey instead</button>`,
   });
-  return passkeyBox({ act: 'get', form, problem });
+  return passkeyForm({ method: 'get', form, problem });
 }

@@ -82,7 +82,7 @@ journey('an owner invites someone, makes them an admin and removes them', async 
   await assertOpen(guest);
   await guest.getByLabel('Your name').fill('Kim');
   await guest.getByLabel('Password').fill(PASSWORD);
-  await press(guest, 'Make the account and join');
+  await press(guest, 'Create account and join');
   await read(guest, /^Welcome/);
 
   await page.goto(`${world.web}/settings/members`);

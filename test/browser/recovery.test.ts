@@ -22,7 +22,7 @@ async function hijack(page: Page, world: World): Promise<void> {
   await giveAuthenticator(page);
   await page.getByLabel('Your name').fill('Vera');
   await page.getByLabel('Password').fill(PASSWORD);
-  await press(page, 'Make the account and join');
+  await press(page, 'Create account and join');
   await read(page, /^Welcome/);
   await page.goto(`${world.web}/settings/account`);
   await press(page, 'Add a passkey');
@@ -46,7 +46,7 @@ journey(
     const victim = await wander(invitation);
     await victim.getByLabel('Your name').fill('Vera');
     await victim.getByLabel('Password').fill(NEW_PASSWORD);
-    await press(victim, 'Make the account and join');
+    await press(victim, 'Create account and join');
     await read(victim, 'There is an account with this email address already.');
     await assertOpen(victim);
     await attacker.goto(invitation);

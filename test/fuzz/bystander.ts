@@ -16,9 +16,9 @@ export async function settleBystander({ storage, people }: Product): Promise<voi
   await storage.transaction(async (db) => {
     const endpoint = { appId: ledger.id, url: 'https://bystander.example/', eventTypes: ['invoice.paid'] };
     await addEndpoint(db, createKeyring([KEY]), endpoint, now);
-    const by = { kind: 'user', id: ada.id, name: ada.name, email: ada.email, address: '127.0.0.1' } as const;
-    const invitation = { id: newId(now), token: newRandomId(), businessId: acme.id, role: 'member', by };
-    await createInvitation(db, { ...invitation, email: 'guest@bystander.example' }, now);
+    const actor = { kind: 'user', id: ada.id, name: ada.name, email: ada.email, address: '127.0.0.1' } as const;
+    const invitation = { id: newId(now), token: newRandomId(), businessId: acme.id, role: 'member', inviter: ada };
+    await createInvitation(actor, db, { ...invitation, email: 'guest@bystander.example' }, now);
   });
 }
 

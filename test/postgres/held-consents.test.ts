@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
-import { userActor } from '../../src/accounts/user-acts.ts';
+import { userActor } from '../../src/accounts/users.ts';
 import { resetAccount } from '../../src/grants/account-reset.ts';
 import { disconnect } from '../../src/grants/connections.ts';
 import { findConsentForShare, saveConsent } from '../../src/grants/consents.ts';

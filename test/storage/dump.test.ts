@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { addUser } from '../../src/accounts/users.ts';
+import { addUser } from '../../src/accounts/joining.ts';
+import { OPERATOR } from '../../src/audit/acts.ts';
 import { DEVELOPER, registerInBrowser, shownCredentials } from '../support/app-pages.ts';
 import { newClient } from '../support/client.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
@@ -133,7 +134,7 @@ test('a password is stored as argon2id with its cost and a salt of its own [S14]
   const { durable } = world.storage();
   for (const name of ['twin', 'sister']) {
     const user = { email: `${name}@example.com`, name, password: PASSWORD, isPlatformAdmin: false };
-    await addUser(durable, user, world.clock());
+    await addUser(OPERATOR, durable, user, world.clock());
   }
 
   const theirs = durable.selectFrom('users').select('password_hash').where('name', 'in', ['twin', 'sister']);

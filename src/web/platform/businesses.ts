@@ -11,9 +11,9 @@ import { notFound } from '../errors.ts';
 import { copyable, time } from '../forms.ts';
 import { PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
-import { roleBadge } from '../settings/members/fields.ts';
+import { roleBadge } from '../roles.ts';
 import { longList, sendPlatformPage } from './page.ts';
-import { userBadges } from './user-views.ts';
+import { userBadges } from './users.ts';
 
 const PATH = '/platform/businesses';
 const APPS_SHOWN = 50;

@@ -5,7 +5,6 @@ import { readReason } from '../../lib/names.ts';
 import type { Database } from '../../storage/storage.ts';
 import { type Form, input, type Problem, text } from '../forms.ts';
 
-/** What a platform admin may say about a step that others will wonder about. */
 export function reasonField({
   hint,
   value,
@@ -18,13 +17,18 @@ export function reasonField({
   return input({ name: 'reason', label: 'Reason (optional)', hint, value, optional: true }, problem);
 }
 
-/** As a detail of the act; none where nothing was said. */
+/** As it was typed into `reasonField`; empty if nothing was. */
+export function readReasonField(form: Form | undefined): string {
+  return readReason('reason', text(form ?? {}, 'reason'));
+}
+
+/** As a detail of an audit entry. */
 export function reasonDetail(form: Form | undefined): Record<string, string> {
-  const reason = readReason('reason', text(form ?? {}, 'reason'));
+  const reason = readReasonField(form);
   return reason === '' ? {} : { reason };
 }
 
-/** What was said when it was last done. */
+/** The reason of the latest such action. */
 export async function findReason(db: Database, subjectId: string, action: Action): Promise<string | undefined> {
   return (await findLastAct(db, subjectId, action))?.detail.reason;
 }

@@ -1,32 +1,31 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { listMemberships } from '../../accounts/memberships.ts';
-import { listSolelyOwned } from '../../accounts/ownership.ts';
-import { countSessions } from '../../accounts/sessions.ts';
-import { auditedUser } from '../../accounts/user-acts.ts';
-import { findUser, lockPlatformAdmins, markUserEnabled, searchUsers, type User } from '../../accounts/users.ts';
-import { recordAudit } from '../../audit/acts.ts';
-import { countAffected } from '../../grants/impact.ts';
-import { disableUserAndTell } from '../../grants/suspension.ts';
-import { FormError } from '../../lib/errors.ts';
-import type { Database } from '../../storage/storage.ts';
+import type { FastifyInstance } from 'fastify';
+import { listMemberships, type Membership } from '../../accounts/memberships.ts';
+import { searchUsers, type User } from '../../accounts/users.ts';
+import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
+import { pluralize, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
-import { notFound } from '../errors.ts';
-import { redirectWithFlash } from '../flash.ts';
-import { type Form, type Problem, text, tryForm } from '../forms.ts';
+import { copyable, time } from '../forms.ts';
 import { PAGE_SIZE, readListing, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
-import { actorOf, requireSession } from '../session.ts';
+import { roleBadge } from '../roles.ts';
 import { longList, sendPlatformPage } from './page.ts';
-import { findReason, reasonDetail } from './reasons.ts';
-import { disableBody, userBody, userRow } from './user-views.ts';
+import { findReason } from './reasons.ts';
+import {
+  connectedText,
+  disableSection,
+  loadUserImpact,
+  mountUserActions,
+  PATH,
+  recoverySection,
+  requireUser,
+  type UserImpact,
+  type UserRoute,
+} from './user-actions.ts';
 
-const PATH = '/platform/users';
-type ForUser = { Params: { id: string }; Body: Form | undefined };
-
-/** Every user. */
+/** All users of the platform. */
 export function mountUsers(host: FastifyInstance, deps: WebDeps): void {
-  for (const mount of [mountList, mountUser, mountSwitches]) mount(host, deps);
+  for (const mount of [mountList, mountUser, mountUserActions]) mount(host, deps);
 }
 
 function mountList(host: FastifyInstance, deps: WebDeps): void {
@@ -41,91 +40,70 @@ function mountList(host: FastifyInstance, deps: WebDeps): void {
 }
 
 function mountUser(host: FastifyInstance, deps: WebDeps): void {
-  const { storage, clock } = deps;
-  host.get<ForUser>(`${PATH}/:id`, access('platform_admin'), async (request, reply) => {
+  const { storage } = deps;
+  host.get<UserRoute>(`${PATH}/:id`, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const user = await requireUser(storage.durable, request.params.id);
     const memberships = await listMemberships(storage.durable, user.id);
     const isYou = user.id === context.user.id;
     const reason = user.disabledAt === null ? undefined : await findReason(storage.durable, user.id, 'user.disabled');
-    const body = userBody(user, { ...(await affected(deps, user)), memberships, isYou, reason, csrf: context.csrf });
+    const body = userBody(user, {
+      ...(await loadUserImpact(deps, user)),
+      memberships,
+      isYou,
+      reason,
+      csrf: context.csrf,
+    });
     return sendPlatformPage(reply, deps, { context, title: user.name, body });
   });
-
-  host.get<ForUser>(`${PATH}/:id/disable`, access('platform_admin'), async (request, reply) => {
-    const user = await requireUser(storage.durable, request.params.id);
-    if (user.disabledAt !== null) return reply.redirect(`${PATH}/${user.id}`, 303);
-    return askToDisable(deps, request, reply, user);
-  });
-
-  host.post<ForUser>(`${PATH}/:id/enable`, access('platform_admin'), async (request, reply) => {
-    const user = await storage.transaction(async (db) => {
-      const found = await requireUser(db, request.params.id);
-      const act = {
-        action: 'user.enabled',
-        actor: actorOf(request),
-        businessId: null,
-        subject: auditedUser(found),
-      } as const;
-      if (await markUserEnabled(db, found.id)) await recordAudit(db, act, clock());
-      return found;
-    });
-    return redirectWithFlash(reply, `${PATH}/${user.id}`, 'user_enabled');
-  });
 }
 
-function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
-  const { storage, clock } = deps;
-  host.post<ForUser>(`${PATH}/:id/disable`, access('platform_admin'), async (request, reply) => {
-    const user = await requireUser(storage.durable, request.params.id);
-    const disable = async () => {
-      const detail = reasonDetail(request.body);
-      await storage.transaction(async (db) => {
-        await refuseToLockOut(db, request, user);
-        if (!(await disableUserAndTell(db, user, clock()))) return;
-        const subject = auditedUser(user);
-        const act = { action: 'user.disabled', actor: actorOf(request), businessId: null, subject, detail } as const;
-        await recordAudit(db, act, clock());
-      });
-      return redirectWithFlash(reply, `${PATH}/${user.id}`, 'user_disabled');
-    };
-    return tryForm(disable, (problem) => askToDisable(deps, request, reply, user, problem));
-  });
+function userRow(user: User): Html {
+  return html`<li><div><a href="/platform/users/${user.id}">${user.name}</a> ${userBadges(user)}
+<p class="muted small">${user.email} · ${lastSignedIn(user)}</p></div></li>
+`;
 }
 
-/** Someone must remain who can undo it. Of two admins who disable each other at the same moment, one comes too late. */
-async function refuseToLockOut(db: Database, request: FastifyRequest, user: User): Promise<void> {
-  const you = requireSession(request).user;
-  const admins = await lockPlatformAdmins(db);
-  if (!admins.includes(you.id)) throw notFound();
-  if (user.id === you.id) throw new FormError('user', 'You cannot disable yourself. Another platform admin can.');
-  if (admins.every((id) => id === user.id)) throw new FormError('user', 'This is the last platform admin.');
+export function userBadges(user: Pick<User, 'isPlatformAdmin' | 'disabledAt' | 'emailVerifiedAt'>): Html {
+  return html`${user.isPlatformAdmin && html`<span class="badge">Platform admin</span>`}
+${user.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}
+${unverifiedBadge(user)}`;
 }
 
-async function askToDisable(
-  deps: WebDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  user: User,
-  problem?: Problem,
-): Promise<FastifyReply> {
-  const context = await loadPageContext(deps, request);
-  const solelyOwned = await listSolelyOwned(deps.storage.durable, user.id);
-  const typed = text((request.body ?? {}) as Form, 'reason');
-  const body = disableBody(user, { ...(await affected(deps, user)), solelyOwned, typed, csrf: context.csrf, problem });
-  return sendPlatformPage(reply, deps, { context, title: `Disable ${user.name}`, body, status: problem ? 400 : 200 });
+function lastSignedIn({ lastSignedInAt }: User): Html {
+  return lastSignedInAt === null ? html`never signed in` : html`last signed in ${time(lastSignedInAt)}`;
 }
 
-/** What stops if this user is disabled now. */
-async function affected({ storage, clock }: WebDeps, user: User) {
-  return {
-    sessions: await countSessions(storage.durable, user.id, clock()),
-    reach: await countAffected(storage.durable, { user_id: user.id }, clock()),
-  };
+interface UserView extends UserImpact {
+  /** Why the user was disabled. */
+  reason: string | undefined;
+  memberships: Membership[];
+  isYou: boolean;
+  csrf: string;
 }
 
-async function requireUser(db: Database, id: string): Promise<User> {
-  const user = await findUser(db, id);
-  if (!user) throw notFound();
-  return user;
+function userBody(user: User, view: UserView): Html {
+  return html`<h1>${user.name} ${userBadges(user)} ${view.isYou && html`<span class="badge">You</span>`}</h1>
+<section class="card"><h2>The user</h2>
+<dl class="facts">
+<div><dt>Email</dt><dd>${user.email}</dd></div>
+<div><dt>User id</dt><dd>${copyable('user-id', user.id)}</dd></div>
+<div><dt>Added</dt><dd>${time(user.createdAt)}</dd></div>
+<div><dt>Signed in</dt><dd>${pluralize(view.sessions, 'session', 'sessions')}, ${lastSignedIn(user)}</dd></div>
+<div><dt>Has connected</dt><dd>${connectedText(view.impact)}</dd></div>
+</dl></section>
+<section class="card"><h2>Businesses</h2>${membershipList(view.memberships)}</section>
+${recoverySection(user, view)}
+${disableSection(user, view)}`;
+}
+
+function membershipList(memberships: Membership[]): Html {
+  if (memberships.length === 0) return html`<p class="empty">A member of no business.</p>`;
+  const rows = memberships.slice(0, PAGE_SIZE).map(
+    ({ businessId, businessName, role, since }) =>
+      html`<li><div><a href="/platform/businesses/${businessId}">${businessName}</a> ${roleBadge(role)}
+<p class="muted small">Since ${time(since)}</p></div></li>`,
+  );
+  const more = memberships.length - rows.length;
+  return html`<ul class="rows">${rows}</ul>${more > 0 && html`<p class="muted">And ${pluralize(more, 'more', 'more')}.</p>`}`;
 }

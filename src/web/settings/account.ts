@@ -1,36 +1,59 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { deleteOtherSession, deleteOtherSessions, insertSession } from '../../accounts/sessions.ts';
-import { auditedUser } from '../../accounts/user-acts.ts';
-import { authenticateUser, hashNewPassword, replacePasswordHash, updateName } from '../../accounts/users.ts';
-import { recordAudit } from '../../audit/acts.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { listPasskeys } from '../../accounts/passkeys.ts';
+import { authenticateUser, changePassword } from '../../accounts/passwords.ts';
+import {
+  endOtherSession,
+  endOtherSessions,
+  listSessions,
+  type SessionSummary,
+  type SignedIn,
+} from '../../accounts/sessions.ts';
+import { listFailedSignIns } from '../../accounts/sign-in.ts';
+import { renameUser, type User } from '../../accounts/users.ts';
+import { type Act, describeDetail, listActsOn } from '../../audit/act-log.ts';
+import type { Action } from '../../audit/acts.ts';
 import { FormError } from '../../lib/errors.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { decrypt, encrypt, type Keyring } from '../../lib/keyring.ts';
+import { hashSecret } from '../../lib/secrets.ts';
 import { describeUserAgent } from '../../lib/user-agents.ts';
 import { access } from '../access.ts';
+import { unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
-import { type Form, text, tryForm } from '../forms.ts';
+import { type Form, input, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { countAttempt, rememberBrowser } from '../known-browsers.ts';
-import { actorOf, clientOf, requireSession, setSessionCookie } from '../session.ts';
-import type { SignedIn } from '../sign-in.ts';
-import { ACCOUNT, revealSession, showAccount } from './account-page.ts';
+import { type PageContext, sendPage } from '../layout.ts';
+import { loadPageContext } from '../page-context.ts';
+import { roleBadge } from '../roles.ts';
+import { actorOf, clientOf, isSafeMethod, requireSession, setSessionCookie } from '../session.ts';
+import { mountPasskeys, passkeySection } from './passkeys.ts';
 
-type Posted = FastifyRequest<{ Body: Form }>;
+type FormRequest = FastifyRequest<{ Body: Form }>;
+
+const ACCOUNT = '/settings/account';
+const SESSIONS_SHOWN = 30;
+
+/** Forms refer to a session by its encrypted hash: pages show neither cookies nor stored hashes. */
+const SESSION_PURPOSE = 'session address';
 
 export function mountAccount(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, keys, clock } = deps;
   host.get(ACCOUNT, access('signed_in'), async (request, reply) => showAccount(deps, request, reply));
 
   host.post<{ Body: Form }>(`${ACCOUNT}/name`, access('signed_in'), async (request, reply) => {
-    const change = async () => {
-      await changeName(deps, request);
+    const rename = async () => {
+      const { user } = requireSession(request);
+      await renameUser(actorOf(request), storage.durable, { user, name: text(request.body, 'name') }, clock());
       return redirectWithFlash(reply, ACCOUNT, 'name_changed');
     };
-    return tryForm(change, (problem) => showAccount(deps, request, reply, problem));
+    return tryForm(rename, (problem) => showAccount(deps, request, reply, problem));
   });
 
   host.post<{ Body: Form }>(`${ACCOUNT}/password`, access('signed_in'), async (request, reply) => {
     const change = async () => {
-      const signedIn = await changePassword(deps, request);
+      const signedIn = await setNewPassword(deps, request);
       setSessionCookie(reply, signedIn.session);
       rememberBrowser(deps, reply, signedIn);
       return redirectWithFlash(reply, ACCOUNT, 'password_changed');
@@ -39,79 +62,153 @@ export function mountAccount(host: FastifyInstance, deps: WebDeps): void {
   });
 
   host.post<{ Body: Form }>(`${ACCOUNT}/end-session`, access('signed_in'), async (request, reply) => {
-    await endOne(deps, request);
+    const session = requireSession(request);
+    const idHash = decrypt(keys, SESSION_PURPOSE, text(request.body, 'session'));
+    const ended = idHash && (await endOtherSession(actorOf(request), storage.durable, { session, idHash }, clock()));
+    if (!ended) throw notFound();
     return redirectWithFlash(reply, ACCOUNT, 'session_ended');
   });
 
   host.post<{ Body: Form }>(`${ACCOUNT}/end-other-sessions`, access('signed_in'), async (request, reply) => {
-    await endOthers(deps, request);
+    await endOtherSessions(actorOf(request), storage.durable, requireSession(request), clock());
     return redirectWithFlash(reply, ACCOUNT, 'sessions_ended');
   });
+
+  mountPasskeys(host, deps, (request, reply, problem) => showAccount(deps, request, reply, problem));
 }
 
-async function changeName({ storage, clock }: WebDeps, request: Posted): Promise<void> {
-  const { user } = requireSession(request);
-  const name = text(request.body, 'name');
-  await storage.transaction(async (db) => {
-    if (!(await updateName(db, user.id, name))) return;
-    const subject = auditedUser(user);
-    const act = { action: 'user.renamed', actor: actorOf(request), businessId: null, subject } as const;
-    await recordAudit(db, { ...act, detail: { to: name.trim().normalize('NFC') } }, clock());
-  });
-}
-
-/** The current password is asked as at sign-in, and counted so; every session ends, and this browser gets a new one. */
-async function changePassword(deps: WebDeps, request: Posted): Promise<SignedIn> {
+/** Attempts to guess the current password are counted like sign-ins. */
+async function setNewPassword(deps: WebDeps, request: FormRequest): Promise<SignedIn> {
   const { storage, clock } = deps;
   const { user } = requireSession(request);
-  const passwordHash = await askPassword(deps, request);
-  const hash = await hashNewPassword(user, text(request.body, 'password'));
-  return storage.transaction(async (db) => {
-    if (!(await replacePasswordHash(db, { userId: user.id, passwordHash, hash }))) throw wrongPassword();
-    const session = await insertSession(db, { user, ...clientOf(request) }, clock());
-    await deleteOtherSessions(db, session);
-    const subject = auditedUser(user);
-    await recordAudit(
-      db,
-      { action: 'user.password_changed', actor: actorOf(request), businessId: null, subject },
-      clock(),
-    );
-    return { session, user, passwordHash: hash };
-  });
-}
-
-async function askPassword(deps: WebDeps, request: Posted): Promise<string> {
-  const { user } = requireSession(request);
   const counted = await countAttempt(deps, request, user.email);
-  const known = await authenticateUser(deps.storage.durable, user.email, text(request.body, 'current_password'));
-  if (!known) throw wrongPassword();
+  const current = await authenticateUser(storage.durable, user.email, text(request.body, 'current_password'));
+  if (!current) throw wrongPassword();
   await counted.forget();
-  return known.passwordHash;
+  const change = { current, password: text(request.body, 'password'), device: clientOf(request) };
+  const signedIn = await changePassword(actorOf(request), storage.durable, change, clock());
+  if (!signedIn) throw wrongPassword();
+  return signedIn;
 }
 
 function wrongPassword(): FormError {
   return new FormError('current_password', 'This is not your current password.');
 }
 
-async function endOne({ storage, keys, clock }: WebDeps, request: Posted): Promise<void> {
-  const session = requireSession(request);
-  const idHash = revealSession(keys, text(request.body, 'session'));
-  await storage.transaction(async (db) => {
-    const ended = idHash && (await deleteOtherSession(db, session, idHash));
-    if (!ended) throw notFound();
-    const subject = { kind: 'session', id: ended.idHash, name: describeUserAgent(ended.browser) } as const;
-    await recordAudit(db, { action: 'session.ended', actor: actorOf(request), businessId: null, subject }, clock());
-  });
+async function showAccount(deps: WebDeps, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {
+  const { storage, clock, keys, platformName } = deps;
+  const context = await loadPageContext(deps, request);
+  const wanted = { userId: context.user.id, limit: SESSIONS_SHOWN + 1 };
+  const sessions = await listSessions(storage.durable, wanted, clock());
+  const passkeys = await listPasskeys(storage.durable, context.user.id);
+  const typed = isSafeMethod(request) ? {} : (request.body as Form);
+  const body = html`<h1>Account</h1>
+${personSection(context, { typed, problem, platformName })}
+${passwordSection(context, await recoveryHistory(deps, context.user), problem)}
+${passkeySection({ context, passkeys, request, typed, problem }, clock())}
+${failedSection(await listFailedSignIns(storage.durable, context.user.id, clock()))}
+${sessionSection({ context, sessions, here: hashSecret(context.session.id), keys })}`;
+  const page = { title: 'Account', platformName, width: 'wide' as const, context, body };
+  return sendPage(reply, page, { status: problem ? 400 : 200 });
 }
 
-async function endOthers({ storage, clock }: WebDeps, request: Posted): Promise<void> {
-  const session = requireSession(request);
-  const { user } = session;
-  await storage.transaction(async (db) => {
-    const ended = await deleteOtherSessions(db, session);
-    if (ended === 0) return;
-    const subject = auditedUser(user);
-    const act = { action: 'session.others_ended', actor: actorOf(request), businessId: null, subject } as const;
-    await recordAudit(db, { ...act, detail: { sessions: String(ended) } }, clock());
+interface Person {
+  typed: Form;
+  problem: Problem | undefined;
+  platformName: string;
+}
+
+function personSection({ user, csrf, memberships }: PageContext, { typed, problem, platformName }: Person): Html {
+  const name = problem?.field === 'name' ? text(typed, 'name') : user.name;
+  return html`<section class="card"><h2>You</h2>
+<dl class="facts">
+<div><dt>Email</dt><dd>${user.email} ${unverifiedBadge(user)}<br><span class="muted small">You sign in with it. It cannot be changed here.${user.emailVerifiedAt === null && ` Until it is verified, you cannot join another business. A platform admin of ${platformName} can give you a link that verifies it.`}</span></dd></div>
+<div><dt>Businesses</dt><dd>${memberships.map(({ businessName, role }) => html`<div>${businessName} ${roleBadge(role)}</div>`)}</dd></div>
+</dl>
+${postForm({
+  action: `${ACCOUNT}/name`,
+  csrf,
+  body: html`${input({ name: 'name', label: 'Name', value: name, autocomplete: 'name' }, problem)}
+<button class="secondary">Change name</button>`,
+})}</section>`;
+}
+
+function passwordSection({ csrf }: PageContext, history: Html | false, problem?: Problem): Html {
+  return html`<section class="card"><h2>Change password</h2>
+${history}
+${postForm({
+  action: `${ACCOUNT}/password`,
+  csrf,
+  body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
+${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters. Every other session is signed out. Passkeys stay.', autocomplete: 'new-password' }, problem)}
+<button class="primary">Change password</button>`,
+})}</section>`;
+}
+
+interface SessionSection {
+  context: PageContext;
+  sessions: SessionSummary[];
+  /** The hash of the current session. */
+  here: string;
+  keys: Keyring;
+}
+
+function sessionSection({ context, sessions, here, keys }: SessionSection): Html {
+  const shown = sessions.slice(0, SESSIONS_SHOWN);
+  const rows = html`<ul class="rows">${shown.map((session) => sessionRow(session, session.idHash === here, keys))}</ul>`;
+  const endOthers = html`<button class="danger">Sign out everywhere else</button>`;
+  return html`<section class="card"><h2>Where you are signed in</h2>
+<p class="muted">A session ends 12 hours after it was last used, and after 30 days at the latest.</p>
+${postForm({ action: `${ACCOUNT}/end-session`, csrf: context.csrf, body: rows })}
+${sessions.length > shown.length && html`<p class="muted">These are the ${SESSIONS_SHOWN} most recent; there are more.</p>`}
+${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: context.csrf, style: 'apart', body: endOthers })}</section>`;
+}
+
+function failedSection(failed: Act[]): Html | false {
+  const row = ({ at, actor, detail }: Act) =>
+    html`<li><div>${time(at)}<p class="muted small">${actor.address}. ${describeDetail(detail)}</p></div></li>`;
+  return (
+    failed.length > 0 &&
+    html`<section class="card"><h2>Failed sign-ins</h2>
+<p class="muted">Repeated attempts within an hour are counted together. If these were not you, choose a password that you use nowhere else, or add a passkey.</p>
+<ul class="rows">${failed.map(row)}</ul></section>`
+  );
+}
+
+function sessionRow(session: SessionSummary, isHere: boolean, keys: Keyring): Html {
+  const { browser, address, signedInAt, lastSeenAt } = session;
+  const name = describeUserAgent(browser);
+  return html`<li><div><strong>${name}</strong> ${isHere && html`<span class="badge">This browser</span>`}
+<p class="muted small">${address}. Last seen ${time(lastSeenAt)}, signed in since ${time(signedInAt)}</p></div>
+${!isHere && html`<button class="danger" name="session" value="${encrypt(keys, SESSION_PURPOSE, session.idHash)}" aria-label="End the session of ${name} at ${address}">End</button>`}</li>`;
+}
+
+const RESETS_SHOWN = 5;
+const RESET_ACTIONS: Action[] = ['user.password_link_created', 'user.password_reset', 'user.password_changed'];
+
+/** Shows password resets by other people, so that users notice one that they did not ask for. */
+async function recoveryHistory({ storage, platformName }: WebDeps, user: User): Promise<Html | false> {
+  const entries = await listActsOn(storage.durable, {
+    subjectId: user.id,
+    actions: RESET_ACTIONS,
+    limit: 2 * RESETS_SHOWN,
   });
+  const byOthers = entries.filter(({ action, actor }) => actor.id !== user.id || action === 'user.password_reset');
+  if (byOthers.length === 0) return false;
+  return html`<p>Recent resets of your password:</p>
+<ul>${byOthers.slice(0, RESETS_SHOWN).map((entry) => html`<li>${time(entry.at)}: ${describeReset(entry, platformName)}</li>`)}</ul>
+<p class="muted small">If you did not ask for one of these, contact a platform admin of ${platformName}.</p>`;
+}
+
+function describeReset({ action, actor, business }: Act, platformName: string): string {
+  const who = {
+    user: business ? `${actor.name}, an owner of ${business.name},` : actor.name,
+    platform: `A platform admin of ${platformName}`,
+    operator: `An operator of ${platformName}`,
+    app: actor.name,
+    anonymous: actor.name,
+  }[actor.kind];
+  if (action === 'user.password_link_created') return `${who} created a link to set a new password.`;
+  if (action === 'user.password_reset') return 'The link was used, and a new password was set.';
+  return `${who} set a new password.`;
 }

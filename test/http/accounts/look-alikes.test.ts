@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addUser } from '../../../src/accounts/users.ts';
+import { addUser } from '../../../src/accounts/joining.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { FormError } from '../../../src/lib/errors.ts';
 import { PASSWORD } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';
@@ -8,7 +9,7 @@ import { newWorld } from '../../support/world.ts';
 const world = await newWorld();
 const db = world.storage().durable;
 const add = (email: string) =>
-  addUser(db, { email, name: 'X', password: PASSWORD, isPlatformAdmin: false }, world.clock());
+  addUser(OPERATOR, db, { email, name: 'X', password: PASSWORD, isPlatformAdmin: false }, world.clock());
 
 async function assertRejected(email: string, sentence: RegExp): Promise<void> {
   await assert.rejects(add(email), (error) => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addUser, authenticateUser, hashNewPassword } from '../../../src/accounts/users.ts';
+import { addUser } from '../../../src/accounts/joining.ts';
+import { authenticateUser, hashNewPassword } from '../../../src/accounts/passwords.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { FormError } from '../../../src/lib/errors.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -10,7 +12,7 @@ let count = 0;
 
 function add(password: string) {
   const email = `user${++count}@example.com`;
-  return addUser(db, { email, name: 'User', password, isPlatformAdmin: false }, world.clock());
+  return addUser(OPERATOR, db, { email, name: 'User', password, isPlatformAdmin: false }, world.clock());
 }
 
 const GOOD: [what: string, password: string][] = [

@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { addUser } from '../../../src/accounts/joining.ts';
 import {
   deleteMembership,
   findCurrentMembership,
   insertMembership,
   updateRole,
 } from '../../../src/accounts/memberships.ts';
-import {
-  addUser,
-  authenticateUser,
-  findUserByEmail,
-  hashNewPassword,
-  markSignedIn,
-  setPasswordHash,
-} from '../../../src/accounts/users.ts';
+import { authenticateUser, hashNewPassword } from '../../../src/accounts/passwords.ts';
+import { findUserByEmail, markSignedIn, setPasswordHash } from '../../../src/accounts/users.ts';
+import { OPERATOR } from '../../../src/audit/acts.ts';
 import { FormError } from '../../../src/lib/errors.ts';
 import { PASSWORD } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';
@@ -21,7 +17,7 @@ import { newWorld } from '../../support/world.ts';
 const world = await newWorld();
 const db = world.storage().durable;
 const add = (email: string, name = 'X') =>
-  addUser(db, { email, name, password: PASSWORD, isPlatformAdmin: false }, world.clock());
+  addUser(OPERATOR, db, { email, name, password: PASSWORD, isPlatformAdmin: false }, world.clock());
 
 function refusal(field: string, sentence: RegExp) {
   return (error: unknown) => {
@@ -118,7 +114,7 @@ test('a password that was changed while it was being checked signs no one in', a
 
   await setPasswordHash(db, user.id, await hashNewPassword(user, 'quite another one'));
 
-  assert.equal(await markSignedIn(db, { userId: user.id, passwordHash }, world.clock()), false);
+  assert.equal(await markSignedIn(db, { user, passwordHash }, world.clock()), false);
 });
 
 for (const name of [

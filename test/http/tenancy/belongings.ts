@@ -3,8 +3,8 @@ import { createInvitation } from '../../../src/accounts/invitations.ts';
 import { insertPasskey } from '../../../src/accounts/passkeys.ts';
 import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import { insertSession } from '../../../src/accounts/sessions.ts';
-import { userActor } from '../../../src/accounts/user-acts.ts';
 import type { User } from '../../../src/accounts/users.ts';
+import { userActor } from '../../../src/accounts/users.ts';
 import type { AuditedApp } from '../../../src/apps/app-audit.ts';
 import { addSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/acts.ts';
@@ -161,15 +161,15 @@ async function inviteTo({ storage, clock }: World, place: Business, { owner, wor
     businessId: place.id,
     role: 'member',
     email: `${word}@invited.example`,
-    by: userActor(owner, '127.0.0.1'),
+    inviter: owner,
   };
-  await storage().transaction((tx) => createInvitation(tx, wish, clock()));
+  await createInvitation(userActor(owner, '127.0.0.1'), storage().durable, wish, clock());
   return { invitation: id, token };
 }
 
 async function makeLinkFor({ storage, clock }: World, { id: userId }: User): Promise<string> {
-  const wish = { userId, by: OPERATOR, businessId: null };
-  const made = await storage().transaction((tx) => createPasswordLink(tx, wish, clock()));
+  const wish = { userId, businessId: null };
+  const made = await createPasswordLink(OPERATOR, storage().durable, wish, clock());
   return made?.token ?? '';
 }
 

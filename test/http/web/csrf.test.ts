@@ -21,8 +21,8 @@ const invitation = await inviteInBrowser(browser);
 const passwordLink = await makeLink();
 
 async function makeLink(): Promise<string> {
-  const wanted = { userId: world.ada.id, by: OPERATOR, businessId: null };
-  const made = await world.storage().transaction((db) => createPasswordLink(db, wanted, world.clock()));
+  const wanted = { userId: world.ada.id, businessId: null };
+  const made = await createPasswordLink(OPERATOR, world.storage().durable, wanted, world.clock());
   return `/password/${made?.token}`;
 }
 

@@ -23,8 +23,8 @@ test('a failed sign-in is in the platform’s log and on the account page of the
     [entry?.who, entry?.what, entry?.onWhat, entry?.more, entry?.business, entry?.where],
     ['Someone', 'Failed to sign in', 'Ada', 'With a password', '—', '127.0.0.1'],
   );
-  assert.match(account.text, /Failed attempts to sign in.*127\.0\.0\.1\. With a password/s);
-  assert.doesNotMatch((await root.open('/settings/account')).text, /Failed attempts/);
+  assert.match(account.text, /Failed sign-ins.*127\.0\.0\.1\. With a password/s);
+  assert.doesNotMatch((await root.open('/settings/account')).text, /Failed sign-ins/);
   assert.deepEqual(shownActs(await ada.open('/settings/audit-log')), []);
 });
 

@@ -288,9 +288,9 @@ test('a member is told that they are one, and the invitation stays for whom it i
   const forced = await owner.post(link, { csrf: await owner.csrf() });
   const joined = await join(guest.browser, link);
 
-  assert.match(told.text, /You are in Bolt already/);
+  assert.match(told.text, /You are already a member of Bolt/);
   assert.equal(forced.status, 400);
-  assert.match(forced.text, /You are in Bolt already/);
+  assert.match(forced.text, /You are already a member of Bolt/);
   assert.match(joined.text, /Welcome to the business\./);
   const roles = await world.storage().durable.selectFrom('memberships').selectAll().execute();
   assert.equal(roles.find((row) => row.user_id === user.id && row.business_id === business.id)?.role, 'owner');

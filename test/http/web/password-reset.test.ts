@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashNewPassword } from '../../../src/accounts/users.ts';
+import { hashNewPassword } from '../../../src/accounts/passwords.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
 import { newAuthenticator } from '../../support/authenticator.ts';
 import { newOperator } from '../../support/operator.ts';

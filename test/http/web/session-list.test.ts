@@ -141,6 +141,6 @@ test('with very many sessions the page shows the last 30, says that there are mo
   const page = await browser.open(PATH);
 
   assert.equal(endable(page).length, 29);
-  assert.match(page.text, /These are the last 30; there are more\./);
+  assert.match(page.text, /These are the 30 most recent; there are more\./);
   assert.ok(page.text.length < 50_000, String(page.text.length));
 });

@@ -154,7 +154,7 @@ test('an operator adds an unverified account to no business until the address is
   const { user } = await hijack();
   const wanted = { user: user.id, business: world.acme.id, role: 'member' };
 
-  await assert.rejects(operator('member add', wanted), /Nobody has verified the email address of this user/);
+  await assert.rejects(operator('member add', wanted), /The email address of this user is not verified/);
   const verified = await operator('user verify-email', { user: user.id });
   await operator('member add', wanted);
 

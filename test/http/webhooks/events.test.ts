@@ -7,7 +7,7 @@ import { setInvoiceStatus } from '../../../src/business/invoices.ts';
 import { SETTLED_AFTER } from '../../../src/events/events.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
 import { revokeGrantsOfUser, warnOfExpiring } from '../../../src/grants/grants.ts';
-import { disableApp, disableUserAndTell } from '../../../src/grants/suspension.ts';
+import { disableApp, disableUser } from '../../../src/grants/suspension.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';
@@ -169,7 +169,7 @@ test('an app that is paused, or whose user is disabled, hears of each grant that
     assert.ok(found);
     await atomically((db) => disableApp(OPERATOR, db, found, world.clock()));
   }
-  await atomically((db) => disableUserAndTell(db, user, world.clock()));
+  await disableUser(OPERATOR, world.storage().durable, { user }, world.clock());
 
   assert.deepEqual(await reasons(other), ['user_disabled']);
   assert.deepEqual(await reasons(app), ['app_disabled', 'user_disabled']);

@@ -11,7 +11,7 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
     promise: 'E1',
     breaks: 'a reset leaves sessions signed in',
     file: 'src/grants/account-reset.ts',
-    find: 'await endSessionsOfUser(db, userId);',
+    find: 'await endSessionsOfUser(tx, userId);',
     replace: '',
     tests: [RESET, LINKS],
   },

@@ -30,10 +30,9 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
   {
     promise: 'D3',
     breaks: 'a password change leaves other sessions signed in',
-    file: 'src/web/settings/account.ts',
-    find: `await deleteOtherSessions(db, session);
-    const subject`,
-    replace: 'const subject',
+    file: 'src/accounts/passwords.ts',
+    find: 'await deleteOtherSessions(tx, session);',
+    replace: '',
     tests: [ACCOUNT],
   },
   {

@@ -15,8 +15,8 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   {
     promise: 'S1',
     breaks: 'the old session goes on after a new sign-in',
-    file: 'src/web/sign-in.ts',
-    find: 'if (request.session) await deleteSession(db, request.session.id);',
+    file: 'src/accounts/sign-in.ts',
+    find: 'if (previous) await deleteSession(tx, previous.id);',
     replace: '',
     tests: [SIGN_IN],
   },
@@ -48,8 +48,8 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S4',
     breaks: 'an unknown user gets another status',
     file: 'src/web/sign-in.ts',
-    find: 'return refuse(401, refusal.message);',
-    replace: "return refuse(email.startsWith('ada') ? 401 : 404, refusal.message);",
+    find: 'return reject(401, problem.message);',
+    replace: "return reject(email.startsWith('ada') ? 401 : 404, problem.message);",
     tests: [SIGN_IN],
   },
   {
@@ -97,8 +97,9 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S9',
     breaks: 'failures are not counted by address',
     file: 'src/web/sign-in.ts',
-    find: 'await limits.signInPerAddress.count(network);',
-    replace: '',
+    find: `await limits.signInPerAddress.count(network);
+  const counted`,
+    replace: 'const counted',
     tests: [LIMITS],
   },
   {

@@ -3,85 +3,98 @@ import {
   countOpenInvitations,
   createInvitation,
   type Invitation,
+  invitationState,
   listOpenInvitations,
-  stateOf,
   withdrawInvitation,
 } from '../../../accounts/invitations.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { newSecret } from '../../../lib/secrets.ts';
 import { access } from '../../access.ts';
+import type { WebDeps } from '../../deps.ts';
 import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { formKey, readFormKey } from '../../form-keys.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../../forms.ts';
 import { PAGE_SIZE, pager, readListing, takePage } from '../../listing.ts';
-import { businessField, type Entry, type MemberDesk, PATH, refuseOtherBusiness } from './desk.ts';
-import { AS_ROLE, roleBadge, roleField } from './fields.ts';
-import { memberTabs } from './tabs.ts';
+import { AS_ROLE, roleBadge, roleField } from '../../roles.ts';
+import {
+  businessField,
+  loadMembersContext,
+  type MembersContext,
+  memberTabs,
+  PATH,
+  rejectOtherBusiness,
+  sendMembersPage,
+} from './page.ts';
 
 const LIST = `${PATH}/invitations`;
-const INVITING = 'Invite someone';
+const INVITE = 'Invite someone';
 
-export function mountInvitations(host: FastifyInstance, desk: MemberDesk): void {
-  mountInvite(host, desk);
-  mountOpen(host, desk);
+export function mountInvitations(host: FastifyInstance, deps: WebDeps): void {
+  mountInvite(host, deps);
+  mountList(host, deps);
 }
 
-function mountInvite(host: FastifyInstance, desk: MemberDesk): void {
-  const { storage, clock, consentUrl, show, enterAsOwner } = desk;
+function mountInvite(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock, consentUrl } = deps;
 
   host.get(`${PATH}/invite`, access('owner'), async (request, reply) => {
-    const entry = await enterAsOwner(request);
-    // The link is in it, too: so a second click shows the link of the first, and invites nobody else.
-    const owner = entry.business.businessId;
-    const ticket = formKey(desk, 'new invitation', { owner, token: newSecret() });
-    return show(reply, entry, { title: INVITING, body: inviteBody(entry, { ticket, role: 'member', email: '' }) });
+    const context = await loadMembersContext(deps, request);
+    // The token is chosen now: submitting the form twice creates one invitation and shows the same link.
+    const owner = context.business.businessId;
+    const ticket = formKey(deps, 'new invitation', { owner, token: newSecret() });
+    const body = inviteBody(context, { ticket, role: 'member', email: '' });
+    return sendMembersPage(reply, deps, { context, title: INVITE, body });
   });
 
   host.post<{ Body: Form }>(`${PATH}/invite`, access('owner'), async (request, reply) => {
-    const entry = await enterAsOwner(request);
-    refuseOtherBusiness(entry, request.body);
+    const context = await loadMembersContext(deps, request);
+    rejectOtherBusiness(context, request.body);
     const typed = {
       ticket: text(request.body, 'ticket'),
       role: text(request.body, 'role'),
       email: text(request.body, 'email'),
     };
-    const { businessId } = entry.business;
-    const of = { sealed: typed.ticket, owner: businessId };
-    const { id, token } = readFormKey<{ token: string }>(desk, 'new invitation', of);
-    const wanted = { ...typed, id, token, businessId, by: entry.by };
-    const make = async () => {
-      const invitation = await storage.transaction((db) => createInvitation(db, wanted, clock()));
+    const { actor, business } = context;
+    const { businessId } = business;
+    const key = { sealed: typed.ticket, owner: businessId };
+    const { id, token } = readFormKey<{ token: string }>(deps, 'new invitation', key);
+    const create = async () => {
+      const wanted = { id, token, businessId, role: typed.role, email: typed.email, inviter: actor };
+      const invitation = await createInvitation(actor, storage.durable, wanted, clock());
       if (!invitation) throw notFound();
-      if (stateOf(invitation, clock()) !== 'open') return reply.redirect(LIST, 303);
-      return show(reply, entry, {
-        title: 'The invitation is ready',
-        body: linkBody(invitation, `${consentUrl}/invitation/${token}`),
-      });
+      if (invitationState(invitation, clock()) !== 'open') return reply.redirect(LIST, 303);
+      const body = linkBody(invitation, `${consentUrl}/invitation/${token}`);
+      return sendMembersPage(reply, deps, { context, title: 'The invitation is ready', body });
     };
-    return tryForm(make, (problem) =>
-      show(reply, entry, { title: INVITING, body: inviteBody(entry, typed, problem) }, 400),
-    );
+    return tryForm(create, (problem) => {
+      const body = inviteBody(context, typed, problem);
+      return sendMembersPage(reply, deps, { context, title: INVITE, body, status: 400 });
+    });
   });
 }
 
-function mountOpen(host: FastifyInstance, { storage, clock, db, show, enterAsOwner }: MemberDesk): void {
+function mountList(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
+  const db = storage.durable;
+
   host.get(LIST, access('owner'), async (request, reply) => {
-    const entry = await enterAsOwner(request);
-    const { businessId } = entry.business;
+    const context = await loadMembersContext(deps, request);
+    const { businessId } = context.business;
     const { after } = readListing(request.query);
     const listed = await listOpenInvitations(db, businessId, { after, limit: PAGE_SIZE + 1 }, clock());
     const open = await countOpenInvitations(db, businessId, clock());
-    return show(reply, entry, { title: 'Invitations', body: listBody(entry, { listed, after, open }) });
+    const body = listBody(context, { listed, after, open });
+    return sendMembersPage(reply, deps, { context, title: 'Invitations', body });
   });
 
   host.post<{ Params: { id: string }; Body: Form }>(`${LIST}/:id/withdraw`, access('owner'), async (request, reply) => {
-    const { business, by } = await enterAsOwner(request);
-    const wanted = { id: request.params.id, businessId: business.businessId, by };
-    const invitation = await storage.transaction((tx) => withdrawInvitation(tx, wanted, clock()));
+    const { actor, business } = await loadMembersContext(deps, request);
+    const wanted = { id: request.params.id, businessId: business.businessId };
+    const invitation = await withdrawInvitation(actor, db, wanted, clock());
     if (!invitation) throw notFound();
     if (invitation.acceptedAt !== null) {
-      throw new PageError(409, 'Too late', 'Someone has joined with this invitation already. Look among the members.');
+      throw new PageError(409, 'Too late', 'Someone has joined with this invitation already. See the list of members.');
     }
     return redirectWithFlash(reply, LIST, 'invitation_withdrawn');
   });
@@ -93,16 +106,16 @@ interface Typed {
   email: string;
 }
 
-function inviteBody(entry: Entry, { ticket, role, email }: Typed, problem?: Problem): Html {
+function inviteBody(context: MembersContext, { ticket, role, email }: Typed, problem?: Problem): Html {
   const hint = 'Only an account with this address can join with the link.';
-  return html`<h1>Invite someone to ${entry.business.businessName}</h1>
-<p class="muted">You get a link, to send in whatever way you like. It works once, within 7 days, and for this address only.</p>
+  return html`<h1>Invite someone to ${context.business.businessName}</h1>
+<p class="muted">You get a link that you can send in any way you like. It works once, within 7 days, and for this address only.</p>
 ${postForm({
   action: `${PATH}/invite`,
-  csrf: entry.context.csrf,
+  csrf: context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="ticket" value="${ticket}">
-${businessField(entry)}
+${businessField(context)}
 ${roleField(role, problem)}
 ${input({ name: 'email', label: 'Email', type: 'email', value: email, hint }, problem)}
 <button class="primary">Create invitation link</button>`,
@@ -115,33 +128,33 @@ function linkBody({ businessName, role, email, expiresAt }: Invitation, link: st
 <section class="card"><h2>Send this link to ${email}</h2>
 <p class="notice warn"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('invitation', link)}</p>
-<p class="muted">It works once, until ${time(expiresAt)}. With it ${email} can join ${businessName} as ${AS_ROLE[role]}. Send it to nobody else: if this address has no account yet, anyone who has the link can make one.</p></section>
+<p class="muted">It works once, until ${time(expiresAt)}. With it, ${email} can join ${businessName} as ${AS_ROLE[role]}. Send it to nobody else: if the address has no account yet, anyone who has the link can create one.</p></section>
 <p><a class="button secondary" href="${LIST}">All invitations</a></p>`;
 }
 
-interface Open {
+interface OpenInvitations {
   listed: Invitation[];
   after: string | undefined;
   open: number;
 }
 
-function listBody(entry: Entry, { listed, after, open }: Open): Html {
+function listBody(context: MembersContext, { listed, after, open }: OpenInvitations): Html {
   const { shown, next } = takePage(listed);
   return html`<div class="head"><div><h1>Invitations</h1>
-<p class="muted">Links to ${entry.business.businessName} that nobody has used yet.</p></div>
+<p class="muted">Invitations to ${context.business.businessName} that have not been used yet.</p></div>
 <a class="button primary" href="${PATH}/invite">Invite someone</a></div>
 ${memberTabs('invitations', open)}
-${shown.length === 0 && html`<p class="empty">No invitation is open. One that was used, withdrawn or has expired is no longer listed.</p>`}
-${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((invitation) => row(entry, invitation))}</ul></div>`}
+${shown.length === 0 && html`<p class="empty">No invitation is open. Used, withdrawn and expired invitations are not listed.</p>`}
+${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((invitation) => row(context, invitation))}</ul></div>`}
 ${pager({ path: LIST, search: '', after }, next)}`;
 }
 
-function row({ context }: Entry, { id, email, role, inviterName, expiresAt }: Invitation): Html {
+function row({ csrf }: MembersContext, { id, email, role, inviterName, expiresAt }: Invitation): Html {
   return html`<li><div><strong>${email}</strong> ${roleBadge(role)}
 <p class="muted small">By ${inviterName}, until ${time(expiresAt)}</p></div>
 ${postForm({
   action: `${LIST}/${id}/withdraw`,
-  csrf: context.csrf,
+  csrf,
   body: html`<button class="danger" aria-label="Withdraw the invitation: ${email}">Withdraw</button>`,
 })}</li>`;
 }

@@ -1,6 +1,6 @@
-import { ROLES, type Role } from '../../../accounts/memberships.ts';
-import { type Html, html } from '../../../lib/html.ts';
-import { ariaAttributes, type Problem, problemText } from '../../forms.ts';
+import { ROLES, type Role } from '../accounts/memberships.ts';
+import { type Html, html } from '../lib/html.ts';
+import { ariaAttributes, type Problem, problemText } from './forms.ts';
 
 export const ROLE_NAMES: Record<Role, string> = { owner: 'Owner', admin: 'Admin', member: 'Member' };
 

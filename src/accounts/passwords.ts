@@ -1,0 +1,59 @@
+import type { Actor } from '../audit/acts.ts';
+import { FormError } from '../lib/errors.ts';
+import { hashPassword, isCommonPassword, verifyPassword } from '../lib/passwords.ts';
+import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { type Device, deleteOtherSessions, insertSession, type SignedIn } from './sessions.ts';
+import { type Credentials, findCredentialsByEmail, recordUserAudit, replacePasswordHash, type User } from './users.ts';
+
+/** Takes the same time for an unknown email address as for a wrong password. */
+export async function authenticateUser(
+  db: Database,
+  email: string,
+  password: string,
+): Promise<Credentials | undefined> {
+  const found = await findCredentialsByEmail(db, email);
+  const matches = await verifyPassword(password, found?.passwordHash);
+  return found && matches && found.user.disabledAt === null ? found : undefined;
+}
+
+/** Slow by design: call it before a transaction, not inside. */
+export async function hashNewPassword({ email }: Pick<User, 'email'>, password: string): Promise<string> {
+  await rejectWeakPassword(password, email);
+  return hashPassword(password);
+}
+
+interface PasswordChange {
+  /** As they were when the current password was checked. */
+  current: Credentials;
+  password: string;
+  device: Device;
+}
+
+/** Ends every session and starts a new one. Undefined if the password has been changed or the user disabled meanwhile. */
+export async function changePassword(
+  actor: Actor,
+  db: Database,
+  { current, password, device }: PasswordChange,
+  now: number,
+): Promise<SignedIn | undefined> {
+  const { user } = current;
+  const passwordHash = await hashNewPassword(user, password);
+  return inTransaction(db, async (tx) => {
+    if (!(await replacePasswordHash(tx, current, passwordHash))) return undefined;
+    const session = await insertSession(tx, { user, ...device }, now);
+    await deleteOtherSessions(tx, session);
+    await recordUserAudit(actor, tx, { action: 'user.password_changed', user }, now);
+    return { session, user, passwordHash };
+  });
+}
+
+async function rejectWeakPassword(password: string, email: string): Promise<void> {
+  const length = [...password].length;
+  if (length < 8) throw new FormError('password', 'Use at least 8 characters.');
+  if (length > 1024) throw new FormError('password', 'Use at most 1,024 characters.');
+  if (password.toLowerCase() === email) throw new FormError('password', 'Use something other than the email address.');
+  if (await isCommonPassword(password)) {
+    throw new FormError('password', 'This is one of the passwords that attackers try first. Choose another.');
+  }
+}

@@ -1,0 +1,187 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { listSolelyOwned } from '../../accounts/ownership.ts';
+import { createPasswordLink } from '../../accounts/password-links.ts';
+import { countSessions } from '../../accounts/sessions.ts';
+import { enableUser, findUser, type User, verifyEmail } from '../../accounts/users.ts';
+import { countAffected, type Impact } from '../../grants/impact.ts';
+import { disableUser } from '../../grants/suspension.ts';
+import { type Html, html } from '../../lib/html.ts';
+import type { Database } from '../../storage/storage.ts';
+import { access } from '../access.ts';
+import { pluralize } from '../components.ts';
+import type { WebDeps } from '../deps.ts';
+import { forbidden, notFound } from '../errors.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
+import { loadPageContext } from '../page-context.ts';
+import { passwordLinkBody } from '../password-link.ts';
+import { actorOf } from '../session.ts';
+import { sendPlatformPage } from './page.ts';
+import { readReasonField, reasonField, reasonText } from './reasons.ts';
+
+export const PATH = '/platform/users';
+export type UserRoute = { Params: { id: string }; Body: Form | undefined };
+
+/** What a platform admin can do to a user. */
+export function mountUserActions(host: FastifyInstance, deps: WebDeps): void {
+  for (const mount of [mountDisable, mountRecovery]) mount(host, deps);
+}
+
+function mountDisable(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
+
+  host.get<UserRoute>(`${PATH}/:id/disable`, access('platform_admin'), async (request, reply) => {
+    const user = await requireUser(storage.durable, request.params.id);
+    if (user.disabledAt !== null) return reply.redirect(`${PATH}/${user.id}`, 303);
+    return showDisable(deps, request, reply, user);
+  });
+
+  host.post<UserRoute>(`${PATH}/:id/disable`, access('platform_admin'), async (request, reply) => {
+    const user = await requireUser(storage.durable, request.params.id);
+    const disable = async () => {
+      const reason = readReasonField(request.body);
+      if (!(await disableUser(actorOf(request), storage.durable, { user, reason }, clock()))) throw notFound();
+      return redirectWithFlash(reply, `${PATH}/${user.id}`, 'user_disabled');
+    };
+    return tryForm(disable, (problem) => showDisable(deps, request, reply, user, problem));
+  });
+
+  host.post<UserRoute>(`${PATH}/:id/enable`, access('platform_admin'), async (request, reply) => {
+    const user = await requireUser(storage.durable, request.params.id);
+    await enableUser(actorOf(request), storage.durable, user, clock());
+    return redirectWithFlash(reply, `${PATH}/${user.id}`, 'user_enabled');
+  });
+}
+
+async function showDisable(
+  deps: WebDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: User,
+  problem?: Problem,
+): Promise<FastifyReply> {
+  const context = await loadPageContext(deps, request);
+  const solelyOwned = await listSolelyOwned(deps.storage.durable, user.id);
+  const typed = text((request.body ?? {}) as Form, 'reason');
+  const impact = await loadUserImpact(deps, user);
+  const body = disableBody(user, { ...impact, solelyOwned, typed, csrf: context.csrf, problem });
+  return sendPlatformPage(reply, deps, { context, title: `Disable ${user.name}`, body, status: problem ? 400 : 200 });
+}
+
+function mountRecovery(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock, consentUrl } = deps;
+
+  host.post<UserRoute>(`${PATH}/:id/password-link`, access('platform_admin'), async (request, reply) => {
+    const context = await loadPageContext(deps, request);
+    const user = await requireUser(storage.durable, request.params.id);
+    const wanted = { userId: user.id, businessId: null };
+    const created = await createPasswordLink(actorOf(request), storage.durable, wanted, clock());
+    if (!created) throw forbidden('You cannot create a link for yourself. Another platform admin can.');
+    const link = `${consentUrl}/password/${created.token}`;
+    const body = html`${passwordLinkBody({ name: user.name, link, expiresAt: created.expiresAt })}
+<p><a class="button secondary" href="${PATH}/${user.id}">Back to the user</a></p>`;
+    return sendPlatformPage(reply, deps, { context, title: 'The link is ready', body });
+  });
+
+  host.post<UserRoute>(`${PATH}/:id/verify-email`, access('platform_admin'), async (request, reply) => {
+    const user = await requireUser(storage.durable, request.params.id);
+    await verifyEmail(actorOf(request), storage.durable, { user }, clock());
+    return redirectWithFlash(reply, `${PATH}/${user.id}`, 'email_verified');
+  });
+}
+
+export async function requireUser(db: Database, id: string): Promise<User> {
+  const user = await findUser(db, id);
+  if (!user) throw notFound();
+  return user;
+}
+
+/** What stops if the user is disabled. */
+export interface UserImpact {
+  sessions: number;
+  impact: Impact;
+}
+
+export async function loadUserImpact({ storage, clock }: WebDeps, user: User): Promise<UserImpact> {
+  return {
+    sessions: await countSessions(storage.durable, user.id, clock()),
+    impact: await countAffected(storage.durable, { user_id: user.id }, clock()),
+  };
+}
+
+export function recoverySection(user: User, { isYou, csrf }: { isYou: boolean; csrf: string }): Html {
+  const path = `${PATH}/${user.id}`;
+  const link = postForm({
+    action: `${path}/password-link`,
+    csrf,
+    body: html`<button class="secondary">Create password link</button>`,
+  });
+  const verify = postForm({
+    action: `${path}/verify-email`,
+    csrf,
+    body: html`<button class="secondary">Mark address as verified</button>`,
+  });
+  return html`${
+    !isYou &&
+    html`<section class="card"><h2>Forgotten password</h2>
+<p>A one-time link lets the user set a new password. It removes their passkeys, signs them out everywhere, and verifies the address that you send it to.</p>
+${link}</section>`
+  }
+${
+  user.emailVerifiedAt === null &&
+  html`<section class="card"><h2>Address not verified</h2>
+<p>The account was created with an invitation, which anyone who had the link could have done. Until the address is verified, the account cannot join another business.</p>
+<p>If you are not sure who uses the account, send a password link to the address instead: that signs everyone else out.</p>
+${verify}</section>`
+}`;
+}
+
+interface DisableSection {
+  isYou: boolean;
+  reason: string | undefined;
+  csrf: string;
+}
+
+export function disableSection(user: User, { isYou, reason, csrf }: DisableSection): Html | false {
+  const path = `${PATH}/${user.id}`;
+  if (user.disabledAt !== null) {
+    return html`<section class="card"><h2>Disabled</h2>
+<p>Disabled since ${time(user.disabledAt)}: the user cannot sign in, and the apps that they connected have no access. Once the user is enabled, these apps work again.</p>
+${reasonText(reason)}
+${postForm({ action: `${path}/enable`, csrf, body: html`<button class="primary">Enable</button>` })}</section>`;
+  }
+  if (isYou) return false;
+  return html`<section class="card"><h2>Disable</h2>
+<p>Disabling signs the user out everywhere and stops every app that they connected. It can be undone.</p>
+<p><a class="button danger" href="${path}/disable">Disable…</a></p></section>`;
+}
+
+interface DisableQuestion extends UserImpact {
+  solelyOwned: string[];
+  /** The reason as it was typed. */
+  typed: string;
+  csrf: string;
+  problem: Problem | undefined;
+}
+
+function disableBody(user: User, { sessions, impact, solelyOwned, csrf, typed, problem }: DisableQuestion): Html {
+  const path = `${PATH}/${user.id}`;
+  const [first, ...others] = solelyOwned;
+  const owned = others.length === 0 ? first : `${first} and ${pluralize(others.length, 'other', 'others')}`;
+  return html`<div class="card"><h1>Disable ${user.name}?</h1>
+${problem?.field === 'user' && problemText(problem)}
+<p>${user.email} is signed in with <strong>${pluralize(sessions, 'session', 'sessions')}</strong>, which end, and has connected <strong>${connectedText(impact)}</strong>, which stop at their next call.</p>
+${owned !== undefined && html`<p class="notice">Nobody else owns ${owned}. Until the user is enabled again, nobody can manage its members.</p>`}
+<p>Once the user is enabled again, they can sign in, and these apps work again.</p>
+${postForm({
+  action: `${path}/disable`,
+  csrf,
+  body: html`${reasonField({ hint: 'Shown to platform admins here and in the audit log.', value: typed, problem })}
+<div class="answers"><a class="button secondary" href="${path}">Keep the user</a><button class="danger">Disable user</button></div>`,
+})}</div>`;
+}
+
+export function connectedText({ apps, businesses }: Impact): string {
+  if (apps === 0) return 'no apps';
+  return `${pluralize(apps, 'app', 'apps')} in ${pluralize(businesses, 'business', 'businesses')}`;
+}

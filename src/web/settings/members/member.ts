@@ -1,0 +1,203 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { hasOtherOwner, type Member } from '../../../accounts/memberships.ts';
+import { changeRole } from '../../../accounts/ownership.ts';
+import { createPasswordLink } from '../../../accounts/password-links.ts';
+import type { App } from '../../../apps/apps.ts';
+import { listAppsAllowedBy, removeMember } from '../../../grants/member-removal.ts';
+import { type Html, html } from '../../../lib/html.ts';
+import { access } from '../../access.ts';
+import { unverifiedBadge } from '../../components.ts';
+import type { WebDeps } from '../../deps.ts';
+import { forbidden, notFound } from '../../errors.ts';
+import { redirectWithFlash } from '../../flash.ts';
+import { type Problem, postForm, problemText, text, time, tryForm } from '../../forms.ts';
+import { passwordLinkBody } from '../../password-link.ts';
+import { roleBadge, roleField } from '../../roles.ts';
+import {
+  businessField,
+  findOtherBusinesses,
+  type MemberRoute,
+  type MembersContext,
+  PATH,
+  rejectOtherBusiness,
+  requireMember,
+  sendMembersPage,
+} from './page.ts';
+
+/** Owners manage a member; every member can leave. */
+export function mountMember(host: FastifyInstance, deps: WebDeps): void {
+  for (const mount of [mountRole, mountPasswordLink, mountRemoval]) mount(host, deps);
+}
+
+function mountRole(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
+  const otherBusinesses = findOtherBusinesses(deps);
+
+  host.get<MemberRoute>(`${PATH}/:user`, access('owner', otherBusinesses), async (request, reply) => {
+    const { context, member } = await requireMember(deps, request);
+    const body = memberBody(context, member, { role: member.role });
+    return sendMembersPage(reply, deps, { context, title: member.name, body });
+  });
+
+  host.post<MemberRoute>(`${PATH}/:user/role`, access('owner', otherBusinesses), async (request, reply) => {
+    const { context, member } = await requireMember(deps, request);
+    rejectOtherBusiness(context, request.body);
+    const role = text(request.body, 'role');
+    const change = { userId: member.id, businessId: context.business.businessId, role };
+    const set = async () => {
+      if (!(await changeRole(context.actor, storage.durable, change, clock()))) throw notFound();
+      return redirectWithFlash(reply, PATH, 'role_changed');
+    };
+    return tryForm(set, (problem) => {
+      const body = memberBody(context, member, { role, problem });
+      return sendMembersPage(reply, deps, { context, title: member.name, body, status: 400 });
+    });
+  });
+}
+
+function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock, consentUrl, platformName } = deps;
+  const otherBusinesses = findOtherBusinesses(deps);
+
+  host.post<MemberRoute>(`${PATH}/:user/password-link`, access('owner', otherBusinesses), async (request, reply) => {
+    const { context, member } = await requireMember(deps, request);
+    rejectOtherBusiness(context, request.body);
+    const wanted = { userId: member.id, businessId: context.business.businessId };
+    const created = await createPasswordLink(context.actor, storage.durable, wanted, clock());
+    if (!created) {
+      // The same for every reason: owners must not learn which other businesses a member belongs to.
+      throw forbidden(`You cannot create a link for this person. Ask a platform admin of ${platformName}.`);
+    }
+    const link = `${consentUrl}/password/${created.token}`;
+    const body = html`${passwordLinkBody({ name: member.name, link, expiresAt: created.expiresAt })}
+<p><a class="button secondary" href="${PATH}">All members</a></p>`;
+    return sendMembersPage(reply, deps, { context, title: 'The link is ready', body });
+  });
+}
+
+function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
+  const requireRemovable = (request: FastifyRequest<MemberRoute>) =>
+    requireMember(deps, request, ({ isOwner, user }) => isOwner || request.params.user === user.id);
+
+  host.get<MemberRoute>(`${PATH}/:user/remove`, access('member'), async (request, reply) => {
+    const { context, member } = await requireRemovable(request);
+    return showRemoval(deps, reply, { context, member });
+  });
+
+  host.post<MemberRoute>(`${PATH}/:user/remove`, access('member'), async (request, reply) => {
+    const { context, member } = await requireRemovable(request);
+    rejectOtherBusiness(context, request.body);
+    const wanted = { userId: member.id, businessId: context.business.businessId };
+    const remove = async () => {
+      if (!(await removeMember(context.actor, storage.durable, wanted, clock()))) throw notFound();
+      if (member.id === context.user.id) return redirectWithFlash(reply, '/settings/connected-apps', 'left');
+      return redirectWithFlash(reply, PATH, 'member_removed');
+    };
+    return tryForm(remove, (problem) => showRemoval(deps, reply, { context, member, problem }));
+  });
+}
+
+interface RemovalQuestion {
+  context: MembersContext;
+  member: Member;
+  problem?: Problem;
+}
+
+async function showRemoval(
+  deps: WebDeps,
+  reply: FastifyReply,
+  { context, member, problem }: RemovalQuestion,
+): Promise<FastifyReply> {
+  const db = deps.storage.durable;
+  const parties = { userId: member.id, businessId: context.business.businessId };
+  const title = removalTitle(context, member);
+  const isLastOwner = member.role === 'owner' && !(await hasOtherOwner(db, parties));
+  const body = isLastOwner
+    ? lastOwnerBody(title, problem)
+    : removalBody(context, { member, apps: await listAppsAllowedBy(db, parties, deps.clock()), problem });
+  return sendMembersPage(reply, deps, { context, title, body, status: problem ? 400 : 200 });
+}
+
+function memberBody(
+  context: MembersContext,
+  member: Member,
+  { role, problem }: { role: string; problem?: Problem },
+): Html {
+  const isSelf = member.id === context.user.id;
+  return html`<h1>${member.name}</h1>
+<section class="card"><h2>In ${context.business.businessName}</h2>
+<dl class="facts">
+<div><dt>Email</dt><dd>${member.email} ${unverifiedBadge(member)}</dd></div>
+<div><dt>Role</dt><dd>${roleBadge(member.role)}</dd></div>
+<div><dt>Since</dt><dd>${time(member.since)}</dd></div>
+</dl></section>
+${postForm({
+  action: `${PATH}/${member.id}/role`,
+  csrf: context.csrf,
+  style: 'card',
+  body: html`<h2>Change the role</h2>
+${businessField(context)}
+${roleField(role, problem)}
+<p class="muted small">The change applies immediately. If an owner gets another role, the invitations that they created are withdrawn.</p>
+<button class="primary">Save</button>`,
+})}
+${!isSelf && passwordLinkSection(context, member)}
+<section class="card"><h2>${isSelf ? 'Leave' : 'Remove'}</h2>
+<p>The apps that ${isSelf ? 'you' : 'they'} connected to ${context.business.businessName} lose their access.</p>
+<p><a class="button danger" href="${PATH}/${member.id}/remove">${isSelf ? 'Leave' : 'Remove'}…</a></p></section>
+<p><a href="${PATH}">All members</a></p>`;
+}
+
+function removalTitle({ user, business }: MembersContext, member: Member): string {
+  const { businessName } = business;
+  return member.id === user.id ? `Leave ${businessName}?` : `Remove ${member.name} from ${businessName}?`;
+}
+
+/** Shown to the last owner, who wants to leave. */
+function lastOwnerBody(title: string, problem: Problem | undefined): Html {
+  return html`<div class="card"><h1>${title}</h1>
+${problem && problemText(problem)}
+<p>You are the only owner. Make someone else an owner first. Then you can leave.</p>
+<p><a class="button secondary" href="${PATH}">All members</a></p></div>`;
+}
+
+const MAX_NAMED = 20;
+
+interface Removal {
+  member: Member;
+  apps: App[];
+  problem: Problem | undefined;
+}
+
+function removalBody(context: MembersContext, { member, apps, problem }: Removal): Html {
+  const { businessName } = context.business;
+  const isSelf = member.id === context.user.id;
+  const more = apps.length - MAX_NAMED;
+  return html`<div class="card"><h1>${removalTitle(context, member)}</h1>
+${problem && problemText(problem)}
+${
+  apps.length > 0
+    ? html`<p>These apps act for ${isSelf ? 'you' : member.name} in ${businessName}, and lose their access at once:</p>
+<ul>${apps.slice(0, MAX_NAMED).map(({ name }) => html`<li>${name}</li>`)}${more > 0 && html`<li>and ${String(more)} more</li>`}</ul>`
+    : html`<p>No app acts for ${isSelf ? 'you' : member.name} in ${businessName}.</p>`
+}
+${member.role === 'owner' && html`<p>Invitations that ${isSelf ? 'you have' : `${member.name} has`} created no longer work.</p>`}
+<p>To come back, ${isSelf ? 'you' : 'they'} need a new invitation, and apps have to be connected again.</p>
+<div class="answers"><a class="button secondary" href="${PATH}">${isSelf ? 'Stay' : 'Keep them'}</a>
+${postForm({
+  action: `${PATH}/${member.id}/remove`,
+  csrf: context.csrf,
+  body: html`${businessField(context)}<button class="danger">${isSelf ? `Leave ${businessName}` : `Remove ${member.name}`}</button>`,
+})}</div></div>`;
+}
+
+function passwordLinkSection(context: MembersContext, member: Member): Html {
+  return html`<section class="card"><h2>Forgotten password</h2>
+<p>A one-time link lets ${member.name} set a new password. It removes their passkeys and signs them out everywhere. You can create one only for people who belong to no other business than ${context.business.businessName}.</p>
+${postForm({
+  action: `${PATH}/${member.id}/password-link`,
+  csrf: context.csrf,
+  body: html`${businessField(context)}<button class="secondary">Create password link</button>`,
+})}</section>`;
+}
