@@ -11,7 +11,7 @@ const STANDS_ON =
   'from "grants" left join "apps" on "apps"."id" = "grants"."app_id" left join "users" as "disabled" on "disabled"."id" = "grants"."user_id" and "disabled"."disabled_at" is not null left join "memberships" on "memberships"."business_id" = "grants"."business_id" and "memberships"."user_id" = "grants"."user_id" and "memberships"."created_at" <= "grants"."created_at" left join "revoked_access_tokens" as "revoked" on "revoked"."grant_id" = "grants"."id" and "revoked"."rotation" = ?';
 
 const CALLER =
-  '"caller"."id" as "caller_id", "caller"."redirect_uris" as "caller_redirect_uris", "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at"';
+  '"client"."id" as "client_id", "client"."redirect_uris" as "client_redirect_uris", "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at"';
 
 const CONSENT =
   'select "consents"."scopes", "consents"."declined" from "consents" inner join "memberships" on "memberships"."user_id" = "consents"."user_id" and "memberships"."business_id" = "consents"."business_id" and "memberships"."created_at" <= "consents"."allowed_at" where "consents"."user_id" = ? and "consents"."app_id" = ? and "consents"."business_id" = ?';
@@ -20,7 +20,7 @@ export const STATEMENTS = {
   app: APP,
   useSecret: 'update "app_secrets" set "last_used_at" = ? where "id" = ?',
   grant: `select ${STANDING} ${STANDS_ON} where "grants"."id" = ?`,
-  callerAndGrant: `select ${STANDING}, ${CALLER} ${STANDS_ON} inner join "apps" as "caller" on "caller"."id" = ? and "caller"."deleted_at" is null left join "app_secrets" on "app_secrets"."app_id" = "caller"."id" where "grants"."id" = ?`,
+  clientAndGrant: `select ${STANDING}, ${CALLER} ${STANDS_ON} inner join "apps" as "client" on "client"."id" = ? and "client"."deleted_at" is null left join "app_secrets" on "app_secrets"."app_id" = "client"."id" where "grants"."id" = ?`,
   markExchanged:
     'update "grants" set "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ?, "redirect_uri" = ?, "code_challenge" = ? where "id" = ? and "exchanged_at" is null and "revoked_at" is null',
   rotate:

@@ -1,5 +1,5 @@
 import { formatAmount } from '../../src/business/invoices.ts';
-import { REFRESH_LIFETIME } from '../../src/grants/grants.ts';
+import { type Grant, REFRESH_LIFETIME } from '../../src/grants/grants.ts';
 import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { type Keyring, sign } from '../../src/lib/keyring.ts';
@@ -7,14 +7,14 @@ import { parseScopes } from '../../src/lib/scope-lists.ts';
 import { hashSecret, newSalt, sameText } from '../../src/lib/secrets.ts';
 import { readStamp, stamp } from '../../src/oauth/authorize/request.ts';
 import { answersChallenge } from '../../src/oauth/pkce.ts';
-import { issueTokens } from '../../src/oauth/token/response.ts';
 import {
   type DecodedToken,
   decodeToken,
   encodeToken,
-  isGenuine,
+  issueTokens,
   NO_SCOPE_BITS,
   type TokenKind,
+  verifyToken,
 } from '../../src/oauth/tokens.ts';
 import type { BareDatabase, Row } from './bare-database.ts';
 
@@ -171,7 +171,7 @@ function resumeSession(db: BareDatabase, id: string, now: number): Row {
 function identify({ db, keys }: Bare, [kind, text]: [TokenKind, string | undefined], fields: Fields, now: number) {
   const hash = hashSecret(fields.client_secret ?? '');
   const token = open(keys, kind, text);
-  const rows = db.all('callerAndGrant', token.rotation, fields.client_id ?? '', token.grantId);
+  const rows = db.all('clientAndGrant', token.rotation, fields.client_id ?? '', token.grantId);
   const used = rows.find(({ secret_hash }) => sameText(secret_hash, hash));
   if (!used) throw new Refused();
   if (now - (used.secret_used_at ?? 0) >= MINUTE) db.write('durable', 'useSecret', now, used.secret_id);
@@ -190,7 +190,7 @@ function open(keys: Keyring, kind: TokenKind, text = ''): DecodedToken {
 }
 
 function vouchedFor(token: DecodedToken, row: Row): Row {
-  if (!row || !isGenuine(token, row.salt) || row.revoked_at !== null) throw new Refused();
+  if (!row || !verifyToken(token, row as Grant) || row.revoked_at !== null) throw new Refused();
   return row;
 }
 

@@ -1,6 +1,6 @@
 import type { User } from '../../src/accounts/users.ts';
+import { listSecrets, useSecret } from '../../src/apps/secrets.ts';
 import { type App, registerApp } from '../../src/apps/apps.ts';
-import { verifyClient } from '../../src/apps/proving.ts';
 import { recordAudit } from '../../src/audit/acts.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -67,7 +67,7 @@ async function registerParcelwise(
   };
   const registered = await registerApp(personAt(maker), db, { ...settings, ownerBusinessId }, at);
   if (!registered) throw new Error('The demo app Parcelwise could not be registered.');
-  await verifyClient({ db }, { clientId: registered.app.id, secret: registered.secret }, lastUsedAt);
+  for (const { id } of await listSecrets(db, registered.app.id)) await useSecret(db, id, lastUsedAt);
   return registered.app;
 }
 

@@ -27,7 +27,7 @@ export function secretName(hint: string): string {
 const SLOTS = [1, 2];
 
 /** `last_used_at` is written at most this often: a refresh should not cost a second write. */
-const LAST_USED_PRECISION = MINUTE;
+export const LAST_USED_PRECISION = MINUTE;
 
 export async function addSecret(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<string> {
   return inTransaction(db, async (tx) => {
@@ -133,11 +133,6 @@ function selectSecrets(db: Database, appId: string) {
 }
 
 /** Records that an app has authenticated with this secret. */
-export async function useSecret(
-  db: Database,
-  { id, lastUsedAt }: Pick<AppSecret, 'id' | 'lastUsedAt'>,
-  now: number,
-): Promise<void> {
-  if (now - (lastUsedAt ?? 0) < LAST_USED_PRECISION) return;
-  await db.updateTable('app_secrets').set({ last_used_at: now }).where('id', '=', id).execute();
+export async function useSecret(db: Database, secretId: string, now: number): Promise<void> {
+  await db.updateTable('app_secrets').set({ last_used_at: now }).where('id', '=', secretId).execute();
 }

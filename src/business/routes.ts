@@ -3,13 +3,13 @@ import { allowAnyOrigin, mountPreflight } from '../http/cors.ts';
 import { documentedBy } from '../http/openapi.ts';
 import { linkToNext } from '../http/paging.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
-import { accessOf, type BearerParts } from '../oauth/routes.ts';
+import { accessOf, type BearerDeps } from '../oauth/routes.ts';
 import { businessesEndpoint } from './businesses.ts';
 import { invoicesEndpoint } from './invoices.ts';
 import { meEndpoint } from './me.ts';
 import { assertScopeDeclared, describeEndpoint, type ProtectedEndpoint } from './protected-endpoint.ts';
 
-type BusinessDeps = BearerParts & { issuer: string };
+type BusinessDeps = BearerDeps & { issuer: string };
 
 const ENDPOINTS = [meEndpoint, businessesEndpoint, invoicesEndpoint];
 

@@ -38,31 +38,3 @@ const SENTENCES: Record<GrantReason, string> = {
 export function explain(reason: GrantReason): string {
   return `${SENTENCES[reason]} (${reason})`;
 }
-
-interface Standing {
-  revoked_reason: string | null;
-  app_disabled_at: number | null;
-  app_paused_at: number | null;
-  app_deleted_at: number | null;
-  business_id: string;
-  owner_business_id: string | null;
-  open_to_any_business: number | null;
-  user_disabled_at: number | null;
-  /** Null as well if that is after the grant: what a removed member allowed does not come back with them. */
-  member_since: number | null;
-}
-
-export function deathOf(standing: Standing): GrantReason | null {
-  if (standing.revoked_reason !== null) return standing.revoked_reason as GrantReason;
-  if (standing.app_deleted_at !== null) return 'app_deleted';
-  if (standing.app_paused_at !== null) return 'app_paused';
-  if (standing.app_disabled_at !== null) return 'app_disabled';
-  if (isClosed(standing)) return 'app_closed';
-  if (standing.user_disabled_at !== null) return 'user_disabled';
-  if (standing.member_since === null) return 'member_removed';
-  return null;
-}
-
-function isClosed({ owner_business_id, open_to_any_business, business_id }: Standing): boolean {
-  return owner_business_id !== null && open_to_any_business !== 1 && owner_business_id !== business_id;
-}

@@ -2,7 +2,7 @@ import { commonScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { containsName } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { deathOf, type GrantReason } from './inactive-reasons.ts';
+import type { GrantReason } from './inactive-reasons.ts';
 
 /**
  * One Allow: by one user, for one app, in one business, for some scopes. Every code and token belongs to exactly one
@@ -45,12 +45,12 @@ export async function findGrant(
   db: Database,
   { grantId, rotation }: { grantId: string; rotation: number },
 ): Promise<Grant | undefined> {
-  const { rows } = await readStanding(db, { grantId, rotation });
+  const { rows } = await readGrant(db, { grantId, rotation });
   return rows[0] && grantFrom(rows[0]);
 }
 
-const readStanding = preparedQuery((db, { grantId, rotation }: { grantId: string; rotation: number }) =>
-  selectStanding(db, rotation).where('grants.id', '=', grantId),
+const readGrant = preparedQuery((db, { grantId, rotation }: { grantId: string; rotation: number }) =>
+  selectGrants(db, rotation).where('grants.id', '=', grantId),
 );
 
 /** The apps that may do this in a business at this moment. */
@@ -89,7 +89,7 @@ export async function listBusinessesAllowing(
 
 /**
  * Grants with this scope that live, for questions to which any one of them is the answer: so the database has to decide,
- * and stops at the first. It decides as `deathOf` does.
+ * and stops at the first. It decides as `inactiveReasonOf` does.
  */
 function selectLive(db: Database, scope: string, now: number) {
   return db
@@ -121,7 +121,7 @@ function selectLive(db: Database, scope: string, now: number) {
     .where('users.disabled_at', 'is', null);
 }
 
-export function selectStanding(db: Database, rotation: number) {
+export function selectGrants(db: Database, rotation: number) {
   return db
     .selectFrom('grants')
     .leftJoin('apps', 'apps.id', 'grants.app_id')
@@ -151,9 +151,9 @@ export function selectStanding(db: Database, rotation: number) {
     ]);
 }
 
-type Standing = Awaited<ReturnType<ReturnType<typeof selectStanding>['executeTakeFirstOrThrow']>>;
+type GrantRow = Awaited<ReturnType<ReturnType<typeof selectGrants>['executeTakeFirstOrThrow']>>;
 
-export function grantFrom(row: Standing): Grant {
+export function grantFrom(row: GrantRow): Grant {
   const grantedScopes = parseScopes(row.scopes);
   return {
     id: row.id,
@@ -172,9 +172,22 @@ export function grantFrom(row: Standing): Grant {
     usedRotation: row.used_rotation,
     rotatedAt: row.rotated_at,
     removableOn: row.removable_on,
-    inactiveReason: deathOf(row),
+    inactiveReason: inactiveReasonOf(row),
     accessTokenRevoked: row.revoked_rotation !== null,
   };
+}
+
+/** `member_since` is null as well if it is after the grant: a grant of an earlier membership does not come back. */
+function inactiveReasonOf(row: GrantRow): GrantReason | null {
+  if (row.revoked_reason !== null) return row.revoked_reason as GrantReason;
+  if (row.app_deleted_at !== null) return 'app_deleted';
+  if (row.app_paused_at !== null) return 'app_paused';
+  if (row.app_disabled_at !== null) return 'app_disabled';
+  const isOpen = row.owner_business_id === null || row.open_to_any_business === 1;
+  if (!isOpen && row.owner_business_id !== row.business_id) return 'app_closed';
+  if (row.user_disabled_at !== null) return 'user_disabled';
+  if (row.member_since === null) return 'member_removed';
+  return null;
 }
 
 /** One app in one business, for one user or for everyone. */

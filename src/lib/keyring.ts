@@ -1,8 +1,7 @@
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash, hkdfSync } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
-import { newHmac } from './hmac.ts';
 import { newNonce, sameText } from './secrets.ts';
 
 export interface Key {
@@ -33,7 +32,7 @@ export function createKeyring(secrets: readonly string[]): Keyring {
  */
 function createKey(secret: string): Key {
   const derived = new Map<string, Buffer>();
-  const hmacs = new Map<string, ReturnType<typeof newHmac>>();
+  const hmacs = new Map<string, ReturnType<typeof createHmacSha256>>();
   const keyFor = (purpose: string) => {
     const known = derived.get(purpose);
     if (known) return known;
@@ -45,7 +44,7 @@ function createKey(secret: string): Key {
     id: keyFor('key id').subarray(0, 4),
     keyFor,
     mac(purpose, ...parts) {
-      const hmac = hmacs.get(purpose) ?? newHmac(keyFor(purpose));
+      const hmac = hmacs.get(purpose) ?? createHmacSha256(keyFor(purpose));
       hmacs.set(purpose, hmac);
       return hmac(parts);
     },
@@ -152,4 +151,42 @@ export function fsyncDirectory(folder: string): void {
   } finally {
     closeSync(handle);
   }
+}
+
+const BLOCK = 64;
+const DIGEST = 32;
+/** Longer messages are rare and get a buffer of their own. */
+const USUAL_LENGTH = 192;
+
+/**
+ * HMAC-SHA-256 (RFC 2104) with one key for many short messages, as a latin1 string. `createHmac` with a `KeyObject` takes
+ * three to four times as long for each (11 against 4 µs), and a refresh needs six.
+ */
+export function createHmacSha256(key: Uint8Array): (parts: Uint8Array[]) => string {
+  if (key.length > BLOCK) throw new Error('A key is at most one block long.');
+  const [inner, outer] = [padKey(key, 0x36, USUAL_LENGTH), padKey(key, 0x5c, DIGEST)];
+  // Messages under one key mostly have one length, so the buffer is reused.
+  let message = inner;
+  return (parts) => {
+    let length = BLOCK;
+    for (const part of parts) length += part.length;
+    if (length > inner.length) message = padKey(key, 0x36, length - BLOCK);
+    else if (length !== message.length) message = inner.subarray(0, length);
+    let offset = BLOCK;
+    for (const part of parts) {
+      message.set(part, offset);
+      offset += part.length;
+    }
+    outer.write(hash('sha256', message, 'latin1'), BLOCK, 'latin1');
+    return hash('sha256', outer, 'latin1');
+  };
+}
+
+/** A block of the padded key, and room for `length` more bytes. */
+function padKey(key: Uint8Array, pad: number, length: number): Buffer {
+  const block = Buffer.alloc(BLOCK + length).fill(pad, 0, BLOCK);
+  key.forEach((byte, index) => {
+    block[index] = byte ^ pad;
+  });
+  return block;
 }

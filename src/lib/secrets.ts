@@ -21,7 +21,7 @@ export function randomFraction(): number {
 
 /** A plain hash is enough for 256 random bits. Passwords use `passwords.ts`. */
 export function hashSecret(secret: string): string {
-  return sha256(secret);
+  return hash('sha256', secret, 'base64url');
 }
 
 export function sha256(content: string | Uint8Array): string {

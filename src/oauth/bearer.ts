@@ -6,7 +6,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 import type { RequestContext } from '../request-log/request-context.ts';
 import type { Database } from '../storage/storage.ts';
-import { decodeToken, describeUnproven, scopesOf, verifyToken } from './tokens.ts';
+import { decodeToken, describeUnknownToken, findVerifiedToken, scopesOf } from './tokens.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */
 export interface Access {
@@ -27,12 +27,12 @@ export async function readAccess(
 ): Promise<Access> {
   const text = readBearer({ authorization, inQuery });
   const token = decodeToken(keys, 'access', text);
-  const proven = token && (await verifyToken(db, token));
-  if (!proven) {
-    const { reason, description } = describeUnproven('access', text);
+  const verified = token && (await findVerifiedToken(db, token));
+  if (!verified) {
+    const { reason, description } = describeUnknownToken('access', text);
     throw invalidToken(reason, description);
   }
-  const { grant } = proven;
+  const { grant } = verified;
   context.appId = grant.appId;
   context.userId = grant.userId;
   context.businessId = grant.businessId;
@@ -46,7 +46,7 @@ export async function readAccess(
   if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
   uses.note(grant, token);
   const { id: grantId, createdAt: grantedAt, userId, appId, businessId } = grant;
-  return { grantId, grantedAt, userId, appId, businessId, scopes: scopesOf(proven) };
+  return { grantId, grantedAt, userId, appId, businessId, scopes: scopesOf(verified) };
 }
 
 function readBearer({ authorization = '', inQuery }: { authorization: string | undefined; inQuery: boolean }): string {

@@ -1,60 +1,118 @@
-import { type AuthenticatedClient, type ReadCaller, verifyClient } from '../apps/proving.ts';
+import type { App } from '../apps/apps.ts';
+import { LAST_USED_PRECISION, useSecret } from '../apps/secrets.ts';
+import { type Grant, grantFrom, selectGrants } from '../grants/status.ts';
+import { isId } from '../lib/ids.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
+import { hashSecret, sameText } from '../lib/secrets.ts';
 import type { RequestContext } from '../request-log/request-context.ts';
-import type { Storage } from '../storage/storage.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
+import type { Database, Storage } from '../storage/storage.ts';
 import { AppNotAuthenticated, OAuthError } from './errors.ts';
+import { type DecodedToken, type VerifiedToken, verifyToken } from './tokens.ts';
 
-/** What a request says of the app that sends it. */
+/** What a request presents to authenticate its client (RFC 6749 §2.3). */
 export interface ClientCredentials {
   authorization: string | undefined;
   clientId: string | undefined;
   clientSecret: string | undefined;
   address: string;
-  /** Where it is written down which app it was. */
+  /** Receives the id of the app, for the request log. */
   context: RequestContext;
 }
 
-interface Credentials {
-  clientId: string;
-  clientSecret: string;
-  usedBasic: boolean;
-}
+export type AuthenticatedClient = Pick<App, 'id' | 'redirectUris'>;
 
-/** What an app is identified by. */
-export interface IdentifyingParts {
+interface AuthenticationDeps {
   storage: Storage;
   limits: { perApp: RateLimit; wrongSecrets: RateLimit };
-  /** How the app is found, where not by itself. */
-  read?: ReadCaller | undefined;
 }
 
 /**
- * The app that sends a request, which counts towards what it may send (RFC 6749 §2.3.1). An unknown app and a wrong
- * secret look alike.
+ * Authenticates the client, verifies the token that it sends if there is one, and counts the request. The response to an
+ * unknown client and to a wrong secret is the same.
  */
 export async function authenticateClient(
-  { storage, limits, read }: IdentifyingParts,
+  { storage, limits }: AuthenticationDeps,
   presented: ClientCredentials,
+  token: DecodedToken | undefined,
   now: number,
-): Promise<AuthenticatedClient> {
+): Promise<{ client: AuthenticatedClient; verified: VerifiedToken | undefined }> {
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
   const network = networkOf(presented.address);
   await limits.wrongSecrets.check(keyOf(clientId, network));
-  const found = await verifyClient({ db: storage.durable, read }, { clientId, secret: clientSecret }, now);
-  if (!found?.isProven) await countWrongSecret(limits.wrongSecrets, found?.app.id, network);
-  // Its developer should see a wrong secret, too, whoever sent it.
-  if (found) presented.context.appId = found.app.id;
-  if (found?.isProven) {
-    await limits.perApp.count(found.app.id);
-    return found.app;
+  const { rows, grant } = await loadClientAndGrant(storage.durable, clientId, token);
+  const [found] = rows;
+  const hash = hashSecret(clientSecret);
+  const secret = rows.find(({ secret_hash }) => secret_hash !== null && sameText(secret_hash, hash));
+  if (!secret) await countWrongSecret(limits.wrongSecrets, found?.client_id, network);
+  // The developer sees requests with a wrong secret, too.
+  if (found) presented.context.appId = found.client_id;
+  if (!secret?.secret_id) {
+    throw new AppNotAuthenticated(
+      'credentials_wrong',
+      "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",
+      { usedBasic },
+    );
   }
-  throw new AppNotAuthenticated(
-    'credentials_wrong',
-    "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",
-    { usedBasic },
-  );
+  if (now - (secret.secret_used_at ?? 0) >= LAST_USED_PRECISION)
+    await useSecret(storage.durable, secret.secret_id, now);
+  await limits.perApp.count(secret.client_id);
+  const client = { id: secret.client_id, redirectUris: JSON.parse(secret.client_redirect_uris) };
+  return { client, verified: token && verifyToken(token, grant) };
 }
+
+/** One row per secret of the client. */
+interface ClientRow {
+  client_id: string;
+  client_redirect_uris: string;
+  secret_id: string | null;
+  secret_hash: string | null;
+  secret_used_at: number | null;
+}
+
+/** In one query. No rows if there is no such client; no grant if there is no token, or no grant for it any more. */
+async function loadClientAndGrant(
+  db: Database,
+  clientId: string,
+  token: DecodedToken | undefined,
+): Promise<{ rows: ClientRow[]; grant: Grant | undefined }> {
+  if (!isId(clientId)) return { rows: [], grant: undefined };
+  if (token) {
+    const { rows } = await readClientAndGrant(db, { clientId, grantId: token.grantId, rotation: token.rotation });
+    if (rows[0]) return { rows, grant: grantFrom(rows[0]) };
+  }
+  const { rows } = await readClient(db, { clientId });
+  return { rows, grant: undefined };
+}
+
+const CLIENT_COLUMNS = [
+  'client.id as client_id',
+  'client.redirect_uris as client_redirect_uris',
+  'app_secrets.id as secret_id',
+  'app_secrets.secret_hash',
+  'app_secrets.last_used_at as secret_used_at',
+] as const;
+
+const readClientAndGrant = preparedQuery(
+  (db, { clientId, grantId, rotation }: { clientId: string; grantId: string; rotation: number }) =>
+    selectGrants(db, rotation)
+      .innerJoin('apps as client', (join) => join.on('client.id', '=', clientId).on('client.deleted_at', 'is', null))
+      .leftJoin('app_secrets', 'app_secrets.app_id', 'client.id')
+      .select(CLIENT_COLUMNS)
+      // Kysely types them as nullable because `apps`, joined for the grant, is; an inner join always has them.
+      .$narrowType<Pick<ClientRow, 'client_id' | 'client_redirect_uris'>>()
+      .where('grants.id', '=', grantId),
+);
+
+const readClient = preparedQuery((db, { clientId }: { clientId: string }) =>
+  db
+    .selectFrom('apps as client')
+    .leftJoin('app_secrets', 'app_secrets.app_id', 'client.id')
+    .select(CLIENT_COLUMNS)
+    .where('client.id', '=', clientId)
+    .where('client.deleted_at', 'is', null),
+);
 
 /**
  * Counted by network, and by app and network. All client ids without an app share one counter: a caller can invent any
@@ -69,9 +127,15 @@ function keyOf(clientId: string, network: string): string {
   return `${clientId.toLowerCase()} ${network}`;
 }
 
-/** False for a `client_id` alone: that names an app and authenticates none. */
+/** False for a `client_id` alone: it names an app and does not authenticate it. */
 export function presentsSecret({ authorization, clientSecret }: ClientCredentials): boolean {
   return authorization !== undefined || clientSecret !== undefined;
+}
+
+interface Credentials {
+  clientId: string;
+  clientSecret: string;
+  usedBasic: boolean;
 }
 
 function readCredentials({ authorization, clientId, clientSecret }: ClientCredentials): Credentials {

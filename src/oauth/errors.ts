@@ -57,8 +57,6 @@ export interface Callback {
   state: string | undefined;
 }
 
-export function requireField<Name extends string>(fields: { [key in Name]?: string }, name: Name): string {
-  const value = fields[name];
-  if (value === undefined) throw new OAuthError('invalid_request', 'field_missing', `${name} is missing.`);
-  return value;
+export function missingField(name: string): OAuthError {
+  return new OAuthError('invalid_request', 'field_missing', `${name} is missing.`);
 }

@@ -1,13 +1,17 @@
 import { REFRESH_LIFETIME } from '../grants/grants.ts';
 import { SECOND } from '../lib/clock.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
-import { authenticateClientWithToken } from './callers.ts';
-import type { ClientCredentials } from './client-authentication.ts';
-import { requireField } from './errors.ts';
+import { authenticateClient, type ClientCredentials } from './client-authentication.ts';
+import { missingField } from './errors.ts';
 import type { IntrospectionRequest } from './schemas.ts';
 import type { TokenDeps } from './token/endpoint.ts';
-import { ACCESS_LIFETIME } from './token/response.ts';
-import { type DecodedToken, openEitherToken, scopesOf, type VerifiedToken } from './tokens.ts';
+import {
+  ACCESS_LIFETIME,
+  type DecodedToken,
+  decodeAccessOrRefreshToken,
+  scopesOf,
+  type VerifiedToken,
+} from './tokens.ts';
 
 /** RFC 7662 §2.2. */
 type Introspection =
@@ -25,20 +29,20 @@ type Introspection =
     };
 
 /** POST /api/v1/oauth/introspect: an app learns of its own tokens only; any other text is simply not active. */
-export async function answerIntrospection(
-  parts: TokenDeps,
+export async function respondToIntrospection(
+  deps: TokenDeps,
   fields: Partial<IntrospectionRequest>,
   credentials: ClientCredentials,
   now: number,
 ): Promise<Introspection> {
-  const token = openEitherToken(parts.keys, fields.token ?? '');
-  const { app, proven } = await authenticateClientWithToken(parts, credentials, token, now);
-  requireField(fields, 'token');
-  const isKnown = proven && proven.grant.appId === app.id && isActive(proven, now);
+  const token = decodeAccessOrRefreshToken(deps.keys, fields.token ?? '');
+  const { client, verified } = await authenticateClient(deps, credentials, token, now);
+  if (fields.token === undefined) throw missingField('token');
+  const isKnown = verified && verified.grant.appId === client.id && isActive(verified, now);
   if (!isKnown) return { active: false };
-  credentials.context.businessId = proven.grant.businessId;
-  if (proven.token.kind === 'access') parts.uses.note(proven.grant, proven.token);
-  return describe(proven, parts.issuer, now);
+  credentials.context.businessId = verified.grant.businessId;
+  if (verified.token.kind === 'access') deps.uses.note(verified.grant, verified.token);
+  return describe(verified, deps.issuer, now);
 }
 
 function describe(verified: VerifiedToken, issuer: string, now: number): Introspection {

@@ -4,28 +4,28 @@ import { recordAudit } from '../audit/acts.ts';
 import { endGrant, type Grant } from '../grants/grants.ts';
 import { DAY } from '../lib/clock.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { authenticateClientWithToken } from './callers.ts';
-import { type ClientCredentials, presentsSecret } from './client-authentication.ts';
-import { requireField } from './errors.ts';
+import { authenticateClient, type ClientCredentials, presentsSecret } from './client-authentication.ts';
+import { missingField } from './errors.ts';
 import type { RevocationRequest } from './schemas.ts';
 import type { TokenDeps } from './token/endpoint.ts';
-import { type DecodedToken, openEitherToken, type VerifiedToken, verifyToken } from './tokens.ts';
+import { type DecodedToken, decodeAccessOrRefreshToken, findVerifiedToken, type VerifiedToken } from './tokens.ts';
 
 /** POST /api/v1/oauth/revoke */
-export async function answerRevocation(
-  parts: TokenDeps,
+export async function respondToRevocation(
+  deps: TokenDeps,
   fields: Partial<RevocationRequest>,
   credentials: ClientCredentials,
   now: number,
 ): Promise<Record<string, never>> {
-  const token = openEitherToken(parts.keys, requireField(fields, 'token'));
+  if (fields.token === undefined) throw missingField('token');
+  const token = decodeAccessOrRefreshToken(deps.keys, fields.token);
   const isAuthenticated = presentsSecret(credentials);
-  const { app, proven } = isAuthenticated
-    ? await authenticateClientWithToken(parts, credentials, token, now)
-    : { app: undefined, proven: token && (await verifyToken(parts.storage.durable, token)) };
-  const clientId = app?.id ?? credentials.clientId;
-  const presented = { clientId, isAuthenticated, proven, address: credentials.address };
-  const grant = await revokeToken(parts, presented, now);
+  const { client, verified } = isAuthenticated
+    ? await authenticateClient(deps, credentials, token, now)
+    : { client: undefined, verified: token && (await findVerifiedToken(deps.storage.durable, token)) };
+  const clientId = client?.id ?? credentials.clientId;
+  const presented = { clientId, isAuthenticated, verified, address: credentials.address };
+  const grant = await revokeToken(deps, presented, now);
   if (grant) Object.assign(credentials.context, { appId: grant.appId, businessId: grant.businessId });
   return {};
 }
@@ -35,9 +35,9 @@ export async function answerRevocation(
  * app. An unknown or expired token, or one of another app, changes nothing, and the response does not tell.
  */
 async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Presented, now: number) {
-  const { clientId, isAuthenticated, proven, address } = presented;
-  if (!proven || !isRevocable(proven, clientId, now)) return undefined;
-  const { token, grant } = proven;
+  const { clientId, isAuthenticated, verified, address } = presented;
+  if (!verified || !isRevocable(verified, clientId, now)) return undefined;
+  const { token, grant } = verified;
   // An authenticated request has been counted already.
   if (!isAuthenticated) await limits.perApp.count(grant.appId);
   if (token.kind === 'refresh') await endByApp(storage, grant, address, now);
@@ -49,9 +49,9 @@ async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Pres
 interface Presented {
   /** Undefined if the request names no app. */
   clientId: string | undefined;
-  /** Whether the app presented its secret. */
+  /** Whether the client presented its secret. */
   isAuthenticated: boolean;
-  proven: VerifiedToken | undefined;
+  verified: VerifiedToken | undefined;
   address: string;
 }
 

@@ -11,7 +11,7 @@ import type { Storage } from '../storage/storage.ts';
 import { readAuthorizationRequest, stamp } from './authorize/request.ts';
 import { type Access, readAccess } from './bearer.ts';
 import type { ClientCredentials } from './client-authentication.ts';
-import { answerIntrospection } from './introspect.ts';
+import { respondToIntrospection } from './introspect.ts';
 import { serverMetadata } from './metadata.ts';
 import {
   authorizeOperation,
@@ -21,16 +21,16 @@ import {
   revokeOperation,
   tokenOperation,
 } from './operations.ts';
-import { answerRevocation } from './revoke.ts';
-import { answerTokenRequest, type TokenDeps } from './token/endpoint.ts';
+import { respondToRevocation } from './revoke.ts';
+import { respondToTokenRequest, type TokenDeps } from './token/endpoint.ts';
 
-interface OAuthParts extends TokenDeps {
+interface OAuthDeps extends TokenDeps {
   consentUrl: string;
   clock: Clock;
-  limits: TokenDeps['limits'] & BearerParts['limits'];
+  limits: TokenDeps['limits'] & BearerDeps['limits'];
 }
 
-export interface BearerParts {
+export interface BearerDeps {
   storage: Storage;
   keys: Keyring;
   clock: Clock;
@@ -39,20 +39,20 @@ export interface BearerParts {
 }
 
 /** Everything that RFC 6749, 7009, 7662 and 8414 put on the API host. */
-export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
-  const { storage, keys, issuer, clock } = parts;
+export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
+  const { storage, keys, issuer, clock } = deps;
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
 
-  // The browser's first stop. It is only checked here and sent on: this host knows no cookies, so it knows no user.
+  // Checks the request and redirects it to the consent page: this host reads no cookies, so it knows no user.
   host.get('/api/v1/oauth/authorize', documentedBy(authorizeOperation), async (request, reply) => {
     const query = rawQuery(request.url);
     await readAuthorizationRequest(storage.durable, query);
-    return reply.redirect(`${parts.consentUrl}/consent?${stamp(keys, query, clock())}`, 303);
+    return reply.redirect(`${deps.consentUrl}/consent?${stamp(keys, query, clock())}`, 303);
   });
 
-  mountEndpoint(host, parts, { path: 'token', schema: tokenOperation, answer: answerTokenRequest });
-  mountEndpoint(host, parts, { path: 'revoke', schema: revokeOperation, answer: answerRevocation });
-  mountEndpoint(host, parts, { path: 'introspect', schema: introspectOperation, answer: answerIntrospection });
+  mountEndpoint(host, deps, { path: 'token', schema: tokenOperation, respond: respondToTokenRequest });
+  mountEndpoint(host, deps, { path: 'revoke', schema: revokeOperation, respond: respondToRevocation });
+  mountEndpoint(host, deps, { path: 'introspect', schema: introspectOperation, respond: respondToIntrospection });
 
   const metadata = '/.well-known/oauth-authorization-server';
   host.get(metadata, { schema: metadataOperation, onRequest: allowAnyOrigin }, async () => serverMetadata(issuer));
@@ -62,27 +62,34 @@ export function mountOAuth(host: FastifyInstance, parts: OAuthParts): void {
 interface Endpoint<Fields> {
   path: string;
   schema: object;
-  answer(parts: TokenDeps, fields: Partial<Fields>, credentials: ClientCredentials, now: number): Promise<object>;
+  respond(deps: TokenDeps, fields: Partial<Fields>, credentials: ClientCredentials, now: number): Promise<object>;
 }
 
 type Credentials = Partial<Record<'client_id' | 'client_secret', string>>;
 
 function mountEndpoint<Fields extends Credentials>(
   host: FastifyInstance,
-  parts: OAuthParts,
-  { path, schema, answer }: Endpoint<Fields>,
+  deps: OAuthDeps,
+  { path, schema, respond }: Endpoint<Fields>,
 ): void {
   host.post<{ Body: Fields }>(`/api/v1/oauth/${path}`, { schema }, (request, reply) => {
-    // RFC 6749 §5.1: neither tokens nor what is said about them may be kept by a cache.
+    // RFC 6749 §5.1: caches must not store tokens or what is said about them.
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
     const fields = withoutEmpty(request.body as Fields);
-    return answer(parts, fields, credentialsOf(request, fields), parts.clock());
+    const credentials = {
+      authorization: request.headers.authorization,
+      clientId: fields.client_id,
+      clientSecret: fields.client_secret,
+      address: request.ip,
+      context: request.requestContext,
+    };
+    return respond(deps, fields, credentials, deps.clock());
   });
 }
 
-/** Who calls the business API, and what they may do. */
+/** Authenticates a request to the business API. */
 export async function accessOf(
-  { storage, keys, clock, uses, limits }: BearerParts,
+  { storage, keys, clock, uses, limits }: BearerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Access> {
@@ -93,16 +100,6 @@ export async function accessOf(
   const access = await readAccess({ db: storage.durable, keys, uses }, { authorization, inQuery, context }, clock());
   await limits.perGrant.count(access.grantId);
   return access;
-}
-
-function credentialsOf(request: FastifyRequest, fields: Credentials): ClientCredentials {
-  return {
-    authorization: request.headers.authorization,
-    clientId: fields.client_id,
-    clientSecret: fields.client_secret,
-    address: request.ip,
-    context: request.requestContext,
-  };
 }
 
 /** An empty field counts as absent. */

@@ -1,8 +1,8 @@
-import { findGrant, type Grant } from '../grants/grants.ts';
-import { SECOND } from '../lib/clock.ts';
+import { findGrant, type Grant, REFRESH_LIFETIME } from '../grants/grants.ts';
+import { HOUR, SECOND } from '../lib/clock.ts';
 import { readId, writeId } from '../lib/ids.ts';
 import type { Key, Keyring } from '../lib/keyring.ts';
-import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
+import { commonScopes, formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import { sameBytes } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { OAuthError } from './errors.ts';
@@ -26,7 +26,7 @@ export interface Token {
 
 export type TokenKind = 'access' | 'refresh' | 'code';
 
-/** Read from a text that passed the short check: it has our shape and our key, but its grant has yet to vouch for it. */
+/** From a text that passed the short check. Its grant has not verified it yet. */
 export interface DecodedToken extends Token {
   key: Key;
   bytes: Buffer;
@@ -62,8 +62,8 @@ export function encodeToken(keys: Keyring, salt: Uint8Array, token: Token): stri
   bytes.writeUInt32BE(token.rotation, 20);
   bytes.writeUInt32BE(Math.ceil(token.expiresAt / SECOND), 24);
   bytes.set(token.scopeBits, SCOPES_AT);
-  bytes.write(shortCheck(signing, token.kind, bytes), checkAt, CHECK, 'latin1');
-  bytes.write(fullMac(signing, token.kind, salt, bytes), checkAt + CHECK, 'latin1');
+  bytes.set(shortCheck(signing, token.kind, bytes), checkAt);
+  bytes.set(fullMac(signing, token.kind, salt, bytes), checkAt + CHECK);
   return PREFIXES[token.kind] + bytes.toString('base64url');
 }
 
@@ -73,7 +73,7 @@ export function decodeToken(keys: Keyring, kind: TokenKind, text: string): Decod
   if (!text.startsWith(PREFIXES[kind]) || !BASE64URL.test(body)) return undefined;
   const bytes = Buffer.from(body, 'base64url');
   const key = keys.find(bytes.subarray(0, 4));
-  if (!key || !isMac(shortCheck(key, kind, bytes), bytes.subarray(-CHECK - MAC, -MAC))) return undefined;
+  if (!key || !sameBytes(shortCheck(key, kind, bytes), bytes.subarray(-CHECK - MAC, -MAC))) return undefined;
   return {
     kind,
     key,
@@ -101,46 +101,78 @@ export function scopesOf({ token, grant }: VerifiedToken): Scopes {
   return commonScopes(inToken, grant.scopes);
 }
 
-/** Whether the grant with this salt issued the token: neither the key nor the row alone is enough to forge one. */
-export function isGenuine(token: DecodedToken, salt: Uint8Array): boolean {
-  return isMac(fullMac(token.key, token.kind, salt, token.bytes), token.bytes.subarray(-MAC));
-}
-
-/** What a text claims to be, for a sentence that helps whoever sent the wrong one. */
-export function kindOf(text: string): TokenKind | undefined {
-  return (Object.keys(PREFIXES) as TokenKind[]).find((kind) => text.startsWith(PREFIXES[kind]));
-}
-
-function shortCheck(key: Key, kind: TokenKind, bytes: Buffer): string {
-  return key.mac(CHECK_PURPOSES[kind], bytes.subarray(0, -CHECK - MAC)).slice(0, CHECK);
-}
-
-function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, bytes: Buffer): string {
-  return key.mac(MAC_PURPOSES[kind], salt, bytes.subarray(0, -MAC));
-}
-
-function isMac(mac: string, sent: Buffer): boolean {
-  return sameBytes(Buffer.from(mac, 'latin1'), sent);
-}
-
-/** A token that we did issue, and the grant that it belongs to. Whether either still holds is for the caller to ask. */
+/** A token that this server issued, and its grant. Either may be expired or revoked. */
 export interface VerifiedToken {
   token: DecodedToken;
   grant: Grant;
 }
 
-/** Of a token that has been opened. It may be asked again, since the grant may have changed meanwhile. */
-export async function verifyToken(db: Database, token: DecodedToken): Promise<VerifiedToken | undefined> {
-  return proveBy(await findGrant(db, token), token);
+/** Undefined unless this grant issued the token: neither the key nor the row alone is enough to forge one. */
+export function verifyToken(token: DecodedToken, grant: Grant | undefined): VerifiedToken | undefined {
+  if (!grant) return undefined;
+  const expected = fullMac(token.key, token.kind, grant.salt, token.bytes);
+  return sameBytes(expected, token.bytes.subarray(-MAC)) ? { token, grant } : undefined;
 }
 
-/** The grant itself has to vouch for the token. */
-export function proveBy(grant: Grant | undefined, token: DecodedToken): VerifiedToken | undefined {
-  return grant && isGenuine(token, grant.salt) ? { token, grant } : undefined;
+/** Verifies the token against the current row of its grant. */
+export async function findVerifiedToken(db: Database, token: DecodedToken): Promise<VerifiedToken | undefined> {
+  return verifyToken(token, await findGrant(db, token));
 }
 
-/** An access or a refresh token, whichever the text says it is. */
-export function openEitherToken(keys: Keyring, text: string): DecodedToken | undefined {
+function shortCheck(key: Key, kind: TokenKind, bytes: Buffer): Buffer {
+  const mac = key.mac(CHECK_PURPOSES[kind], bytes.subarray(0, -CHECK - MAC));
+  return Buffer.from(mac.slice(0, CHECK), 'latin1');
+}
+
+function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, bytes: Buffer): Buffer {
+  return Buffer.from(key.mac(MAC_PURPOSES[kind], salt, bytes.subarray(0, -MAC)), 'latin1');
+}
+
+/** RFC 6749 §5.1: the same five fields for both grant types. */
+export interface TokenResponse {
+  access_token: string;
+  token_type: 'bearer';
+  expires_in: number;
+  refresh_token: string;
+  scope: string;
+}
+
+export const ACCESS_LIFETIME = HOUR;
+
+interface Issue extends Pick<Grant, 'id' | 'salt' | 'rotation' | 'grantedScopes'> {
+  rotatedAt: number;
+  /** The start of the access token's lifetime, if it is not the rotation. */
+  accessFrom?: number;
+}
+
+/** The token pair of one rotation. The same row gives the same pair, byte for byte. */
+export function issueTokens(
+  keys: Keyring,
+  { id: grantId, salt, rotation, grantedScopes, rotatedAt, accessFrom = rotatedAt }: Issue,
+  scopes: Scopes,
+  now: number,
+): TokenResponse {
+  const accessExpiresAt = accessFrom + ACCESS_LIFETIME;
+  const scopeBits = scopeBitsOf(grantedScopes, scopes);
+  const access = { kind: 'access', grantId, rotation, expiresAt: accessExpiresAt, scopeBits } as const;
+  const expiresAt = rotatedAt + REFRESH_LIFETIME;
+  const refresh = { kind: 'refresh', grantId, rotation, expiresAt, scopeBits: NO_SCOPE_BITS } as const;
+  return {
+    access_token: encodeToken(keys, salt, access),
+    token_type: 'bearer',
+    expires_in: Math.floor((accessExpiresAt - now) / SECOND),
+    refresh_token: encodeToken(keys, salt, refresh),
+    scope: formatScopes(scopes),
+  };
+}
+
+/** The kind that the prefix of a text names. */
+export function kindOf(text: string): TokenKind | undefined {
+  return (Object.keys(PREFIXES) as TokenKind[]).find((kind) => text.startsWith(PREFIXES[kind]));
+}
+
+/** For endpoints that accept both kinds. */
+export function decodeAccessOrRefreshToken(keys: Keyring, text: string): DecodedToken | undefined {
   const kind = kindOf(text);
   return kind && kind !== 'code' ? decodeToken(keys, kind, text) : undefined;
 }
@@ -151,18 +183,17 @@ const NAMES: Record<TokenKind, string> = {
   refresh: 'a refresh token (grt_...)',
 };
 
-/** What to tell someone whose token could not be proven. */
-export function describeUnproven(kind: TokenKind, text: string) {
+export function describeUnknownToken(kind: TokenKind, text: string) {
   const actual = kindOf(text);
   if (actual && actual !== kind) {
     const description = `This is ${NAMES[actual]}; send ${NAMES[kind]} here.`;
     return { reason: 'token_of_another_kind', description } as const;
   }
-  const description = `This is not ${NAMES[kind]} of this server, or it ended so long ago that nothing is known of it any more.`;
+  const description = `This is not ${NAMES[kind]} of this server, or it ended so long ago that its record was deleted.`;
   return { reason: 'token_unknown', description } as const;
 }
 
 export function unknownToken(kind: TokenKind, text: string): OAuthError {
-  const { reason, description } = describeUnproven(kind, text);
+  const { reason, description } = describeUnknownToken(kind, text);
   return new OAuthError('invalid_grant', reason, description);
 }

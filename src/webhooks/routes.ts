@@ -23,7 +23,7 @@ export function mountEvents(host: FastifyInstance, parts: TokenDeps & { clock: C
     const { headers, ip: address, requestContext: context } = request;
     const { authorization } = headers;
     const credentials = { authorization, clientId: undefined, clientSecret: undefined, address, context };
-    const app = await authenticateClient(parts, credentials, parts.clock());
+    const { client: app } = await authenticateClient(parts, credentials, undefined, parts.clock());
     await rejectPaused(parts, app.id);
     const { limit, after } = readPage(request.query);
 

@@ -9,7 +9,7 @@ import { DAY } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { createRateLimit } from '../../src/lib/rate-limit.ts';
-import { authenticateClientWithToken } from '../../src/oauth/callers.ts';
+import { authenticateClient } from '../../src/oauth/client-authentication.ts';
 import { decodeToken, encodeToken, NO_SCOPE_BITS } from '../../src/oauth/tokens.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
@@ -75,14 +75,14 @@ test('an app and the token that it sends are found at once, each by its key', as
   const plan = await planOf(
     await firstStatement(openMemory, async (storage) => {
       const limits = { perApp: limit, wrongSecrets: limit };
-      const identified = authenticateClientWithToken({ storage, limits }, credentials, token, 0);
+      const identified = authenticateClient({ storage, limits }, credentials, token, 0);
       await assert.rejects(identified, /No app has this client_id/);
     }),
   );
 
   // Each is found by its own key, so the order of the searches does not matter.
   const expected = [
-    'SEARCH caller USING INDEX sqlite_autoindex_apps_1',
+    'SEARCH client USING INDEX sqlite_autoindex_apps_1',
     ...CHECK,
     'SEARCH app_secrets USING INDEX sqlite_autoindex_app_secrets_2',
   ];

@@ -2,53 +2,53 @@ import type { TokenUses } from '../../grants/token-uses.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import type { RateLimit } from '../../lib/rate-limit.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { authenticateClientWithToken } from '../callers.ts';
-import type { ClientCredentials } from '../client-authentication.ts';
-import { OAuthError, requireField } from '../errors.ts';
+import { authenticateClient, type ClientCredentials } from '../client-authentication.ts';
+import { missingField, OAuthError } from '../errors.ts';
 import type { TokenRequest } from '../schemas.ts';
-import { decodeToken } from '../tokens.ts';
+import { decodeToken, type TokenResponse } from '../tokens.ts';
 import { exchangeCode } from './exchange.ts';
-import { refresh } from './refresh.ts';
-import type { TokenResponse } from './response.ts';
+import { refreshTokens } from './refresh.ts';
 
-/** What the token, revoke and introspect endpoints are built on. */
+/** The dependencies of the token, revoke and introspect endpoints. */
 export interface TokenDeps {
   storage: Storage;
   keys: Keyring;
   issuer: string;
+  /** How long a spent refresh token gets the same response in any case, in milliseconds. */
   retryWindow: number;
   uses: TokenUses;
   limits: { perApp: RateLimit; wrongSecrets: RateLimit };
 }
 
 /** POST /api/v1/oauth/token */
-export async function answerTokenRequest(
-  parts: TokenDeps,
+export async function respondToTokenRequest(
+  deps: TokenDeps,
   fields: Partial<TokenRequest>,
   credentials: ClientCredentials,
   now: number,
 ): Promise<TokenResponse> {
-  const type = requireField(fields, 'grant_type');
-  const { app, proven } = await authenticateClientWithToken(parts, credentials, openSent(parts, fields), now);
+  const { grant_type: grantType, refresh_token: refreshToken, code } = fields;
   const { context } = credentials;
-  if (type === 'authorization_code') {
-    context.grantType = type;
-    const code = requireField(fields, 'code');
-    const { redirect_uri: redirectUri, code_verifier: codeVerifier } = fields;
-    return await exchangeCode(parts, app, { code, proven, redirectUri, codeVerifier, context }, now);
+  if (grantType === undefined) throw missingField('grant_type');
+  const token =
+    grantType === 'refresh_token'
+      ? decodeToken(deps.keys, 'refresh', refreshToken ?? '')
+      : decodeToken(deps.keys, 'code', code ?? '');
+  const { client, verified } = await authenticateClient(deps, credentials, token, now);
+  if (grantType === 'refresh_token') {
+    context.grantType = grantType;
+    if (refreshToken === undefined) throw missingField('refresh_token');
+    return await refreshTokens(deps, client, { refreshToken, verified, scope: fields.scope, context }, now);
   }
-  if (type === 'refresh_token') {
-    context.grantType = type;
-    const refreshToken = requireField(fields, 'refresh_token');
-    return await refresh(parts, app, { refreshToken, proven, scope: fields.scope, context }, now);
+  if (grantType === 'authorization_code') {
+    context.grantType = grantType;
+    if (code === undefined) throw missingField('code');
+    const { redirect_uri: redirectUri, code_verifier: codeVerifier } = fields;
+    return await exchangeCode(deps, client, { code, verified, redirectUri, codeVerifier, context }, now);
   }
   throw new OAuthError(
     'unsupported_grant_type',
     'unsupported_grant_type',
     'grant_type is authorization_code or refresh_token.',
   );
-}
-
-function openSent({ keys }: TokenDeps, { grant_type, refresh_token = '', code = '' }: Partial<TokenRequest>) {
-  return grant_type === 'refresh_token' ? decodeToken(keys, 'refresh', refresh_token) : decodeToken(keys, 'code', code);
 }

@@ -1,19 +1,18 @@
-import type { AuthenticatedClient } from '../../apps/proving.ts';
 import { isRegistered } from '../../apps/redirect-uris.ts';
 import { type Grant, markExchanged, revokeGrant } from '../../grants/grants.ts';
 import { explain } from '../../grants/inactive-reasons.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import type { RequestContext } from '../../request-log/request-context.ts';
 import type { Storage } from '../../storage/storage.ts';
+import type { AuthenticatedClient } from '../client-authentication.ts';
 import { OAuthError } from '../errors.ts';
 import { answersChallenge } from '../pkce.ts';
-import { unknownToken, type VerifiedToken, verifyToken } from '../tokens.ts';
-import { issueTokens, type TokenResponse } from './response.ts';
+import { findVerifiedToken, issueTokens, type TokenResponse, unknownToken, type VerifiedToken } from '../tokens.ts';
 
 interface CodeExchange {
   code: string;
-  /** What is known of the code, if it is one of ours. */
-  proven: VerifiedToken | undefined;
+  /** Undefined if this server did not issue the code. */
+  verified: VerifiedToken | undefined;
   redirectUri: string | undefined;
   codeVerifier: string | undefined;
   context: RequestContext;
@@ -22,41 +21,41 @@ interface CodeExchange {
 /** RFC 6749 §4.1.3. The checks are in this order so that only the app itself can spend its code, and only once. */
 export async function exchangeCode(
   { storage, keys }: { storage: Storage; keys: Keyring },
-  app: AuthenticatedClient,
+  client: AuthenticatedClient,
   exchange: CodeExchange,
   now: number,
 ): Promise<TokenResponse> {
-  const { proven } = exchange;
-  if (!proven) throw unknownToken('code', exchange.code);
-  const { grant } = proven;
-  if (grant.appId !== app.id) {
+  const { verified } = exchange;
+  if (!verified) throw unknownToken('code', exchange.code);
+  const { grant } = verified;
+  if (grant.appId !== client.id) {
     throw new OAuthError('invalid_grant', 'token_of_another_app', 'This code was issued to another app.');
   }
   exchange.context.businessId = grant.businessId;
   exchange.context.usedPkce = exchange.codeVerifier !== undefined;
-  if (grant.exchangedAt !== null) await refuseReuse(storage, grant, now);
+  if (grant.exchangedAt !== null) await rejectReuse(storage, grant, now);
   if (grant.inactiveReason) throw new OAuthError('invalid_grant', grant.inactiveReason, explain(grant.inactiveReason));
-  refuseExpired(grant, now);
-  refuseOtherRedirectUri(grant, app, exchange.redirectUri);
-  await refuseWrongVerifier(storage, grant, exchange.codeVerifier, now);
+  rejectExpired(grant, now);
+  rejectOtherRedirectUri(grant, client, exchange.redirectUri);
+  await rejectWrongVerifier(storage, grant, exchange.codeVerifier, now);
 
-  // Whoever was first, or ended it meanwhile, is found by looking again.
+  // Another request exchanged the code or revoked the grant in the meantime: the row says which.
   const first = await markExchanged(storage.durable, grant.id, now);
   if (!first) {
-    const again = await verifyToken(storage.durable, proven.token);
-    return exchangeCode({ storage, keys }, app, { ...exchange, proven: again }, now);
+    const reloaded = await findVerifiedToken(storage.durable, verified.token);
+    return exchangeCode({ storage, keys }, client, { ...exchange, verified: reloaded }, now);
   }
   return issueTokens(keys, { ...grant, rotatedAt: now }, grant.scopes, now);
 }
 
 /** RFC 6749 §4.1.2: a code that comes twice may have been stolen, so what it first gave is revoked too. */
-async function refuseReuse(storage: Storage, grant: Grant, now: number): Promise<never> {
+async function rejectReuse(storage: Storage, grant: Grant, now: number): Promise<never> {
   await revokeGrant(storage, grant.id, 'code_reused', now);
   const reason = grant.inactiveReason ?? 'code_reused';
   throw new OAuthError('invalid_grant', reason, explain(reason));
 }
 
-function refuseExpired(grant: Grant, now: number): void {
+function rejectExpired(grant: Grant, now: number): void {
   if (now < grant.codeExpiresAt) return;
   throw new OAuthError(
     'invalid_grant',
@@ -65,10 +64,10 @@ function refuseExpired(grant: Grant, now: number): void {
   );
 }
 
-function refuseOtherRedirectUri(grant: Grant, app: AuthenticatedClient, sent: string | undefined): void {
+function rejectOtherRedirectUri(grant: Grant, client: AuthenticatedClient, sent: string | undefined): void {
   const fits =
     grant.redirectUri === null
-      ? sent === undefined || isRegistered(app.redirectUris, sent)
+      ? sent === undefined || isRegistered(client.redirectUris, sent)
       : sent === grant.redirectUri;
   if (fits) return;
   throw new OAuthError(
@@ -79,7 +78,7 @@ function refuseOtherRedirectUri(grant: Grant, app: AuthenticatedClient, sent: st
 }
 
 /** A wrong verifier spends the code: there is no second guess. */
-async function refuseWrongVerifier(storage: Storage, grant: Grant, verifier: string | undefined, now: number) {
+async function rejectWrongVerifier(storage: Storage, grant: Grant, verifier: string | undefined, now: number) {
   if (grant.codeChallenge === null && verifier === undefined) return;
   if (grant.codeChallenge !== null && verifier !== undefined && answersChallenge(verifier, grant.codeChallenge)) return;
   await revokeGrant(storage, grant.id, 'code_verifier_wrong', now);

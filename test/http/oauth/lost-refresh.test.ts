@@ -4,8 +4,8 @@ import { markUsed } from '../../../src/grants/grants.ts';
 import { openTokenUses } from '../../../src/grants/token-uses.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { refresh } from '../../../src/oauth/token/refresh.ts';
-import { decodeToken, verifyToken } from '../../../src/oauth/tokens.ts';
+import { refreshTokens } from '../../../src/oauth/token/refresh.ts';
+import { decodeToken, findVerifiedToken } from '../../../src/oauth/tokens.ts';
 import { grantIdIn, readGrant, withoutWrites } from '../../support/rows.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -183,14 +183,14 @@ test('a use that is stored while a refresh is under way is not missed by it [T17
   const token = decodeToken(keys, 'refresh', first.refresh_token);
   assert.ok(token);
   const uses = openTokenUses(world.storage(), () => {});
-  const parts = { storage: world.storage(), keys, retryWindow: 0, uses };
+  const deps = { storage: world.storage(), keys, retryWindow: 0, uses };
   // The request has read the row. Then the access token is used, and the use is stored and leaves the memory.
-  const proven = await verifyToken(world.storage().durable, token);
+  const verified = await findVerifiedToken(world.storage().durable, token);
   assert.equal(await works(lost.access_token), true);
   await markUsed(world.storage().relaxed, { id: token.grantId, rotation: 1 });
 
-  const request = { refreshToken: first.refresh_token, proven, scope: undefined, context: {} };
-  await assert.rejects(refresh(parts, world.ledger, request, world.clock()), { reason: 'refresh_token_reused' });
+  const request = { refreshToken: first.refresh_token, verified, scope: undefined, context: {} };
+  await assert.rejects(refreshTokens(deps, world.ledger, request, world.clock()), { reason: 'refresh_token_reused' });
   await uses.stop();
 });
 

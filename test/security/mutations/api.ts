@@ -83,8 +83,8 @@ export const API_MUTATIONS: Mutation[] = [
   {
     promise: 'P10',
     breaks: 'a removed member is not noticed',
-    file: 'src/grants/inactive-reasons.ts',
-    find: "if (standing.member_since === null) return 'member_removed';",
+    file: 'src/grants/status.ts',
+    find: "if (row.member_since === null) return 'member_removed';",
     replace: '',
     tests: [TENANCY, DEAD],
   },

@@ -62,8 +62,9 @@ export const TOKEN_MUTATIONS: Mutation[] = [
     file: 'src/oauth/client-authentication.ts',
     find: 'const { clientId, clientSecret, usedBasic } = readCredentials(presented);',
     replace: `if (presented.clientId && !presented.clientSecret && !presented.authorization) {
-      const bare = await verifyClient({ db: storage.durable, read }, { clientId: presented.clientId, secret: '' }, now);
-      if (bare) return bare.app;
+      const { rows: [bare], grant } = await loadClientAndGrant(storage.durable, presented.clientId, token);
+      const client = { id: presented.clientId, redirectUris: [] };
+      if (bare) return { client, verified: token && verifyToken(token, grant) };
     }
     const { clientId, clientSecret, usedBasic } = readCredentials(presented);`,
     tests: [AUTHENTICATION],
@@ -72,7 +73,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
     promise: 'T6',
     breaks: 'wrong secrets are not counted',
     file: 'src/oauth/client-authentication.ts',
-    find: 'if (!found?.isProven) await countWrongSecret(limits.wrongSecrets, found?.app.id, network);',
+    find: 'if (!secret) await countWrongSecret(limits.wrongSecrets, found?.client_id, network);',
     replace: '',
     tests: [LIMITS],
   },
@@ -88,7 +89,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
     promise: 'T7',
     breaks: 'an app can exchange the code of another',
     file: 'src/oauth/token/exchange.ts',
-    find: 'grant.appId !== app.id',
+    find: 'grant.appId !== client.id',
     replace: 'false',
     tests: [EXCHANGE],
   },
@@ -104,7 +105,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
     promise: 'T8',
     breaks: 'the exchange may name any redirect_uri if authorize had none',
     file: 'src/oauth/token/exchange.ts',
-    find: 'isRegistered(app.redirectUris, sent)',
+    find: 'isRegistered(client.redirectUris, sent)',
     replace: 'true',
     tests: [EXCHANGE],
   },

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { Session } from 'node:inspector/promises';
+import { relative } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { newWorld } from '../../support/world.ts';
+
+const HOME = new URL('../../../', import.meta.url);
+const MOST_FUNCTIONS = 80;
+const MOST_FILES = 36;
+
+const world = await newWorld();
+
+test('a warm refresh runs few functions in few files', async () => {
+  let { refresh_token } = await world.connect();
+  const refresh = async () => {
+    refresh_token = (await world.refresh(refresh_token)).body.refresh_token;
+  };
+  for (let round = 0; round < 20; round += 1) await refresh();
+
+  // Timers run now and then: only what runs in each of several refreshes belongs to one.
+  const runs: Ran[][] = [];
+  for (let round = 0; round < 10; round += 1) runs.push(await functionsOf(refresh));
+  const ran = (runs[0] ?? []).filter(({ id }) => runs.every((run) => run.some((other) => other.id === id)));
+
+  const files = Map.groupBy(ran, ({ file }) => file);
+  const list = [...files].map(([file, functions]) => `${file}: ${functions.map(({ name }) => name).join(', ')}`);
+  const report = `${ran.length} functions in ${files.size} files\n  ${list.sort().join('\n  ')}`;
+  assert.ok(ran.length <= MOST_FUNCTIONS && files.size <= MOST_FILES, report);
+});
+
+interface Ran {
+  id: string;
+  file: string;
+  name: string;
+}
+
+/** The functions below src that run while `work` does, as V8 counts them. A callback without a name belongs to the function around it. */
+async function functionsOf(work: () => Promise<void>): Promise<Ran[]> {
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  await session.post('Profiler.takePreciseCoverage');
+  await work();
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  await session.post('Profiler.stopPreciseCoverage');
+  session.disconnect();
+  const source = new URL('src/', HOME).href;
+  return result
+    .filter(({ url }) => url.startsWith(source))
+    .flatMap(({ url, functions }) =>
+      functions
+        .filter(({ functionName, ranges: [range] }) => functionName !== '' && range && range.count > 0)
+        .map(({ functionName: name, ranges: [range] }) => ({
+          id: `${url} ${range?.startOffset}`,
+          file: relative(fileURLToPath(HOME), fileURLToPath(url)),
+          name,
+        })),
+    );
+}
