@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { addInvoice, STATUSES } from '../../src/business/invoices.ts';
+import { addInvoice } from '../../src/business/invoices.ts';
+import { INVOICE_STATUSES } from '../../src/events/event-types.ts';
 import type { Business } from '../../src/accounts/businesses.ts';
 import { listMemberships } from '../../src/accounts/memberships.ts';
 import { findUserByEmail } from '../../src/accounts/users.ts';
@@ -61,7 +62,7 @@ async function addDemoInvoices(
     const invoice = {
       businessId: business.id,
       number: `${prefix}-${String(1000 + i)}`,
-      status: STATUSES[(i * 7) % STATUSES.length] ?? 'SENT',
+      status: INVOICE_STATUSES[(i * 7) % INVOICE_STATUSES.length] ?? 'SENT',
       total: `${80 + ((i * 373) % 2400)}.${String((i * 35) % 100).padStart(2, '0')}`,
       currency,
       customerId: `contact-${(i % 9) + 1}`,

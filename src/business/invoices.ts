@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { EVENT_GUARDS, type EventType } from '../events/event-types.ts';
+import { EVENTS, type EventType, INVOICE_STATUSES as STATUSES } from '../events/event-types.ts';
 import { recordEvent } from '../events/events.ts';
 import { listAppsAllowed } from '../grants/status.ts';
 import { LIMIT, notAllowed, readLimit, type Sent, textOf } from '../http/paging.ts';
@@ -12,8 +12,6 @@ import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { inTransaction } from '../storage/transaction.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
-
-export const STATUSES = ['DRAFT', 'SENT', 'PAID', 'OVERDUE', 'VOID'];
 
 const INVOICE = Type.Object(
   {
@@ -180,7 +178,7 @@ async function recordInvoiceEvent(db: Database, type: InvoiceEventType, row: Row
   const { id: invoiceId, number, status, total, currency } = fromRow(row);
   const data = { invoiceId, number, status, total, currency };
   const { business_id: businessId } = row;
-  for (const appId of await listAppsAllowed(db, { businessId, scope: EVENT_GUARDS[type].scope }, now)) {
+  for (const appId of await listAppsAllowed(db, { businessId, scope: EVENTS[type].guard.scope }, now)) {
     await recordEvent(db, { type, appId, businessId, data }, now);
   }
 }

@@ -1,29 +1,123 @@
+import { Type } from 'typebox';
+
 /**
- * Who may read an event. `app`: the app that it is for, always. A scope: that app, while it has a live grant with this
+ * Who may receive an event. `app`: the app that it is for, always. A scope: that app, while it has an active grant with this
  * scope in the event's business.
  */
 export type EventGuard = 'app' | { scope: string };
 
+export interface EventDeclaration {
+  guard: EventGuard;
+  /** When it is sent, in a few words. */
+  summary: string;
+  /** The fields of `data` in the payload. */
+  data: Record<string, object>;
+  example: Record<string, unknown>;
+}
+
 const READ_INVOICES = { scope: 'read:invoices' } as const;
 
-/** Every event type is declared here, with its guard. An event of any other type is neither recorded nor shown. */
-export const EVENT_GUARDS = {
-  'grant.created': 'app',
-  'grant.revoked': 'app',
-  'grant.expiring': 'app',
-  'invoice.created': READ_INVOICES,
-  'invoice.updated': READ_INVOICES,
-  'invoice.paid': READ_INVOICES,
-  'app.secret_added': 'app',
-  'app.secret_removed': 'app',
-  'endpoint.test': 'app',
-} as const satisfies Record<string, EventGuard>;
+export const INVOICE_STATUSES = ['DRAFT', 'SENT', 'PAID', 'OVERDUE', 'VOID'];
 
-export type EventType = keyof typeof EVENT_GUARDS;
+const ID = '0190b9a1-8d5e-7f6a-9b7c-8d9e0f1a2b3c';
+const idOf = (description: string) => Type.String({ format: 'uuid', description });
+const textOf = (description: string) => Type.String({ description });
 
-export const EVENT_TYPES = Object.keys(EVENT_GUARDS) as EventType[];
+const BUSINESS = { businessId: idOf('The business that it happened in.') };
+const GRANT = { ...BUSINESS, grantId: idOf('The grant.'), userId: idOf('The user who allowed the app.') };
+const GRANT_EXAMPLE = { businessId: ID, grantId: ID, userId: ID };
+const INVOICE = {
+  ...BUSINESS,
+  invoiceId: idOf('The invoice.'),
+  number: textOf('The number that people use.'),
+  status: Type.Unsafe<string>({
+    type: 'string',
+    'x-extensible-enum': INVOICE_STATUSES,
+    description: 'Its status after the change.',
+  }),
+  total: textOf('The amount, with two decimals.'),
+  currency: textOf('ISO 4217.'),
+};
+const INVOICE_EXAMPLE = {
+  businessId: ID,
+  invoiceId: ID,
+  number: 'INV-2001',
+  status: 'SENT',
+  total: '1234.50',
+  currency: 'GBP',
+};
+/** A first-party app belongs to no business. */
+const SECRET = {
+  businessId: Type.Optional(idOf('The business that owns the app. Absent for a first-party app.')),
+  secretId: idOf('The client secret.'),
+};
+
+/**
+ * Every event type, declared once: who may receive it, and how the API reference and the dashboard describe it. An event of
+ * any other type is neither recorded nor sent.
+ */
+export const EVENTS = {
+  'grant.created': {
+    guard: 'app',
+    summary: 'A user allowed the app',
+    data: { ...GRANT, scopes: Type.Array(Type.String(), { description: 'The scopes that were granted.' }) },
+    example: { ...GRANT_EXAMPLE, scopes: ['read:invoices'] },
+  },
+  'grant.revoked': {
+    guard: 'app',
+    summary: 'A grant has ended',
+    data: { ...GRANT, reason: textOf('Why: one of the reasons of `invalid_grant`. More may be added.') },
+    example: { ...GRANT_EXAMPLE, reason: 'disconnected_by_user' },
+  },
+  'grant.expiring': {
+    guard: 'app',
+    summary: 'An unused grant expires in three days',
+    data: { ...GRANT, expiresAt: Type.String({ format: 'date-time', description: 'When, unless the app refreshes.' }) },
+    example: { ...GRANT_EXAMPLE, expiresAt: '2030-01-31T00:00:00.000Z' },
+  },
+  'invoice.created': {
+    guard: READ_INVOICES,
+    summary: 'An invoice was created',
+    data: INVOICE,
+    example: INVOICE_EXAMPLE,
+  },
+  'invoice.updated': {
+    guard: READ_INVOICES,
+    summary: 'The status of an invoice has changed',
+    data: INVOICE,
+    example: INVOICE_EXAMPLE,
+  },
+  'invoice.paid': {
+    guard: READ_INVOICES,
+    summary: 'An invoice was paid',
+    data: INVOICE,
+    example: { ...INVOICE_EXAMPLE, status: 'PAID' },
+  },
+  'app.secret_added': {
+    guard: 'app',
+    summary: 'The app has a new client secret',
+    data: SECRET,
+    example: { businessId: ID, secretId: ID },
+  },
+  'app.secret_removed': {
+    guard: 'app',
+    summary: 'A client secret was removed',
+    data: SECRET,
+    example: { businessId: ID, secretId: ID },
+  },
+  'endpoint.test': {
+    guard: 'app',
+    summary: 'A test that someone asked for',
+    data: { endpointId: idOf('The endpoint that is tested.') },
+    example: { endpointId: ID },
+  },
+} as const satisfies Record<string, EventDeclaration>;
+
+export type EventType = keyof typeof EVENTS;
+
+export const EVENT_TYPES = Object.keys(EVENTS) as EventType[];
 
 /** Undefined for a type that this version does not declare: a newer version may have recorded the event. */
 export function guardOf(type: string): EventGuard | undefined {
-  return Object.hasOwn(EVENT_GUARDS, type) ? EVENT_GUARDS[type as EventType] : undefined;
+  return Object.hasOwn(EVENTS, type) ? EVENTS[type as EventType].guard : undefined;
 }

@@ -1,5 +1,5 @@
 import { findApp } from '../apps/apps.ts';
-import { EVENT_GUARDS, type EventGuard, guardOf } from '../events/event-types.ts';
+import { EVENTS, type EventGuard, guardOf } from '../events/event-types.ts';
 import type { Event } from '../events/events.ts';
 import { listBusinessesAllowing } from '../grants/status.ts';
 import { readScopes } from '../oauth/scopes.ts';
@@ -52,4 +52,4 @@ export function checkGuards(guards: Record<string, EventGuard | undefined>): voi
   }
 }
 
-checkGuards(EVENT_GUARDS);
+checkGuards(Object.fromEntries(Object.entries(EVENTS).map(([type, { guard }]) => [type, guard])));
