@@ -1,52 +1,15 @@
 import assert from 'node:assert/strict';
 import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
-import { type Ended, newCommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
+import { newCommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
+import { assertFound, examine, readFindings, UNUSED_PORTS } from '../support/doctor.ts';
 import { settle } from '../support/people.ts';
-import { freePort } from '../support/ports.ts';
-import { startPostgres } from '../support/postgres-server.ts';
 
 const KEYS = ['Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf', 'Qa2zWsX3edC4rfV5tgB6yhN7ujM8ikLo'] as const;
-
-/** Not the default ports: somebody may be using the product there. */
-const UNUSED = {
-  BASE_URL: `http://localhost:${await freePort()}`,
-  CONSENT_URL: `http://localhost:${await freePort()}`,
-};
-
-interface Finding {
-  level: string;
-  about: string;
-  says: string;
-  mend?: string;
-}
-
-type CommandLine = ReturnType<typeof newCommandLine>;
-
-const examine = async (cli: CommandLine, env: Record<string, string> = {}) =>
-  read(await cli.run(['doctor', '--json'], { env: { ...UNUSED, ...env }, asProcess: true }));
-
-function read({ status, stdout, stderr }: Ended) {
-  assert.equal(stderr, '');
-  const { findings }: { findings: Finding[] } = JSON.parse(stdout);
-  const isBad = findings.some(({ level }) => level === 'problem');
-  assert.equal(status, isBad ? 1 : 0);
-  for (const { level, says, mend } of findings) {
-    assert.match(says, /^\S.*[.\d]$/);
-    assert.equal(mend === undefined, level === 'ok', says);
-  }
-  return { findings, stdout, of: (level: string) => findings.filter((finding) => finding.level === level) };
-}
-
-function assertFound(findings: Finding[], level: string, says: RegExp): void {
-  const found = findings.some((finding) => finding.level === level && says.test(finding.says));
-  assert.ok(found, `${level} ${says} is not among ${JSON.stringify(findings, null, 1)}`);
-}
 
 test('of a server that is well it says so, while it serves, and tells no secret', async () => {
   const cli = newCommandLine();
@@ -106,7 +69,7 @@ const WRONG: [what: string, env: Record<string, string>, level: string, says: Re
     'problem',
     /no address for gatehouse\.invalid/,
   ],
-  ['hosts that are one', { CONSENT_URL: UNUSED.BASE_URL }, 'warning', /the same origin/],
+  ['hosts that are one', { CONSENT_URL: UNUSED_PORTS.BASE_URL }, 'warning', /the same origin/],
   ['metrics for everyone', { METRICS_LISTEN: '0.0.0.0:9464' }, 'warning', /^METRICS_LISTEN binds 0\.0\.0\.0/],
   ['a database that is nowhere', { DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' }, 'problem', /cannot be used/],
 ];
@@ -115,7 +78,9 @@ test('each thing that is wrong is named, with what to do', async () => {
   const cli = newCommandLine();
   for (const [what, env, level, says] of WRONG) {
     const usual = { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0] };
-    const { findings, stdout } = read(await cli.run(['doctor', '--json'], { env: { ...UNUSED, ...usual, ...env } }));
+    const { findings, stdout } = readFindings(
+      await cli.run(['doctor', '--json'], { env: { ...UNUSED_PORTS, ...usual, ...env } }),
+    );
 
     assertFound(findings, level, says);
     assert.equal(stdout.includes('hunter2'), false, what);
@@ -163,25 +128,4 @@ test('a damaged database is a problem, and is left as it is', async () => {
   assert.ok(of('problem').some(({ about }) => about === 'database'));
   assert.equal(statSync(file).size, size);
   assert.ok(existsSync(file));
-});
-
-test('a PostgreSQL that is not up to date, or may lose what it has said, is a problem', async () => {
-  const postgres = await startPostgres(['max_connections=27']);
-  after(() => postgres.remove());
-  const cli = newCommandLine();
-  const env = { DATABASE_URL: postgres.url, SECRET_KEYS: KEYS[0] };
-
-  const outdated = await examine(cli, env);
-  const storage = await openStorage(postgres.url);
-  await migrate(storage);
-  await storage.close();
-  const unsafe = await examine(cli, env);
-  const crowded = await examine(cli, { ...env, DATABASE_URL: `${postgres.url}?pool_size=50` });
-
-  assertFound(outdated.findings, 'problem', /older than this program: 001-initial/);
-  assertFound(unsafe.findings, 'problem', /^fsync is off/);
-  assertFound(unsafe.findings, 'ok', /^The clocks of this machine and of PostgreSQL differ by 0\.\d s/);
-  assertFound(unsafe.findings, 'ok', /^There is room for 1 nodes at this pool_size/);
-  assertFound(crowded.findings, 'problem', /One node opens up to 102 connections, and the server allows 27/);
-  assert.equal(JSON.stringify(crowded.findings).includes('gatehouse:gatehouse'), false);
 });

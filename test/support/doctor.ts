@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import type { CommandLine, Ended } from './command-line.ts';
+import { freePort } from './ports.ts';
+
+/** Not the default ports: a server may be running there. */
+export const UNUSED_PORTS = {
+  BASE_URL: `http://localhost:${await freePort()}`,
+  CONSENT_URL: `http://localhost:${await freePort()}`,
+};
+
+interface Finding {
+  level: string;
+  about: string;
+  says: string;
+  mend?: string;
+}
+
+export const examine = async (cli: CommandLine, env: Record<string, string> = {}) =>
+  readFindings(await cli.run(['doctor', '--json'], { env: { ...UNUSED_PORTS, ...env }, asProcess: true }));
+
+export function readFindings({ status, stdout, stderr }: Ended) {
+  assert.equal(stderr, '');
+  const { findings }: { findings: Finding[] } = JSON.parse(stdout);
+  const isBad = findings.some(({ level }) => level === 'problem');
+  assert.equal(status, isBad ? 1 : 0);
+  for (const { level, says, mend } of findings) {
+    assert.match(says, /^\S.*[.\d]$/);
+    assert.equal(mend === undefined, level === 'ok', says);
+  }
+  return { findings, stdout, of: (level: string) => findings.filter((finding) => finding.level === level) };
+}
+
+export function assertFound(findings: Finding[], level: string, says: RegExp): void {
+  const found = findings.some((finding) => finding.level === level && says.test(finding.says));
+  assert.ok(found, `${level} ${says} is not among ${JSON.stringify(findings, null, 1)}`);
+}
