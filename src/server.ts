@@ -24,8 +24,8 @@ import { ensureMigrated } from './storage/migrate.ts';
 import { openSharedStorage, openStorage } from './storage/open.ts';
 import { startRetention } from './storage/retention.ts';
 import { type Storage, StorageUnavailable } from './storage/storage.ts';
-import { type Meters, newMeters } from './telemetry/meters.ts';
-import { serveMetrics } from './telemetry/metrics.ts';
+import { serveMetrics } from './telemetry/listener.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { readTraceId, traceRequests } from './telemetry/routes.ts';
 import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountApiHome } from './web/api-home.ts';
@@ -55,14 +55,14 @@ export async function startServer(
   clock: Clock = systemClock,
   remember: typeof openActivity = openActivity,
 ): Promise<RunningServer> {
-  const meters = newMeters();
-  const tracing = openTracing(settings, meters);
-  const { api, web, errors } = createHosts(settings, meters, tracing, (request) => loadErrorNavigation(deps, request));
+  const metrics = createMetrics();
+  const tracing = await openTracing(settings, metrics);
+  const { api, web, errors } = createHosts(settings, metrics, tracing, (request) => loadErrorNavigation(deps, request));
   const storage = await openPrepared(settings);
   const report = (error: unknown) => api.log.error(error);
   const activity = remember(storage, clock, report);
   const uses = openTokenUses(storage, report);
-  const deps: Deps = { ...assemble(settings, storage, clock, meters), activity, uses, meters, errors };
+  const deps: Deps = { ...assemble(settings, storage, clock, metrics), activity, uses, metrics, errors };
   api.register(async (scope) => serveApi(scope, deps));
   web.register(async (scope) => serveWeb(scope, deps));
   const stopJobs = startJobs(settings, deps, api);
@@ -89,7 +89,7 @@ export async function startServer(
 /** One host, if both URLs have the same origin. */
 function createHosts(
   settings: Settings,
-  meters: Meters,
+  metrics: Metrics,
   tracing: Tracing | undefined,
   loadNavigation: (request: FastifyRequest) => Promise<ErrorNavigation>,
 ) {
@@ -100,7 +100,7 @@ function createHosts(
     const pages = { platformName, issuer: baseUrl, loadNavigation: knowsSessions ? loadNavigation : undefined };
     const errors = { issuer: baseUrl, isApiPath, isHiddenPath, sendErrorPage: createErrorPages(pages) };
     const host = createHost({ ...settings, publicUrl, log, readTraceId, errors });
-    host.responseListeners.push(meters.ofHost(name));
+    host.responseListeners.push(metrics.responseListener(name));
     if (tracing) traceRequests(host, tracing);
     mountAssets(host);
     return { host, errors };
@@ -123,7 +123,7 @@ function startJobs({ auditRetention }: Settings, deps: Deps, { log }: FastifyIns
   const stopRetention = startRetention(deps.storage, deps.clock, {
     steps: retentionSteps(auditRetention),
     notifyExpiring: warnOfExpiring,
-    meter: deps.meters.cleaning,
+    meter: deps.metrics.retention,
     report,
     warn,
   });
@@ -142,9 +142,9 @@ async function openPrepared({ databaseUrl, workers }: Settings): Promise<Storage
   }
 }
 
-function openTracing({ traces, databaseUrl }: Settings, meters: Meters): Tracing | undefined {
+async function openTracing({ traces, databaseUrl }: Settings, metrics: Metrics): Promise<Tracing | undefined> {
   const database = databaseUrl.startsWith('sqlite:') ? 'sqlite' : 'postgresql';
-  return traces && startTracing({ ...traces, version: VERSION, database, count: meters.countSpans });
+  return traces && startTracing({ ...traces, version: VERSION, database, countSpans: metrics.countSpans });
 }
 
 async function openMetrics({ metricsListen, workers }: Settings, deps: Deps): Promise<() => Promise<void>> {
@@ -159,11 +159,11 @@ async function openMetrics({ metricsListen, workers }: Settings, deps: Deps): Pr
 type Deps = ReturnType<typeof assemble> & {
   activity: RequestRecorder;
   uses: TokenUses;
-  meters: Meters;
+  metrics: Metrics;
   errors: ErrorOptions;
 };
 
-function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Meters) {
+function assemble(settings: Settings, storage: Storage, clock: Clock, metrics: Metrics) {
   const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;
   const minute = 60;
   const quarterHour = 15 * minute;
@@ -172,7 +172,7 @@ function assemble(settings: Settings, storage: Storage, clock: Clock, meters: Me
     { name, points, seconds }: { name: string; points: number; seconds: number },
   ) => {
     const shared = storage.newSharedCounter?.({ name, points, seconds });
-    return createRateLimit({ points, seconds, shared, onReject: meters.refusalsOf(setting) });
+    return createRateLimit({ points, seconds, shared, onReject: metrics.rateLimitListener(setting) });
   };
   const limit = (name: keyof Limits, seconds: number) => newLimit(name, { name, points: limits[name], seconds });
   const reserve = Math.max(1, Math.floor(limits.signInPerAccount / 4));

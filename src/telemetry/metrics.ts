@@ -1,72 +1,187 @@
-import type { Clock } from '../lib/clock.ts';
-import type { Keyring } from '../lib/keyring.ts';
-import { openStandardOutput } from '../lib/log-output.ts';
-import type { RequestRecorder } from '../request-log/request-recorder.ts';
-import type { Storage } from '../storage/storage.ts';
-import { watchDatabase } from './database-gauges.ts';
-import { listenForScrapes } from './listener.ts';
-import type { Meters } from './meters.ts';
-import { newProcessMetrics } from './process-gauges.ts';
-import type { Metric } from './registry.ts';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { REASONS } from '../http/errors.ts';
+import type { ResponseSummary } from '../http/host.ts';
+import { SECOND } from '../lib/clock.ts';
 
-interface MetricsParts {
-  meters: Meters;
-  storage: Storage;
-  clock: Clock;
-  keys: Keyring;
-  activity: RequestRecorder;
-  version: string;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Tells whoever asks how the server is doing. Returns how to stop. */
-export async function serveMetrics(
-  parts: MetricsParts,
-  place: Parameters<typeof listenForScrapes>[1],
-): Promise<() => Promise<void>> {
-  const [ofProcess, ofDatabase] = [newProcessMetrics(), watchDatabase(parts)];
-  const stopWatching = async () => {
-    ofProcess.stop();
-    await ofDatabase.stop();
+/** What is counted as it happens, whether or not anything scrapes it. */
+export function createMetrics() {
+  const registry = new Registry();
+  const spans = labelledCounter(
+    registry,
+    'gatehouse_trace_spans_total',
+    'Spans sent to the collector of traces, or dropped.',
+    'outcome',
+    ['sent', 'dropped'],
+  );
+  return {
+    registry,
+    ...responseMetrics(registry),
+    ...rateLimitMetrics(registry),
+    retention: retentionMetrics(registry),
+    countSpans: (outcome: 'sent' | 'dropped', count: number) => spans.inc({ outcome }, count),
   };
-  const metrics = [...parts.meters.metrics, ...ofDatabase.metrics, ...describeServer(parts), ...ofProcess.metrics];
-  try {
-    const stopListening = await listenForScrapes(metrics, place);
-    return async () => {
-      await stopListening();
-      await stopWatching();
-    };
-  } catch (error) {
-    await stopWatching();
-    throw error;
-  }
 }
 
-function describeServer({ activity, keys, version, storage }: MetricsParts): Metric[] {
-  const database = storage.migratesItself ? 'sqlite' : 'postgres';
-  return [
-    {
-      name: 'gatehouse_activity_dropped_total',
-      help: 'Requests of apps that there was no room to remember.',
-      type: 'counter',
-      read: () => [{ value: activity.dropped() }],
+/** Lists each of the label's values from the start, at 0. */
+export function labelledCounter<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: Label,
+  values: readonly string[],
+): Counter<Label> {
+  const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
+  for (const value of values) counter.inc({ [label]: value } as Record<Label, string>, 0);
+  return counter;
+}
+
+/** In seconds. */
+const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'none']);
+const KNOWN_REASONS: ReadonlySet<string> = new Set(Object.values(REASONS).flat());
+const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
+
+/** No label holds text that a client can choose, so the number of series is bounded. */
+function responseMetrics(registry: Registry) {
+  const responses = new Counter({
+    name: 'gatehouse_http_requests_total',
+    help: 'Requests answered, by host, route, method, class of status and reason of refusal.',
+    labelNames: ['host', 'route', 'method', 'status', 'reason'],
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: 'gatehouse_http_request_duration_seconds',
+    help: 'How long answers took, from the first line of the request to the last byte of the answer.',
+    labelNames: ['host', 'route'],
+    buckets: DURATION_BUCKETS,
+    registers: [registry],
+  });
+  return {
+    responseListener: (host: string) => (response: ResponseSummary) => {
+      const { route, took } = response;
+      const method = METHODS.has(response.method) ? response.method : 'other';
+      const status = STATUS_CLASSES[Math.floor(response.status / 100) - 1] ?? 'other';
+      responses.inc({ host, route, method, status, reason: reasonLabel(response.reason) });
+      if (took !== undefined) durations.observe({ host, route }, took / SECOND);
     },
-    {
-      name: 'gatehouse_log_dropped_lines_total',
-      help: 'Log lines that were dropped because standard output could not be written.',
-      type: 'counter',
-      read: () => [{ value: openStandardOutput().dropped() }],
+  };
+}
+
+function reasonLabel(reason: string | undefined): string {
+  if (reason === undefined) return '';
+  return KNOWN_REASONS.has(reason) ? reason : 'other';
+}
+
+/** The names of the settings, without `LIMIT_`. */
+const LIMITS = [
+  'per_app',
+  'per_grant',
+  'per_user',
+  'changes_per_user',
+  'wrong_secrets',
+  'sign_in_per_account',
+  'sign_in_per_address',
+];
+
+function rateLimitMetrics(registry: Registry) {
+  const rejections = labelledCounter(
+    registry,
+    'gatehouse_rate_limit_refusals_total',
+    'Requests refused because a rate limit was reached, by limit.',
+    'limit',
+    LIMITS,
+  );
+  return {
+    rateLimitListener(setting: string): () => void {
+      const limit = setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      return () => rejections.inc({ limit });
     },
-    {
-      name: 'gatehouse_keys',
-      help: 'Keys in use: the first signs, all verify.',
-      type: 'gauge',
-      read: () => [{ value: keys.all.length }],
+  };
+}
+
+/** Of the retention job. */
+const CLEANED_TABLES = [
+  'audit_entries',
+  'audit_repeats',
+  'grants',
+  'revoked_access_tokens',
+  'sessions',
+  'invitations',
+  'used_challenges',
+  'events',
+  'deliveries',
+  'attempts',
+  'logged_requests',
+  'request_counts',
+  'scope_uses',
+  'rate_limits',
+];
+
+function retentionMetrics(registry: Registry) {
+  const removed = labelledCounter(
+    registry,
+    'gatehouse_clean_up_removed_rows_total',
+    'Rows removed because they no longer matter, by table.',
+    'table',
+    CLEANED_TABLES,
+  );
+  const finished = new Gauge({
+    name: 'gatehouse_clean_up_finished_timestamp_seconds',
+    help: 'When the clean-up last had nothing left to remove, in seconds since 1970; 0 if it never had.',
+    registers: [registry],
+  });
+  const clockJump = new Gauge({
+    name: 'gatehouse_clock_jump_seconds',
+    help: 'How far the clock jumped ahead of what is plausible, until an operator confirms it; 0 if it did not.',
+    registers: [registry],
+  });
+  return {
+    removed: (table: string, rows: number) => removed.inc({ table }, rows),
+    /** Nothing was left to remove. */
+    finished: (now: number) => finished.set(now / SECOND),
+    /** In milliseconds; 0 while the clock is plausible. */
+    noteClockJump: (milliseconds: number) => clockJump.set(milliseconds / SECOND),
+  };
+}
+
+export interface Sample {
+  labels?: Record<string, string>;
+  value: number;
+}
+
+/** A gauge that is read when it is scraped. Without samples, only its name is listed. */
+export function readGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => Sample[],
+  labelNames: string[] = [],
+) {
+  new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      if (labelNames.length === 0) this.remove({});
+      for (const { labels = {}, value } of read()) this.set(labels, value);
     },
-    {
-      name: 'gatehouse_build_info',
-      help: 'Always 1; its labels say what runs.',
-      type: 'gauge',
-      read: () => [{ labels: { version, node: process.versions.node, database }, value: 1 }],
+  });
+}
+
+/** A counter whose total is kept elsewhere. */
+export function readCounter(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
     },
-  ];
+  });
 }

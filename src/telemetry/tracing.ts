@@ -1,72 +1,149 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { preciseClock } from '../lib/clock.ts';
+import type { Attributes, Context, Span, SpanKind } from '@opentelemetry/api';
+import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import type { ResponseSummary } from '../http/host.ts';
+import { preciseClock, SECOND } from '../lib/clock.ts';
 import { type SeenStatement, watchStatements } from '../storage/statement-log.ts';
 import { type SeenAttempt, watchAttempts } from '../webhooks/seen-attempts.ts';
-import { newExporter, type Span } from './otlp.ts';
-import { newCounter } from './registry.ts';
-import type { Answered } from './requests.ts';
-import { continueTrace, newSpanId, readTraceparent, type TraceContext } from './trace-context.ts';
 
-export interface Tracing {
-  /** Of a request that has just come. */
-  begin(traceparent: unknown): TraceContext;
-  /** What is done meanwhile belongs to it. */
-  within(context: TraceContext, work: () => void): void;
-  end(context: TraceContext, parent: unknown, answered: Answered): void;
-  stop(): Promise<void>;
+export interface RequestTrace {
+  traceId: string;
+  span: Span;
+  context: Context;
 }
 
-export function newTraceMetrics() {
-  return newCounter('gatehouse_trace_spans_total', 'Spans sent to the collector of traces, or dropped.', 'outcome', [
-    'sent',
-    'dropped',
-  ]);
-}
-
-interface Following {
+interface TracingOptions {
+  /** The collector's base URL. */
   endpoint: string;
+  /** The share of new traces to record, from 0 to 1. */
   ratio: number;
   version: string;
   database: 'sqlite' | 'postgresql';
-  count(outcome: 'sent' | 'dropped', spans: number): void;
+  countSpans: CountSpans;
 }
 
-/** Follows requests, what they ask the database, and webhooks, and tells a collector. It has to be there first. */
-export function startTracing({ endpoint, ratio, version, database, count }: Following): Tracing {
-  const exporter = newExporter({ endpoint, version, count });
-  const current = new AsyncLocalStorage<TraceContext>();
+type CountSpans = (outcome: 'sent' | 'dropped', count: number) => void;
+
+export type Tracing = Awaited<ReturnType<typeof startTracing>>;
+
+const MAX_QUEUE = 2048;
+const EXPORT_INTERVAL = 2 * SECOND;
+/** Includes the exporter's retries. */
+const EXPORT_TIMEOUT = 5 * SECOND;
+
+/** Traces requests, their SQL statements and webhook attempts. Start it before the database is opened. */
+export async function startTracing({ endpoint, ratio, version, database, countSpans }: TracingOptions) {
+  // Loaded here, so that a server without a collector does not load OpenTelemetry.
+  const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api');
+  const provider = await createProvider(endpoint, ratio, version, countSpans);
+  const tracer = provider.getTracer('gatehouse', version);
+  const current = new AsyncLocalStorage<Context>();
+  const record = ({ name, took, attributes, failed }: Finished, kind: SpanKind, parent: Context) => {
+    const end = preciseClock();
+    const span = tracer.startSpan(name, { kind, startTime: end - took, attributes }, parent);
+    if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end(end);
+  };
   const stopStatements = watchStatements((statement) => {
     const parent = current.getStore();
-    if (parent?.isSampled) exporter.add(statementSpan(parent, statement, database));
+    if (parent && trace.getSpan(parent)?.isRecording())
+      record(statementSpan(statement, database), SpanKind.CLIENT, parent);
   });
-  const stopAttempts = watchAttempts((attempt) => {
-    const context = continueTrace(undefined, ratio);
-    if (context.isSampled) exporter.add(attemptSpan(context, attempt));
-  });
+  const stopAttempts = watchAttempts((attempt) => record(attemptSpan(attempt), SpanKind.CLIENT, ROOT_CONTEXT));
   return {
-    begin: (traceparent) => continueTrace(readTraceparent(traceparent), ratio),
-    within: (context, work) => current.run(context, work),
-    end(context, traceparent, answered) {
-      if (context.isSampled) exporter.add(requestSpan(context, readTraceparent(traceparent), answered));
+    startRequest(traceparent: unknown): RequestTrace {
+      const client = readTraceparent(traceparent);
+      const parent = client ? trace.setSpanContext(ROOT_CONTEXT, { ...client, isRemote: true }) : ROOT_CONTEXT;
+      const span = tracer.startSpan('HTTP', { kind: SpanKind.SERVER, startTime: preciseClock() }, parent);
+      return { traceId: span.spanContext().traceId, span, context: trace.setSpan(parent, span) };
     },
-    async stop() {
+    run: (context: Context, work: () => void) => current.run(context, work),
+    endRequest({ span }: RequestTrace, response: ResponseSummary): void {
+      const { name, attributes, failed } = requestSpan(response);
+      span.updateName(name).setAttributes(attributes);
+      if (failed) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end(preciseClock());
+    },
+    async stop(): Promise<void> {
       stopStatements();
       stopAttempts();
-      await exporter.stop();
+      await provider.shutdown();
     },
   };
 }
 
-/** Names are those of https://opentelemetry.io/docs/specs/semconv/http/http-spans/ */
-function requestSpan(context: TraceContext, parent: TraceContext | undefined, answered: Answered): Span {
-  const { method, route, status, reason, took = 0 } = answered;
+async function createProvider(endpoint: string, ratio: number, version: string, countSpans: CountSpans) {
+  const [sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/exporter-trace-otlp-http'),
+    import('@opentelemetry/resources'),
+  ]);
+  const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: EXPORT_TIMEOUT });
+  const queue = boundedQueue(exporter, countSpans);
+  const batches = new sdk.BatchSpanProcessor({
+    exporter: queue.exporter,
+    maxQueueSize: MAX_QUEUE,
+    scheduledDelayMillis: EXPORT_INTERVAL,
+  });
+  return new sdk.TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'gatehouse', 'service.version': version }),
+    sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(ratio) }),
+    spanProcessors: [queue.limit(batches)],
+  });
+}
+
+/** Counts spans that were sent, that the collector did not accept, and that did not fit into the queue. */
+function boundedQueue(exporter: SpanExporter, countSpans: CountSpans) {
+  let waiting = 0;
+  return {
+    exporter: {
+      export(spans, done) {
+        exporter.export(spans, (result) => {
+          waiting -= spans.length;
+          countSpans(result.code === 0 ? 'sent' : 'dropped', spans.length);
+          done(result);
+        });
+      },
+      shutdown: () => exporter.shutdown(),
+    } satisfies SpanExporter,
+    limit: (processor: SpanProcessor): SpanProcessor => ({
+      onStart() {},
+      onEnd(span: ReadableSpan) {
+        if (waiting >= MAX_QUEUE) return countSpans('dropped', 1);
+        waiting += 1;
+        processor.onEnd(span);
+      },
+      forceFlush: () => processor.forceFlush(),
+      shutdown: () => processor.shutdown(),
+    }),
+  };
+}
+
+/** Later versions may append fields; version ff is invalid. https://www.w3.org/TR/trace-context/ */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Here and not the SDK's parser, because log lines name the trace while tracing is off, too. */
+export function readTraceparent(header: unknown): { traceId: string; spanId: string; traceFlags: number } | undefined {
+  if (typeof header !== 'string') return undefined;
+  const [, version, traceId, spanId, flags = '', more] = TRACEPARENT.exec(header) ?? [];
+  if (traceId === undefined || spanId === undefined || (version === '00' && more !== undefined)) return undefined;
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 };
+}
+
+/** Attribute names: https://opentelemetry.io/docs/specs/semconv/ */
+interface Finished {
+  name: string;
+  /** In milliseconds. */
+  took: number;
+  attributes: Attributes;
+  failed: boolean;
+}
+
+function requestSpan({ method, route, status, reason, took = 0 }: ResponseSummary): Finished {
   const isRouted = route !== 'none';
   return {
-    context,
-    parentId: parent?.spanId,
     name: isRouted ? `${method} ${route}` : method,
-    kind: 'server',
-    ...ending(took),
+    took,
     attributes: {
       'http.request.method': method,
       'http.route': isRouted ? route : undefined,
@@ -78,26 +155,15 @@ function requestSpan(context: TraceContext, parent: TraceContext | undefined, an
   };
 }
 
-function statementSpan(parent: TraceContext, { sql, took, failed }: SeenStatement, database: string): Span {
+function statementSpan({ sql, took, failed }: SeenStatement, database: string): Finished {
   const [verb = ''] = /^\w+/.exec(sql.trimStart()) ?? [];
-  return {
-    context: { ...parent, spanId: newSpanId() },
-    parentId: parent.spanId,
-    name: verb.toUpperCase(),
-    kind: 'client',
-    ...ending(took),
-    attributes: { 'db.system.name': database, 'db.query.text': sql },
-    failed,
-  };
+  return { name: verb.toUpperCase(), took, attributes: { 'db.system.name': database, 'db.query.text': sql }, failed };
 }
 
-function attemptSpan(context: TraceContext, { host, status, outcome, took }: SeenAttempt): Span {
+function attemptSpan({ host, status, outcome, took }: SeenAttempt): Finished {
   return {
-    context,
-    parentId: undefined,
     name: 'POST',
-    kind: 'client',
-    ...ending(took),
+    took,
     attributes: {
       'http.request.method': 'POST',
       'server.address': host,
@@ -106,10 +172,4 @@ function attemptSpan(context: TraceContext, { host, status, outcome, took }: See
     },
     failed: outcome !== 'delivered',
   };
-}
-
-/** It has just ended. */
-function ending(took: number): Pick<Span, 'start' | 'end'> {
-  const end = preciseClock();
-  return { start: end - took, end };
 }

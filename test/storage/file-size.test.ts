@@ -11,7 +11,7 @@ import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { startRetention } from '../../src/storage/retention.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
-import { newMeters } from '../../src/telemetry/meters.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 const MB = 1024 * 1024;
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
@@ -60,7 +60,7 @@ test('a file from which most rows were removed gives the space back to the disk 
   await sql`delete from businesses where length(name) > 10`.execute(storage.durable);
 
   const report = (error: unknown) => assert.fail(String(error));
-  const options = { steps: [], notifyExpiring: async () => 0, meter: newMeters().cleaning, report, warn: report };
+  const options = { steps: [], notifyExpiring: async () => 0, meter: createMetrics().retention, report, warn: report };
   const stop = startRetention(storage, Date.now, options);
   while ((await pages()) > before / 4) await setTimeout(50, undefined, { signal });
   await stop();

@@ -24,6 +24,8 @@ export function readExposition(text: string): Map<string, Family> {
   const seen = new Set<string>();
   let current = '';
   for (const line of text.slice(0, -1).split('\n')) {
+    // The format ignores empty lines.
+    if (line === '') continue;
     const [, kind, name = '', rest = ''] = new RegExp(`^# (HELP|TYPE) (${NAME}) ([^\\n]+)$`).exec(line) ?? [];
     if (kind === 'HELP') {
       assert.equal(families.has(name), false, `${name} comes once`);

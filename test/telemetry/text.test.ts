@@ -1,50 +1,60 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Metric, newHistogram, renderMetrics } from '../../src/telemetry/registry.ts';
+import { Histogram, Registry } from 'prom-client';
+import { readGauge, type Sample } from '../../src/telemetry/metrics.ts';
 import { readExposition } from './exposition.ts';
 
-const gauge = (read: Metric['read'], help = 'What it is.'): Metric => ({ name: 'a_gauge', help, type: 'gauge', read });
+async function renderGauge(samples: Sample[], labelNames: string[], help = 'What it is.'): Promise<string> {
+  const registry = new Registry();
+  readGauge(registry, 'a_gauge', help, () => samples, labelNames);
+  return registry.metrics();
+}
 
-test('any text can be a label or an explanation, and comes back as it was', () => {
+test('any text can be a label or an explanation, and comes back as it was', async () => {
   const unit = fc.constantFrom('"', '\\', '\n', '\r', '}', ',', '=', ' ', 'n', 'é', '😀');
-  fc.assert(
-    fc.property(fc.string({ unit }), (text) => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit }), async (text) => {
       const [family] = readExposition(
-        renderMetrics([gauge(() => [{ labels: { text }, value: 1 }], `x${text}`)]),
+        await renderGauge([{ labels: { text }, value: 1 }], ['text'], `x${text}`),
       ).values();
       assert.equal(family?.series[0]?.labels.text, text);
     }),
   );
 });
 
-test('a histogram counts what lies at or below each bound, and adds it all up', () => {
-  const histogram = newHistogram([0.1, 1]);
-  for (const value of [0, 0.1, 0.5, 1, 7]) histogram.observe(value);
-  const metric: Metric = {
+test('a gauge without a value is listed, and has none', async () => {
+  const [family] = readExposition(await renderGauge([], [])).values();
+
+  assert.deepEqual(family?.series, []);
+});
+
+test('a histogram counts what lies at or below each bound, and adds it all up', async () => {
+  const registry = new Registry();
+  const histogram = new Histogram({
     name: 'took_seconds',
     help: 'Time.',
-    type: 'histogram',
-    read: () => histogram.read({ route: '/x' }),
-  };
+    labelNames: ['route'],
+    buckets: [0.1, 1],
+    registers: [registry],
+  });
+  for (const value of [0, 0.1, 0.5, 1, 7]) histogram.observe({ route: '/x' }, value);
 
-  const text = renderMetrics([metric]);
+  const text = await registry.metrics();
 
   readExposition(text);
   assert.deepEqual(text.split('\n').slice(2, -1), [
-    'took_seconds_bucket{route="/x",le="0.1"} 2',
-    'took_seconds_bucket{route="/x",le="1"} 4',
-    'took_seconds_bucket{route="/x",le="+Inf"} 5',
+    'took_seconds_bucket{le="0.1",route="/x"} 2',
+    'took_seconds_bucket{le="1",route="/x"} 4',
+    'took_seconds_bucket{le="+Inf",route="/x"} 5',
     'took_seconds_sum{route="/x"} 8.6',
     'took_seconds_count{route="/x"} 5',
   ]);
 });
 
 test('the reader that the other tests rely on refuses what is not sound', () => {
-  const sample = { labels: { a: '1' }, value: 1 };
-  const twice = renderMetrics([gauge(() => [sample, sample])]);
   const unsound = [
-    twice,
+    '# HELP a x\n# TYPE a gauge\na{l="1"} 1\na{l="1"} 1\n',
     'a_gauge 1\n',
     '# HELP a x\n# TYPE a gauge\nb 1\n',
     '# HELP a x\n# TYPE a gauge\na{l="x"y"} 1\n',

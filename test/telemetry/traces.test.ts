@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { readTraceparent } from '../../src/telemetry/trace-context.ts';
+import { readTraceparent } from '../../src/telemetry/tracing.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { freePort } from '../support/ports.ts';
@@ -12,7 +12,7 @@ import { readExposition } from './exposition.ts';
 
 interface Attribute {
   key: string;
-  value: { stringValue?: string; intValue?: string };
+  value: { stringValue?: string; intValue?: number };
 }
 
 interface Span {
@@ -63,7 +63,8 @@ function assertSpan(span: Span): void {
   assert.ok(Math.abs(Number(end / 1_000_000n) - Date.now()) < 600_000);
   for (const { value } of span.attributes) {
     const [[type = '', text] = []] = Object.entries(value);
-    assert.ok((type === 'stringValue' || type === 'intValue') && typeof text === 'string');
+    assert.ok(type === 'stringValue' || type === 'intValue');
+    assert.equal(typeof text, type === 'intValue' ? 'number' : 'string');
   }
 }
 
@@ -167,9 +168,9 @@ test('of the traces that begin here, only so many are followed', async () => {
 test('a traceparent that is not sound is not believed', () => {
   const [trace, span] = ['a'.repeat(32), 'b'.repeat(16)];
 
-  assert.deepEqual(readTraceparent(`00-${trace}-${span}-01`), { traceId: trace, spanId: span, isSampled: true });
-  assert.equal(readTraceparent(`00-${trace}-${span}-00`)?.isSampled, false);
-  assert.equal(readTraceparent(`cc-${trace}-${span}-01-what-comes-later`)?.isSampled, true);
+  assert.deepEqual(readTraceparent(`00-${trace}-${span}-01`), { traceId: trace, spanId: span, traceFlags: 1 });
+  assert.equal(readTraceparent(`00-${trace}-${span}-00`)?.traceFlags, 0);
+  assert.equal(readTraceparent(`cc-${trace}-${span}-01-what-comes-later`)?.traceFlags, 1);
   for (const unsound of [
     undefined,
     '',

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { readBacklog } from '../../src/telemetry/backlog-gauges.ts';
-import { countGrants } from '../../src/telemetry/grant-gauges.ts';
+import { countGrants, readBacklog } from '../../src/telemetry/database-counts.ts';
 import { freePort } from '../support/ports.ts';
 import { startWorkers } from '../support/workers.ts';
 import { newWorld } from '../support/world.ts';
@@ -50,7 +49,7 @@ test('grants are counted by state, slice by slice, and all of them', async () =>
     db,
     async () => {
       rests += 1;
-      return 'go on';
+      return 'continue';
     },
     now,
   );
