@@ -1,4 +1,4 @@
-import { VERSION } from '../lib/version.ts';
+import { VERSION } from '../lib/package.ts';
 import { type Command, readOptions, requireDatabase } from './command.ts';
 import { explain } from './explain.ts';
 import { helpFor, overview } from './help.ts';

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import staticFiles from '@fastify/static';
 import type { FastifyInstance } from 'fastify';
+import { PACKAGE_ROOT } from '../lib/package.ts';
 import { sha256 } from '../lib/secrets.ts';
 
-const FOLDER = new URL('./assets/', import.meta.url);
+const FOLDER = new URL('src/web/assets/', PACKAGE_ROOT);
 
 export const stylesheetPath = versionedPath('gatehouse.css');
 export const scriptPath = versionedPath('gatehouse.js');

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
+import { PACKAGE_ROOT } from '../../lib/package.ts';
 import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
 
-const ROOT = new URL('../../../', import.meta.url);
 const PAGE = { schema: { hide: true } };
 export const GUIDES = '/docs/guides';
 
@@ -62,7 +62,7 @@ async function renderAll(): Promise<Map<string, Guide>> {
   const { introOf, renderMarkdown, titleOf } = await import('./markdown.ts');
   const served = new Map(FOLDERS.flatMap(listFiles));
   const guides = [...served].map(([file, path]): [string, Guide] => {
-    const source = readFileSync(new URL(file, ROOT), 'utf8');
+    const source = readFileSync(new URL(file, PACKAGE_ROOT), 'utf8');
     const body = renderMarkdown(source, (href) => addressOf(file, href, served));
     return [path, { file, path, title: titleOf(source), intro: introOf(source), body }];
   });
@@ -74,7 +74,7 @@ function listFiles(folder: (typeof FOLDERS)[number]): [file: string, path: strin
   if (folder === 'sdk') {
     return ['typescript', 'python'].map((name) => [`sdk/${name}/README.md`, `/docs/sdk/${name}`]);
   }
-  const files = readdirSync(new URL(`docs/${folder}/`, ROOT)).filter((name) => name.endsWith('.md'));
+  const files = readdirSync(new URL(`docs/${folder}/`, PACKAGE_ROOT)).filter((name) => name.endsWith('.md'));
   return files.map((name) => [`docs/${folder}/${name}`, `/docs/${folder}/${name.slice(0, -'.md'.length)}`]);
 }
 
