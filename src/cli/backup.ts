@@ -5,7 +5,7 @@ import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { fsyncDirectory } from '../lib/keyring.ts';
 import { fileOf, isSqlite } from '../storage/inspect.ts';
-import { copyDatabase, findFault, makeSingleFile, removeDatabase, type Tell } from '../storage/sqlite/backup.ts';
+import { copyDatabase, findFault, makeSingleFile, type OnProgress, removeDatabase } from '../storage/sqlite/backup.ts';
 import { StorageError } from '../storage/storage.ts';
 import type { Command } from './command.ts';
 
@@ -54,7 +54,7 @@ export function readDatabaseFile(env: NodeJS.ProcessEnv): string {
 }
 
 /** At every tenth of the way, for someone who watches. */
-export function newProgress(): Tell {
+export function newProgress(): OnProgress {
   let told = 0;
   return (left, inAll) => {
     const tenths = Math.floor((10 * (inAll - left)) / inAll);

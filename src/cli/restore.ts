@@ -10,7 +10,7 @@ import { FormError } from '../lib/errors.ts';
 import { ensureMigrated } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
-import { copyDatabase, findFault, isHeld, makeSingleFile, removeDatabase } from '../storage/sqlite/backup.ts';
+import { copyDatabase, findFault, isInUse, makeSingleFile, removeDatabase } from '../storage/sqlite/backup.ts';
 import { type Storage, StorageError } from '../storage/storage.ts';
 import { newProgress, readDatabaseFile } from './backup.ts';
 import type { Command } from './command.ts';
@@ -60,7 +60,7 @@ function refusePresent(file: string): void {
   if (!existsSync(file)) return;
   let held: boolean;
   try {
-    held = isHeld(file);
+    held = isInUse(file);
   } catch {
     throw new StorageError(`${file} cannot be opened any more. Stop the server, move the file away, and try again.`);
   }

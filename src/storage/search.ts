@@ -1,6 +1,6 @@
 import { type Expression, type SqlBool, sql } from 'kysely';
 
-/** A page of a long list: what matches a search, newest first, after the last row of the page before. */
+/** One page of the rows that match a search, newest first. `after` is the last id of the previous page. */
 export interface SearchTerm {
   search: string;
   after: string | undefined;
@@ -13,10 +13,10 @@ export function containsName(column: string, name: string): Expression<SqlBool> 
   return sql<SqlBool>`' ' || ${sql.ref(column)} || ' ' like ${pattern} escape '!'`;
 }
 
-/** True where one of the columns holds the text, in small letters or capitals. A wildcard in the text is only a letter. */
+/** True if one of the columns contains the text, in any case. Wildcards in the text are escaped. */
 export function contains(columns: (string | Expression<unknown>)[], text: string): Expression<SqlBool> {
   const pattern = `%${text.normalize('NFC').replace(/[!%_]/g, '!$&')}%`;
-  // Looked through as one text: on SQLite, putting a row into small letters is the larger part of the work.
+  // The columns are searched as one text: on SQLite, `lower` is the larger part of the work.
   const texts = columns.map((column) => sql`coalesce(${typeof column === 'string' ? sql.ref(column) : column}, '')`);
   return sql<SqlBool>`lower(${sql.join(texts, sql` || '\n' || `)}) like lower(${pattern}) escape '!'`;
 }

@@ -1,8 +1,8 @@
 import { channel } from 'node:diagnostics_channel';
 import type { LogEvent } from 'kysely';
 
-/** A statement that was carried out: its text, and never a value that went with it. */
-export interface SeenStatement {
+/** An executed statement, without its parameters. */
+export interface ExecutedStatement {
   sql: string;
   /** In milliseconds. */
   took: number;
@@ -11,9 +11,9 @@ export interface SeenStatement {
 
 const statements = channel('gatehouse.statement');
 
-/** Calls back for every statement of the databases that are opened from now on. Returns how to stop. */
-export function watchStatements(see: (statement: SeenStatement) => void): () => void {
-  const listener = (message: unknown) => see(message as SeenStatement);
+/** Calls `listen` for every statement of databases that are opened from now on. Returns an unsubscribe function. */
+export function watchStatements(listen: (statement: ExecutedStatement) => void): () => void {
+  const listener = (message: unknown) => listen(message as ExecutedStatement);
   statements.subscribe(listener);
   return () => statements.unsubscribe(listener);
 }
@@ -22,7 +22,7 @@ export function areStatementsWatched(): boolean {
   return statements.hasSubscribers;
 }
 
-/** Nothing, unless someone watches when the database is opened: then nobody pays for it who does not want it. */
+/** Kysely's log option. Empty without subscribers, so that logging costs nothing. */
 export function statementLog(): { log?: (event: LogEvent) => void } {
   if (!areStatementsWatched()) return {};
   return {

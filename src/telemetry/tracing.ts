@@ -3,7 +3,7 @@ import type { Attributes, Context, Span, SpanKind } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { ResponseSummary } from '../http/host.ts';
 import { preciseClock, SECOND } from '../lib/clock.ts';
-import { type SeenStatement, watchStatements } from '../storage/statement-log.ts';
+import { type ExecutedStatement, watchStatements } from '../storage/statement-log.ts';
 import { type SeenAttempt, watchAttempts } from '../webhooks/seen-attempts.ts';
 
 export interface RequestTrace {
@@ -155,7 +155,7 @@ function requestSpan({ method, route, status, reason, took = 0 }: ResponseSummar
   };
 }
 
-function statementSpan({ sql, took, failed }: SeenStatement, database: string): Finished {
+function statementSpan({ sql, took, failed }: ExecutedStatement, database: string): Finished {
   const [verb = ''] = /^\w+/.exec(sql.trimStart()) ?? [];
   return { name: verb.toUpperCase(), took, attributes: { 'db.system.name': database, 'db.query.text': sql }, failed };
 }

@@ -32,7 +32,7 @@ const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
 const allowOnce = (db: Database) => saveConsent(db, parties, { allowed: scopes, declined: [] }, Date.now());
 const leave = () => storage.transaction((db) => disconnect(db, parties, 'disconnected_by_user', Date.now()));
 
-/** What a silent Allow does with a consent, with something else in between. */
+/** Creates a grant from a consent as a silent authorization does, and runs `meanwhile` in between. */
 async function allowSilently(meanwhile: () => unknown): Promise<string | undefined> {
   return storage.transaction(async (db) => {
     const { allowed } = await findConsentForShare(db, parties);
@@ -45,8 +45,8 @@ async function allowSilently(meanwhile: () => unknown): Promise<string | undefin
   });
 }
 
-/** Where nothing makes anyone wait, what the test asserts fails after this. */
-async function untilSomeoneWaits(): Promise<void> {
+/** Returns after two seconds at the latest; the assertions of the test fail then. */
+async function untilLockWait(): Promise<void> {
   const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock'`;
   for (let looks = 0; looks < 400; looks += 1) {
     if ((await waiting.execute(storage.durable)).rows.length > 0) return;
@@ -54,13 +54,13 @@ async function untilSomeoneWaits(): Promise<void> {
   }
 }
 
-test('who disconnects while a grant is made from the consent waits, and ends that grant too', async () => {
+test('disconnecting waits for a grant that is being created from the consent, and revokes it', async () => {
   await storage.transaction(allowOnce);
   let left: Promise<unknown> | undefined;
 
   const id = await allowSilently(async () => {
     left = leave();
-    await untilSomeoneWaits();
+    await untilLockWait();
   });
   await left;
 
@@ -68,20 +68,20 @@ test('who disconnects while a grant is made from the consent waits, and ends tha
   assert.equal(grant?.inactiveReason, 'disconnected_by_user');
 });
 
-test('no grant is made from a consent that is being taken back', async () => {
+test('no grant is created from a consent that is being withdrawn', async () => {
   await storage.transaction(allowOnce);
   let made: Promise<string | undefined> | undefined;
 
   await storage.transaction(async (db) => {
     await disconnect(db, parties, 'disconnected_by_user', Date.now());
     made = allowSilently(() => {});
-    await untilSomeoneWaits();
+    await untilLockWait();
   });
 
   assert.equal(await made, undefined);
 });
 
-test('Allow makes no grant in a session that a password reset is ending', async () => {
+test('Allow creates no grant in a session that a password reset is ending', async () => {
   const session = await insertSession(
     storage.durable,
     { user: ada, browser: 'A test', address: '127.0.0.1' },
@@ -92,7 +92,7 @@ test('Allow makes no grant in a session that a password reset is ending', async 
   await storage.transaction(async (db) => {
     await resetAccount(db, { userId: ada.id, hash: 'another', endsGrants: true }, Date.now());
     code = allowOnScreen(session.id);
-    await untilSomeoneWaits();
+    await untilLockWait();
   });
 
   assert.equal(await code, undefined);

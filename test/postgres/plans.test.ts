@@ -13,7 +13,7 @@ import { authenticateClient } from '../../src/oauth/client-authentication.ts';
 import { decodeToken, encodeToken, NO_SCOPE_BITS } from '../../src/oauth/tokens.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { type SeenStatement, watchStatements } from '../../src/storage/statement-log.ts';
+import { type ExecutedStatement, watchStatements } from '../../src/storage/statement-log.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
@@ -27,12 +27,12 @@ const CHECK = [
   'SEARCH revoked USING COVERING INDEX sqlite_autoindex_revoked_access_tokens_1',
 ];
 
-/** The first statement by which something is done, on a database that is opened while statements are watched. */
+/** The first statement that `work` executes. */
 async function firstStatement(
   open: () => Promise<Storage>,
   work: (storage: Storage) => Promise<unknown>,
 ): Promise<[Database, string]> {
-  let seen: SeenStatement[] = [];
+  let seen: ExecutedStatement[] = [];
   const stopWatching = watchStatements((statement) => seen.push(statement));
   const storage = await open();
   seen = [];
@@ -55,11 +55,11 @@ async function planOf([db, text]: [Database, string]): Promise<string[]> {
 
 const check = ({ durable }: Storage) => findGrant(durable, { grantId: GRANT, rotation: 0 });
 
-test('to check a token, the rows of the grant and its app are read; of people and memberships an index says enough', async () => {
+test('a token check reads the rows of the grant and its app, and only indexes of users and memberships', async () => {
   assert.deepEqual(await planOf(await firstStatement(openMemory, check)), CHECK);
 });
 
-test('an app and the token that it sends are found at once, each by its key', async () => {
+test('an app and its token are found by one statement, each by its primary key', async () => {
   const keys = createKeyring(['the-key-that-this-test-signs-with']);
   const fields = { kind: 'refresh', grantId: GRANT, rotation: 0, expiresAt: 0, scopeBits: NO_SCOPE_BITS } as const;
   const token = decodeToken(keys, 'refresh', encodeToken(keys, new Uint8Array(16), fields));
@@ -89,10 +89,10 @@ test('an app and the token that it sends are found at once, each by its key', as
   assert.deepEqual(plan.toSorted(), expected.toSorted());
 });
 
-test('a refresh on the same day as the last one writes to no index, and one on another day to one', async () => {
+test('a refresh on the same day as the last one writes to no index, and one on another day writes to one', async () => {
   const grant = { id: GRANT, rotation: 0, exchangedAt: 0, removableOn: 31 } as Grant;
   const opcodesAt = async (now: number) => {
-    const move = ({ relaxed: recoverable }: Storage) => rotate(recoverable, { grant, spent: 0 }, now);
+    const move = ({ relaxed }: Storage) => rotate(relaxed, { grant, spent: 0 }, now);
     const [db, text] = await firstStatement(openMemory, move);
     const { rows } = await sql.raw<{ opcode: string }>(`explain ${text}`).execute(db);
     return rows.map(({ opcode }) => opcode);
@@ -112,7 +112,7 @@ test('a page of invoices is planned once, however often it is read', async () =>
   const file = new DatabaseSync(':memory:');
   after(() => file.close());
   file.exec(rows[0]?.sql ?? '');
-  // SQLite asks it whenever it plans.
+  // SQLite calls it whenever it plans a statement.
   let plannings = 0;
   file.setAuthorizer(() => {
     plannings += 1;
@@ -127,7 +127,7 @@ test('a page of invoices is planned once, however often it is read', async () =>
   assert.equal(plannings, 0);
 });
 
-test('on PostgreSQL the app of a token is found by its key, though to read all of a few hundred would be quick, too', async () => {
+test('on PostgreSQL the app of a token is found by its primary key, also among a few hundred apps', async () => {
   const server = await startPostgres();
   after(() => server.remove());
   const migrating = await openStorage(server.url, 'migrating');
@@ -152,7 +152,7 @@ test('on PostgreSQL the app of a token is found by its key, though to read all o
   assert.match(plan, /Index Scan using apps_pkey on apps/);
 });
 
-test('each step of a search of the audit log reads its own rows of the index, and not the rest of the time range', async () => {
+test('each step of an audit search reads its own part of the index, and not the rest of the time range', async () => {
   const seen: string[] = [];
   const stopWatching = watchStatements(({ sql: text }) => seen.push(text));
   const { durable } = await openMemory();

@@ -16,7 +16,7 @@ const KEYS = createKeyring(['the-key-that-all-of-these-nodes-sign-with']);
 const DELIVERED = { outcome: 'delivered', status: 200, head: '', took: 1 } as const;
 const TIMEOUT = { outcome: 'timeout', status: null, head: '', took: 15_000 } as const;
 
-test('a delivery that comes in while another node is done with its endpoint is not forgotten', async () => {
+test('a delivery that is created while another node releases its endpoint is not lost', async () => {
   const postgres = await startPostgres();
   after(() => postgres.remove());
   await makeTemplate(postgres.url);
@@ -27,7 +27,7 @@ test('a delivery that comes in while another node is done with its endpoint is n
   await happen();
   await storage.transaction((db) => dispatchEvents(db, 200, Date.now()));
   await happen();
-  // One node has dispatched the second event, and is about to say so; another looks for work meanwhile.
+  // One node has dispatched the second event, and has not committed yet; another looks for due endpoints.
   await storage.transaction(async (dispatching) => {
     await dispatchEvents(dispatching, 200, Date.now());
     const now = Date.now();
@@ -46,7 +46,7 @@ test('a delivery that comes in while another node is done with its endpoint is n
   assert.notEqual(due_at, null, 'the endpoint still has something to do');
 });
 
-test('a node that was too slow to keep its endpoint cannot undo what another has delivered since', async () => {
+test('a node whose lease of an endpoint has expired cannot overwrite what another node has delivered since', async () => {
   const storage = await openStorage('sqlite::memory:');
   after(() => storage.close());
   await migrate(storage);
@@ -64,7 +64,7 @@ test('a node that was too slow to keep its endpoint cannot undo what another has
   assert.notEqual(delivered_at, null);
 });
 
-test('what happens to an app without an endpoint is recorded, and never has to be dispatched', async () => {
+test('an event of an app without an endpoint is recorded as dispatched', async () => {
   const storage = await openStorage('sqlite::memory:');
   after(() => storage.close());
   await migrate(storage);
@@ -78,18 +78,18 @@ test('what happens to an app without an endpoint is recorded, and never has to b
   const recorded = storage.durable.selectFrom('events').select('id').where('type', '=', 'grant.created');
   assert.equal((await recorded.execute()).length, 3);
 
-  const wish = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
-  await storage.transaction((db) => addEndpoint(db, KEYS, wish, Date.now()));
+  const options = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
+  await storage.transaction((db) => addEndpoint(db, KEYS, options, Date.now()));
   await recordEvent(storage.durable, unheard, Date.now());
   await recordEvents(storage.durable, [unheard, unheard], Date.now());
   assert.equal(await countDispatched(), 3);
 });
 
-/** Ledger's endpoint, and how to make something happen that it wants to hear of. */
+/** Ledger's endpoint, and a function that records an event for it. */
 async function listen(storage: Storage) {
   const { ledger, acme } = await settle(() => storage, Date.now);
-  const wish = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
-  const { endpoint } = await storage.transaction((db) => addEndpoint(db, KEYS, wish, Date.now()));
+  const options = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
+  const { endpoint } = await storage.transaction((db) => addEndpoint(db, KEYS, options, Date.now()));
   const event = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
   return { endpoint, happen: () => recordEvent(storage.durable, event, Date.now()) };
 }

@@ -11,7 +11,7 @@ import { inviteInBrowser } from '../support/invitations.ts';
 import { PASSWORD } from '../support/people.ts';
 import { newWorld } from '../support/world.ts';
 
-/** Everything that a whole life of sign-ins, apps and tokens puts into hands outside. */
+/** The secrets that users and apps receive: passwords, cookies, client secrets, tokens. */
 async function live() {
   const world = await newWorld();
   const browser = await world.signedInByPassword();
@@ -65,14 +65,14 @@ function readAllRows(): { table: string; values: unknown[] }[] {
   return rows;
 }
 
-/** A text may hide in another form: as bytes, in hexadecimal, or without its prefix. */
-function disguises(text: string): Buffer[] {
+/** A text in other encodings: as bytes, in hexadecimal, or without its prefix. */
+function encodings(text: string): Buffer[] {
   const body = text.replace(/^(?:g[a-z]{2}|whsec)_/, '');
   const raw = Buffer.from(body, 'base64url');
   return [Buffer.from(body), raw, Buffer.from(raw.toString('hex')), Buffer.from(raw.toString('base64'))];
 }
 
-test('the flow that the dump is taken of has left its rows', () => {
+test('the flow before the dump wrote to all tables with secrets', () => {
   const tables = new Set(readAllRows().map(({ table }) => table));
 
   for (const table of [
@@ -92,18 +92,18 @@ test('the flow that the dump is taken of has left its rows', () => {
 });
 
 for (const [what, text] of Object.entries(held)) {
-  test(`no row of any table holds the ${what}, in any disguise [T28]`, () => {
+  test(`no table contains the ${what}, in any encoding [T28]`, () => {
     assert.ok(text.length > 15, 'there is something to look for');
     for (const { table, values } of readAllRows()) {
       for (const value of values) {
         const bytes = value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(String(value));
-        for (const disguise of disguises(text)) assert.ok(!bytes.includes(disguise), `${table}: ${bytes}`);
+        for (const encoded of encodings(text)) assert.ok(!bytes.includes(encoded), `${table}: ${bytes}`);
       }
     }
   });
 }
 
-test('nor do the files of the database, with what their free pages and the log still hold [T28]', () => {
+test('the database files contain no secret, not even in free pages and the log [T28]', () => {
   const files = readdirSync(world.folder).map((name) => readFileSync(join(world.folder, name)));
 
   assert.ok(files.length > 0);
@@ -112,7 +112,7 @@ test('nor do the files of the database, with what their free pages and the log s
   }
 });
 
-test('nothing that stands in a row opens a session, proves an app or passes for a token [T28]', async () => {
+test('no stored value works as a session cookie, a client secret or a token [T28]', async () => {
   const texts = new Set(
     readAllRows().flatMap(({ values }) =>
       values.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('base64url') : String(value))),
@@ -130,7 +130,7 @@ test('nothing that stands in a row opens a session, proves an app or passes for 
   }
 });
 
-test('a password is stored as argon2id with its cost and a salt of its own [S14]', async () => {
+test('a password is stored as an argon2id hash with its cost and its own salt [S14]', async () => {
   const { durable } = world.storage();
   for (const name of ['twin', 'sister']) {
     const user = { email: `${name}@example.com`, name, password: PASSWORD, isPlatformAdmin: false };

@@ -28,7 +28,7 @@ function write(db: Database, bytes: number): Promise<unknown> {
   return sql`insert into businesses (id, name, created_at) values (${randomUUID()}, ${name}, 0)`.execute(db);
 }
 
-test('a write-ahead log that grew during a long read is cut back afterwards', async () => {
+test('a write-ahead log that grew during a long read is truncated afterwards', async () => {
   const path = join(folder, 'log.db');
   const storage = await open(path);
   const reader = new DatabaseSync(path);
@@ -45,7 +45,7 @@ test('a write-ahead log that grew during a long read is cut back afterwards', as
   await storage.close();
 });
 
-test('a file from which most rows were removed gives the space back to the disk while it is served', {
+test('after most rows were removed, the running server returns the free space to the file system', {
   timeout: 60_000,
 }, async ({ signal }) => {
   const path = join(folder, 'rows.db');

@@ -14,7 +14,7 @@ const ALL = listMigrations();
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a new database is brought up to date once, and what is in it stays', async () => {
+test('a new database is migrated once, and keeps its rows', async () => {
   const storage = await openStorage(`sqlite:${join(folder, 'deep', 'down', 'gatehouse.db')}`);
 
   const first = await migrate(storage);
@@ -27,7 +27,7 @@ test('a new database is brought up to date once, and what is in it stays', async
   await storage.close();
 });
 
-test('a change that fails half-way leaves the database as it was', async () => {
+test('a migration that fails half-way is rolled back', async () => {
   const storage = await openStorage(`sqlite:${join(folder, 'half.db')}`);
   await storage.durable.schema.createTable('invoices').addColumn('id', 'text').execute();
 
@@ -40,7 +40,7 @@ test('a change that fails half-way leaves the database as it was', async () => {
   await storage.close();
 });
 
-test('several processes that meet at a new database bring it up to date once', async () => {
+test('several processes that migrate a new database at the same time migrate it once', async () => {
   for (let round = 0; round < 3; round++) {
     const env = { DATABASE_URL: `sqlite:${join(folder, `shared-${round}.db`)}` };
     const cli = newCommandLine();
@@ -54,7 +54,7 @@ test('several processes that meet at a new database bring it up to date once', a
   }
 });
 
-test('a database that is up to date is found to be while another process writes to it', async () => {
+test('migrating an up-to-date database does not wait for a writer', async () => {
   const path = join(folder, 'busy.db');
   const storage = await openStorage(`sqlite:${path}`);
   await migrate(storage);

@@ -4,7 +4,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { confirmReading, createPlausibleClock, readReading } from '../../src/storage/plausible-clock.ts';
 import { newWorld, type World } from '../support/world.ts';
 
-/** One node: its clock, the time that has really passed, and the time by which it removes data. */
+/** One node: its clock, its monotonic clock, and the time by which it removes data. */
 function newNode(world: World, start: number) {
   let [clock, passed] = [start, 0];
   const read = createPlausibleClock(
@@ -31,7 +31,7 @@ async function newReadings() {
   return { world, start, node: () => newNode(world, start) };
 }
 
-test('a clock that runs as time passes is followed, also over years', async () => {
+test('the plausible time follows a clock that runs steadily, also over years', async () => {
   const { node, start } = await newReadings();
   const one = node();
 
@@ -43,7 +43,7 @@ test('a clock that runs as time passes is followed, also over years', async () =
   assert.deepEqual(await one.read(), { time: start + 3 * 365 * DAY, jump: 0 });
 });
 
-test('a jump of less than a day is followed: the server was off, or the clock was set', async () => {
+test('the plausible time follows a jump of less than a day: the server was off, or the clock was set', async () => {
   const { node, start } = await newReadings();
   const one = node();
   await one.read();
@@ -53,7 +53,7 @@ test('a jump of less than a day is followed: the server was off, or the clock wa
   assert.deepEqual(await one.read(), { time: start + 23 * HOUR, jump: 0 });
 });
 
-test('after a longer jump the time goes on from where it was, until the clock is confirmed [X7]', async () => {
+test('after a longer jump the plausible time continues from the last reading, until the clock is confirmed [X7]', async () => {
   const { world, node, start } = await newReadings();
   const one = node();
   await one.read();
@@ -75,14 +75,14 @@ test('after a longer jump the time goes on from where it was, until the clock is
   assert.equal(confirmed.time, start + 40 * DAY + 3 * HOUR + 30 * SECOND);
 });
 
-test('a jump counts in the same way when it was made while no server ran [X7]', async () => {
+test('a jump while no server was running counts in the same way [X7]', async () => {
   const { world, start } = await newReadings();
   const restarted = newNode(world, start + 3 * DAY);
 
   assert.deepEqual(await restarted.read(), { time: start, jump: 3 * DAY });
 });
 
-test('a clock that is behind is never overtaken, and leaves the reading as it is [X7]', async () => {
+test('the plausible time is never ahead of a clock that is behind, and the reading stays [X7]', async () => {
   const { world, node, start } = await newReadings();
   const one = node();
   await one.read();
@@ -93,7 +93,7 @@ test('a clock that is behind is never overtaken, and leaves the reading as it is
   assert.equal(await readReading(world.storage().durable), start);
 });
 
-test('a node with a wrong clock does not mislead the others, and several nodes are no faster than one [X7]', async () => {
+test('a node with a wrong clock does not affect the others, and several nodes advance the reading no faster than one [X7]', async () => {
   const { world, node, start } = await newReadings();
   const [right, wrong, alsoWrong] = [node(), node(), node()];
   for (const one of [right, wrong, alsoWrong]) await one.read();

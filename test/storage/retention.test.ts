@@ -17,7 +17,7 @@ async function removeAllExpired(world: World): Promise<void> {
   await removeExpired(world.storage().durable, retentionSteps(), world.clock());
 }
 
-test('a code that nobody exchanged goes within two days of its ten minutes, and not before its sentence is old', async () => {
+test('a code that was not exchanged is removed within two days after it expired, and not before its error message is out of date', async () => {
   const world = await newWorld();
   const code = await world.allow();
 
@@ -31,7 +31,7 @@ test('a code that nobody exchanged goes within two days of its ten minutes, and 
   assert.equal(await count(world, 'grants'), 0);
 });
 
-test('a grant in use stays for as long as it is refreshed', async () => {
+test('a grant is kept for as long as it is refreshed', async () => {
   const world = await newWorld();
   let { refresh_token } = await world.connect();
 
@@ -44,7 +44,7 @@ test('a grant in use stays for as long as it is refreshed', async () => {
   }
 });
 
-test('a grant goes once its last refresh token has been dead for a day or two', async () => {
+test('a grant is removed one or two days after its last refresh token expired', async () => {
   const world = await newWorld();
   await world.connect();
 
@@ -58,7 +58,7 @@ test('a grant goes once its last refresh token has been dead for a day or two', 
   assert.equal(await count(world, 'grants'), 0);
 });
 
-test('a revoked grant stays while one of its tokens could still be sent, so that the app hears why', async () => {
+test('a revoked grant is kept until its tokens have expired, so that the app receives the reason', async () => {
   const world = await newWorld();
   const { refresh_token } = await world.connect();
   await world.revoke(refresh_token);
@@ -69,7 +69,7 @@ test('a revoked grant stays while one of its tokens could still be sent, so that
   assert.match((await world.refresh(refresh_token)).body.error_description, /revoked_by_app/);
 });
 
-test('a revoked access token is remembered for its hour and a day, whatever the clock does meanwhile, and then forgotten', async () => {
+test('the revocation of an access token is kept for an hour and a day, whatever the clock does meanwhile, and then removed', async () => {
   const world = await newWorld();
   const { access_token } = await world.connect();
   await world.revoke(access_token);
@@ -87,7 +87,7 @@ test('a revoked access token is remembered for its hour and a day, whatever the 
   assert.equal(await count(world, 'revoked_access_tokens'), 0);
 });
 
-test('an expired session goes, and a live one stays', async () => {
+test('an expired session is removed, and an active one is kept', async () => {
   const world = await newWorld();
   await world.signedIn();
   world.wind(6 * HOUR);
@@ -100,7 +100,7 @@ test('an expired session goes, and a live one stays', async () => {
   assert.equal((await live.open('/settings/account')).url, `${world.web}/settings/account`);
 });
 
-test('an event goes after 30 days, and a younger one stays', async () => {
+test('an event is removed after 30 days, and a younger one is kept', async () => {
   const world = await newWorld();
   await world.allow();
   world.wind(20 * DAY);
@@ -114,7 +114,7 @@ test('an event goes after 30 days, and a younger one stays', async () => {
   assert.equal(await count(world, 'events'), 1);
 });
 
-test('users, apps, consents, memberships and invoices are never cleaned up', async () => {
+test('users, apps, consents, memberships and invoices are never removed', async () => {
   const world = await newWorld();
   await world.connect();
   await world.addInvoice(world.acme);
@@ -127,7 +127,7 @@ test('users, apps, consents, memberships and invoices are never cleaned up', asy
   assert.deepEqual(await Promise.all(kept.map((table) => count(world, table))), before);
 });
 
-test('what has piled up is removed in bounded batches, the oldest first', async () => {
+test('a backlog is removed in batches, the oldest rows first', async () => {
   const world = await newWorld();
   const now = world.clock();
   await world.storage().durable.deleteFrom('events').execute();
@@ -151,7 +151,7 @@ test('what has piled up is removed in bounded batches, the oldest first', async 
   assert.deepEqual(left, [800, 300, 0]);
 });
 
-test('what is removed is found by an index, so that a round costs the same however large the tables are', async () => {
+test('every step finds its rows by an index, so that a run does not depend on the size of the tables', async () => {
   const world = await newWorld();
   const { durable } = world.storage();
   const plans = [];

@@ -14,7 +14,7 @@ import { type Database, StorageUnavailable } from '../../src/storage/storage.ts'
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const url = `sqlite:${join(folder, 'gatehouse.db')}`;
 
-/** How often the log was brought to the disk: the real thing, watched. */
+/** How often the log was synced. */
 let flushes = 0;
 const { fdatasync } = fs;
 fs.fdatasync = ((file, done) => {
@@ -37,7 +37,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Whether the disk had kept something by the time this was answered that it had not kept before. */
+/** Whether the log was synced before the write resolved. */
 async function isKept(write: () => Promise<unknown>): Promise<boolean> {
   const before = flushes;
   await write();
@@ -48,16 +48,16 @@ const names = async (db: Database) => (await listBusinesses(db)).map(({ name }) 
 const add = (db: Database, name: string) => insertBusiness(db, { name }, 0);
 const pause = () => new Promise((resolve) => setImmediate(resolve));
 
-test('a durable write is on disk before it is answered', async () => {
+test('a durable write is on disk before it resolves', async () => {
   assert.ok(await isKept(() => add(storage.durable, 'Kept')));
   assert.ok(await isKept(() => storage.transaction((db) => add(db, 'Kept'))));
 });
 
-test('a recoverable write may be answered before', async () => {
+test('a relaxed write may resolve before it is on disk', async () => {
   assert.equal(await isKept(() => add(storage.relaxed, 'Perhaps')), false);
 });
 
-test('a durable write stays durable, however the two are mixed', async () => {
+test('a durable write stays durable among relaxed ones', async () => {
   const mixed = Array.from({ length: 40 }, (_, i) => (i % 3 === 0 ? storage.durable : storage.relaxed));
 
   const seen = await Promise.all(mixed.map(async (db) => ({ db, kept: await isKept(() => add(db, 'Mixed')) })));
@@ -66,7 +66,7 @@ test('a durable write stays durable, however the two are mixed', async () => {
   assert.deepEqual(durable, Array(14).fill(true));
 });
 
-test('a column that another process adds while this one runs displaces no other', async () => {
+test('a column that another process adds does not shift the values of a row', async () => {
   const joined = sql<{ name: string; number: number }>`select * from early, (select 7 as number) as late`;
   await sql`create table early (name text)`.execute(storage.durable);
   await sql`insert into early values ('Acme')`.execute(storage.durable);
@@ -80,7 +80,7 @@ test('a column that another process adds while this one runs displaces no other'
   assert.deepEqual([rows[0]?.name, rows[0]?.number], ['Acme', 7]);
 });
 
-test('a durable transaction stays durable while recoverable statements wait for it', async () => {
+test('a durable transaction stays durable while relaxed statements wait for it', async () => {
   const work = async (db: Database) => {
     for (let i = 0; i < 5; i++) {
       await pause();
@@ -93,13 +93,13 @@ test('a durable transaction stays durable while recoverable statements wait for 
   assert.ok(kept);
 });
 
-test('SQLite keeps a write-ahead log, which is what makes both classes safe', async () => {
+test('SQLite runs in WAL mode', async () => {
   const { rows } = await sql<{ journal_mode: string }>`PRAGMA journal_mode`.execute(storage.durable);
 
   assert.equal(rows[0]?.journal_mode, 'wal');
 });
 
-test('work that fails half-way leaves nothing behind', async () => {
+test('a transaction that fails half-way is rolled back', async () => {
   const before = await names(storage.durable);
 
   const failing = storage.transaction(async (db) => {
@@ -112,7 +112,7 @@ test('work that fails half-way leaves nothing behind', async () => {
   assert.deepEqual(await names(storage.durable), before);
 });
 
-test('after work that failed, the next works', async () => {
+test('a transaction succeeds after another one failed', async () => {
   await assert.rejects(storage.transaction((db) => sql`nonsense`.execute(db)));
 
   await storage.transaction((db) => add(db, 'Afterwards'));
@@ -120,7 +120,7 @@ test('after work that failed, the next works', async () => {
   assert.ok((await names(storage.durable)).includes('Afterwards'));
 });
 
-test('a plain statement never slips into a transaction that someone else has open', async () => {
+test('a statement outside of a transaction waits for an open transaction', async () => {
   const failing = storage.transaction(async (db) => {
     await add(db, 'Inside');
     for (let i = 0; i < 5; i++) await pause();
@@ -137,7 +137,7 @@ test('a plain statement never slips into a transaction that someone else has ope
   assert.ok(!found.includes('Inside'));
 });
 
-test('transactions run one after the other, so that none sees half of another', async () => {
+test('transactions run one after the other', async () => {
   const seen: number[] = [];
   const work = async (db: Database) => {
     const before = (await names(db)).length;
@@ -153,7 +153,7 @@ test('transactions run one after the other, so that none sees half of another', 
   assert.deepEqual(seen, [2, 2, 2, 2, 2, 2, 2, 2]);
 });
 
-test('a write that another process keeps out waits for it, and whoever reads does not', async () => {
+test('a write waits while another process writes, and a read does not', async () => {
   const other = await openStorage(url);
   await sql`begin immediate`.execute(other.durable);
 
@@ -167,7 +167,7 @@ test('a write that another process keeps out waits for it, and whoever reads doe
   assert.ok((await names(storage.durable)).includes('Accepted'));
 });
 
-test('a write that another process keeps out for good fails as unavailable', async () => {
+test('a write fails as unavailable if another process does not release the write lock', async () => {
   const other = await openStorage(url);
   await sql`begin immediate`.execute(other.durable);
 
@@ -183,35 +183,33 @@ test('a write that another process keeps out for good fails as unavailable', asy
   assert.ok(!(await names(storage.durable)).includes('Refused'));
 });
 
-test('two that have the file open in one process let each other write', async () => {
+test('two storages of one process can write to the same file', async () => {
   const other = await openStorage(url);
   const before = (await names(storage.durable)).length;
   const write = async (db: Database) => {
-    for (let i = 0; i < 20; i++) await add(db, 'By turns');
+    for (let i = 0; i < 20; i++) await add(db, 'Business');
   };
 
-  await Promise.all(
-    [storage, other].flatMap(({ durable, relaxed: recoverable }) => [write(durable), write(recoverable)]),
-  );
+  await Promise.all([storage, other].flatMap(({ durable, relaxed }) => [write(durable), write(relaxed)]));
 
   await other.close();
   assert.equal((await names(storage.durable)).length - before, 80);
 });
 
-test('those who write in the same turn are committed together, and each is answered only then', async () => {
+test('writes of one event loop iteration share a commit, and none resolves before it', async () => {
   const other = await openStorage(url);
   const writes = Array.from({ length: 5 }, (_, i) => add(storage.durable, `Together ${i}`));
-  const answered = Promise.all(writes).then(() => true);
+  const resolved = Promise.all(writes).then(() => true);
   const together = async () => (await names(other.durable)).filter((name) => name.startsWith('Together')).length;
 
-  // Everything that needs no turn of its own has happened by now, and another process sees nothing of it yet.
-  assert.equal(await Promise.race([answered, together()]), 0);
-  assert.equal(await answered, true);
+  // All microtasks have run by now, and another process sees none of the writes yet.
+  assert.equal(await Promise.race([resolved, together()]), 0);
+  assert.equal(await resolved, true);
   assert.equal(await together(), 5);
   await other.close();
 });
 
-test('what fails by itself fails alone: those who were to be committed with it are', async () => {
+test('a write that fails does not affect the others of its commit', async () => {
   const results = await Promise.allSettled([
     add(storage.durable, 'Before'),
     sql`insert into businesses (id) values ('incomplete')`.execute(storage.durable),
@@ -230,7 +228,7 @@ test('what fails by itself fails alone: those who were to be committed with it a
   assert.ok(found.includes('Before') && found.includes('After') && !found.includes('Undone'));
 });
 
-test('when a commit fails, everyone who is in it hears of it, and nothing of it is kept', async () => {
+test('a commit that fails rejects all its writes', async () => {
   const [full, one] = [await openStorage(url), { name: 'x'.repeat(100_000) }];
   const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(full.durable);
   await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(full.durable);
@@ -239,17 +237,17 @@ test('when a commit fails, everyone who is in it hears of it, and nothing of it 
     add(full.durable, 'Small'),
     sql`insert into businesses (id, name, created_at) values ('large', ${one.name}, 0)`.execute(full.durable),
   ]);
-  const refusals = results.map((result) => result.status === 'rejected' && result.reason instanceof StorageUnavailable);
+  const failures = results.map((result) => result.status === 'rejected' && result.reason instanceof StorageUnavailable);
   await sql`pragma max_page_count = 1073741823`.execute(full.durable);
   await add(full.durable, 'There is room again');
   await full.close();
 
   const found = await names(storage.durable);
-  assert.deepEqual(refusals, [true, true]);
+  assert.deepEqual(failures, [true, true]);
   assert.ok(!found.includes('Small') && found.includes('There is room again'));
 });
 
-test('a read never sees what a failed commit takes back', async () => {
+test('a read never sees what a failed commit rolls back', async () => {
   await sql`create table parents (id integer primary key)`.execute(storage.durable);
   await sql`create table children (parent references parents deferrable initially deferred)`.execute(storage.durable);
 
@@ -267,7 +265,7 @@ test('a read never sees what a failed commit takes back', async () => {
   assert.ok(!found.includes('Taken back'));
 });
 
-test('what was written is kept when the storage is closed in the same turn', async () => {
+test('a write is kept if the storage is closed in the same event loop iteration', async () => {
   const brief = await openStorage(url);
   let closing: Promise<void> | undefined;
   const writing = brief.transaction(async (db) => {
@@ -280,7 +278,7 @@ test('what was written is kept when the storage is closed in the same turn', asy
   assert.ok((await names(storage.durable)).includes('In passing'));
 });
 
-test('after it was closed, the storage refuses at once and does not hang', async () => {
+test('a closed storage rejects at once', async () => {
   const closed = await openStorage('sqlite::memory:');
   await closed.close();
   await closed.close();

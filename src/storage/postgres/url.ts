@@ -1,6 +1,6 @@
 import { StorageError } from '../storage.ts';
 
-/** Where a PostgreSQL is: several hosts are a primary and its standbys, in any order. */
+/** Several hosts are a primary and its standbys, in any order. */
 export interface PostgresTarget {
   hosts: { host: string; port: number }[];
   user: string;
@@ -11,13 +11,13 @@ export interface PostgresTarget {
   ssl: { rejectUnauthorized: boolean } | false;
 }
 
-/** A URL parser knows one host only, so the list is taken out first. */
-const SHAPE = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^@/?]+)(\/[^?]*(?:\?.*)?)?$/;
+/** `URL.parse` accepts one host only, so the list is split off first. */
+const MULTI_HOST_URL = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^@/?]+)(\/[^?]*(?:\?.*)?)?$/;
 const PARAMETERS = ['sslmode', 'pool_size'];
 const SSL_MODES = ['disable', 'require', 'verify-full'];
 
 export function readPostgresUrl(text: string): PostgresTarget {
-  const [, before = '', hosts = '', after = ''] = SHAPE.exec(text) ?? [];
+  const [, before = '', hosts = '', after = ''] = MULTI_HOST_URL.exec(text) ?? [];
   const url = URL.parse(`${before}host${after}`);
   const [database = '', user = '', password = ''] = decode([url?.pathname.slice(1), url?.username, url?.password]);
   if (!url || hosts === '' || database === '') {
@@ -44,13 +44,13 @@ function decode(parts: (string | undefined)[]): string[] {
   try {
     return parts.map((part) => decodeURIComponent(part ?? ''));
   } catch {
-    throw new StorageError('DATABASE_URL has a % that encodes nothing. In a password, write %25 for it.');
+    throw new StorageError('DATABASE_URL has a % that is not an escape sequence. In a password, write %25 for it.');
   }
 }
 
 function readHost(text: string): { host: string; port: number } {
   const [, host = '', port = '5432'] = /^(.+?)(?::(\d{1,5}))?$/.exec(text) ?? [];
-  if (host === '' || Number(port) > 65535) throw new StorageError(`DATABASE_URL has no such host: ${text}.`);
+  if (host === '' || Number(port) > 65535) throw new StorageError(`DATABASE_URL has an invalid host: ${text}.`);
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }
 
