@@ -1,0 +1,15 @@
+import { confirmReading } from '../storage/plausible-clock.ts';
+import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/transaction.ts';
+import { type Actor, recordAudit } from './acts.ts';
+
+/** Accepts the clock of this machine as right, after a jump. Returns the confirmed time. */
+export async function confirmClock(actor: Actor, db: Database, now: number): Promise<string> {
+  const time = new Date(now).toISOString();
+  const subject = { kind: 'database' as const, id: 'database', name: time };
+  await inTransaction(db, async (tx) => {
+    await confirmReading(tx, now);
+    await recordAudit(tx, { action: 'database.clock_confirmed', actor, businessId: null, subject }, now);
+  });
+  return time;
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { User } from '../../../src/accounts/users.ts';
+import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
+import { newOperator } from '../../support/operator.ts';
+import { PASSWORD } from '../../support/people.ts';
+import { newWorld } from '../../support/world.ts';
+
+const world = await newWorld();
+const operator = newOperator(world);
+const owner = await world.signedIn();
+const admin = await world.signedInByPassword(await world.addUser('Root', [], true));
+const NEW_PASSWORD = 'a very new password';
+let users = 0;
+
+/** The users of a test differ in a number only, which `entriesOf` removes from their names. */
+const addTwin = (isPlatformAdmin = false) => world.addUser(`Twin${++users}`, [[world.acme, 'member']], isPlatformAdmin);
+
+/** The audit entries that an operation adds, without the actor. Commands use another clock, so order says nothing. */
+async function entriesOf(operation: () => Promise<unknown>) {
+  const all = () => world.storage().durable.selectFrom('audit_entries').selectAll().execute();
+  const known = new Set((await all()).map(({ id }) => id));
+  await operation();
+  const added = (await all()).filter(({ id }) => !known.has(id));
+  return added.map(({ action, business_id, subject_kind, subject_name, detail }) => ({
+    action,
+    businessId: business_id,
+    subject: [subject_kind, subject_name.replace(/\d+/, '')],
+    detail: JSON.parse(detail),
+  }));
+}
+
+/** A platform admin opens the form at `path` and submits it to the path of the same operation. */
+async function submitAsAdmin({ id }: User, operation: string, page = '') {
+  const path = `/platform/users/${id}`;
+  await admin.submit(await admin.open(path + page), `${path}/${operation}`);
+}
+
+async function submitAsOwner({ id }: User, operation: string, fields = {}, page = '') {
+  const path = `${MEMBERS}/${id}`;
+  await owner.submit(await owner.open(path + page), `${path}/${operation}`, fields);
+}
+
+async function unverified(isPlatformAdmin = false): Promise<User> {
+  const user = await addTwin(isPlatformAdmin);
+  const users = world.storage().durable.updateTable('users');
+  await users.set({ email_verified_at: null }).where('id', '=', user.id).execute();
+  return user;
+}
+
+async function disabled(isPlatformAdmin = false): Promise<User> {
+  const user = await addTwin(isPlatformAdmin);
+  await operator('user disable', { user: user.id });
+  return user;
+}
+
+interface Operation {
+  user?: (isPlatformAdmin?: boolean) => Promise<User>;
+  onPage: (user: User) => Promise<unknown>;
+  asCommand: (user: User) => Promise<unknown>;
+}
+
+const ON_USERS: Record<string, Operation> = {
+  'disabling a user': {
+    onPage: (user) => submitAsAdmin(user, 'disable', '/disable'),
+    asCommand: ({ id }) => operator('user disable', { user: id }),
+  },
+  'enabling a user': {
+    user: disabled,
+    onPage: (user) => submitAsAdmin(user, 'enable'),
+    asCommand: ({ id }) => operator('user enable', { user: id }),
+  },
+  'creating a password link': {
+    onPage: (user) => submitAsAdmin(user, 'password-link'),
+    asCommand: ({ id }) => operator('user password-link', { user: id }),
+  },
+  'verifying an email address': {
+    user: unverified,
+    onPage: (user) => submitAsAdmin(user, 'verify-email'),
+    asCommand: ({ id }) => operator('user verify-email', { user: id }),
+  },
+};
+
+const IN_BUSINESSES: Record<string, Operation> = {
+  'changing a role': {
+    onPage: (user) => submitAsOwner(user, 'role', { role: 'admin' }),
+    asCommand: ({ id }) => operator('member set-role', { user: id, business: world.acme.id, role: 'admin' }),
+  },
+  'removing a member': {
+    onPage: (user) => submitAsOwner(user, 'remove', {}, '/remove'),
+    asCommand: ({ id }) => operator('member remove', { user: id, business: world.acme.id }),
+  },
+};
+
+async function assertSameEntries({ user = addTwin, onPage, asCommand }: Operation, isPlatformAdmin = false) {
+  const [one, other] = [await user(isPlatformAdmin), await user(isPlatformAdmin)];
+
+  const fromPage = await entriesOf(() => onPage(one));
+  const fromCommand = await entriesOf(() => asCommand(other));
+
+  assert.equal(fromPage.length, 1);
+  assert.deepEqual(fromPage, fromCommand);
+}
+
+for (const [name, operation] of Object.entries({ ...ON_USERS, ...IN_BUSINESSES })) {
+  test(`${name} leaves the same audit entry from a page and from the command line`, () => assertSameEntries(operation));
+}
+
+for (const [name, operation] of Object.entries(ON_USERS)) {
+  test(`${name} leaves the same audit entry from both, if the user is a platform admin`, () =>
+    assertSameEntries(operation, true));
+}
+
+test('an invitation leaves the same audit entry, and the command names the owner in whose name it is', async () => {
+  const invited = { role: 'member', email: 'guest@example.com' };
+
+  const fromPage = await entriesOf(() => inviteInBrowser(owner, invited));
+  const fromCommand = await entriesOf(() =>
+    operator('member invite', { ...invited, business: world.acme.id, by: world.ada.id }),
+  );
+
+  const detail = { ...fromPage[0]?.detail, in_the_name_of: world.ada.name };
+  assert.deepEqual(fromCommand, [{ ...fromPage[0], detail }]);
+});
+
+test('a password that is changed on the account page or by a command leaves the same audit entry', async () => {
+  await assertSameEntries({
+    async onPage(user) {
+      const browser = await world.signedIn(user);
+      const fields = { current_password: PASSWORD, password: NEW_PASSWORD };
+      await browser.submit(await browser.open('/settings/account'), '/settings/account/password', fields);
+    },
+    asCommand: ({ id }) => operator('user set-password', { user: id, password: NEW_PASSWORD }),
+  });
+});
