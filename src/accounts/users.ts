@@ -11,9 +11,9 @@ import { inTransaction } from '../storage/transaction.ts';
 export interface User {
   id: string;
   email: string;
-  /** Null if nobody has verified yet that the address is this person's. */
+  /** Null if it has not been verified that the address belongs to this user. */
   emailVerifiedAt: number | null;
-  /** The business whose invitation the account was made with; null for one that an operator has added. */
+  /** The business whose invitation created the account; null if an operator added it. */
   originBusinessId: string | null;
   name: string;
   isPlatformAdmin: boolean;
@@ -28,7 +28,7 @@ export interface NewUser {
   name: string;
   password: string;
   isPlatformAdmin: boolean;
-  /** For an account made with an invitation: its address is not verified. */
+  /** For an account that was created with an invitation: its address is not verified. */
   originBusinessId?: string;
 }
 

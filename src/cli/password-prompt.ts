@@ -1,6 +1,6 @@
 import { text as readAll } from 'node:stream/consumers';
 
-/** From a terminal, unseen; from a pipe, as it comes. An argument could be seen by every process of the machine. */
+/** Reads from a terminal without echo, or from a pipe. Unlike an argument, it is not visible to other processes. */
 export async function askPassword(): Promise<string> {
   if (!process.stdin.isTTY) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
   process.stderr.write('Password: ');

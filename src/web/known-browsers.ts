@@ -8,7 +8,7 @@ import type { RateLimit } from '../lib/rate-limit.ts';
 import type { WebDeps } from './deps.ts';
 import { COOKIE_OPTIONS } from './session.ts';
 
-/** A browser that someone has signed in with before. */
+/** A browser in which the user has signed in before. */
 interface KnownBrowser {
   userId: string;
   until: number;
@@ -34,18 +34,17 @@ export function rememberBrowser(
   reply.setCookie(NAME, encodeSigned(keys, BROWSER, known), { ...COOKIE_OPTIONS, maxAge: LIFETIME / SECOND });
 }
 
-/** An attempt that was counted. */
 interface CountedAttempt {
-  /** Takes the attempt back, since nothing was tried. */
-  giveBack(): Promise<void>;
-  /** After a success. */
-  forget(): Promise<void>;
+  /** Takes the attempt back: the password was not checked. */
+  refund(): Promise<void>;
+  /** After a successful sign-in. */
+  reset(): Promise<void>;
 }
 
 /**
- * Counts an attempt to guess the password of an account. An account has one budget, wherever the attempts come from. When
- * it is used up, a small reserve is left for the known browsers of the account, which all of them share: a stranger who
- * keeps guessing cannot lock the owner out, and collected cookies do not multiply the guesses.
+ * Counts an attempt to guess the password of an account. All attempts share one budget, wherever they come from. When it is
+ * used up, the known browsers of the account share a small reserve: an attacker who keeps guessing cannot lock the user out,
+ * and a collection of stolen cookies does not allow more guesses.
  */
 export async function countAttempt(deps: WebDeps, request: FastifyRequest, email: string): Promise<CountedAttempt> {
   const { signInPerAccount, signInReserve } = deps.limits;
@@ -60,7 +59,7 @@ export async function countAttempt(deps: WebDeps, request: FastifyRequest, email
 
 async function count(limit: RateLimit, account: string): Promise<CountedAttempt> {
   await limit.count(account);
-  return { giveBack: () => limit.refund(account), forget: () => limit.reset(account) };
+  return { refund: () => limit.refund(account), reset: () => limit.reset(account) };
 }
 
 async function isKnown({ storage, keys, clock }: WebDeps, request: FastifyRequest, account: string): Promise<boolean> {

@@ -4,12 +4,11 @@ import { ariaAttributes, type Problem, problemText } from './forms.ts';
 
 export const ROLE_NAMES: Record<Role, string> = { owner: 'Owner', admin: 'Admin', member: 'Member' };
 
-/** As what someone joins. */
 export const AS_ROLE: Record<Role, string> = { owner: 'an owner', admin: 'an admin', member: 'a member' };
 
 export const ROLE_MEANINGS: Record<Role, string> = {
-  owner: 'Can do all that an admin can, invite and remove people, and see who did what.',
-  admin: 'Can do all that a member can, and register and change the apps of the business.',
+  owner: 'Can do everything an admin can, invite and remove people, and see the audit log.',
+  admin: 'Can do everything a member can, and register and change the apps of the business.',
   member: 'Can connect apps to the business.',
 };
 

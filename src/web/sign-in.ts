@@ -100,7 +100,7 @@ async function checkPassword(deps: WebDeps, request: FastifyRequest, email: stri
   const credentials = await authenticateUser(db, email, password).catch(async (error) => {
     // The password was not checked, so the attempt does not count.
     if (error instanceof Overloaded) {
-      await Promise.all([counted.giveBack(), limits.signInPerAddress.refund(network)]);
+      await Promise.all([counted.refund(), limits.signInPerAddress.refund(network)]);
     }
     throw error;
   });
@@ -112,7 +112,7 @@ async function checkPassword(deps: WebDeps, request: FastifyRequest, email: stri
     await recordFailedSignIn(db, { user, method: 'password', address: request.ip }, clock());
     return undefined;
   }
-  await counted.forget();
+  await counted.reset();
   await limits.signInPerAddress.refund(network);
   return signedIn;
 }

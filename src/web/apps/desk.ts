@@ -8,7 +8,7 @@ import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import type { Problem } from '../forms.ts';
 import { sendPage } from '../layout.ts';
-import { findReason } from '../platform/reasons.ts';
+import { findReason } from '../platform/page.ts';
 import { notFoundOrOtherBusiness } from '../session.ts';
 import { appBody } from './app-pages.ts';
 import { pkceOffer } from './pkce-offer.ts';

@@ -4,7 +4,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import { appBadges, impactText, pluralize } from '../components.ts';
 import { copyable, type Problem, postForm, time } from '../forms.ts';
-import { reasonField, reasonText } from './reasons.ts';
+import { reasonField, reasonText } from './page.ts';
 
 interface Around {
   platformName: string;

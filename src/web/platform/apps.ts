@@ -12,8 +12,7 @@ import { PAGE_SIZE, readListing, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf } from '../session.ts';
 import { appBody, appRow, pauseBody } from './app-views.ts';
-import { longList, sendPlatformPage } from './page.ts';
-import { findReason, reasonDetail } from './reasons.ts';
+import { findReason, longList, reasonDetail, sendPlatformPage } from './page.ts';
 
 const PATH = '/platform/apps';
 type ForApp = { Params: { id: string }; Body: Form | undefined };

@@ -5,9 +5,9 @@ import { access } from '../access.ts';
 import { describeRetention, mountAuditSection } from '../audit-log.ts';
 import type { WebDeps } from '../deps.ts';
 import { loadPageContext } from '../page-context.ts';
-import { platformTabs } from './tabs.ts';
+import { platformTabs } from './page.ts';
 
-/** What was done anywhere. */
+/** The audit log of all businesses and of the platform. */
 export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): void {
   mountAuditSection(host, deps, {
     path: '/platform/audit-log',
@@ -16,7 +16,7 @@ export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): voi
     async enter(request) {
       const context = await loadPageContext(deps, request);
       const head = html`${platformTabs(context)}<h1>Audit log</h1>
-<p class="muted">Who did what, in every business and on the platform, the newest first. ${describeRetention(deps)}</p>`;
+<p class="muted">Who did what, in every business and on the platform, newest first. ${describeRetention(deps)}</p>`;
       return { context, tenant: undefined, head };
     },
   });

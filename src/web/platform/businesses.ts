@@ -18,7 +18,7 @@ import { userBadges } from './users.ts';
 const PATH = '/platform/businesses';
 const APPS_SHOWN = 50;
 
-/** Every business. */
+/** All businesses of the platform. */
 export function mountBusinesses(host: FastifyInstance, deps: WebDeps): void {
   mountList(host, deps);
   mountBusiness(host, deps);
@@ -80,7 +80,7 @@ function appSection({ id }: Business, apps: OwnedApp[]): Html {
     .slice(0, APPS_SHOWN)
     .map((app) => html`<li><div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}</div></li>`);
   return html`<section class="card"><h2>Its own apps</h2>
-${rows.length === 0 && html`<p class="empty">It has registered no app.</p>`}
+${rows.length === 0 && html`<p class="empty">No apps.</p>`}
 <ul class="rows">${rows}</ul>
 ${apps.length > rows.length && html`<p><a href="/platform/apps?q=${id}">All apps of this business</a></p>`}</section>`;
 }

@@ -4,7 +4,7 @@ import { mountAppPages } from '../apps/routes.ts';
 import type { AppSection } from '../apps/section.ts';
 import type { WebDeps } from '../deps.ts';
 import { loadPageContext } from '../page-context.ts';
-import { platformTabs } from './tabs.ts';
+import { platformTabs } from './page.ts';
 
 /** First-party apps. */
 export function mountPlatformApps(host: FastifyInstance, deps: WebDeps): void {

@@ -1,9 +1,13 @@
 import type { FastifyReply } from 'fastify';
+import { findLastAct } from '../../audit/act-log.ts';
+import type { Action } from '../../audit/acts.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { readReason } from '../../lib/names.ts';
+import type { Database } from '../../storage/storage.ts';
 import type { WebDeps } from '../deps.ts';
+import { type Form, input, type Problem, text } from '../forms.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, searchForm } from '../listing.ts';
-import { platformTabs } from './tabs.ts';
 
 interface PlatformPage {
   context: PageContext;
@@ -24,23 +28,68 @@ export function sendPlatformPage(
 interface LongList extends Listing {
   path: string;
   title: string;
-  /** What can be searched for, in words. */
+  /** Of the search field. */
   label: string;
   rows: Html[];
   next: string | undefined;
 }
 
-/** One page of everything there is of a kind. */
+/** One page of a list that can be searched. */
 export function longList({ title, label, rows, next, ...listing }: LongList): Html {
   const { search, after, path } = listing;
-  const nothing = search
-    ? `Nothing found for “${search}”.`
-    : after
-      ? 'There is nothing more.'
-      : 'There is nothing yet.';
+  const nothing = search ? `Nothing found for “${search}”.` : after ? 'No more entries.' : 'No entries yet.';
   return html`<h1>${title}</h1>
 ${searchForm({ path, search, label })}
 ${rows.length === 0 && html`<p class="empty">${nothing}</p>`}
 ${rows.length > 0 && html`<div class="card"><ul class="rows">${rows}</ul></div>`}
 ${pager(listing, next)}`;
+}
+
+const TABS = [
+  { path: '/platform/apps', name: 'All apps' },
+  { path: '/platform/developer/apps', name: 'First-party apps' },
+  { path: '/platform/businesses', name: 'Businesses' },
+  { path: '/platform/users', name: 'Users' },
+  { path: '/platform/audit-log', name: 'Audit log' },
+];
+
+/** Shown at the top of every platform page. */
+export function platformTabs({ path: current }: Pick<PageContext, 'path'>): Html {
+  const [page = ''] = current.split('?');
+  const isActive = (path: string) => page === path || page.startsWith(`${path}/`);
+  return html`<nav class="tabs" aria-label="Platform"><ul>
+${TABS.map(({ path, name }) => html`<li><a href="${path}" ${isActive(path) && html`aria-current="page"`}>${name}</a></li>`)}
+</ul></nav>`;
+}
+
+export function reasonField({
+  hint,
+  value,
+  problem,
+}: {
+  hint: string;
+  value: string;
+  problem: Problem | undefined;
+}): Html {
+  return input({ name: 'reason', label: 'Reason (optional)', hint, value, optional: true }, problem);
+}
+
+/** The value of `reasonField`; empty if it was left empty. */
+export function readReasonField(form: Form | undefined): string {
+  return readReason('reason', text(form ?? {}, 'reason'));
+}
+
+/** As a detail of an audit entry. */
+export function reasonDetail(form: Form | undefined): Record<string, string> {
+  const reason = readReasonField(form);
+  return reason === '' ? {} : { reason };
+}
+
+/** The reason of the latest such action. */
+export async function findReason(db: Database, subjectId: string, action: Action): Promise<string | undefined> {
+  return (await findLastAct(db, subjectId, action))?.detail.reason;
+}
+
+export function reasonText(reason: string | undefined): Html | undefined {
+  return reason === undefined ? undefined : html`<p>Reason: ${reason}</p>`;
 }

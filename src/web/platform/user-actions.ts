@@ -16,8 +16,7 @@ import { type Form, type Problem, postForm, problemText, text, time, tryForm } f
 import { loadPageContext } from '../page-context.ts';
 import { passwordLinkBody } from '../password-link.ts';
 import { actorOf } from '../session.ts';
-import { sendPlatformPage } from './page.ts';
-import { readReasonField, reasonField, reasonText } from './reasons.ts';
+import { readReasonField, reasonField, reasonText, sendPlatformPage } from './page.ts';
 
 export const PATH = '/platform/users';
 export type UserRoute = { Params: { id: string }; Body: Form | undefined };
@@ -177,7 +176,7 @@ ${postForm({
   action: `${path}/disable`,
   csrf,
   body: html`${reasonField({ hint: 'Shown to platform admins here and in the audit log.', value: typed, problem })}
-<div class="answers"><a class="button secondary" href="${path}">Keep the user</a><button class="danger">Disable user</button></div>`,
+<div class="answers"><a class="button secondary" href="${path}">Cancel</a><button class="danger">Disable user</button></div>`,
 })}</div>`;
 }
 

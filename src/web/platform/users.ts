@@ -9,8 +9,7 @@ import { copyable, time } from '../forms.ts';
 import { PAGE_SIZE, readListing, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
 import { roleBadge } from '../roles.ts';
-import { longList, sendPlatformPage } from './page.ts';
-import { findReason } from './reasons.ts';
+import { findReason, longList, sendPlatformPage } from './page.ts';
 import {
   connectedText,
   disableSection,

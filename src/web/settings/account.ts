@@ -84,7 +84,7 @@ async function setNewPassword(deps: WebDeps, request: FormRequest): Promise<Sign
   const counted = await countAttempt(deps, request, user.email);
   const current = await authenticateUser(storage.durable, user.email, text(request.body, 'current_password'));
   if (!current) throw wrongPassword();
-  await counted.forget();
+  await counted.reset();
   const change = { current, password: text(request.body, 'password'), device: clientOf(request) };
   const signedIn = await changePassword(actorOf(request), storage.durable, change, clock());
   if (!signedIn) throw wrongPassword();

@@ -6,7 +6,7 @@ import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { loadPageContext } from '../page-context.ts';
 
-/** What was done in the current business, for its owners. To anyone else there is no such page. */
+/** The audit log of the current business, for its owners. */
 export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
   mountAuditSection(host, deps, {
     path: '/settings/audit-log',
@@ -16,7 +16,7 @@ export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
       const context = await loadPageContext(deps, request);
       if (context.current?.role !== 'owner') throw notFound();
       const head = html`<h1>Audit log</h1>
-<p class="muted">Who did what in ${context.current.businessName}, the newest first. ${describeRetention(deps)}</p>`;
+<p class="muted">Who did what in ${context.current.businessName}, newest first. ${describeRetention(deps)}</p>`;
       const tenant = { businessId: context.current.businessId, platformName: deps.platformName };
       return { context, tenant, head };
     },

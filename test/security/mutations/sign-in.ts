@@ -90,7 +90,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     breaks: 'failures are not counted by account',
     file: 'src/web/sign-in.ts',
     find: 'await countAttempt(deps, request, email);',
-    replace: '{ giveBack: async () => {}, forget: async () => {} };',
+    replace: '{ refund: async () => {}, reset: async () => {} };',
     tests: [LIMITS],
   },
   {

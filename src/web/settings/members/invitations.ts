@@ -100,13 +100,13 @@ function mountList(host: FastifyInstance, deps: WebDeps): void {
   });
 }
 
-interface Typed {
+interface InviteForm {
   ticket: string;
   role: string;
   email: string;
 }
 
-function inviteBody(context: MembersContext, { ticket, role, email }: Typed, problem?: Problem): Html {
+function inviteBody(context: MembersContext, { ticket, role, email }: InviteForm, problem?: Problem): Html {
   const hint = 'Only an account with this address can join with the link.';
   return html`<h1>Invite someone to ${context.business.businessName}</h1>
 <p class="muted">You get a link that you can send in any way you like. It works once, within 7 days, and for this address only.</p>
