@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { DAY, SECOND } from '../../src/lib/clock.ts';
-import { newId, newRandomId } from '../../src/lib/ids.ts';
+import { DAY } from '../../src/lib/clock.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { newSalt } from '../../src/lib/secrets.ts';
 import { SCOPES } from '../../src/oauth/scopes.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -85,50 +85,6 @@ export async function addMembers(
     'memberships',
     userIds.map((id) => ({ user_id: id, business_id: businessId, role: 'member' as const, created_at: now })),
   );
-}
-
-/** And what is written about it: acts, requests, and businesses that have nothing to do with it. */
-export async function addHistory(storage: Storage, { businessId, userId, appId, half }: Setting, now: number) {
-  const places = Array.from({ length: 2 * half }, (_, place) => place);
-  const insert = newInsert(storage);
-  await insert(
-    'businesses',
-    places.map((place) => ({ id: newId(now), name: `Firm ${place}`, created_at: now })),
-  );
-  await insert(
-    'audit_entries',
-    places.map((place) => ({
-      id: newId(now),
-      at: now,
-      action: 'app.changed',
-      actor_kind: 'user' as const,
-      actor_id: userId,
-      actor_name: `Person ${place}`,
-      address: '192.0.2.7',
-      business_id: businessId,
-      subject_kind: 'app',
-      subject_id: appId,
-      subject_name: 'Crowd',
-      detail: '{}',
-    })),
-  );
-  await insert(
-    'logged_requests',
-    places.map((place) => ({
-      id: newId(now - place * SECOND),
-      app_id: appId,
-      at: now - place * SECOND,
-      method: 'POST',
-      route: '/api/v1/oauth/token',
-      grant_type: 'refresh_token',
-      status: 400,
-      reason: 'refresh_token_reused',
-      request_id: newRandomId(),
-      business_id: businessId,
-      took: 12,
-    })),
-  );
-  await sql`analyze`.execute(storage.durable);
 }
 
 const APP = {
