@@ -7,17 +7,17 @@ import { newSecret } from './lib/secrets.ts';
 import {
   type Address,
   type Environment,
+  InvalidSetting,
   isPublic,
   readAddress,
   readNumber,
   readOneOf,
   readOrigin,
-  SettingRefused,
 } from './lib/setting-values.ts';
 
-export { type Address, SettingRefused } from './lib/setting-values.ts';
+export { type Address, InvalidSetting } from './lib/setting-values.ts';
 
-/** Everything that can be set from outside. This file is the only one that reads the environment. */
+/** Everything that can be configured. Only this file reads the environment. */
 export interface Settings {
   /** The API's public address; also the issuer. */
   baseUrl: string;
@@ -25,24 +25,24 @@ export interface Settings {
   consentUrl: string;
   listen: Address;
   consentListen: Address;
-  /** Where Prometheus asks how the server is doing; undefined if nobody should. */
+  /** The listener for Prometheus, if there is one. */
   metricsListen: Address | undefined;
-  /** Where traces are sent, and how many of those that begin here; undefined if nowhere. */
+  /** The OTLP endpoint, and the share of new traces that is sampled. Undefined without tracing. */
   traces: { endpoint: string; ratio: number } | undefined;
   databaseUrl: string;
   secretKeys: string[];
   /** In milliseconds. */
   retryWindow: number;
-  /** Whose X-Forwarded-For to believe: addresses and ranges, with commas. */
+  /** Proxies whose X-Forwarded-For is trusted: addresses and ranges, separated by commas. */
   trustProxy: string | false;
-  /** What the pages call the platform. */
+  /** Shown on the pages. */
   platformName: string;
   logLevel: string;
-  /** How long entries of the audit log are kept, in milliseconds; undefined for ever. */
+  /** How long audit log entries are kept, in milliseconds. Undefined: they are never removed. */
   auditRetention: number | undefined;
-  /** For development: whether webhooks may be sent to this very machine. */
+  /** For development: allows webhooks to loopback addresses. */
   webhooksToLoopback: boolean;
-  /** So many processes serve together; the command line says so. */
+  /** The number of worker processes, from the command line. */
   workers: number;
   limits: Limits;
   /** These three are constants; tests shorten them. */
@@ -55,7 +55,7 @@ export interface Settings {
 export interface Limits {
   /** Wrong passwords for one account, from anywhere, in 15 minutes. */
   signInPerAccount: number;
-  /** Wrong passwords and passkeys, and newcomers who were refused, from one address in 15 minutes. */
+  /** Wrong passwords and passkeys, and rejected registrations, from one address in 15 minutes. */
   signInPerAddress: number;
   /** Token, revoke and introspect requests of one app in a minute. */
   perApp: number;
@@ -83,7 +83,7 @@ export function readSettings(env: Environment): Settings {
     traces: readTraces(env),
     databaseUrl: readDatabaseUrl(env),
     secretKeys: readSecretKeys(env).keys,
-    retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { least: 0, most: 300 }) * SECOND,
+    retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { min: 0, max: 300 }) * SECOND,
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
     platformName: readPlatformName(env),
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
@@ -99,16 +99,16 @@ export function readSettings(env: Environment): Settings {
   return settings;
 }
 
-/** What is convenient on a developer's machine, and dangerous where strangers can connect. */
+/** Settings for development that are not safe on a public server. */
 function rejectUnsafeInPublic({ secretKeys, webhooksToLoopback }: Settings, env: Environment): void {
   if (secretKeys.some(isWeakKey)) {
     const name = env.SECRET_KEYS_FILE ? 'SECRET_KEYS_FILE' : 'SECRET_KEYS';
-    throw new SettingRefused(
+    throw new InvalidSetting(
       `${name} holds a key that can be guessed, and BASE_URL or CONSENT_URL is public. Make one with: openssl rand -base64 32`,
     );
   }
   if (webhooksToLoopback) {
-    throw new SettingRefused(
+    throw new InvalidSetting(
       'WEBHOOKS_TO_LOOPBACK must be no when BASE_URL or CONSENT_URL is public: webhooks could reach services that only this machine should.',
     );
   }
@@ -123,7 +123,7 @@ export function readDatabaseUrl(env: Environment): string {
 }
 
 function readAuditRetention(env: Environment): number | undefined {
-  const days = readNumber(env, 'AUDIT_RETENTION_DAYS', 0, { least: 1, most: 36_500 });
+  const days = readNumber(env, 'AUDIT_RETENTION_DAYS', 0, { min: 1, max: 36_500 });
   return days === 0 ? undefined : days * DAY;
 }
 
@@ -131,17 +131,17 @@ export function readPlatformName(env: Environment): string {
   return env.PLATFORM_NAME || 'Gatehouse';
 }
 
-/** By the names that OpenTelemetry gives them. */
+/** The variables are OpenTelemetry's. */
 function readTraces(env: Environment): Settings['traces'] {
   const text = env.OTEL_EXPORTER_OTLP_ENDPOINT;
   const ratio = Number(env.OTEL_TRACES_SAMPLER_ARG || 1);
   if (!(ratio >= 0 && ratio <= 1)) {
-    throw new SettingRefused(`OTEL_TRACES_SAMPLER_ARG must be from 0 to 1; it is ${env.OTEL_TRACES_SAMPLER_ARG}.`);
+    throw new InvalidSetting(`OTEL_TRACES_SAMPLER_ARG must be from 0 to 1; it is ${env.OTEL_TRACES_SAMPLER_ARG}.`);
   }
   if (!text) return undefined;
   const url = URL.parse(text);
   if (!url || !['http:', 'https:'].includes(url.protocol)) {
-    throw new SettingRefused(
+    throw new InvalidSetting(
       `OTEL_EXPORTER_OTLP_ENDPOINT must be an address like http://127.0.0.1:4318; it is ${text}.`,
     );
   }
@@ -149,7 +149,7 @@ function readTraces(env: Environment): Settings['traces'] {
 }
 
 function readLimits(env: Environment): Limits {
-  const read = (name: string, usual: number) => readNumber(env, name, usual, { least: 1, most: 1_000_000_000 });
+  const read = (name: string, fallback: number) => readNumber(env, name, fallback, { min: 1, max: 1_000_000_000 });
   return {
     signInPerAccount: read('LIMIT_SIGN_IN_PER_ACCOUNT', 20),
     signInPerAddress: read('LIMIT_SIGN_IN_PER_ADDRESS', 300),
@@ -161,46 +161,46 @@ function readLimits(env: Environment): Limits {
   };
 }
 
-/** The keys, and the file in which they are kept; undefined if they came in a variable. */
+/** The file is undefined if the keys are in a variable. */
 export interface KeySource {
   keys: string[];
   file: string | undefined;
 }
 
-/** Three places: the variable, a file that another names, and, on a machine of one's own, a file that is made at need. */
+/** From SECRET_KEYS, from SECRET_KEYS_FILE, or for development from a file that is created at the first start. */
 export function readSecretKeys(env: Environment): KeySource {
   const baseUrl = readOrigin(env, 'BASE_URL', 'http://localhost:4000');
   const given = splitKeys(env.SECRET_KEYS ?? '');
   const isGiven = given.some((key) => key !== '');
   if (isGiven && env.SECRET_KEYS_FILE) {
-    throw new SettingRefused('SECRET_KEYS_FILE and SECRET_KEYS are both set. Keep one of them.');
+    throw new InvalidSetting('SECRET_KEYS_FILE and SECRET_KEYS are both set. Keep one of them.');
   }
   if (isGiven) return { keys: checkKeys(given, 'SECRET_KEYS'), file: undefined };
-  const file = env.SECRET_KEYS_FILE || keepLocalKey(baseUrl);
-  return { keys: checkKeys(readKeysFrom(file), 'SECRET_KEYS_FILE'), file };
+  const file = env.SECRET_KEYS_FILE || ensureLocalKey(baseUrl);
+  return { keys: checkKeys(readKeysFile(file), 'SECRET_KEYS_FILE'), file };
 }
 
 function checkKeys(keys: string[], setting: string): string[] {
   if (keys.every((key) => key.length >= MIN_KEY_LENGTH)) return keys;
   const what = `one or more keys of at least ${MIN_KEY_LENGTH} characters, separated by commas`;
-  throw new SettingRefused(
+  throw new InvalidSetting(
     setting === 'SECRET_KEYS' ? `SECRET_KEYS must be ${what}.` : `${setting} must name a file with ${what} or lines.`,
   );
 }
 
-function readKeysFrom(file: string): string[] {
+function readKeysFile(file: string): string[] {
   try {
     return readKeyFile(file);
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? error.code : error;
-    throw new SettingRefused(`SECRET_KEYS_FILE names ${file}, which cannot be read: ${reason}.`);
+    throw new InvalidSetting(`SECRET_KEYS_FILE names ${file}, which cannot be read: ${reason}.`);
   }
 }
 
-/** For a machine of one's own: made once, readable by its owner alone. */
-function keepLocalKey(baseUrl: string): string {
+/** For development: created once, readable by its owner only. */
+function ensureLocalKey(baseUrl: string): string {
   if (isPublic(baseUrl)) {
-    throw new SettingRefused('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
+    throw new InvalidSetting('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
   }
   const file = 'data/secret-key';
   try {
@@ -208,7 +208,7 @@ function keepLocalKey(baseUrl: string): string {
     writeKeyFile(file, [newSecret()]);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
-      throw new SettingRefused(`SECRET_KEYS is not set, and no key can be kept in ${file}: ${error}.`);
+      throw new InvalidSetting(`SECRET_KEYS is not set, and no key can be kept in ${file}: ${error}.`);
     }
   }
   return file;

@@ -4,12 +4,12 @@ import { mountBusinessApi } from './business/routes.ts';
 import type { Limits, Settings } from './config.ts';
 import { warnOfExpiring } from './grants/grants.ts';
 import { openTokenUses, type TokenUses } from './grants/token-uses.ts';
-import { readForms, readJsonAndForms } from './http/body-parsers.ts';
+import { parseForms, parseJsonAndForms } from './http/body-parsers.ts';
 import { delayUntilFlushed } from './http/durability.ts';
 import type { ErrorOptions } from './http/error-handler.ts';
 import { createHost, type MethodsByPath } from './http/host.ts';
 import { cannotListen, close as closeHosts, drain, listen } from './http/lifecycle.ts';
-import { BROKEN } from './http/openapi.ts';
+import { SERVER_ERRORS } from './http/openapi.ts';
 import { EVEN_IF_OVERLOADED } from './http/overload.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createKeyring } from './lib/keyring.ts';
@@ -58,11 +58,11 @@ export async function startServer(
   const metrics = createMetrics();
   const tracing = await openTracing(settings, metrics);
   const { api, web, errors } = createHosts(settings, metrics, tracing, (request) => loadErrorNavigation(deps, request));
-  const storage = await openPrepared(settings);
+  const storage = await openMigratedStorage(settings);
   const report = (error: unknown) => api.log.error(error);
   const activity = remember(storage, clock, report);
   const uses = openTokenUses(storage, report);
-  const deps: Deps = { ...assemble(settings, storage, clock, metrics), activity, uses, metrics, errors };
+  const deps: Deps = { ...createDeps(settings, storage, clock, metrics), activity, uses, metrics, errors };
   api.register(async (scope) => serveApi(scope, deps));
   web.register(async (scope) => serveWeb(scope, deps));
   const stopJobs = startJobs(settings, deps, api);
@@ -131,7 +131,7 @@ function startJobs({ auditRetention }: Settings, deps: Deps, { log }: FastifyIns
   return () => Promise.all([stopRetention(), stopWebhooks()]);
 }
 
-async function openPrepared({ databaseUrl, workers }: Settings): Promise<Storage> {
+async function openMigratedStorage({ databaseUrl, workers }: Settings): Promise<Storage> {
   const storage = await (workers > 1 ? openSharedStorage : openStorage)(databaseUrl);
   try {
     await ensureMigrated(storage);
@@ -156,14 +156,14 @@ async function openMetrics({ metricsListen, workers }: Settings, deps: Deps): Pr
   }
 }
 
-type Deps = ReturnType<typeof assemble> & {
+type Deps = ReturnType<typeof createDeps> & {
   activity: RequestRecorder;
   uses: TokenUses;
   metrics: Metrics;
   errors: ErrorOptions;
 };
 
-function assemble(settings: Settings, storage: Storage, clock: Clock, metrics: Metrics) {
+function createDeps(settings: Settings, storage: Storage, clock: Clock, metrics: Metrics) {
   const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;
   const minute = 60;
   const quarterHour = 15 * minute;
@@ -205,7 +205,7 @@ const LIVENESS = '/healthz';
 /** Reads no cookies. */
 async function serveApi(host: FastifyInstance, deps: Deps): Promise<void> {
   delayUntilFlushed(host, { ...deps, liveness: LIVENESS });
-  readJsonAndForms(host);
+  parseJsonAndForms(host);
   recordRequests(host, deps.activity);
   await describeRoutes(host, deps);
   mountOAuth(host, deps);
@@ -222,7 +222,7 @@ async function serveApi(host: FastifyInstance, deps: Deps): Promise<void> {
 
 function mountHealthChecks(host: FastifyInstance, { storage }: Deps): void {
   const live = { ...describeCheck('healthz', 'Is the process alive?'), ...EVEN_IF_OVERLOADED };
-  const ready = { ...describeCheck('readyz', 'Can it serve?', BROKEN), ...EVEN_IF_OVERLOADED };
+  const ready = { ...describeCheck('readyz', 'Can it serve?', SERVER_ERRORS), ...EVEN_IF_OVERLOADED };
   host.get(LIVENESS, live, async () => ({ status: 'ok' }));
   host.get('/readyz', ready, async () => {
     if (host.draining) throw new StorageUnavailable('This node is about to stop.');
@@ -234,7 +234,7 @@ function mountHealthChecks(host: FastifyInstance, { storage }: Deps): void {
 /** Reads no bearer tokens. */
 async function serveWeb(host: FastifyInstance, deps: Deps): Promise<void> {
   delayUntilFlushed(host, { ...deps, liveness: LIVENESS });
-  readForms(host);
+  parseForms(host);
   await host.register(cookies);
   mountWeb(host, deps);
 }

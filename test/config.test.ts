@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { readDatabaseUrl, readSettings, SettingRefused, type Settings } from '../src/config.ts';
+import { InvalidSetting, readDatabaseUrl, readSettings, type Settings } from '../src/config.ts';
 
 const DAY = 86_400_000;
 const KEY = 'a-key-of-at-least-thirty-two-characters';
@@ -166,7 +166,7 @@ for (const env of REFUSED) {
     assert.throws(
       () => read(env),
       (error) => {
-        assert.ok(error instanceof SettingRefused);
+        assert.ok(error instanceof InvalidSetting);
         assert.ok(error.message.startsWith(name), error.message);
         assert.doesNotMatch(error.message, /\n/);
         return true;
@@ -178,7 +178,7 @@ for (const env of REFUSED) {
 test('a key that is refused is not repeated in the sentence', () => {
   assert.throws(
     () => read({ SECRET_KEYS: 'hunter2' }),
-    (error) => error instanceof SettingRefused && !error.message.includes('hunter2'),
+    (error) => error instanceof InvalidSetting && !error.message.includes('hunter2'),
   );
 });
 
@@ -198,7 +198,7 @@ for (const key of ['a'.repeat(32), 'ab'.repeat(40), 'changeme'.repeat(5), '12345
         assert.throws(
           () => readSettings({ ...env, SECRET_KEYS }),
           (error) =>
-            error instanceof SettingRefused && /^SECRET_KEYS /.test(error.message) && !error.message.includes(key),
+            error instanceof InvalidSetting && /^SECRET_KEYS /.test(error.message) && !error.message.includes(key),
         );
       }
       assert.ok(readSettings({ SECRET_KEYS }));
@@ -247,7 +247,7 @@ test('keys can stand in a file, in lines or with commas, and nowhere else beside
   assert.throws(
     () => readSettings({ SECRET_KEYS_FILE: 'short' }),
     (error) =>
-      error instanceof SettingRefused && /^SECRET_KEYS_FILE /.test(error.message) && !/hunter2/.test(error.message),
+      error instanceof InvalidSetting && /^SECRET_KEYS_FILE /.test(error.message) && !/hunter2/.test(error.message),
   );
 });
 

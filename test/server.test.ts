@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { SettingRefused } from '../src/config.ts';
+import { InvalidSetting } from '../src/config.ts';
 import { startServer } from '../src/server.ts';
 import { freePort } from './support/ports.ts';
 import { newWorld } from './support/world.ts';
@@ -38,7 +38,7 @@ test('a server that cannot have its second port gives up the first', async () =>
 
   const refused = startServer(settings, world.clock);
 
-  await assert.rejects(refused, (error) => error instanceof SettingRefused && /CONSENT_LISTEN/.test(error.message));
+  await assert.rejects(refused, (error) => error instanceof InvalidSetting && /CONSENT_LISTEN/.test(error.message));
   await assert.rejects(fetch(`http://127.0.0.1:${listen.port}/healthz`));
   taken.close();
 });

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { EVENTS, type EventType, INVOICE_STATUSES as STATUSES } from '../events/event-types.ts';
 import { recordEvent } from '../events/events.ts';
 import { listAppsAllowed } from '../grants/status.ts';
-import { LIMIT, notAllowed, readLimit, type Sent, textOf } from '../http/paging.ts';
+import { LIMIT_PARAMETER, type RawQuery, readLimit, readText, valueNotAllowed } from '../http/paging.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
@@ -32,7 +32,7 @@ type Invoice = Static<typeof INVOICE>;
 
 const QUERY = Type.Object({
   status: Type.Optional(oneOf(STATUSES, 'Only invoices that have come this far.')),
-  limit: LIMIT,
+  limit: LIMIT_PARAMETER,
   cursor: Type.Optional(
     Type.String({ format: 'uuid', description: 'Where the next page starts: from the `Link` header of this one.' }),
   ),
@@ -79,11 +79,13 @@ export const invoicesEndpoint: ProtectedEndpoint = {
 };
 
 /** An empty parameter counts as absent. */
-function readPage(query: Sent<Static<typeof QUERY>>) {
-  const [status, sent, after] = [textOf(query, 'status'), textOf(query, 'limit'), textOf(query, 'cursor')];
-  if (status !== undefined && !STATUSES.includes(status)) throw notAllowed(`status is one of ${STATUSES.join(', ')}.`);
+function readPage(query: RawQuery<Static<typeof QUERY>>) {
+  const [status, sent, after] = [readText(query, 'status'), readText(query, 'limit'), readText(query, 'cursor')];
+  if (status !== undefined && !STATUSES.includes(status))
+    throw valueNotAllowed(`status is one of ${STATUSES.join(', ')}.`);
   const limit = readLimit(sent);
-  if (after !== undefined && !isId(after)) throw notAllowed('cursor is as the Link header of the last page gave it.');
+  if (after !== undefined && !isId(after))
+    throw valueNotAllowed('cursor is as the Link header of the last page gave it.');
   return { status, after, limit };
 }
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { REASONS } from '../http/errors.ts';
-import { ANYWHERE, describeRefusals, UNCACHED } from '../http/openapi.ts';
-import type { Sent } from '../http/paging.ts';
+import { COMMON_ERRORS, describeErrors, NO_STORE } from '../http/openapi.ts';
+import type { RawQuery } from '../http/paging.ts';
 import type { Access } from '../oauth/bearer.ts';
 import { SCOPES } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
@@ -34,7 +34,7 @@ export interface ProtectedEndpoint {
     headers?: Record<string, object>;
     example: unknown;
   };
-  handle(db: Database, access: Access, query: Sent<Record<string, unknown>>): Promise<ApiResult>;
+  handle(db: Database, access: Access, query: RawQuery<Record<string, unknown>>): Promise<ApiResult>;
 }
 
 export interface ApiResult {
@@ -45,12 +45,12 @@ export interface ApiResult {
 
 const CHALLENGE = { 'www-authenticate': Type.String({ description: 'RFC 6750 §3.', examples: ['Bearer'] }) };
 
-const UNAUTHORIZED = describeRefusals(
+const UNAUTHORIZED = describeErrors(
   { unauthorized: REASONS.unauthorized, invalid_token: REASONS.invalid_token },
   CHALLENGE,
 );
 
-const FORBIDDEN = describeRefusals(
+const FORBIDDEN = describeErrors(
   { insufficient_scope: REASONS.insufficient_scope, business_mismatch: REASONS.business_mismatch },
   CHALLENGE,
 );
@@ -85,7 +85,7 @@ export function describeEndpoint(endpoint: ProtectedEndpoint) {
       400: describeBadRequest(endpoint),
       401: UNAUTHORIZED,
       ...(scope && { 403: FORBIDDEN }),
-      ...ANYWHERE,
+      ...COMMON_ERRORS,
     },
   };
 }
@@ -94,11 +94,11 @@ function describeSuccess({ response }: ProtectedEndpoint) {
   const { description, name, isList, headers, example } = response;
   const item = Type.Unsafe({ $ref: `${name}#` });
   const content = { 'application/json': { schema: isList ? Type.Array(item) : item, example } };
-  return { description, headers: { ...UNCACHED, ...headers }, content };
+  return { description, headers: { ...NO_STORE, ...headers }, content };
 }
 
 function describeBadRequest({ scope, query }: ProtectedEndpoint) {
   const forBusiness = scope ? (['business_id_malformed'] as const) : [];
   const forQuery = query ? (['value_not_allowed', 'field_repeated'] as const) : [];
-  return describeRefusals({ invalid_request: [...forBusiness, ...forQuery, 'token_in_address'] }, CHALLENGE);
+  return describeErrors({ invalid_request: [...forBusiness, ...forQuery, 'token_in_address'] }, CHALLENGE);
 }

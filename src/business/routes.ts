@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { allowAnyOrigin, mountPreflight } from '../http/cors.ts';
 import { documentedBy } from '../http/openapi.ts';
-import { linkToNext } from '../http/paging.ts';
+import { nextLink } from '../http/paging.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
 import { accessOf, type BearerDeps } from '../oauth/routes.ts';
 import { businessesEndpoint } from './businesses.ts';
@@ -35,7 +35,7 @@ export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps
         requireBusiness(access, joinRepeated(request.headers['x-business-id']));
       }
       const { body, next } = await endpoint.handle(deps.storage.durable, access, request.query);
-      if (next) reply.header('link', linkToNext(deps.issuer + path, next));
+      if (next) reply.header('link', nextLink(deps.issuer + path, next));
       return body;
     },
   });

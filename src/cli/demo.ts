@@ -7,7 +7,7 @@ import {
   ensureDemoData,
 } from '../../demo/data/data.ts';
 import { ensureDemoEndpoint } from '../../demo/data/endpoint.ts';
-import { readSettings, SettingRefused, type Settings } from '../config.ts';
+import { InvalidSetting, readSettings, type Settings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createKeyring } from '../lib/keyring.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
@@ -24,7 +24,7 @@ export const demoCommand: Command = {
   async run(_, env) {
     const settings = readSettings({ LOG_LEVEL: 'warn', WEBHOOKS_TO_LOOPBACK: 'yes', ...env });
     if (settings.baseUrl.startsWith('https:')) {
-      throw new SettingRefused('BASE_URL is public, and the demo is for a machine of your own. Use: gatehouse serve');
+      throw new InvalidSetting('BASE_URL is public, and the demo is for a machine of your own. Use: gatehouse serve');
     }
     const stopped = untilStopped();
     const { startServer } = await import('../server.ts');
@@ -74,7 +74,7 @@ async function startApp(app: DemoApp) {
     return await startDemoApp(app);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
-    throw new SettingRefused(
+    throw new InvalidSetting(
       `The demo app cannot listen on port ${app.port}. Set CONSENT_URL to another port: the demo apps use the next two.`,
     );
   }

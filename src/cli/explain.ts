@@ -1,4 +1,4 @@
-import { SettingRefused } from '../config.ts';
+import { InvalidSetting } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { StorageError, StorageUnavailable } from '../storage/storage.ts';
 import { type Command, UsageError } from './command.ts';
@@ -18,7 +18,7 @@ export function explain({ name, options }: Command, error: unknown): unknown {
 
 /** The same where the options are not to blame. */
 export function explainServing(error: unknown): unknown {
-  if (error instanceof SettingRefused || error instanceof StorageError) return error.message;
+  if (error instanceof InvalidSetting || error instanceof StorageError) return error.message;
   if (error instanceof StorageUnavailable) return `${error.message} DATABASE_URL says which one.`;
   if (error instanceof WorkersFailed) return error.message;
   return error;

@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { DEMO_USERS } from '../../demo/data/data.ts';
 import { findUserByEmail } from '../accounts/users.ts';
-import { readSettings, SettingRefused, type Settings } from '../config.ts';
+import { InvalidSetting, readSettings, type Settings } from '../config.ts';
 import { SECOND } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -67,7 +67,7 @@ export function exitSoon(): void {
 export async function refuseDemoData(storage: Storage, { baseUrl }: Settings): Promise<void> {
   const isPublic = baseUrl.startsWith('https:');
   if (!isPublic || !(await findUserByEmail(storage.durable, DEMO_USERS.admin.email))) return;
-  throw new SettingRefused(
+  throw new InvalidSetting(
     'DATABASE_URL names a database with the demo in it, and its passwords are public. Use another.',
   );
 }

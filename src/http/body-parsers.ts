@@ -8,13 +8,13 @@ export const BODY_LIMIT = 64 * 1024;
  * JSON as in the API reference, and forms as in RFC 6749; no other content type. A field of the route's schema must not
  * come twice (RFC 6749 §3.2). Unknown fields are ignored, however often they come: RFC 8707 repeats `resource`.
  */
-export function readJsonAndForms(host: FastifyInstance): void {
+export function parseJsonAndForms(host: FastifyInstance): void {
   const parseJson = host.getDefaultJsonParser('error', 'error');
   const asText = { parseAs: 'string', bodyLimit: BODY_LIMIT } as const;
   host.removeAllContentTypeParsers();
   host.addContentTypeParser<string>('application/json', asText, (request, text, done) => {
     parseJson(request, text, (error, body) => {
-      const names = error || isShortest(text, body) ? [] : listNames(text);
+      const names = error || isCompact(text, body) ? [] : listNames(text);
       done(error ?? findRepeated(request, names), body);
     });
   });
@@ -25,8 +25,8 @@ export function readJsonAndForms(host: FastifyInstance): void {
   });
 }
 
-/** Here a name may come several times: a form has lists. */
-export function readForms(host: FastifyInstance): void {
+/** For pages: a name may be repeated, because forms have lists. */
+export function parseForms(host: FastifyInstance): void {
   host.removeAllContentTypeParsers();
   host.register(forms, { bodyLimit: BODY_LIMIT });
 }
@@ -35,14 +35,14 @@ function findRepeated({ routeOptions }: FastifyRequest, names: string[]): ApiErr
   const { properties = {} } = (routeOptions.schema?.body ?? {}) as { properties?: object };
   const seen = new Set<string>();
   for (const name of names) {
-    if (seen.has(name) && Object.hasOwn(properties, name)) return sentTwice(name);
+    if (seen.has(name) && Object.hasOwn(properties, name)) return repeatedField(name);
     seen.add(name);
   }
   return null;
 }
 
-/** Whether JSON text without spaces and escapes says exactly this. Then no name was repeated, and most clients send it so. */
-function isShortest(text: string, body: unknown): boolean {
+/** Whether the text is the shortest JSON of this object, as most clients send it. Then no name was repeated. */
+function isCompact(text: string, body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return true;
   const entries = Object.entries(body);
   if (!entries.every(([, value]) => typeof value === 'string')) return false;
@@ -67,7 +67,7 @@ function listNames(text: string): string[] {
   return names;
 }
 
-function sentTwice(name: string): ApiError {
+function repeatedField(name: string): ApiError {
   const description = `${name} was sent more than once.`;
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });
 }

@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { newRandomId } from '../lib/ids.ts';
 import type { LogOutput } from '../lib/log-output.ts';
-import { SettingRefused } from '../lib/setting-values.ts';
+import { InvalidSetting } from '../lib/setting-values.ts';
 import { BODY_LIMIT } from './body-parsers.ts';
 import { type ErrorOptions, respondToUnparsable, routeError, sendError } from './error-handler.ts';
 import { ApiError } from './errors.ts';
@@ -98,7 +98,7 @@ function createFastify(options: HostOptions): FastifyInstance {
         sendRouterError(options, error, request as FastifyRequest, reply as FastifyReply),
     });
   } catch (error) {
-    throw new SettingRefused(`TRUST_PROXY must list addresses, like 127.0.0.1,10.0.0.0/8: ${error}.`);
+    throw new InvalidSetting(`TRUST_PROXY must list addresses, like 127.0.0.1,10.0.0.0/8: ${error}.`);
   }
 }
 

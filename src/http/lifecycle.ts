@@ -2,7 +2,7 @@ import { Server } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { SECOND } from '../lib/clock.ts';
-import { type Address, SettingRefused } from '../lib/setting-values.ts';
+import { type Address, InvalidSetting } from '../lib/setting-values.ts';
 
 const CLOSE_TIMEOUT = 5 * SECOND;
 
@@ -14,9 +14,9 @@ export async function listen(host: FastifyInstance, address: Address, setting: s
   }
 }
 
-export function cannotListen({ host, port }: Address, error: unknown, setting: string): SettingRefused {
+export function cannotListen({ host, port }: Address, error: unknown, setting: string): InvalidSetting {
   const reason = error instanceof Error && 'code' in error ? error.code : error;
-  return new SettingRefused(`Cannot listen on ${host}:${port} (${reason}). Set ${setting} to another address.`);
+  return new InvalidSetting(`Cannot listen on ${host}:${port} (${reason}). Set ${setting} to another address.`);
 }
 
 /**

@@ -1,26 +1,26 @@
 import { Type } from 'typebox';
 import { type ErrorCode, errorUri, REASONS, type ReasonOf } from './errors.ts';
 
-/** The errors that an operation can give under one status, and under each the reasons that it can have there. */
-type Refusals = { [Code in ErrorCode]?: readonly ReasonOf<Code>[] };
+/** The errors of an operation under one status, each with its possible reasons. */
+type ErrorReasons = { [Code in ErrorCode]?: readonly ReasonOf<Code>[] };
 
-/** What can be wrong with a request whose body is JSON or a form. */
-export const UNREADABLE_BODY = ['field_missing', 'field_repeated', 'field_not_text', 'body_malformed'] as const;
+/** Reasons to reject a body of JSON or a form. */
+export const BODY_REASONS = ['field_missing', 'field_repeated', 'field_not_text', 'body_malformed'] as const;
 
 export const REQUEST_ID = Type.String({
   format: 'uuid',
   description: 'Names this request in the server’s logs. Quote it when you ask for help.',
 });
-/** Headers of an answer that no cache may keep. */
-export const UNCACHED = {
+/** Headers of a response that must not be cached. */
+export const NO_STORE = {
   'x-request-id': REQUEST_ID,
-  'cache-control': Type.Literal('no-store', { description: 'No cache may keep the answer.' }),
+  'cache-control': Type.Literal('no-store', { description: 'The response must not be cached.' }),
 };
 
 export const RETRY_AFTER = Type.Integer({ description: 'How many seconds to wait before trying again.' });
 
-/** What is said, in the examples of the reference, for some of the reasons. */
-const SENTENCES: Record<string, string> = {
+/** Descriptions in the examples of the API reference, by reason. */
+const EXAMPLE_DESCRIPTIONS: Record<string, string> = {
   app_paused: 'The platform has paused the app. It can read its events again once it is resumed.',
   access_token_expired: 'This access token has expired: it lasts one hour. Use the refresh token.',
   body_too_large: 'The body is over 64 KiB.',
@@ -39,21 +39,21 @@ const SENTENCES: Record<string, string> = {
   too_many_requests: 'Too many attempts. Try again in 12 s.',
 };
 
-/** Any refusal. Its names are open: more may be added, so none are listed here but where they can occur. */
+/** Any error. Codes and reasons may be added, so each operation lists its own and this schema lists none. */
 export const ERROR = Type.Object(
   {
-    error: Type.String({ description: 'What kind of thing went wrong, in the words of the standards.' }),
+    error: Type.String({ description: 'The kind of error, as the standards name it.' }),
     error_description: Type.String({ description: 'What it was this time, and what to do about it.' }),
     error_uri: Type.String({ format: 'uri', description: 'A page that explains the error, opened at its reason.' }),
     reason: Type.String({ description: 'Which thing went wrong: a stable name for programs.' }),
   },
-  { $id: 'Error', description: 'Every refusal has these four fields.' },
+  { $id: 'Error', description: 'Every error has these four fields.' },
 );
 
-/** How one or several errors are described, for the place of a status in a route's schema. */
-export function describeRefusals(refusals: Refusals, headers: Record<string, object> = {}) {
-  const codes = Object.keys(refusals);
-  const media = { schema: { $ref: 'Error#' }, example: exampleOf(refusals), 'x-reasons': refusals };
+/** The response schema of one status with one or several errors. */
+export function describeErrors(errors: ErrorReasons, headers: Record<string, object> = {}) {
+  const codes = Object.keys(errors);
+  const media = { schema: { $ref: 'Error#' }, example: exampleOf(errors), 'x-reasons': errors };
   return {
     description: codes.map((code) => `\`${code}\``).join(', '),
     headers: { 'x-request-id': REQUEST_ID, ...headers },
@@ -61,31 +61,31 @@ export function describeRefusals(refusals: Refusals, headers: Record<string, obj
   };
 }
 
-/** What any operation that asks the database can answer. */
-export const BROKEN = {
-  500: describeRefusals({ server_error: REASONS.server_error }),
-  503: describeRefusals({ temporarily_unavailable: REASONS.temporarily_unavailable }, { 'retry-after': RETRY_AFTER }),
+/** Errors of every operation that uses the database. */
+export const SERVER_ERRORS = {
+  500: describeErrors({ server_error: REASONS.server_error }),
+  503: describeErrors({ temporarily_unavailable: REASONS.temporarily_unavailable }, { 'retry-after': RETRY_AFTER }),
 };
 
-/** What any operation that is counted can answer besides. */
-export const ANYWHERE = {
-  429: describeRefusals({ too_many_requests: REASONS.too_many_requests }, { 'retry-after': RETRY_AFTER }),
-  ...BROKEN,
+/** Errors of every operation with a rate limit. */
+export const COMMON_ERRORS = {
+  429: describeErrors({ too_many_requests: REASONS.too_many_requests }, { 'retry-after': RETRY_AFTER }),
+  ...SERVER_ERRORS,
 };
 
-/** What any operation with a body can answer besides. */
-export const ANYWHERE_WITH_A_BODY = {
-  413: describeRefusals({ invalid_request: ['body_too_large'] }),
-  415: describeRefusals({ invalid_request: ['content_type_unsupported'] }),
-  ...ANYWHERE,
+/** Errors of every operation with a body. */
+export const COMMON_BODY_ERRORS = {
+  413: describeErrors({ invalid_request: ['body_too_large'] }),
+  415: describeErrors({ invalid_request: ['content_type_unsupported'] }),
+  ...COMMON_ERRORS,
 };
 
-function exampleOf(refusals: Refusals) {
-  const [[error = '', reasons = []] = []] = Object.entries(refusals);
-  const reason = reasons.find((name) => SENTENCES[name]) ?? '';
+function exampleOf(errors: ErrorReasons) {
+  const [[error = '', reasons = []] = []] = Object.entries(errors);
+  const reason = reasons.find((name) => EXAMPLE_DESCRIPTIONS[name]) ?? '';
   return {
     error,
-    error_description: SENTENCES[reason] ?? '',
+    error_description: EXAMPLE_DESCRIPTIONS[reason] ?? '',
     error_uri: errorUri('https://api.example.com', error, reason),
     reason,
   };

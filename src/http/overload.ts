@@ -14,13 +14,13 @@ export interface OverloadLimit {
 
 export const OVERLOAD_LIMIT: OverloadLimit = { maxEventLoopDelay: SECOND / 2, sampleInterval: SECOND };
 
-/** Route option for health checks: an overloaded node still responds to whoever monitors it. */
+/** Route option for health checks: they still succeed on an overloaded node. */
 export const EVEN_IF_OVERLOADED = { config: { pressureHandler: () => undefined } };
 
 export function shedLoad(host: FastifyInstance, limit: OverloadLimit): void {
   host.register(underPressure, {
     ...limit,
-    // Infinity stands for an interval without a sample: one stall covered all of it.
+    // Infinity means that one stall covered the whole interval, so there was no sample.
     pressureHandler: (_request, _reply, _type, delay) =>
       delay === Number.POSITIVE_INFINITY ? undefined : Promise.reject(new Overloaded()),
   });

@@ -1,19 +1,19 @@
 import { Type } from 'typebox';
 import { ApiError } from './errors.ts';
 
-const MOST = 200;
-const USUAL = 50;
+const MAX_LIMIT = 200;
+const DEFAULT_LIMIT = 50;
 
-/** How every list describes its `limit`. */
-export const LIMIT = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: MOST, default: USUAL, description: 'How many to a page.' }),
+/** The `limit` parameter of every list. */
+export const LIMIT_PARAMETER = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'How many to a page.' }),
 );
 
-/** What came in an address, under the names that are documented: of any type until it has been looked at. */
-export type Sent<Query> = { [name in keyof Query]?: unknown };
+/** Query parameters before validation. */
+export type RawQuery<Query> = { [name in keyof Query]?: unknown };
 
-/** A parameter that comes twice arrives as a list. */
-export function textOf<Query>(query: Sent<Query>, name: keyof Query & string): string | undefined {
+/** Fastify parses a repeated parameter as a list. */
+export function readText<Query>(query: RawQuery<Query>, name: keyof Query & string): string | undefined {
   const value = query[name];
   if (value === undefined || value === '') return undefined;
   if (typeof value === 'string') return value;
@@ -22,17 +22,17 @@ export function textOf<Query>(query: Sent<Query>, name: keyof Query & string): s
 }
 
 export function readLimit(text: string | undefined): number {
-  if (text === undefined) return USUAL;
-  if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MOST) return Number(text);
-  throw notAllowed(`limit is 1 to ${MOST}.`);
+  if (text === undefined) return DEFAULT_LIMIT;
+  if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_LIMIT) return Number(text);
+  throw valueNotAllowed(`limit is 1 to ${MAX_LIMIT}.`);
 }
 
-export function notAllowed(description: string): ApiError {
+export function valueNotAllowed(description: string): ApiError {
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'value_not_allowed', description });
 }
 
 /** RFC 8288. Undefined values are left out. */
-export function linkToNext(address: string, query: Record<string, string | undefined>): string {
+export function nextLink(address: string, query: Record<string, string | undefined>): string {
   const given = Object.entries(query).filter((pair): pair is [string, string] => pair[1] !== undefined);
   return `<${address}?${new URLSearchParams(given)}>; rel="next"`;
 }

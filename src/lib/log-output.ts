@@ -32,7 +32,7 @@ interface State {
   unreported: number;
 }
 
-function newState(write: Write): State {
+function createState(write: Write): State {
   return { write, queue: [], buffered: 0, isWriting: false, hasFailed: false, dropped: 0, unreported: 0 };
 }
 
@@ -84,7 +84,7 @@ let standardOutput: LogOutput | undefined;
 
 /** Standard output, which all servers of a process share. */
 export function openStandardOutput(): LogOutput {
-  standardOutput ??= open(newState(isStream(1) ? writeToStream(process.stdout) : writeToFile(1)));
+  standardOutput ??= open(createState(isStream(1) ? writeToStream(process.stdout) : writeToFile(1)));
   return standardOutput;
 }
 
@@ -110,12 +110,12 @@ function writeToFile(fd: number): Write {
   return (bytes, callback) => write(fd, bytes, callback);
 }
 
-/** The last words of a process that crashes. What a pipe has no room for would block, and is lost. */
+/** On exit, so that a crash is logged. Writing to a full pipe would block, so its lines are dropped. */
 function writeRest({ queue, hasFailed }: State): void {
   if (hasFailed || queue.length === 0 || isStream(1)) return;
   try {
     writeSync(1, queue.join(''));
   } catch {
-    // The process ends: there is nobody to tell.
+    // The process is exiting.
   }
 }

@@ -5,60 +5,60 @@ export interface Address {
   port: number;
 }
 
-/** Its sentence names the setting to change. */
-export class SettingRefused extends Error {}
+/** The message names the setting to change. */
+export class InvalidSetting extends Error {}
 
 export type Environment = Record<string, string | undefined>;
 
-export function readOrigin(env: Environment, name: string, usual: string): string {
-  const text = env[name] || usual;
+export function readOrigin(env: Environment, name: string, fallback: string): string {
+  const text = env[name] || fallback;
   const url = URL.parse(text);
   if (!url || !['http:', 'https:'].includes(url.protocol) || (url.origin !== text && `${url.origin}/` !== text)) {
-    throw new SettingRefused(`${name} must be an origin like https://auth.example.com, with no path; it is ${text}.`);
+    throw new InvalidSetting(`${name} must be an origin like https://auth.example.com, with no path; it is ${text}.`);
   }
   if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
-    throw new SettingRefused(`${name} must start with https:// unless its host is localhost; it is ${text}.`);
+    throw new InvalidSetting(`${name} must start with https:// unless its host is localhost; it is ${text}.`);
   }
   return url.origin;
 }
 
-/** Where the address is public, a proxy stands in front: then this listens on loopback, on a port of its own. */
-export function readAddress(env: Environment, name: string, publicUrl: string, usualPort: number): Address {
+/** Behind a public URL there is a proxy, so the default is loopback on a port of its own. */
+export function readAddress(env: Environment, name: string, publicUrl: string, defaultPort: number): Address {
   const text = env[name];
   const { hostname, port, protocol } = new URL(publicUrl);
   if (!text) {
     const local = isLoopbackHost(hostname) && protocol === 'http:';
-    return { host: local ? bare(hostname) : '127.0.0.1', port: local ? Number(port || 80) : usualPort };
+    return { host: local ? withoutBrackets(hostname) : '127.0.0.1', port: local ? Number(port || 80) : defaultPort };
   }
   const [, host = '', digits = ''] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
   if (digits === '' || Number(digits) > 65535) {
-    throw new SettingRefused(`${name} must be host:port, like 127.0.0.1:4000; it is ${text}.`);
+    throw new InvalidSetting(`${name} must be host:port, like 127.0.0.1:4000; it is ${text}.`);
   }
-  return { host: bare(host) || '127.0.0.1', port: Number(digits) };
+  return { host: withoutBrackets(host) || '127.0.0.1', port: Number(digits) };
 }
 
 export function readNumber(
   env: Environment,
   name: string,
-  usual: number,
-  { least, most }: { least: number; most: number },
+  fallback: number,
+  { min, max }: { min: number; max: number },
 ) {
   const text = env[name];
-  if (!text) return usual;
+  if (!text) return fallback;
   const number = Number(text);
-  if (!/^\d+$/.test(text) || number < least || number > most) {
-    throw new SettingRefused(`${name} must be a whole number from ${least} to ${most}; it is ${text}.`);
+  if (!/^\d+$/.test(text) || number < min || number > max) {
+    throw new InvalidSetting(`${name} must be a whole number from ${min} to ${max}; it is ${text}.`);
   }
   return number;
 }
 
-export function readOneOf(env: Environment, name: string, usual: string, values: readonly string[]): string {
-  const text = env[name] || usual;
-  if (!values.includes(text)) throw new SettingRefused(`${name} must be one of ${values.join(', ')}; it is ${text}.`);
+export function readOneOf(env: Environment, name: string, fallback: string, values: readonly string[]): string {
+  const text = env[name] || fallback;
+  if (!values.includes(text)) throw new InvalidSetting(`${name} must be one of ${values.join(', ')}; it is ${text}.`);
   return text;
 }
 
-function bare(host: string): string {
+function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, '');
 }
 

@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import { REASONS } from '../http/errors.ts';
 import {
-  ANYWHERE_WITH_A_BODY,
-  describeRefusals,
+  BODY_REASONS,
+  COMMON_BODY_ERRORS,
+  describeErrors,
   ERROR,
+  NO_STORE,
   REQUEST_ID,
   RETRY_AFTER,
-  UNCACHED,
-  UNREADABLE_BODY,
 } from '../http/openapi.ts';
 import { serverMetadata } from './metadata.ts';
 import {
@@ -27,16 +27,16 @@ const BODIES = ['application/json', 'application/x-www-form-urlencoded'];
 
 /** RFC 6749 §5.1. */
 const UNCACHED_OLD_AND_NEW = {
-  ...UNCACHED,
+  ...NO_STORE,
   pragma: Type.Literal('no-cache', { description: 'The same, for old caches.' }),
 };
 
 const BY_THE_APP = [{ basic: [] }, {}];
-const REFUSED_APP = describeRefusals(
+const REFUSED_APP = describeErrors(
   { invalid_client: REASONS.invalid_client },
   { 'www-authenticate': Type.String({ description: 'Sent where HTTP Basic was used.' }) },
 );
-const UNREADABLE_REQUEST = [...UNREADABLE_BODY, 'credentials_sent_twice'] as const;
+const UNREADABLE_REQUEST = [...BODY_REASONS, 'credentials_sent_twice'] as const;
 
 export const authorizeOperation = {
   operationId: 'authorize',
@@ -90,14 +90,14 @@ export const tokenOperation = {
       refresh_token: 'grt_…',
       scope: 'read:invoices',
     }),
-    400: describeRefusals({
+    400: describeErrors({
       invalid_grant: REASONS.invalid_grant,
       invalid_request: UNREADABLE_REQUEST,
       unsupported_grant_type: REASONS.unsupported_grant_type,
       invalid_scope: ['scope_not_allowed'],
     }),
     401: REFUSED_APP,
-    ...ANYWHERE_WITH_A_BODY,
+    ...COMMON_BODY_ERRORS,
   },
 };
 
@@ -117,9 +117,9 @@ export const revokeOperation = {
       headers: UNCACHED_OLD_AND_NEW,
       content: { 'application/json': { schema: NOTHING, example: {} } },
     },
-    400: describeRefusals({ invalid_request: UNREADABLE_REQUEST }),
+    400: describeErrors({ invalid_request: UNREADABLE_REQUEST }),
     401: REFUSED_APP,
-    ...ANYWHERE_WITH_A_BODY,
+    ...COMMON_BODY_ERRORS,
   },
 };
 
@@ -145,9 +145,9 @@ export const introspectOperation = {
       iss: 'https://api.example.com',
       business_id: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f',
     }),
-    400: describeRefusals({ invalid_request: UNREADABLE_REQUEST }),
+    400: describeErrors({ invalid_request: UNREADABLE_REQUEST }),
     401: REFUSED_APP,
-    ...ANYWHERE_WITH_A_BODY,
+    ...COMMON_BODY_ERRORS,
   },
 };
 

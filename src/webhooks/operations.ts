@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { REASONS } from '../http/errors.ts';
-import { ANYWHERE, describeRefusals, UNCACHED } from '../http/openapi.ts';
+import { COMMON_ERRORS, describeErrors, NO_STORE } from '../http/openapi.ts';
 import { EVENT, EVENT_QUERY } from './schemas.ts';
 
 export const eventsOperation = {
@@ -17,7 +17,7 @@ export const eventsOperation = {
     200: {
       description: 'A page of events.',
       headers: {
-        ...UNCACHED,
+        ...NO_STORE,
         link: Type.String({ description: 'If there is more: the next page, as `<…>; rel="next"` (RFC 8288).' }),
       },
       content: {
@@ -39,13 +39,13 @@ export const eventsOperation = {
         },
       },
     },
-    400: describeRefusals({ invalid_request: ['value_not_allowed', 'field_repeated'] }),
-    401: describeRefusals(
+    400: describeErrors({ invalid_request: ['value_not_allowed', 'field_repeated'] }),
+    401: describeErrors(
       { invalid_client: REASONS.invalid_client },
       { 'www-authenticate': Type.String({ description: 'Sent where HTTP Basic was used.' }) },
     ),
-    403: describeRefusals({ unauthorized_client: REASONS.unauthorized_client }),
-    ...ANYWHERE,
+    403: describeErrors({ unauthorized_client: REASONS.unauthorized_client }),
+    ...COMMON_ERRORS,
   },
 };
 

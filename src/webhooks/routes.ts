@@ -3,7 +3,7 @@ import { findApp } from '../apps/apps.ts';
 import { listEvents } from '../events/events.ts';
 import { ApiError } from '../http/errors.ts';
 import { documentedBy } from '../http/openapi.ts';
-import { linkToNext, notAllowed, readLimit, type Sent, textOf } from '../http/paging.ts';
+import { nextLink, type RawQuery, readLimit, readText, valueNotAllowed } from '../http/paging.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { authenticateClient } from '../oauth/client-authentication.ts';
@@ -18,7 +18,7 @@ const PATH = '/api/v1/events';
 /** A receiver that was down catches up here. */
 export function mountEvents(host: FastifyInstance, parts: TokenDeps & { clock: Clock }): void {
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
-  host.get<{ Querystring: Sent<EventQuery> }>(PATH, documentedBy(eventsOperation), async (request, reply) => {
+  host.get<{ Querystring: RawQuery<EventQuery> }>(PATH, documentedBy(eventsOperation), async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { headers, ip: address, requestContext: context } = request;
     const { authorization } = headers;
@@ -32,7 +32,7 @@ export function mountEvents(host: FastifyInstance, parts: TokenDeps & { clock: C
     const page = events.slice(0, limit);
     const last = page.at(-1);
     if (last && events.length > page.length) {
-      reply.header('link', linkToNext(parts.issuer + PATH, { limit: String(limit), cursor: last.id }));
+      reply.header('link', nextLink(parts.issuer + PATH, { limit: String(limit), cursor: last.id }));
     }
     const audible = await onlyAudible(parts.storage.durable, app.id, page, parts.clock());
     return audible.map((event) => ({ id: event.id, ...toPayload(event) }));
@@ -47,9 +47,9 @@ async function rejectPaused({ storage }: TokenDeps, appId: string): Promise<void
   throw new ApiError({ status: 403, code: 'unauthorized_client', reason: 'app_paused', description });
 }
 
-function readPage(query: Sent<EventQuery>): { limit: number; after: string | undefined } {
-  const [sent, cursor] = [textOf(query, 'limit'), textOf(query, 'cursor')];
+function readPage(query: RawQuery<EventQuery>): { limit: number; after: string | undefined } {
+  const [sent, cursor] = [readText(query, 'limit'), readText(query, 'cursor')];
   const limit = readLimit(sent);
-  if (cursor !== undefined && !isId(cursor)) throw notAllowed('cursor is the id of the last event that you have.');
+  if (cursor !== undefined && !isId(cursor)) throw valueNotAllowed('cursor is the id of the last event that you have.');
   return { limit, after: cursor };
 }

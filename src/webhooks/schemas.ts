@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { EVENT_TYPES } from '../events/event-types.ts';
-import { LIMIT } from '../http/paging.ts';
+import { LIMIT_PARAMETER } from '../http/paging.ts';
 import { oneOfOpen } from '../oauth/schemas.ts';
 
 export const EVENT = Type.Object(
@@ -18,7 +18,7 @@ export const EVENT = Type.Object(
 );
 
 export const EVENT_QUERY = Type.Object({
-  limit: LIMIT,
+  limit: LIMIT_PARAMETER,
   cursor: Type.Optional(
     Type.String({ format: 'uuid', description: 'The id of the last event that you have: what came after it follows.' }),
   ),

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { type Address, readSettings, SettingRefused, type Settings } from '../../config.ts';
+import { type Address, InvalidSetting, readSettings, type Settings } from '../../config.ts';
 import { isLoopbackHost } from '../../lib/ip-addresses.ts';
 import { about, type Finding } from './finding.ts';
 
@@ -23,7 +23,7 @@ export function readForDoctor(env: NodeJS.ProcessEnv): { settings: Settings; fin
     try {
       return { settings: readSettings(rest), findings };
     } catch (error) {
-      if (!(error instanceof SettingRefused)) throw error;
+      if (!(error instanceof InvalidSetting)) throw error;
       const [name = ''] = /^[A-Z_]+/.exec(error.message) ?? [];
       if (!Object.hasOwn(rest, name) && name !== 'SECRET_KEYS') throw error;
       findings.push(problem(error.message, `Change ${name}; docs/reference/settings.md says what it can be.`));

@@ -52,9 +52,9 @@ const DESCRIPTION =
 
 const TAGS = [
   { name: 'Authorization', description: 'How an app gets tokens, renews them and ends them.' },
-  { name: 'Business API', description: 'What an access token is for. Pages of any origin may call it.' },
-  { name: 'Webhooks', description: 'What apps are told as it happens, for those who have missed something.' },
-  { name: 'Operations', description: 'What a load balancer or a tool asks.' },
+  { name: 'Business API', description: 'What an access token gives access to. Scripts of any origin may call it.' },
+  { name: 'Webhooks', description: 'The events that webhooks deliver, for apps that missed some.' },
+  { name: 'Operations', description: 'For load balancers and tools.' },
 ];
 
 function securitySchemes(issuer: string) {
@@ -103,9 +103,9 @@ export function mountOpenApi(host: FastifyInstance): void {
 const OK = Type.Object({ status: Type.Literal('ok', { description: 'It is.' }) });
 
 /** The schema of a health check. */
-export function describeCheck(operationId: string, summary: string, refusals: Record<number, object> = {}) {
+export function describeCheck(operationId: string, summary: string, errors: Record<number, object> = {}) {
   const headers = { 'x-request-id': REQUEST_ID };
   const content = { 'application/json': { schema: OK, example: { status: 'ok' } } };
-  const response = { 200: { description: 'Yes.', headers, content }, ...refusals };
+  const response = { 200: { description: 'Yes.', headers, content }, ...errors };
   return { schema: { operationId, tags: ['Operations'], summary, security: [], response } };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readSettings, SettingRefused } from '../../../src/config.ts';
+import { InvalidSetting, readSettings } from '../../../src/config.ts';
 import { SCOPES } from '../../support/scopes.ts';
 import { askRaw, told } from '../../support/wire.ts';
 import { newWorld } from '../../support/world.ts';
@@ -76,7 +76,7 @@ test('a public issuer is an https origin with no path, query or fragment, or the
     'ftp://auth.example.com',
     'auth.example.com',
   ]) {
-    assert.throws(() => readSettings({ ...keys, BASE_URL }), SettingRefused, BASE_URL);
+    assert.throws(() => readSettings({ ...keys, BASE_URL }), InvalidSetting, BASE_URL);
   }
   assert.equal(readSettings({ ...keys, BASE_URL: 'https://auth.example.com/' }).baseUrl, 'https://auth.example.com');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readSettings, SettingRefused } from '../../../src/config.ts';
+import { InvalidSetting, readSettings } from '../../../src/config.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Answer } from '../../support/client.ts';
 import { newWorld } from '../../support/world.ts';
@@ -111,7 +111,7 @@ test('each limit is a setting, generous by default, and one that makes no sense 
     for (const value of ['0', '-1', 'many', '1.5', '1e3']) {
       assert.throws(
         () => readSettings({ ...keys, [variable]: value }),
-        (error) => error instanceof SettingRefused && error.message.startsWith(variable),
+        (error) => error instanceof InvalidSetting && error.message.startsWith(variable),
       );
     }
   }
