@@ -1,3 +1,4 @@
+import { text as readAll } from 'node:stream/consumers';
 import { findBusiness } from '../accounts/businesses.ts';
 import { addUser } from '../accounts/joining.ts';
 import { removeAllPasskeys } from '../accounts/passkeys.ts';
@@ -10,7 +11,6 @@ import { disableUser } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
-import { askPassword } from './password-prompt.ts';
 
 const USER = { value: 'ID', help: 'The id of the user', required: true };
 const PASSWORD = { value: 'PASSWORD', help: 'At least 8 characters; if left out, you are asked for it' };
@@ -127,4 +127,30 @@ function changeUser(
     await change(durable, user, systemClock());
     return findUser(durable, user.id);
   });
+}
+
+/** Reads from a terminal without echo, or from a pipe. Unlike an argument, it is not visible to other processes. */
+async function askPassword(): Promise<string> {
+  if (!process.stdin.isTTY) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
+  process.stderr.write('Password: ');
+  process.stdin.setRawMode(true);
+  try {
+    return await readLine();
+  } finally {
+    process.stdin.setRawMode(false);
+    process.stdin.pause();
+    process.stderr.write('\n');
+  }
+}
+
+async function readLine(): Promise<string> {
+  let line = '';
+  for await (const chunk of process.stdin.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+    for (const character of chunk as string) {
+      if (character === '\r' || character === '\n' || character === '\u0004') return line;
+      if (character === '\u0003') process.exit(130);
+      line = character === '\u007f' ? line.slice(0, -1) : line + character;
+    }
+  }
+  return line;
 }

@@ -10,7 +10,7 @@ const typed = ['--email', 'ada@example.com', '--name', 'Ada', '--password', PASS
 const ada = await cli.json(['user', 'add', ...typed, '--business', acme.id, '--role', 'owner']);
 const invite = (...more: string[]) => ['member', 'invite', '--by', ada.id, '--role', 'admin', ...more];
 
-test('member list prints who is in a business, and nobody else', async () => {
+test('member list prints the members of one business only', async () => {
   const { members } = await cli.json(['member', 'list', '--business', acme.id]);
   const others = await cli.json(['member', 'list', '--business', bolt.id]);
 
@@ -27,7 +27,7 @@ test('member list prints who is in a business, and nobody else', async () => {
   assert.deepEqual([members.length, others.members], [1, []]);
 });
 
-test('member invite prints a link, in the name of an owner, at the address that people use', async () => {
+test('member invite prints a link in the name of an owner, below CONSENT_URL', async () => {
   const env = { CONSENT_URL: 'https://pages.example', BASE_URL: 'https://api.example' };
   const invitation = await cli.json(invite('--business', acme.id, '--email', 'Bob@Example.com'), { env });
   const foreign = await cli.run(invite('--business', bolt.id, '--email', 'bob@example.com'));
@@ -38,7 +38,7 @@ test('member invite prints a link, in the name of an owner, at the address that 
   assert.equal(foreign.stderr, '--by: There is no such owner of this business who can sign in.\n');
 });
 
-test('user password-link prints a link at the address that people use, and until when it works', async () => {
+test('user password-link prints a link below CONSENT_URL, and when it expires', async () => {
   const env = { CONSENT_URL: 'https://pages.example', BASE_URL: 'https://api.example' };
   const own = await newCommandLineWithDatabase();
   const typed = ['--email', 'kim@example.com', '--name', 'Kim', '--password', PASSWORD];

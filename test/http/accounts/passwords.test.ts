@@ -71,7 +71,7 @@ const BAD: [what: string, password: string, sentence: RegExp][] = [
 ];
 
 for (const [what, password, sentence] of BAD) {
-  test(`a password of ${what} is refused, with the reason [S13]`, async () => {
+  test(`a password of ${what} is rejected, with the reason [S13]`, async () => {
     await assert.rejects(add(password), (error) => {
       assert.ok(error instanceof FormError);
       assert.equal(error.field, 'password');
@@ -81,12 +81,12 @@ for (const [what, password, sentence] of BAD) {
   });
 }
 
-test('the email address is no password, in whatever case [S13]', async () => {
+test('the email address is not accepted as a password, in any case [S13]', async () => {
   const user = await add('a good password');
 
   await assert.rejects(hashNewPassword(user, user.email.toUpperCase()), /other than the email/);
 });
 
-test('no rule asks for capitals, digits or symbols [S13]', async () => {
+test('no rule requires capitals, digits or symbols [S13]', async () => {
   assert.ok(await add('correct horse battery staple'));
 });

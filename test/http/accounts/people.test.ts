@@ -28,7 +28,7 @@ function refusal(field: string, sentence: RegExp) {
   };
 }
 
-test('an email belongs to one user, in whatever case, spacing or Unicode form', async () => {
+test('an email address belongs to one user, in any case, spacing or Unicode form', async () => {
   await add('Ren\u00e9@Example.com');
 
   for (const email of ['ren\u00e9@example.com', ' REN\u00c9@EXAMPLE.COM ', 'rene\u0301@example.com']) {
@@ -47,19 +47,19 @@ for (const email of [
   'a\u0000@b.c',
   `${'a'.repeat(251)}@b.c`,
 ]) {
-  test(`${JSON.stringify(email.slice(0, 20))} is no email`, async () => {
+  test(`${JSON.stringify(email.slice(0, 20))} is not an email address`, async () => {
     await assert.rejects(add(email), refusal('email', /Enter an email address/));
   });
 }
 
 for (const name of ['', '   ', 'x'.repeat(81), 'line\nbreak', 'turned\u202eround', 'zero\u200bwidth', 'nul\u0000']) {
-  test(`${JSON.stringify(name.slice(0, 20))} is no name for a user or a business`, async () => {
+  test(`${JSON.stringify(name.slice(0, 20))} is not accepted as the name of a user or a business`, async () => {
     await assert.rejects(add('named@example.com', name), refusal('name', /./));
     await assert.rejects(world.addBusiness(name), refusal('name', /./));
   });
 }
 
-test('a user is a member of a business once', async () => {
+test('a user can be a member of a business only once', async () => {
   const again = insertMembership(
     db,
     { userId: world.ada.id, businessId: world.acme.id, role: 'member' },
@@ -69,7 +69,7 @@ test('a user is a member of a business once', async () => {
   await assert.rejects(again, refusal('user', /a member of the business already/));
 });
 
-test('a role is one of three words', async () => {
+test('a role is owner, admin or member', async () => {
   await assert.rejects(updateRole(db, world.ada.id, world.acme.id, 'king'), refusal('role', /owner, admin, member/));
 });
 
@@ -92,7 +92,7 @@ test('the current business is the first by name until one is chosen', async () =
   );
 });
 
-test('what a removed member had allowed ends at once, and does not come back with a new membership [P10]', async () => {
+test('the grants of a removed member end at once, and a new membership does not restore them [P10]', async () => {
   const cy = await world.addUser('Cy', [[world.acme, 'member']]);
   const { access_token } = await world.connect({}, await world.signedIn(cy));
 
@@ -106,7 +106,7 @@ test('what a removed member had allowed ends at once, and does not come back wit
   assert.deepEqual([before.status, removed.status, again.status], [200, 401, 401]);
 });
 
-test('a password that was changed while it was being checked signs no one in', async () => {
+test('a password that is changed while it is being checked signs nobody in', async () => {
   await add('race@example.com');
   const authenticated = await authenticateUser(db, 'race@example.com', PASSWORD);
   assert.ok(authenticated);
@@ -130,12 +130,12 @@ for (const name of [
   'Led\u200dger',
   `Z${'\u0301'.repeat(6)}`,
 ]) {
-  test(`${JSON.stringify(name)} is no name that anyone could trust`, async () => {
+  test(`${JSON.stringify(name)} is rejected as a misleading name`, async () => {
     await assert.rejects(add('named@example.com', name), refusal('name', /Enter a name|visible|read/));
   });
 }
 
-test('names in any script, and emoji made of several, are names', async () => {
+test('names in any script are accepted, and so are composed emoji', async () => {
   for (const [i, name] of ['Zoë', '深圳', 'नमस्ते', '👩‍💻 Tools', 'O’Neil & Sons'].entries()) {
     assert.equal((await add(`script${i}@example.com`, name)).name, name);
   }

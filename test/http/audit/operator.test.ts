@@ -33,7 +33,7 @@ async function actsOf(work: () => Promise<unknown>) {
   });
 }
 
-test('what an operator does to people is recorded, with the business that it concerns', async () => {
+test('the operator’s changes to users and members are recorded, with the business that they concern', async () => {
   const acme = world.acme.id;
   const acts = await actsOf(async () => {
     const business = await run('business add', { name: 'Bolt' });
@@ -66,7 +66,7 @@ test('what an operator does to people is recorded, with the business that it con
   ]);
 });
 
-test('what an operator does to an app and its secrets is recorded for the business that owns it', async () => {
+test('the operator’s changes to an app and its secrets are recorded for the business that owns it', async () => {
   let hint = '';
   const acts = await actsOf(async () => {
     const typed = { name: 'Shelf', 'redirect-uri': REDIRECT_URI, scope: 'read:invoices', business: world.acme.id };
@@ -98,7 +98,7 @@ test('what an operator does to an app and its secrets is recorded for the busine
   assert.deepEqual(acts[7]?.detail, { secret: `gcs_…${hint}` });
 });
 
-test('what an operator does to an endpoint is recorded with its host alone', async () => {
+test('the operator’s changes to an endpoint are recorded with its host only', async () => {
   const app = world.ledger.id;
   const acts = await actsOf(async () => {
     const { id: endpoint } = await run('endpoint add', {
@@ -122,7 +122,7 @@ test('what an operator does to an endpoint is recorded with its host alone', asy
   assert.doesNotMatch(JSON.stringify(acts), /T0KEN|whsec_/);
 });
 
-test('a command that is refused leaves no act', async () => {
+test('a command that fails leaves no audit entry', async () => {
   const acts = await actsOf(async () => {
     await assert.rejects(run('member remove', { user: world.ada.id, business: (await world.addBusiness('Cog')).id }));
     await assert.rejects(run('app remove-secret', { app: world.ledger.id, secret: 'none' }));
@@ -133,7 +133,7 @@ test('a command that is refused leaves no act', async () => {
   assert.deepEqual(acts, []);
 });
 
-test('whoever an operator disables is signed out, and stays so once enabled again', async () => {
+test('a user whom an operator disables is signed out, and stays signed out once enabled again', async () => {
   const user = await world.addUser('Gone', [[world.acme, 'member']]);
   const browser = await world.signedInByPassword(user);
 

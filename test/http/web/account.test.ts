@@ -66,7 +66,7 @@ test('changing the password ends every other session, and not this one [D3]', as
   assert.equal(await isSignedIn(stranger), true);
 });
 
-test('a new password that is refused says why beside its field, and changes nothing [S13]', async () => {
+test('a rejected new password shows the reason beside its field, and changes nothing [S13]', async () => {
   const { user, browser } = await newcomer('Eli');
   const other = await world.signedIn(user);
   const cases: [string, RegExp][] = [
@@ -87,7 +87,7 @@ test('a new password that is refused says why beside its field, and changes noth
   assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 200);
 });
 
-test('guessing at the current password in a session left open is limited like signing in [S9]', async () => {
+test('guesses at the current password in an open session are limited like sign-ins [S9]', async () => {
   const small = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '2' });
   const browser = await small.signedIn();
   const statuses = [];
@@ -99,7 +99,7 @@ test('guessing at the current password in a session left open is limited like si
   assert.deepEqual(statuses, [400, 400, 429]);
 });
 
-test('a user changes their name, and every page calls them by it', async () => {
+test('a user changes their name, and every page shows the new one', async () => {
   const { user, browser } = await newcomer('Nia');
 
   const page = await browser.submit(await browser.open(PATH), `${PATH}/name`, { name: ' Nia  Núñez ' });
@@ -110,7 +110,7 @@ test('a user changes their name, and every page calls them by it', async () => {
   assert.deepEqual([act?.subject_name, act?.detail, act?.business_id], ['Nia', '{"to":"Nia  Núñez"}', null]);
 });
 
-test('a name that nobody could read is refused beside its field, and what was typed is kept', async () => {
+test('an unreadable name is rejected beside its field, and the input is kept', async () => {
   const { user, browser } = await newcomer('Oda');
 
   for (const [name, sentence] of [
@@ -129,7 +129,7 @@ test('a name that nobody could read is refused beside its field, and what was ty
   assert.deepEqual(await actsOf(user.id, 'user.renamed'), []);
 });
 
-test('each change of the account is recorded once, for the person alone, and without a secret', async () => {
+test('each change of the account is recorded once, for no business, and without a secret', async () => {
   const { user, browser } = await newcomer('Pia');
   await world.signedIn(user);
   await world.signedIn(user);
@@ -151,7 +151,7 @@ test('each change of the account is recorded once, for the person alone, and wit
   assert.doesNotMatch(JSON.stringify(acts), new RegExp(`${PASSWORD}|${NEXT}`));
 });
 
-test('of two changes of the password at once, the one that asked for a password gone by is refused', async () => {
+test('of two simultaneous password changes, the one with the outdated current password is rejected', async () => {
   const { user, browser } = await newcomer('Quin');
   const other = await world.signedIn(user);
 

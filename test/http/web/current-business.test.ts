@@ -43,7 +43,7 @@ test('a user of one business has nothing to switch', async () => {
   assert.match(text, /<span class="business">Acme<\/span>/);
 });
 
-test('nobody switches to a business that is not theirs, and cannot tell whether it exists [D5]', async () => {
+test('nobody can switch to a business that is not theirs, or find out whether it exists [D5]', async () => {
   const browser = await world.signedIn(bob);
   const csrf = await browser.csrf();
   const answers = [];
@@ -57,7 +57,7 @@ test('nobody switches to a business that is not theirs, and cannot tell whether 
   for (const answer of answers) assert.deepEqual(answer, answers[0]);
 });
 
-test('whoever is taken out of their current business acts for another of theirs from the next page on', async () => {
+test('a user who is removed from their current business acts for another of theirs from the next page on', async () => {
   const cy = await world.addUser('Cy', [
     [world.acme, 'member'],
     [bolt, 'member'],
@@ -70,7 +70,7 @@ test('whoever is taken out of their current business acts for another of theirs 
   assert.match((await browser.open('/settings/developer')).text, /The apps of Acme/);
 });
 
-test('a user of no business can sign in, and is told why there is nothing to do', async () => {
+test('a user without a business can sign in, and the page explains what to do', async () => {
   const dot = await world.addUser('Dot');
   const browser = await world.signedIn(dot);
 
@@ -83,7 +83,7 @@ test('a user of no business can sign in, and is told why there is nothing to do'
   assert.match(developer.text, /not a member of any business yet/);
 });
 
-test('a link to an app of another of one’s businesses offers to switch, and the switch leads to it', async () => {
+test('a link to an app of another business of the user offers to switch, and the switch opens it', async () => {
   const app = await world.addApp({ name: 'Boltly', ownerBusinessId: bolt.id });
   const eve = await world.addUser('Eve', [
     [world.acme, 'member'],
@@ -105,7 +105,7 @@ test('a link to an app of another of one’s businesses offers to switch, and th
   }
 });
 
-test('a form for an app of another of one’s businesses changes nothing, and offers to switch', async () => {
+test('a form for an app of another business of the user changes nothing, and offers to switch', async () => {
   const app = await world.addApp({ name: 'Formly', ownerBusinessId: bolt.id });
   const fay = await world.addUser('Fay', [
     [world.acme, 'owner'],
@@ -127,7 +127,7 @@ test('a form for an app of another of one’s businesses changes nothing, and of
   assert.ok(await findApp(world.storage().durable, app.id));
 });
 
-test('a link to a member of another business that one owns offers to switch, too', async () => {
+test('a link to a member of another business that the user owns offers to switch, too', async () => {
   const gil = await world.addUser('Gil', [
     [world.acme, 'member'],
     [bolt, 'owner'],

@@ -30,7 +30,7 @@ async function beginForm(browser: Browser, path: string): Promise<() => Promise<
   };
 }
 
-test('a platform admin who is disabled while their form is on its way cannot enable themselves with it [S16]', async () => {
+test('a platform admin who is disabled while a form is being sent cannot enable themselves with it [S16]', async () => {
   const good = await world.addUser('Good', [], true);
   const rogue = await world.addUser('Rogue', [], true);
   const admin = await world.signedIn(good);
@@ -48,7 +48,7 @@ test('a platform admin who is disabled while their form is on its way cannot ena
   assert.notEqual(disabled_at, null);
 });
 
-test('a session that is ended while its form is on its way gets nothing with it [S16]', async () => {
+test('a form of a session that ends while the form is being sent changes nothing [S16]', async () => {
   const thief = await world.signedIn();
   const owner = await world.signedIn();
   const finish = await beginForm(thief, `/settings/developer/${world.ledger.id}/secrets`);
@@ -58,7 +58,7 @@ test('a session that is ended while its form is on its way gets nothing with it 
   assert.doesNotMatch(await finish(), /gcs_/);
 });
 
-test('what is not even text costs nothing to refuse as a passkey', async () => {
+test('a passkey response that is not text is rejected before any work is done', async () => {
   const browser = await world.signedIn();
   const credential = JSON.stringify({ id: 'x', response: { attestationObject: { length: 2e9 } } });
 

@@ -9,7 +9,7 @@ const failures = async (world: World) =>
 
 const fail = (world: World, email = world.ada.email) => world.browse().signIn(email, 'not the password');
 
-test('a failed sign-in is in the platform’s log and on the account page of the person, and in no business’s log', async () => {
+test('a failed sign-in is in the platform’s log and on the account page of the user, and in no log of a business', async () => {
   const world = await newWorld();
   const root = await world.signedIn(await world.addUser('Root', [], true));
   await fail(world);

@@ -37,7 +37,7 @@ async function actsIn(businessId: string): Promise<string[]> {
   return acts.filter(({ business_id }) => business_id === businessId).map(({ action }) => action);
 }
 
-test('an owner gets a link once, and the one whom it is for joins in the role that was chosen', async () => {
+test('an owner sees the link once, and the invited person joins in the chosen role', async () => {
   const { business, owner } = await newOwner();
   const { user, browser } = await newPerson();
 
@@ -57,7 +57,7 @@ test('an owner gets a link once, and the one whom it is for joins in the role th
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.joined']);
 });
 
-test('the business that someone joins becomes the one they act for', async () => {
+test('the business that a user joins becomes their current business', async () => {
   const { business, owner } = await newOwner();
   const user = await world.addUser(`Person${people++}`, [[world.acme, 'member']]);
   const browser = await world.signedIn(user);
@@ -67,7 +67,7 @@ test('the business that someone joins becomes the one they act for', async () =>
   assert.match(joined.text, new RegExp(`<option value="${business.id}" selected>Bolt</option>`));
 });
 
-test('the link stands in no list and in no table: only its hash is kept [T28]', async () => {
+test('the link is in no list and in no table: only its hash is stored [T28]', async () => {
   const { owner } = await newOwner();
   const link = await inviteInBrowser(owner, { email: 'kim@example.com' });
   const token = link.replace('/invitation/', '');
@@ -82,7 +82,7 @@ test('the link stands in no list and in no table: only its hash is kept [T28]', 
   for (const text of [listed.text, JSON.stringify(rows), JSON.stringify(acts)]) assert.ok(!text.includes(token));
 });
 
-test('a second click on the form shows the same link, and invites once', async () => {
+test('submitting the form twice creates one invitation and shows the same link', async () => {
   const { business, owner } = await newOwner();
   const form = await owner.open(INVITE);
 
@@ -95,7 +95,7 @@ test('a second click on the form shows the same link, and invites once', async (
   assert.deepEqual(await actsIn(business.id), ['member.invited']);
 });
 
-test('a form whose invitation was withdrawn or used does not make it anew', async () => {
+test('a form whose invitation was withdrawn or used does not create another one', async () => {
   const { business, owner } = await newOwner();
   const form = await owner.open(INVITE);
   const link = linkIn(await owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' }));
@@ -109,7 +109,7 @@ test('a form whose invitation was withdrawn or used does not make it anew', asyn
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
 });
 
-test('what is wrong is said beside the field, and what was typed is kept', async () => {
+test('an error is shown beside the field, and the input is kept', async () => {
   const { owner } = await newOwner();
   const form = await owner.open(INVITE);
   const email = `${'x'.repeat(250)}@example.com`;
@@ -159,7 +159,7 @@ test('a business has at most a hundred open invitations, on pages that stay smal
   assert.ok(Buffer.byteLength(text) < 50_000, `${text.length} bytes`);
 });
 
-test('of eight clicks on one link at once, in as many browsers, one joins', async () => {
+test('of eight simultaneous clicks on one link in eight browsers, one joins', async () => {
   const { business, owner } = await newOwner();
   const { user } = await newPerson();
   const link = await inviteInBrowser(owner, { email: user.email });
@@ -173,7 +173,7 @@ test('of eight clicks on one link at once, in as many browsers, one joins', asyn
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.joined']);
 });
 
-test('a used link says so to everyone, and a second click of whoever used it does no harm', async () => {
+test('a used link says so to everyone, and a second click by the person who used it changes nothing', async () => {
   const { business, owner } = await newOwner();
   const { user, browser } = await newPerson();
   const link = await inviteInBrowser(owner, { email: user.email });
@@ -190,7 +190,7 @@ test('a used link says so to everyone, and a second click of whoever used it doe
   assert.equal((await membersOf(business.id)).length, 2);
 });
 
-test('a link works for seven days, says afterwards that it expired, and is forgotten in the end', async () => {
+test('a link works for seven days, then says that it has expired, and is removed later', async () => {
   const own = await newWorld();
   const owner = await own.signedIn();
   const link = await inviteInBrowser(owner);
@@ -213,7 +213,7 @@ test('a link works for seven days, says afterwards that it expired, and is forgo
   assert.deepEqual(await own.storage().durable.selectFrom('invitations').selectAll().execute(), []);
 });
 
-test('a withdrawn link lets nobody in, not even with a form opened before', async () => {
+test('a withdrawn link does not work, even in a form that was opened before', async () => {
   const { business, owner } = await newOwner();
   const { user, browser } = await newPerson();
   const link = await inviteInBrowser(owner, { email: user.email });
@@ -233,7 +233,7 @@ test('a withdrawn link lets nobody in, not even with a form opened before', asyn
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
 });
 
-test('an invitation that was used in the meantime cannot be withdrawn, and the owner is told', async () => {
+test('an invitation that was used meanwhile cannot be withdrawn, and the page says so', async () => {
   const { owner } = await newOwner();
   const { user, browser } = await newPerson();
   const link = await inviteInBrowser(owner, { email: user.email });
@@ -247,7 +247,7 @@ test('an invitation that was used in the meantime cannot be withdrawn, and the o
   assert.match(late.text, /Someone has joined with this invitation already/);
 });
 
-test('nobody else can withdraw an invitation: to them it is not there [D5]', async () => {
+test('only owners of the business can withdraw an invitation: others get 404 [D5]', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner);
   const [withdrawal = ''] = await withdrawals(owner);
@@ -260,7 +260,7 @@ test('nobody else can withdraw an invitation: to them it is not there [D5]', asy
   assert.equal((await world.browse().open(link)).status, 200);
 });
 
-test('links end with the right to make them: when an owner becomes an admin, or is disabled', async () => {
+test('invitations end when their owner becomes an admin or is disabled', async () => {
   const { business, owner } = await newOwner();
   const other = await world.addUser(`Person${people++}`, [[business, 'owner']]);
   const browser = await world.signedIn(other);
@@ -279,7 +279,7 @@ test('links end with the right to make them: when an owner becomes an admin, or 
   assert.equal((await membersOf(business.id)).length, 2);
 });
 
-test('a member is told that they are one, and the invitation stays for whom it is', async () => {
+test('a member sees that they are one already, and the invitation stays open', async () => {
   const { business, owner, user } = await newOwner();
   const guest = await newPerson();
   const link = await inviteInBrowser(owner, { role: 'member', email: guest.user.email });
@@ -296,7 +296,7 @@ test('a member is told that they are one, and the invitation stays for whom it i
   assert.equal(roles.find((row) => row.user_id === user.id && row.business_id === business.id)?.role, 'owner');
 });
 
-test('someone who has an account signs in first, and comes back to the invitation', async () => {
+test('a person with an account signs in first, and returns to the invitation', async () => {
   const { owner } = await newOwner();
   const user = await world.addUser(`Person${people++}`);
   const link = await inviteInBrowser(owner, { email: user.email });
@@ -312,7 +312,7 @@ test('someone who has an account signs in first, and comes back to the invitatio
   assert.match(joined.text, /Welcome to the business\./);
 });
 
-test('without a session nobody joins: the form leads to signing in', async () => {
+test('the join form leads to the sign-in page if there is no session', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner);
   const browser = world.browse();
@@ -324,7 +324,7 @@ test('without a session nobody joins: the form leads to signing in', async () =>
   assert.equal((await membersOf(business.id)).length, 1);
 });
 
-test('a newcomer makes an account with the link, is signed in and in the business, and can sign in again', async () => {
+test('a new user creates an account with the link, is signed in and a member, and can sign in again', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner, { email: 'Nora@Example.com' });
   const browser = world.browse();
@@ -345,7 +345,7 @@ test('a newcomer makes an account with the link, is signed in and in the busines
   assert.equal(row?.platform_admin, 0);
 });
 
-test('a newcomer is told beside each field what is wrong, and nothing is used up', async () => {
+test('a new user sees errors beside each field, and the invitation stays open', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner, { email: 'olga@example.com' });
   const browser = world.browse();
@@ -370,7 +370,7 @@ test('a newcomer is told beside each field what is wrong, and nothing is used up
   assert.match((await browser.submit(page, `${link}/account`, good)).text, /Welcome to the business\./);
 });
 
-test('of five newcomers with one link at once, one has an account and the others leave nothing behind', async () => {
+test('of five people who create an account with one link at the same time, one succeeds and the others leave nothing behind', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner);
   const browsers = Array.from({ length: 5 }, () => world.browse());
@@ -389,7 +389,7 @@ test('of five newcomers with one link at once, one has an account and the others
   assert.equal((await membersOf(business.id)).length, 2);
 });
 
-test('making accounts is limited by address like signing in, and the form says so [S9]', async () => {
+test('creating accounts is limited by address like signing in, and the form says so [S9]', async () => {
   const own = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
   const link = await inviteInBrowser(await own.signedIn(), { email: own.ada.email });
   const browser = own.browse();
@@ -406,7 +406,7 @@ test('making accounts is limited by address like signing in, and the form says s
   assert.ok(Number(limited.headers.get('retry-after')) > 0);
 });
 
-test('an unknown link says only that it does not work, on every verb', async () => {
+test('an unknown link says only that it does not work, for every method', async () => {
   const { browser } = await newPerson();
   const csrf = await browser.csrf();
   const visitor = world.browse();
@@ -419,7 +419,7 @@ test('an unknown link says only that it does not work, on every verb', async () 
   }
 });
 
-test('the pages of an invitation are kept by no cache and tell no other site where they were [C9]', async () => {
+test('the pages of an invitation are not cached and send no referrer to other sites [C9]', async () => {
   const { owner } = await newOwner();
   const link = await inviteInBrowser(owner);
 
@@ -429,7 +429,7 @@ test('the pages of an invitation are kept by no cache and tell no other site whe
   }
 });
 
-test('names are shown as they are, and run nothing [S17]', async () => {
+test('names are shown as text, and no markup in them runs [S17]', async () => {
   const nasty = `"'><img src=x onerror=alert(1)>`;
   const business = await world.addBusiness(nasty);
   const user = await world.addUser(`Owner${people++}`, [[business, 'owner']]);

@@ -50,7 +50,7 @@ async function actsIn(businessId: string) {
     .map(({ action, actor_name, subject_name, detail }) => [action, actor_name, subject_name, JSON.parse(detail)]);
 }
 
-test('every member sees who belongs to the business; only owners see what to do about it', async () => {
+test('every member sees the list of members; only owners see how to manage it', async () => {
   const { browser: bob } = await newMember('Bob');
 
   const seen = await bob.open(MEMBERS);
@@ -63,7 +63,7 @@ test('every member sees who belongs to the business; only owners see what to do 
   assert.match(owned.text, /Invite someone/);
 });
 
-test('someone without a business is told how to come into one', async () => {
+test('a user without a business sees how to join one', async () => {
   const { text, status } = await (await world.signedIn(await world.addUser('Alone'))).open(MEMBERS);
 
   assert.equal(status, 200);
@@ -103,7 +103,7 @@ test('ten thousand members are listed fifty at a time, on a small page', async (
   assert.ok(Buffer.byteLength(first.text) < 50_000, `${first.text.length} bytes`);
 });
 
-test('a role changes what someone may do at the very next request, and the log says from what to what', async () => {
+test('a new role applies from the next request on, and the log names the old and the new one', async () => {
   const { business, people } = await newBusiness('Delta', 'Dan');
   const owner = people[0]?.browser as Browser;
   const { user, browser } = await newMember('Dot', business);
@@ -126,7 +126,7 @@ test('a role changes what someone may do at the very next request, and the log s
   ]);
 });
 
-test('a role that is none is refused beside the field, and the same role again changes nothing', async () => {
+test('an unknown role is rejected beside the field, and the same role again changes nothing', async () => {
   const { business, people } = await newBusiness('Echo', 'Eve');
   const owner = people[0]?.browser as Browser;
   const { user } = await newMember('Ed', business);
@@ -143,7 +143,7 @@ test('a role that is none is refused beside the field, and the same role again c
   assert.deepEqual(await actsIn(business.id), []);
 });
 
-test('what a removed member allowed stops at the very next call, and the next refresh says why [P10]', async () => {
+test('the grants of a removed member stop at the next call, and the next refresh says why [P10]', async () => {
   const { user, browser } = await newMember('Fay');
   const tokens = await world.connect({}, browser);
   const stayed = await world.connect({}, ada);
@@ -170,7 +170,7 @@ test('what a removed member allowed stops at the very next call, and the next re
   );
 });
 
-test('a later membership brings nothing back: neither tokens nor what was remembered', async () => {
+test('a later membership restores neither tokens nor consents', async () => {
   const { user, browser } = await newMember('Gil');
   const tokens = await world.connect({}, browser);
 
@@ -181,7 +181,7 @@ test('a later membership brings nothing back: neither tokens nor what was rememb
   assert.match((await browser.open(world.authorizeUrl())).text, /Let <strong>Ledger<\/strong> into/);
 });
 
-test('anyone may leave, and an owner too while another remains', async () => {
+test('every member can leave, and an owner can while there is another one', async () => {
   const { business, people } = await newBusiness('Golf', 'Gus', 'Gia');
   const [gus, gia] = people as [(typeof people)[0], (typeof people)[0]];
   const { user, browser } = await newMember('Gem', business);
@@ -207,7 +207,7 @@ test('anyone may leave, and an owner too while another remains', async () => {
   ]);
 });
 
-test('an owner who is disabled is not the one that a business keeps', async () => {
+test('a disabled owner does not count as the last owner', async () => {
   const { business, people } = await newBusiness('Hotel', 'Hal', 'Hue');
   const [hal, hue] = people as [(typeof people)[0], (typeof people)[0]];
   await world.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', hue.user.id).execute();
@@ -220,7 +220,7 @@ test('an owner who is disabled is not the one that a business keeps', async () =
   assert.equal((await rolesIn(business.id)).length, 2);
 });
 
-test('two owners who demote or remove each other at the same moment leave one owner, every time', async () => {
+test('if two owners demote or remove each other at the same time, one owner remains', async () => {
   const names = ['Ivy', 'Ian', 'Ina', 'Ike', 'Ida', 'Ira', 'Isa', 'Ils'];
   for (let round = 0; round < names.length; round += 2) {
     const { business, people } = await newBusiness('India', ...names.slice(round, round + 2));
@@ -242,7 +242,7 @@ test('two owners who demote or remove each other at the same moment leave one ow
   }
 });
 
-test('two owners who leave at the same moment: one stays', async () => {
+test('if two owners leave at the same time, one stays', async () => {
   const { business, people } = await newBusiness('Juliet', 'Jan', 'Jo');
   const pages = await Promise.all(people.map(({ user, browser }) => browser.open(removal(user.id))));
 
@@ -305,7 +305,7 @@ const OWNERS: [verb: string, path: (userId: string) => string][] = [
   ['POST', removal],
 ];
 
-test('to members and admins, and to owners of other businesses, what owners do is not there [D5]', async () => {
+test('members, admins and owners of other businesses get 404 for the pages of owners [D5]', async () => {
   const { business, people } = await newBusiness('November', 'Nan');
   const stranger = people[0]?.browser as Browser;
   const { user: target } = await newMember('Ned');
@@ -326,7 +326,7 @@ test('to members and admins, and to owners of other businesses, what owners do i
   assert.deepEqual(await rolesIn(world.acme.id), before);
 });
 
-test('ids that name nobody are nobody’s, on every verb', async () => {
+test('unknown and malformed ids are 404, for every method', async () => {
   const csrf = await ada.csrf();
   for (const id of ['x', newId(world.clock()), `${world.ada.id.toUpperCase()}`, '%00', 'a'.repeat(90)]) {
     for (const path of [`${MEMBERS}/${id}`, role(id), removal(id), `${MEMBERS}/invitations/${id}/withdraw`]) {
@@ -336,7 +336,7 @@ test('ids that name nobody are nobody’s, on every verb', async () => {
   }
 });
 
-test('a removed owner’s own pages end with the membership, and so do the links they made', async () => {
+test('a removed owner loses the pages of the business, and their invitations are withdrawn', async () => {
   const { business, people } = await newBusiness('Oscar', 'Ola', 'Oz');
   const [ola, oz] = people as [(typeof people)[0], (typeof people)[0]];
   const link = await inviteInBrowser(oz.browser, { role: 'owner' });

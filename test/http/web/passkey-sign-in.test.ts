@@ -78,7 +78,7 @@ test('signing in by passkey changes the session id, and the session before ends 
   assert.equal(await isSignedIn(replay), false);
 });
 
-test('an app that asks for a fresh sign-in is content with a passkey, and gets its user back [A19]', async () => {
+test('an app that asks for a new sign-in accepts a passkey, and its user returns [A19]', async () => {
   const { browser, key } = await addOwner(world, 'Cid');
   world.wind(1000);
   const asked = await browser.open(world.authorizeUrl({ prompt: 'login' }));
@@ -136,7 +136,7 @@ test('an answer of the authenticator counts once, however often and however fast
   assert.deepEqual(await world.storage().durable.selectFrom('used_challenges').selectAll().execute(), []);
 });
 
-test('a challenge counts for five minutes, in the browser it was put to, and for what it was put', async () => {
+test('a challenge is valid for five minutes, in the browser that it was issued to, and for its purpose', async () => {
   const { browser, key } = await addOwner(world, 'Gus');
   const visitor = world.browse();
   const late = key.get((await askToSignIn(visitor)).options);
@@ -166,19 +166,19 @@ const LIES: [what: string, lies: Lies][] = [
 
 const { key: honest } = await addOwner(world, 'Hal');
 for (const [what, lies] of LIES) {
-  test(`an answer ${what} signs nobody in, in the same words as any other [S4]`, async () => {
+  test(`a response ${what} signs nobody in, with the same message as any other [S4]`, async () => {
     assertRefused(await signIn(honest, lies));
   });
 }
 
-test('what another key has signed does not pass for this one', async () => {
+test('a signature of another key is rejected', async () => {
   const { user, key } = await addOwner(world, 'Ida');
   const { key: other } = await addOwner(world, 'Ike');
 
   assertRefused(await signIn(other, { credentialId: key.id, userHandle: handleOf(user) }));
 });
 
-test('a passkey whose counter goes back, or stands still, is refused: there may be two of it', async () => {
+test('a passkey whose counter does not increase is rejected: it may have been cloned', async () => {
   const { user, key } = await addOwner(world, 'Joy');
 
   const counted = await signIn(key, { counter: 3_000_000_000 });
@@ -191,7 +191,7 @@ test('a passkey whose counter goes back, or stands still, is refused: there may 
   assert.equal((await passkeysOf(world, user))[0]?.counter, 3_000_000_000);
 });
 
-test('of two answers with the same count, sent at once, one signs in', async () => {
+test('of two simultaneous responses with the same counter, one signs in', async () => {
   const { key } = await addOwner(world, 'Jem');
   const attempts = [];
   for (const browser of [world.browse(), world.browse()]) {
@@ -219,7 +219,7 @@ const ODD = [
   `${'['.repeat(9000)}`,
 ];
 
-test('whatever else is sent as a passkey is refused, by sign-in and by the account page alike', async () => {
+test('malformed passkey responses are rejected by the sign-in and by the account page', async () => {
   const { user, browser, key } = await addOwner(world, 'Kim');
   const visitor = world.browse();
   const response = { userHandle: handleOf(user), clientDataJSON: 7, attestationObject: 'o2NmbXRkbm9uZQ' };

@@ -7,7 +7,7 @@ import { newWorld } from '../../support/world.ts';
 
 const world = await newWorld();
 
-test('only someone who signed in within 15 minutes may add a passkey', async () => {
+test('only a user who signed in within the last 15 minutes can add a passkey', async () => {
   const user = await world.addUser('Mia', [[world.acme, 'member']]);
   const browser = await world.signedIn(user);
   world.wind(15 * MINUTE);
@@ -22,7 +22,7 @@ test('only someone who signed in within 15 minutes may add a passkey', async () 
   assert.doesNotMatch(page.text, /Add a passkey/);
 });
 
-test('a passkey is added once, for one user, out of the session that asked, and no lie about it is kept', async () => {
+test('a passkey is added once, for one user, in the session that asked for it, and false statements about it are ignored', async () => {
   const { user, browser, key } = await addOwner(world, 'Ned');
   const other = await world.signedIn(await world.addUser('Nan', [[world.acme, 'member']]));
   const again = await sendNew(browser, key.create((await askToAdd(browser)).options));
@@ -52,7 +52,7 @@ test('a passkey is added once, for one user, out of the session that asked, and 
   );
 });
 
-test('what was sent to add a passkey does not bring it back after it was removed', async () => {
+test('replaying the request that added a passkey does not restore it after its removal', async () => {
   const user = await world.addUser('Ola', [[world.acme, 'member']]);
   const browser = await world.signedIn(user);
   const answer = newAuthenticator(world.web).create((await askToAdd(browser)).options);
@@ -66,7 +66,7 @@ test('what was sent to add a passkey does not bring it back after it was removed
   assert.deepEqual(await passkeysOf(world, user), []);
 });
 
-test('the passkey of someone else cannot be removed, and looks as if it were not there [D5]', async () => {
+test('the passkey of another user cannot be removed, and looks as if it did not exist [D5]', async () => {
   const { user } = await addOwner(world, 'Pam');
   const other = await world.signedIn();
   const [row] = await passkeysOf(world, user);
@@ -79,7 +79,7 @@ test('the passkey of someone else cannot be removed, and looks as if it were not
   assert.equal((await passkeysOf(world, user)).length, 1);
 });
 
-test('a name that nobody could read is refused before the device makes a key for it, and again after', async () => {
+test('an unreadable name is rejected before the device creates a key for it, and again after', async () => {
   const { user, browser } = await addOwner(world, 'Quy');
   const key = newAuthenticator(world.web);
 
@@ -106,7 +106,7 @@ test('a user has at most 20 passkeys, even if several are added at once', async 
   assert.equal((await passkeysOf(world, user)).length, 20);
 });
 
-test('what asks for a challenge, adds, removes or signs in needs a page of ours [S6] [D1]', async () => {
+test('requests for a challenge, additions, removals and sign-ins need a CSRF token [S6] [D1]', async () => {
   const { browser } = await addOwner(world, 'Sam');
 
   for (const path of [`${PASSKEYS}/options`, PASSKEYS, '/sign-in/passkey/options', '/sign-in/passkey']) {
@@ -116,7 +116,7 @@ test('what asks for a challenge, adds, removes or signs in needs a page of ours 
   }
 });
 
-test('the browser is asked for passkeys by no name, and told not to add one twice', async () => {
+test('the sign-in options name no passkey, and the registration options exclude known ones', async () => {
   const { browser, key } = await addOwner(world, 'Tia');
 
   const { options: request } = await askToSignIn(world.browse());

@@ -101,7 +101,7 @@ test('apps stay connected if the person unticks the box', async () => {
   assert.equal((await world.refresh(refresh_token)).status, 200);
 });
 
-test('a link ends after 24 hours, when a newer one is made, and when the password or the address changes [E4]', async () => {
+test('a link ends after 24 hours, when a newer one is created, and when the password or the address changes [E4]', async () => {
   const own = await newWorld();
   const member = await own.addUser('Mia', [[own.acme, 'member']]);
   const make = async () => {
@@ -142,7 +142,7 @@ test('of ten uses of one link at once, one sets the password [E4]', async () => 
   assert.match((await world.browse().signIn(user.email, winner)).url, /connected-apps$/);
 });
 
-test('only its hash is stored, and no page but the one that made it shows it [T28]', async () => {
+test('only its hash is stored, and only the page that created it shows it [T28]', async () => {
   const user = await newMember();
   const link = await linkByOwner(user);
   const token = link.replace('/password/', '');
@@ -155,7 +155,7 @@ test('only its hash is stored, and no page but the one that made it shows it [T2
   for (const text of [page.text, JSON.stringify(rows), JSON.stringify(acts)]) assert.ok(!text.includes(token));
 });
 
-test('an unknown, a used and a replaced link give the same answer, whoever’s it was [E6]', async () => {
+test('an unknown, a used and a replaced link get the same response [E6]', async () => {
   const [used, replaced] = [await newMember(), await newMember()];
   const spent = await linkByAdmin(used);
   await use(spent);
@@ -172,7 +172,7 @@ test('an unknown, a used and a replaced link give the same answer, whoever’s i
   for (const page of pages) assert.deepEqual(page, pages[0]);
 });
 
-test('a weak password is refused beside the field, and the link still works', async () => {
+test('a weak password is rejected beside the field, and the link still works', async () => {
   const user = await newMember();
   const link = await linkByAdmin(user);
 
@@ -184,7 +184,7 @@ test('a weak password is refused beside the field, and the link still works', as
   assert.match((await use(link)).text, /Your new password is set\./);
 });
 
-test('an owner makes no link for someone of another business, for a platform admin, or for themselves [E1]', async () => {
+test('an owner cannot create a link for a member of another business, for a platform admin, or for themselves [E1]', async () => {
   const bolt = await world.addBusiness('Bolt');
   const both = await world.addUser(`Both${++people}`, [
     [world.acme, 'member'],
@@ -238,7 +238,7 @@ test('only a link by the platform or an operator verifies the address [E2]', asy
   assert.ok(await verifiedAt(byOperator));
 });
 
-test('a link and its use are in the audit log, and the person sees who made it', async () => {
+test('a link and its use are in the audit log, and the user sees who created it', async () => {
   const [byOwner, byAdmin] = [await newMember(), await newMember()];
   await use(await linkByOwner(byOwner));
   await use(await linkByAdmin(byAdmin));

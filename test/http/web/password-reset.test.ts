@@ -24,7 +24,7 @@ test('an operator’s new password ends the sessions and removes the passkeys of
   assert.equal(answer.status, 401);
 });
 
-test('an operator’s new password keeps what apps were allowed, unless told to end it [E1]', async () => {
+test('an operator’s new password keeps the grants of the user, unless told to end them [E1]', async () => {
   const { user, browser } = await addOwner(world, 'Quin');
   const { refresh_token } = await world.connect({}, browser);
 

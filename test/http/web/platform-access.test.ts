@@ -45,7 +45,7 @@ test('there are platform pages to try', () => {
 const VISITORS = { 'an owner of a business': owner, 'someone who is not signed in': world.browse() };
 
 for (const [who, browser] of Object.entries(VISITORS)) {
-  test(`to ${who} every platform page is 404, on every verb, and nothing changes [D5]`, async () => {
+  test(`for ${who} every platform page is 404, for every method, and nothing changes [D5]`, async () => {
     const csrf = await browser.csrf().catch(() => '');
     const before = await snapshot();
 
@@ -57,7 +57,7 @@ for (const [who, browser] of Object.entries(VISITORS)) {
   });
 }
 
-test('whoever stops being a platform admin finds nothing at the very next request', async () => {
+test('a former platform admin gets 404 from the next request on', async () => {
   const former = await world.addUser('Former', [], true);
   const browser = await world.signedIn(former);
   assert.equal((await browser.open('/platform/users')).status, 200);
@@ -67,7 +67,7 @@ test('whoever stops being a platform admin finds nothing at the very next reques
   assert.equal((await browser.open('/platform/users')).status, 404);
 });
 
-test('to a platform admin an id that nobody has, or that is no id, is 404 on every verb [D5]', async () => {
+test('unknown and malformed ids are 404 for a platform admin, for every method [D5]', async () => {
   const csrf = await admin.csrf();
   const before = await snapshot();
   const below = [...world.routes.web.keys()].filter((path) => /^\/platform\/(apps|businesses|users)\/:/.test(path));
@@ -95,7 +95,7 @@ test('an id of one kind opens nothing of another kind', async () => {
   assert.equal((await admin.post(`/platform/users/${world.ledger.id}/disable`, { csrf })).status, 404);
 });
 
-test('no switch of the platform is turned by a form from elsewhere [D1]', async () => {
+test('no platform form is accepted from another site [D1]', async () => {
   const before = await snapshot();
   const switches = [`/platform/apps/${world.ledger.id}/pause`, `/platform/apps/${world.ledger.id}/resume`];
   const people = [`/platform/users/${world.ada.id}/disable`, `/platform/users/${world.ada.id}/enable`];
@@ -108,7 +108,7 @@ test('no switch of the platform is turned by a form from elsewhere [D1]', async 
   assert.deepEqual(await snapshot(), before);
 });
 
-test('a platform page is to others, in every byte, what any page is that is not there', async () => {
+test('for others, a platform page is byte for byte the same as any page that does not exist', async () => {
   const look = async (browser: Browser, path: string) => {
     const answer = await browser.ask(path);
     const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');

@@ -101,7 +101,7 @@ for (const { path, word, other, found } of LISTS) {
     assert.equal(nextOf(third), undefined);
   });
 
-  test(`a search of ${path} takes every character for itself, and says when nothing is found`, async () => {
+  test(`a search of ${path} takes every character literally, and says when nothing is found`, async () => {
     for (const search of ['%', '_', '!', '\\', "'", '<b>', 'a'.repeat(300), '\0']) {
       const { status, text } = await admin.open(`${path}?q=${encodeURIComponent(search)}`);
       const isNothing = search !== '\0';

@@ -84,7 +84,7 @@ test('the page of a user says who they are, where they belong and when they last
   assert.match(text, /1 session, last signed in <time/);
 });
 
-test('the question names a business that would be left without an owner', async () => {
+test('the confirmation page names a business that would have no other owner', async () => {
   const lone = await world.addBusiness('Lonely');
   const eve = await world.addUser('Eve', [[lone, 'owner']]);
   await world.addMember(eve, world.acme, 'owner');
@@ -95,7 +95,7 @@ test('the question names a business that would be left without an owner', async 
   assert.doesNotMatch(text, /owns Acme/);
 });
 
-test('nobody disables themselves, not even by a form that no page has', async () => {
+test('platform admins cannot disable themselves, even with a forged form', async () => {
   const csrf = await admin.csrf();
 
   const answer = await admin.post(`${pathOf(root)}/disable`, { csrf });
@@ -106,7 +106,7 @@ test('nobody disables themselves, not even by a form that no page has', async ()
   assert.ok(!(await admin.open(pathOf(root))).text.includes(`${pathOf(root)}/disable`));
 });
 
-test('of two platform admins who disable each other at the same moment, one stays', async () => {
+test('if two platform admins disable each other at the same time, one stays enabled', async () => {
   for (let round = 0; round < 5; round++) {
     const other = await world.addUser(`Second${round}`, [], true);
     const theirs = await world.signedInByPassword(other);

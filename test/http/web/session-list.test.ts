@@ -23,7 +23,7 @@ function endable({ text }: Visited): string[] {
   return [...text.matchAll(/<button class="danger" name="session" value="([^"]+)"/g)].map(([, value = '']) => value);
 }
 
-test('a user sees where they are signed in, and which of it is here [D3]', async () => {
+test('a user sees where they are signed in, and which session is the current one [D3]', async () => {
   const { user, browser } = await newcomer('Fay');
   const phone = world.browse();
   const form = await phone.open('/sign-in');
@@ -45,7 +45,7 @@ test('a user sees where they are signed in, and which of it is here [D3]', async
   assert.equal(here.text.split('>This browser<').length, 2);
 });
 
-test('the list of sessions shows nothing that would open one [D3]', async () => {
+test('the list of sessions shows nothing that could be used as a session [D3]', async () => {
   const { user, browser } = await newcomer('Gus');
   const other = await world.signedIn(user);
 
@@ -71,7 +71,7 @@ test('a user ends all their other sessions with one button [D3]', async () => {
   assert.doesNotMatch(page.text, /Sign out everywhere else/);
 });
 
-test('ending sessions leaves what was connected alone', async () => {
+test('ending sessions keeps connected apps connected', async () => {
   const { user, browser } = await newcomer('Ida');
   await world.signedIn(user);
   const { access_token } = await world.connect({}, browser);
@@ -81,7 +81,7 @@ test('ending sessions leaves what was connected alone', async () => {
   assert.equal((await world.listInvoices(access_token)).status, 200);
 });
 
-test('a user ends one other session by itself, and the rest go on [D3]', async () => {
+test('a user ends a single other session, and the rest continue [D3]', async () => {
   const { user, browser } = await newcomer('Jan');
   world.wind(MINUTE);
   const phone = await world.signedIn(user);
@@ -98,7 +98,7 @@ test('a user ends one other session by itself, and the rest go on [D3]', async (
   assert.equal((await browser.submit(page, `${PATH}/end-session`, { session })).status, 404);
 });
 
-test('nobody ends a session of someone else, or one by a name that no page gave [D5]', async () => {
+test('nobody can end a session of another user, or one by a forged reference [D5]', async () => {
   const { user, browser } = await newcomer('Kit');
   const other = await world.signedIn(user);
   const [session = ''] = endable(await browser.open(PATH));
@@ -113,7 +113,7 @@ test('nobody ends a session of someone else, or one by a name that no page gave 
   assert.equal(await isSignedIn(other), true);
 });
 
-test('what names a session on the page signs nobody in', async () => {
+test('the reference to a session on the page is not a valid cookie', async () => {
   const { user, browser } = await newcomer('Lea');
   await world.signedIn(user);
   const [session = ''] = endable(await browser.open(PATH));
@@ -124,7 +124,7 @@ test('what names a session on the page signs nobody in', async () => {
   assert.equal(await isSignedIn(thief), false);
 });
 
-test('with very many sessions the page shows the last 30, says that there are more, and stays small', async () => {
+test('with very many sessions the page shows the 30 most recent, says that there are more, and stays small', async () => {
   const { user, browser } = await newcomer('Mo');
   const row = (i: number) => ({
     id_hash: `${user.id} ${i}`,

@@ -49,13 +49,13 @@ test('a session in constant use ends 30 days after the sign-in [S15]', async () 
   assert.equal(await isSignedIn(browser), false);
 });
 
-test('how long a session lasts is told to whoever runs this [S15]', () => {
+test('the documentation for operators says how long a session lasts [S15]', () => {
   const settings = readFileSync(new URL('../../../docs/reference/settings.md', import.meta.url), 'utf8');
 
   assert.match(settings, /^\| a session \| 12 hours without use, 30 days in any case \|$/m);
 });
 
-test('looking in more often than once a minute keeps a session as alive as looking in once [S15]', async () => {
+test('requests within a minute extend a session as much as a single one [S15]', async () => {
   const browser = await world.signedIn();
 
   world.wind(11 * HOUR);
@@ -66,7 +66,7 @@ test('looking in more often than once a minute keeps a session as alive as looki
   assert.equal(await isSignedIn(browser), true);
 });
 
-test('signing out ends the session at the server: the cookie is no use to whoever kept it [S16]', async () => {
+test('signing out ends the session on the server: a copy of the cookie is useless [S16]', async () => {
   const browser = await world.signedIn();
   const replay = replayOf(browser);
 
@@ -78,7 +78,7 @@ test('signing out ends the session at the server: the cookie is no use to whoeve
   assert.equal(await isSignedIn(replay), false);
 });
 
-test('signing out leaves the session in another browser alone', async () => {
+test('signing out does not end the session in another browser', async () => {
   const here = await world.signedIn();
   const there = await world.signedIn();
 
@@ -87,7 +87,7 @@ test('signing out leaves the session in another browser alone', async () => {
   assert.equal(await isSignedIn(there), true);
 });
 
-test('signing out while not signed in is no fault', async () => {
+test('signing out without a session is not an error', async () => {
   const browser = world.browse();
 
   const page = await browser.submit(await browser.open('/sign-out'), '/sign-out');
@@ -96,7 +96,7 @@ test('signing out while not signed in is no fault', async () => {
   assert.equal(page.url, `${world.web}/sign-in?done=signed_out`);
 });
 
-test('a link to /sign-out signs nobody out: it only asks [D1]', async () => {
+test('a link to /sign-out does not sign out: it shows a form [D1]', async () => {
   const browser = await world.signedIn();
 
   const page = await browser.open('/sign-out');
@@ -132,7 +132,7 @@ test('a session outlives a restart of the server', async () => {
 const ODD_COOKIES = ['', 'x', 'A'.repeat(43), 'A'.repeat(4000), '%00', '%zz', '"quoted"', '../../etc', "' or 1=1 --"];
 
 for (const value of ODD_COOKIES) {
-  test(`a session cookie of ${JSON.stringify(value.slice(0, 50))} is nobody's session`, async () => {
+  test(`a session cookie of ${JSON.stringify(value.slice(0, 50))} is not a session`, async () => {
     const browser = world.browse();
     browser.cookies.set(SESSION, value);
 
@@ -186,7 +186,7 @@ for (const [what, referer, returnTo] of REFERERS) {
   });
 }
 
-test('a made-up link can put no other sentence on the sign-in page', async () => {
+test('a forged link cannot show other messages on the sign-in page', async () => {
   for (const done of ['app_deleted', '<b>', '__proto__', 'toString']) {
     const { text } = await world.browse().open(`/sign-in?${new URLSearchParams({ done })}`);
     assert.doesNotMatch(text, /role="status"/, done);

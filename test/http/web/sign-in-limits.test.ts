@@ -79,7 +79,7 @@ test('an account is limited wherever the guesses come from, and an address is no
   assert.equal(another.status, 200);
 });
 
-test('signing in rightly uses up neither limit [S9]', async () => {
+test('successful sign-ins do not count towards the limits [S9]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '2', LIMIT_SIGN_IN_PER_ADDRESS: '2' });
   const statuses = [];
 
@@ -88,7 +88,7 @@ test('signing in rightly uses up neither limit [S9]', async () => {
   assert.deepEqual(statuses, [200, 200, 200, 200, 200]);
 });
 
-test('of 200 wrong passwords sent at once only as many as the limit are looked at [S10]', async () => {
+test('of 200 wrong passwords sent at once, only as many as the limit are checked [S10]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '10' });
   const browser = world.browse();
   const form = await browser.open('/sign-in');
@@ -105,7 +105,7 @@ test('of 200 wrong passwords sent at once only as many as the limit are looked a
   assert.equal(right.status, 429);
 });
 
-test('a limit is over within its 15 minutes, and trying on does not put it off [S11]', async () => {
+test('a limit ends within its 15 minutes, and further attempts do not extend it [S11]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '1' });
   const browser = world.browse();
   const waits = [];
@@ -126,7 +126,7 @@ test('a limit is over within its 15 minutes, and trying on does not put it off [
   );
 });
 
-test('whoever is signed in stays signed in while someone else guesses at their password [S11]', async () => {
+test('a signed-in user stays signed in while someone else guesses their password [S11]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '1' });
   const signedIn = await world.signedInByPassword();
 
@@ -169,7 +169,7 @@ test('behind a trusted proxy the address is the one the proxy saw, whatever the 
   assert.match((await browser.open('/settings/account')).text, /203\.0\.113\.7/);
 });
 
-test('a stranger who keeps guessing cannot keep the owner of a known browser out [S11]', async () => {
+test('an attacker who keeps guessing cannot lock out a user with a known browser [S11]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '3' });
   const known = await world.signedInByPassword();
   await fail(world.browse(), world.ada.email, 4);
@@ -227,7 +227,7 @@ test('a browser that was known before a reset is not known after it, and neither
   }
 });
 
-test('a person who changes their password stays known in this browser, and in no other [S11]', async () => {
+test('a password change keeps this browser known, and no other [S11]', async () => {
   const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '4' });
   const [here, elsewhere] = [await world.signedInByPassword(), await world.signedInByPassword()];
   const page = await here.open('/settings/account');

@@ -28,7 +28,7 @@ test('each cookie is __Host- prefixed, Secure, HttpOnly, SameSite=Lax, for the w
   }
 });
 
-test('every sign-in makes a new session id, and the one before stops working [S1]', async () => {
+test('every sign-in creates a new session id, and the previous one stops working [S1]', async () => {
   const browser = await world.signedIn();
   const before = browser.cookies.get(SESSION) ?? '';
 
@@ -83,7 +83,7 @@ test('a sign-in by someone else in the same browser ends the session before it [
   assert.doesNotMatch(text, /ada@example\.com/);
 });
 
-test('a wrong password, an unknown user and a disabled user get the same answer in every byte [S4]', async () => {
+test('a wrong password, an unknown user and a disabled user get the same response, byte for byte [S4]', async () => {
   const bob = await world.addUser('Bob');
   await markUserDisabled(world.storage().durable, bob.id, world.clock());
   const browser = world.browse();
@@ -123,7 +123,7 @@ test('an email is recognised in any case and with spaces around it', async () =>
   assert.equal(page.url, `${world.web}/settings/connected-apps`);
 });
 
-test('a page that was asked for before signing in is what comes after', async () => {
+test('signing in leads to the page that was requested before', async () => {
   const browser = world.browse();
 
   const asked = await browser.open('/settings/developer/new?from=mail');
@@ -133,7 +133,7 @@ test('a page that was asked for before signing in is what comes after', async ()
   assert.equal(arrived.url, `${world.web}/settings/developer/new?from=mail`);
 });
 
-test('a page that was asked for survives a wrong password on the way', async () => {
+test('a wrong password does not lose the page that was requested before', async () => {
   const browser = world.browse();
 
   const asked = await browser.open('/settings/account');
@@ -170,7 +170,7 @@ const ODD: [string, string][] = [
 ];
 
 for (const [name, fields] of ODD) {
-  test(`a sign-in with ${name} is refused as any other wrong one`, async () => {
+  test(`a sign-in with ${name} is rejected like any other failed one`, async () => {
     const browser = world.browse();
     const csrf = await browser.csrf();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -182,7 +182,7 @@ for (const [name, fields] of ODD) {
   });
 }
 
-test('a sign-in that is not a form, or is too large, is refused without being read', async () => {
+test('a sign-in that is not a form, or is too large, is rejected without being read', async () => {
   const browser = world.browse();
   const csrf = await browser.csrf();
   const json = { 'content-type': 'application/json' };

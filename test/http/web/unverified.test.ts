@@ -25,7 +25,7 @@ async function businessesOf({ id }: { id: string }): Promise<string[]> {
   return rows.map(({ business_id }) => business_id);
 }
 
-test('an account made with an invitation acts in that business, and cannot join another by signing in [E2]', async () => {
+test('an account created with an invitation belongs to that business, and cannot join another by signing in [E2]', async () => {
   const { user, browser } = await hijack();
   const link = await inviteInBrowser(acme, { email: user.email });
 
@@ -52,7 +52,7 @@ test('an unverified account that has left every business cannot join another eit
   assert.deepEqual(await businessesOf(user), []);
 });
 
-test('an unverified account can come back to the business that it was made in', async () => {
+test('an unverified account can rejoin the business whose invitation created it', async () => {
   const { user, browser } = await hijack();
   await browser.submit(await browser.open(`${MEMBERS}/${user.id}/remove`), `${MEMBERS}/${user.id}/remove`);
   const link = await inviteInBrowser(mallory, { email: user.email });
@@ -62,7 +62,7 @@ test('an unverified account can come back to the business that it was made in', 
   assert.deepEqual(await businessesOf(user), [evil.id]);
 });
 
-test('an invitation can be accepted by no account but that of its address [E2]', async () => {
+test('an invitation can be accepted only by the account of its address [E2]', async () => {
   const bob = await world.addUser('Bob');
   const eve = await world.signedIn(await world.addUser('Eve'));
   const link = await inviteInBrowser(acme, { email: bob.email });
@@ -78,7 +78,7 @@ test('an invitation can be accepted by no account but that of its address [E2]',
   assert.match(joined.text, /Welcome to the business\./);
 });
 
-test('an invitation to an address that looks like the one of an account lets no second account be made [E3]', async () => {
+test('an invitation to an address that looks like the one of an account cannot create a second account [E3]', async () => {
   const coco = await world.addUser('Coco');
   const link = await inviteInBrowser(acme, { email: '\u0441\u043e\u0441\u043e@example.com' });
   const newcomer = world.browse();
@@ -150,7 +150,7 @@ test('a platform admin marks an address as verified, and the account can join an
   assert.deepEqual([act?.actor_kind, act?.actor_name, act?.business_id], ['platform', 'Root', null]);
 });
 
-test('an operator adds an unverified account to no business until the address is verified [E2]', async () => {
+test('an operator cannot add an unverified account to a business until the address is verified [E2]', async () => {
   const { user } = await hijack();
   const wanted = { user: user.id, business: world.acme.id, role: 'member' };
 

@@ -6,7 +6,7 @@ import { newWorld } from '../../support/world.ts';
 const world = await newWorld();
 const browser = await world.signedIn();
 
-test('someone who is signed in and meets a refusal keeps the menu, and is led back', async () => {
+test('an error page for a signed-in user has the menu and a link back', async () => {
   const refused = {
     404: await browser.open('/settings/nowhere'),
     403: await browser.post('/settings/account/name', { csrf: 'made up' }),
@@ -21,7 +21,7 @@ test('someone who is signed in and meets a refusal keeps the menu, and is led ba
   }
 });
 
-test('a page that a form answers with marks its entry of the menu, as the page with the form does', async () => {
+test('a page in response to a form marks the same menu entry as the page with the form', async () => {
   const [csrf, form] = [await browser.csrf(), await browser.open('/settings/developer/new')];
   const answers = {
     '/settings/developer': await browser.submit(form, '/settings/developer', { name: '' }),
@@ -41,7 +41,7 @@ test('a page that a form answers with marks its entry of the menu, as the page w
   }
 });
 
-test('the menu of a page that is not there works', async () => {
+test('the menu of a page that is not found works', async () => {
   const here = await world.signedIn();
 
   const out = await here.submit(await here.open('/nowhere'), '/sign-out');
@@ -49,7 +49,7 @@ test('the menu of a page that is not there works', async () => {
   assert.match(out.text, /You are signed out\./);
 });
 
-test('someone who is not signed in is led to the sign-in, and sees no menu', async () => {
+test('an error page for a visitor links to the sign-in, and has no menu', async () => {
   const stranger = world.browse();
   await stranger.open('/sign-in');
 
@@ -61,13 +61,13 @@ test('someone who is not signed in is led to the sign-in, and sees no menu', asy
   }
 });
 
-test('whoever met an app that cannot be trusted is led nowhere of ours, nor is a visitor of the API host', async () => {
+test('error pages about untrusted apps, and those of the API host, link to no other page', async () => {
   for (const path of ['/consent?client_id=x', world.authorizeUrl({ client_id: 'x' }), `${world.api}/nowhere`]) {
     assert.doesNotMatch((await browser.open(path)).text, /Back to Connected apps|>Sign in</, path);
   }
 });
 
-test('a page that is not there stays that while the database fails, and a failure leads nowhere', async () => {
+test('a page that is not found is 404 even while the database fails, and failures link to no other page', async () => {
   const broken = await newWorld();
   const visitor = await broken.signedIn();
   await sql`alter table sessions rename to lost`.execute(broken.storage().durable);
