@@ -171,7 +171,7 @@ function createDeps(settings: Settings, storage: Storage, clock: Clock, metrics:
     setting: keyof Limits,
     { name, points, seconds }: { name: string; points: number; seconds: number },
   ) => {
-    const shared = storage.newSharedCounter?.({ name, points, seconds });
+    const shared = storage.createSharedCounter?.({ name, points, seconds });
     return createRateLimit({ points, seconds, shared, onReject: metrics.rateLimitListener(setting) });
   };
   const limit = (name: keyof Limits, seconds: number) => newLimit(name, { name, points: limits[name], seconds });

@@ -2,9 +2,8 @@ import { type Actor, recordAudit } from '../audit/acts.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
-import type { Database } from '../storage/storage.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { inTransaction } from '../storage/transaction.ts';
 
 export interface Business {
   id: string;

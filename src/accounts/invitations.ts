@@ -4,8 +4,7 @@ import { readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { lockOwnership, mayManageMembers, type Role, readRole } from './memberships.ts';
 
 /** A link with which the account of one email address can join a business. */

@@ -1,6 +1,5 @@
 import { type Actor, recordAudit } from '../audit/acts.ts';
-import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { withdrawInvitationsOf } from './invitations.ts';
 import { lockOwnership, mayManageMembers, readRole, rejectLastOwner, updateRole } from './memberships.ts';
 import { auditedUser } from './users.ts';

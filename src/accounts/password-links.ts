@@ -1,9 +1,8 @@
 import type { Actor } from '../audit/acts.ts';
 import { HOUR } from '../lib/clock.ts';
 import { hashSecret, newSecret, sha256 } from '../lib/secrets.ts';
-import type { Database } from '../storage/storage.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { inTransaction } from '../storage/transaction.ts';
 import { listMemberships, lockOwnership, mayManageMembers } from './memberships.ts';
 import { type Credentials, findCredentials, findUser, lockUser, recordUserAudit, type User } from './users.ts';
 

@@ -1,8 +1,7 @@
 import type { Actor } from '../audit/acts.ts';
 import { FormError } from '../lib/errors.ts';
 import { hashPassword, isCommonPassword, verifyPassword } from '../lib/passwords.ts';
-import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { type Device, deleteOtherSessions, insertSession, type SignedIn } from './sessions.ts';
 import { type Credentials, findCredentialsByEmail, recordUserAudit, replacePasswordHash, type User } from './users.ts';
 

@@ -3,9 +3,8 @@ import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
 import { describeUserAgent } from '../lib/user-agents.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
-import type { Database } from '../storage/storage.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { inTransaction } from '../storage/transaction.ts';
 import { auditedUser, type Credentials, type User, userFrom } from './users.ts';
 
 /** A signed-in browser. `id` is the value of its cookie; only its hash is stored. */

@@ -4,8 +4,7 @@ import { type Actor, recordAudit } from '../audit/acts.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { type Challenge, spendChallenge } from './challenges.ts';
 import { type Passkey, usePasskey } from './passkeys.ts';
 import {

@@ -4,9 +4,8 @@ import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
-import type { Database } from '../storage/storage.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { inTransaction } from '../storage/transaction.ts';
 
 export interface User {
   id: string;

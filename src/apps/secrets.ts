@@ -5,8 +5,7 @@ import { MINUTE } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
-import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { type AuditedApp, recordAppAudit } from './app-audit.ts';
 
 /** What is known of a secret after it was shown once. */

@@ -1,6 +1,5 @@
 import { confirmReading } from '../storage/plausible-clock.ts';
-import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { type Actor, recordAudit } from './acts.ts';
 
 /** Accepts the clock of this machine as right, after a jump. Returns the confirmed time. */

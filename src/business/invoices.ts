@@ -8,9 +8,8 @@ import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { oneOf, oneOfOpen } from '../oauth/schemas.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
-import type { Database } from '../storage/storage.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { inTransaction } from '../storage/transaction.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
 
 const INVOICE = Type.Object(

@@ -4,8 +4,7 @@ import { hashNewPassword } from '../accounts/passwords.ts';
 import { endSessionsOfUser } from '../accounts/sessions.ts';
 import { recordUserAudit, setPasswordHash, type User, userActor, verifyEmail } from '../accounts/users.ts';
 import type { Actor } from '../audit/acts.ts';
-import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { forgetConsentsOfUser } from './consents.ts';
 import { revokeGrantsOfUser } from './grants.ts';
 

@@ -3,8 +3,7 @@ import { deleteMembership, lockOwnership, mayManageMembers, rejectLastOwner } fr
 import { auditedUser } from '../accounts/users.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/acts.ts';
-import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { forgetConsentsOfMember } from './consents.ts';
 import { revokeGrantsOfUser } from './grants.ts';
 import { selectLiveGrants } from './status.ts';

@@ -5,8 +5,7 @@ import { setAppStatus } from '../apps/apps.ts';
 import type { Actor } from '../audit/acts.ts';
 import { recordEvents } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
-import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/transaction.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import type { GrantReason } from './inactive-reasons.ts';
 import { selectLiveGrants } from './status.ts';
 

@@ -10,7 +10,7 @@ const TABLE = 'migrations';
 
 /** Throws unless the schema is the one that this program needs, after migrating where that is automatic. */
 export async function ensureMigrated(storage: Storage): Promise<void> {
-  if (storage.migratesItself) {
+  if (storage.migratesOnStart) {
     await migrate(storage);
     return;
   }

@@ -15,5 +15,5 @@ export async function openStorage(url: string, timeouts: TimeoutProfile = 'servi
 export async function openSharedStorage(url: string): Promise<Storage> {
   if (!url.startsWith(SQLITE)) return openStorage(url);
   const storage = openSqlite(url.slice(SQLITE.length));
-  return { ...storage, newSharedCounter: (limit) => createTableCounter(storage.relaxed, limit) };
+  return { ...storage, createSharedCounter: (limit) => createTableCounter(storage.relaxed, limit) };
 }

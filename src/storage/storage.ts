@@ -14,12 +14,12 @@ export interface Storage {
   relaxed: Database;
   types: ColumnTypes;
   /** Whether a start applies migrations. Where many nodes share a database, an operator runs them. */
-  migratesItself: boolean;
+  migratesOnStart: boolean;
   transaction<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
   /** Throws if the database is not available. */
   check(): Promise<void>;
   /** Counts across all nodes and workers; undefined if there is only one. */
-  newSharedCounter?(limit: { name: string; points: number; seconds: number }): SharedCounter;
+  createSharedCounter?(limit: { name: string; points: number; seconds: number }): SharedCounter;
   /**
    * For engines whose reads can see commits that are not on disk yet. Resolves when they are, and rejects if that takes
    * too long. Undefined if there are none.
@@ -62,3 +62,8 @@ export class StorageUnavailable extends Error {}
 
 /** DATABASE_URL is wrong, or its database cannot be used. */
 export class StorageError extends Error {}
+
+/** Runs `work` in a transaction: a new one, or the one that `db` already is. */
+export function inTransaction<Result>(db: Database, work: (tx: Database) => Promise<Result>): Promise<Result> {
+  return db.isTransaction ? work(db) : db.transaction().execute(work);
+}

@@ -86,7 +86,7 @@ async function listenOnFreePort(server: Server, { host, port, ports }: ListenOpt
 }
 
 function serverGauges(registry: Registry, { activity, keys, version, storage }: MetricsDeps): void {
-  const labels = { version, node: process.versions.node, database: storage.migratesItself ? 'sqlite' : 'postgres' };
+  const labels = { version, node: process.versions.node, database: storage.migratesOnStart ? 'sqlite' : 'postgres' };
   readCounter(
     registry,
     'gatehouse_activity_dropped_total',

@@ -1,56 +1,58 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 
-/** What background jobs ask, which run by their own clock and belong to no request: delivering, noting, cleaning up, warning. */
+/** Statements of background jobs, which belong to no request: webhooks, request log, token use, retention. */
 const BACKGROUND = [
-  // Recording an event belongs to a request, though it asks whether there is an endpoint.
+  // An event is recorded by a request, and its statement reads the endpoints.
   /^(?!insert into "events")[^;]*"(?:endpoints|deliveries|attempts|logged_requests|request_counts|scope_uses|rate_limits)"/,
   /^(?:select|update|delete)[^;]* "events"/,
   /^delete from [^;]* limit \?\)/,
   /"warned_at"/,
+  /^update "grants" set "used_rotation"/,
+  /"clock"/,
 ];
 
-/** How durable the next write is; and what all who read or write in one turn of the event loop share, whoever they are. */
+/** Statements that all reads or writes of an event loop iteration share. */
 const SHARED = /^\s*(?:pragma|begin|commit|rollback$)/i;
 
-/** The SQL that anything in this process executes on SQLite while something is done, in order. */
+/** The SQL that this process executes on SQLite while `work` runs, in order. */
 export async function recordSql(work: () => Promise<unknown>): Promise<string[]> {
-  const said: string[] = [];
-  const stopListening = listen(said);
+  const texts: string[] = [];
+  const stopListening = listen(texts);
   try {
     await work();
   } finally {
     stopListening();
   }
-  return withoutBackground(said.filter((text) => !SHARED.test(text)));
+  return withoutBackground(texts.filter((text) => !SHARED.test(text)));
 }
 
 const METHODS = ['all', 'get', 'run', 'iterate'] as const;
 
-function listen(said: string[]): () => void {
+function listen(texts: string[]): () => void {
   const before = METHODS.map((name) => StatementSync.prototype[name]);
   const exec = DatabaseSync.prototype.exec;
-  for (const [place, name] of METHODS.entries()) {
-    const original = before[place] as (...values: unknown[]) => unknown;
+  for (const [index, name] of METHODS.entries()) {
+    const original = before[index] as (...values: unknown[]) => unknown;
     Object.assign(StatementSync.prototype, {
       [name](this: StatementSync, ...values: unknown[]) {
-        said.push(this.sourceSQL);
+        texts.push(this.sourceSQL);
         return original.apply(this, values);
       },
     });
   }
   DatabaseSync.prototype.exec = function (this: DatabaseSync, text: string) {
-    said.push(text);
+    texts.push(text);
     return exec.call(this, text);
   };
   return () => {
-    for (const [place, name] of METHODS.entries()) Object.assign(StatementSync.prototype, { [name]: before[place] });
+    for (const [index, name] of METHODS.entries()) Object.assign(StatementSync.prototype, { [name]: before[index] });
     DatabaseSync.prototype.exec = exec;
   };
 }
 
-/** Whatever a background job did, and the transactions in which nothing else was done. */
-function withoutBackground(said: string[]): string[] {
-  const ours = said.filter((text) => !BACKGROUND.some((pattern) => pattern.test(text)));
-  const isEmpty = (place: number) => /^savepoint/i.test(ours[place] ?? '') && /^release/i.test(ours[place + 1] ?? '');
-  return ours.filter((_, place) => !isEmpty(place) && !isEmpty(place - 1));
+/** Without the statements of background jobs, and without transactions that are empty then. */
+function withoutBackground(texts: string[]): string[] {
+  const ours = texts.filter((text) => !BACKGROUND.some((pattern) => pattern.test(text)));
+  const isEmpty = (index: number) => /^savepoint/i.test(ours[index] ?? '') && /^release/i.test(ours[index + 1] ?? '');
+  return ours.filter((_, index) => !isEmpty(index) && !isEmpty(index - 1));
 }

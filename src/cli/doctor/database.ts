@@ -42,9 +42,9 @@ export async function checkDatabase(settings: Settings, keys: string[] | undefin
   }
 }
 
-function tellPending({ migratesItself }: Storage, pending: string[]): Finding {
+function tellPending({ migratesOnStart }: Storage, pending: string[]): Finding {
   const says = `The database is older than this program: ${pending.join(', ')} is missing.`;
-  return migratesItself
+  return migratesOnStart
     ? warning(says, 'The next start brings it up to date. Make a backup before: gatehouse backup')
     : problem(says, 'Run: gatehouse migrate');
 }

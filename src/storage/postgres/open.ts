@@ -3,9 +3,8 @@ import type pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
 import { type RunQuery, setRunner } from '../prepared-query.ts';
 import { statementLog } from '../statement-log.ts';
-import type { ColumnTypes, Storage, TimeoutProfile } from '../storage.ts';
+import { type ColumnTypes, inTransaction, type Storage, type TimeoutProfile } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { inTransaction } from '../transaction.ts';
 import { createDialect, type Execute, executePipelined, withConnection } from './dialect.ts';
 import { createPipeline, PIPELINE_LOCK_TIMEOUT, type Pipeline, retryLocked } from './pipeline.ts';
 import { openPools, poolUse } from './pools.ts';
@@ -29,13 +28,13 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
   return {
     durable,
     relaxed,
-    migratesItself: false,
+    migratesOnStart: false,
     types: COLUMN_TYPES,
     transaction: (work) => inTransaction(durable, work),
     async check() {
       await sql`select 1`.execute(durable);
     },
-    newSharedCounter: ({ name, points, seconds }) =>
+    createSharedCounter: ({ name, points, seconds }) =>
       new RateLimiterPostgres({
         storeClient: { query: (query: pg.QueryConfig) => withConnection(relaxedPools, ({ run }) => run(query)) },
         storeType: 'pool',

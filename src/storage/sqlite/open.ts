@@ -1,9 +1,8 @@
 import { Kysely, sql } from 'kysely';
 import { setRunner } from '../prepared-query.ts';
 import { statementLog } from '../statement-log.ts';
-import type { ColumnTypes, Database, Storage } from '../storage.ts';
+import { type ColumnTypes, type Database, inTransaction, type Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { inTransaction } from '../transaction.ts';
 import { createCheckpoints } from './checkpoint.ts';
 import { openConnection } from './connection.ts';
 import { createDialect, type Engine, omitRowLocks, runAlone, runInTransaction, vacuumStep } from './dialect.ts';
@@ -18,7 +17,7 @@ export function openSqlite(path: string): Storage {
   return {
     durable,
     relaxed: openDatabase(engine, 'relaxed'),
-    migratesItself: true,
+    migratesOnStart: true,
     types: COLUMN_TYPES,
     transaction: (work) => inTransaction(durable, work),
     async check() {
