@@ -8,9 +8,9 @@ const LENGTH = 16;
 /** 26 bits, before the random bits: more ids than can be created in a millisecond. */
 const MAX_SEQUENCE = 0x3ff_ffff;
 
-/** How many ids were created per millisecond, for the last few: a request that began earlier may create its id later. */
+/** How many ids were created per millisecond. A request that began earlier may create its id later. */
 const sequences = new Map<number, number>();
-const MAX_TRACKED = 100;
+const MAX_TRACKED = 10_000;
 
 /**
  * A UUIDv7 (RFC 9562 §5.7) of the given time: new rows are adjacent in the index. Node's `randomUUIDv7` uses the system

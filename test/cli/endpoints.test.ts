@@ -27,6 +27,8 @@ async function newDesk(known?: CommandLine) {
 const { cli, app, add, onEndpoint } = await newDesk();
 const { app: other } = await newDesk(cli);
 const first = await add('--url', URL_);
+const off = await add('--url', URL_);
+await onEndpoint('disable', off.id);
 
 test('endpoint add prints the endpoint and its signing secret; without --event it hears of everything', async () => {
   const chosen = await add('--url', URL_, '--event', 'invoice.paid', '--event', 'grant.revoked');
@@ -105,8 +107,6 @@ test('endpoint log of an endpoint to which nothing was sent is empty', async () 
 const ADD = ['endpoint', 'add', '--app', app];
 const named = (verb: string, appId = app, id: string = first.id) =>
   ['endpoint', verb, '--app', appId, '--endpoint', id] as string[];
-const off = await add('--url', URL_);
-await onEndpoint('disable', off.id);
 
 const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ['an unknown app', ['endpoint', 'add', '--app', NOBODY, '--url', URL_], /^--app: There is no such app/],

@@ -11,6 +11,9 @@ const keys = createKeyring(world.settings.secretKeys);
 const bolt = await world.addBusiness('Bolt');
 const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
 const platform = await world.addApp({ name: 'Console' });
+const owner = await world.signedIn();
+const otherBrowser = await world.signedIn();
+const tokens = { own: await owner.csrf(), other: await otherBrowser.csrf() };
 const db = () => world.storage().durable;
 const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const TYPED = { url: 'https://evil.example/', events: ['grant.created'] };
@@ -117,12 +120,11 @@ test('an admin of the business sees and changes what its owner does', async () =
   assert.match(page.text, /<h2>https:\/\/amy\.example\//);
 });
 
-const owner = await world.signedIn();
 const FORGERIES: [what: string, fields: Fields, headers: Record<string, string>][] = [
   ['without the token of its page', {}, {}],
   ['with a made-up token', { csrf: 'A'.repeat(43) }, {}],
-  ['with the token of another browser', { csrf: await (await world.signedIn()).csrf() }, {}],
-  ['from a foreign Origin', { csrf: await owner.csrf() }, { origin: 'https://evil.example' }],
+  ['with the token of another browser', { csrf: tokens.other }, {}],
+  ['from a foreign Origin', { csrf: tokens.own }, { origin: 'https://evil.example' }],
 ];
 
 for (const [what, token, headers] of FORGERIES) {

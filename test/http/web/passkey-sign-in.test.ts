@@ -23,6 +23,7 @@ import { PASSWORD } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';
 
 const world = await newWorld();
+const { key: honest } = await addOwner(world, 'Hal');
 
 async function signIn(key: ReturnType<typeof newAuthenticator>, lies: Lies = {}, browser = world.browse()) {
   const { options } = await askToSignIn(browser);
@@ -164,7 +165,6 @@ const LIES: [what: string, lies: Lies][] = [
   ['of a passkey that nobody has', { credentialId: 'AAAAAAAAAAAAAAAAAAAAAA' }],
 ];
 
-const { key: honest } = await addOwner(world, 'Hal');
 for (const [what, lies] of LIES) {
   test(`a response ${what} signs nobody in, with the same message as any other [S4]`, async () => {
     assertRefused(await signIn(honest, lies));
