@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { OVERLOAD_LIMIT, type OverloadLimit } from './http/overload.ts';
-import { SERVER_TIMEOUTS, type ServerTimeouts } from './http/timeouts.ts';
+import { OVERLOAD_LIMIT, type OverloadLimit, SERVER_TIMEOUTS, type ServerTimeouts } from './http/timeouts.ts';
 import { DAY, SECOND } from './lib/clock.ts';
 import { fsyncDirectory, isWeakKey, MIN_KEY_LENGTH, readKeyFile, splitKeys, writeKeyFile } from './lib/keyring.ts';
 import { newSecret } from './lib/secrets.ts';

@@ -5,8 +5,8 @@ import { InvalidSetting } from '../lib/setting-values.ts';
 import { BODY_LIMIT } from './body-parsers.ts';
 import { type ErrorOptions, respondToUnparsable, routeError, sendError } from './error-handler.ts';
 import { ApiError } from './errors.ts';
-import { type OverloadLimit, shedLoad } from './overload.ts';
-import type { ServerTimeouts } from './timeouts.ts';
+import { shedLoad } from './overload.ts';
+import type { OverloadLimit, ServerTimeouts } from './timeouts.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {

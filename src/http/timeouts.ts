@@ -21,3 +21,14 @@ export const SERVER_TIMEOUTS: ServerTimeouts = {
   connectionsCheckingInterval: SECOND,
   maxConnections: 10_000,
 };
+
+/**
+ * In milliseconds: requests get a 503 while the mean event loop delay of the last interval exceeds the maximum. 0 turns it
+ * off. A single stall is not overload: the mean includes the many short delays before and after it.
+ */
+export interface OverloadLimit {
+  maxEventLoopDelay: number;
+  sampleInterval: number;
+}
+
+export const OVERLOAD_LIMIT: OverloadLimit = { maxEventLoopDelay: SECOND / 2, sampleInterval: SECOND };
