@@ -1,8 +1,8 @@
 import { removeSpentChallenges } from './accounts/challenges.ts';
 import { removeOldInvitations } from './accounts/invitations.ts';
 import { removeExpiredSessions } from './accounts/sessions.ts';
-import { removeOldRepeats } from './audit/act-repeats.ts';
-import { removeOldActs } from './audit/acts.ts';
+import { removeOldEntries } from './audit/entries.ts';
+import { removeOldRepeats } from './audit/repeats.ts';
 import { removeOldEvents } from './events/events.ts';
 import { removeDeadGrants } from './grants/grants.ts';
 import { removeExpiredRevocations } from './oauth/revoke.ts';
@@ -32,6 +32,6 @@ const STEPS: RetentionStep[] = [
 /** `auditRetention` in milliseconds; without it, audit entries are kept for ever. */
 export function retentionSteps(auditRetention?: number): RetentionStep[] {
   if (auditRetention === undefined) return STEPS;
-  const remove: RetentionStep['remove'] = (db, limit, now) => removeOldActs(db, limit, now - auditRetention);
+  const remove: RetentionStep['remove'] = (db, limit, now) => removeOldEntries(db, limit, now - auditRetention);
   return [...STEPS, { table: 'audit_entries', remove }];
 }

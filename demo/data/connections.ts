@@ -1,7 +1,7 @@
 import type { User } from '../../src/accounts/users.ts';
 import { listSecrets, useSecret } from '../../src/apps/secrets.ts';
 import { type App, registerApp } from '../../src/apps/apps.ts';
-import { recordAudit } from '../../src/audit/acts.ts';
+import { recordAudit } from '../../src/audit/entries.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { saveConsent } from '../../src/grants/consents.ts';

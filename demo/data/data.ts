@@ -5,7 +5,7 @@ import type { Business } from '../../src/accounts/businesses.ts';
 import { listMemberships } from '../../src/accounts/memberships.ts';
 import { findUserByEmail } from '../../src/accounts/users.ts';
 import { findApp, registerApp } from '../../src/apps/apps.ts';
-import { OPERATOR } from '../../src/audit/acts.ts';
+import { OPERATOR } from '../../src/audit/entries.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
 import { addDemoConnections } from './connections.ts';

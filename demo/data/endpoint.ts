@@ -1,5 +1,5 @@
 import { findApp } from '../../src/apps/apps.ts';
-import { OPERATOR } from '../../src/audit/acts.ts';
+import { OPERATOR } from '../../src/audit/entries.ts';
 import type { Keyring } from '../../src/lib/keyring.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { eventsDetail, recordEndpointAct } from '../../src/webhooks/endpoint-acts.ts';

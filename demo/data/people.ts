@@ -2,7 +2,7 @@ import { addBusiness, type Business } from '../../src/accounts/businesses.ts';
 import { insertMembership, type Role } from '../../src/accounts/memberships.ts';
 import { addUser } from '../../src/accounts/joining.ts';
 import { auditedUser, type NewUser, type User, userActor } from '../../src/accounts/users.ts';
-import { type Actor, OPERATOR, recordAudit } from '../../src/audit/acts.ts';
+import { type Actor, OPERATOR, recordAudit } from '../../src/audit/entries.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import type { Database } from '../../src/storage/storage.ts';
 

@@ -1,4 +1,4 @@
-import { type Actor, recordAudit, type UserActor } from '../audit/acts.ts';
+import { type Actor, recordAudit, type UserActor } from '../audit/entries.ts';
 import { DAY } from '../lib/clock.ts';
 import { readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';

@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
 import { emailSkeleton, readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import { readName } from '../lib/names.ts';

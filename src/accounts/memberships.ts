@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/acts.ts';
+import type { Actor } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Role } from '../storage/account-tables.ts';

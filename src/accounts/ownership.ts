@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { withdrawInvitationsOf } from './invitations.ts';
 import { lockOwnership, mayManageMembers, readRole, rejectLastOwner, updateRole } from './memberships.ts';

@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/acts.ts';
+import type { Actor } from '../audit/entries.ts';
 import { HOUR } from '../lib/clock.ts';
 import { hashSecret, newSecret, sha256 } from '../lib/secrets.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/acts.ts';
+import type { Actor } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { hashPassword, isCommonPassword, verifyPassword } from '../lib/passwords.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';

@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
 import { describeUserAgent } from '../lib/user-agents.ts';

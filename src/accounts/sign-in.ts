@@ -1,6 +1,6 @@
-import { type Act, listActsOn } from '../audit/act-log.ts';
-import { countRepeat } from '../audit/act-repeats.ts';
-import { type Actor, recordAudit } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
+import { type AuditEntry, listEntriesOn } from '../audit/log.ts';
+import { countRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
@@ -94,6 +94,6 @@ export async function recordFailedSignIn(
 }
 
 /** The latest ones, as the account page shows them. */
-export function listFailedSignIns(db: Database, userId: string, now: number): Promise<Act[]> {
-  return listActsOn(db, { subjectId: userId, actions: ['session.failed'], since: now - SHOWN_FOR, limit: SHOWN });
+export function listFailedSignIns(db: Database, userId: string, now: number): Promise<AuditEntry[]> {
+  return listEntriesOn(db, { subjectId: userId, actions: ['session.failed'], since: now - SHOWN_FOR, limit: SHOWN });
 }

@@ -1,4 +1,4 @@
-import { type Action, type Actor, type NewAct, recordAudit, type UserActor } from '../audit/acts.ts';
+import { type Action, type Actor, type NewAuditEntry, recordAudit, type UserActor } from '../audit/entries.ts';
 import { emailSkeleton, normalizeEmail } from '../lib/email-addresses.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
@@ -187,7 +187,7 @@ export function userActor({ id, name, email }: User, address: string | null): Us
   return { kind: 'user', id, name, email, address };
 }
 
-export function auditedUser({ id, name }: Pick<User, 'id' | 'name'>): NewAct['subject'] {
+export function auditedUser({ id, name }: Pick<User, 'id' | 'name'>): NewAuditEntry['subject'] {
   return { kind: 'user', id, name };
 }
 

@@ -1,4 +1,4 @@
-import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
+import { type Action, type Actor, recordAudit } from '../audit/entries.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** What an audit entry says about an app. */

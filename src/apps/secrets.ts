@@ -1,4 +1,4 @@
-import type { Actor } from '../audit/acts.ts';
+import type { Actor } from '../audit/entries.ts';
 import type { EventType } from '../events/event-types.ts';
 import { recordEvent } from '../events/events.ts';
 import { MINUTE } from '../lib/clock.ts';

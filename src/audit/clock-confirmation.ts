@@ -1,6 +1,6 @@
 import { confirmReading } from '../storage/plausible-clock.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { type Actor, recordAudit } from './acts.ts';
+import { type Actor, recordAudit } from './entries.ts';
 
 /** Accepts the clock of this machine as right, after a jump. Returns the confirmed time. */
 export async function confirmClock(actor: Actor, db: Database, now: number): Promise<string> {

@@ -1,7 +1,7 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { type App, type AppSettings, changeApp, deleteApp, findApp, listAppsOf, registerApp } from '../apps/apps.ts';
 import { addSecret, listSecrets, removeSecret } from '../apps/secrets.ts';
-import { OPERATOR } from '../audit/acts.ts';
+import { OPERATOR } from '../audit/entries.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { findBusiness } from '../accounts/businesses.ts';
-import { exportActs, MOST_EXPORTED } from '../audit/act-export.ts';
-import { listActs } from '../audit/act-log.ts';
+import { listEntries } from '../audit/log.ts';
+import { exportEntries, MAX_EXPORTED } from '../audit/search.ts';
 import { readPlatformName } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
@@ -12,16 +12,16 @@ import { type Command, type Options, required, withStorage } from './command.ts'
 export const auditCommands: Command[] = [
   {
     name: 'audit export',
-    summary: `Write the audit log as CSV, the newest first, at most ${MOST_EXPORTED} acts`,
+    summary: `Write the audit log as CSV, the newest first, at most ${MAX_EXPORTED} entries`,
     options: {
       business: { value: 'ID', help: 'What the owners of this business see; left out, everything' },
-      before: { value: 'ID', help: 'Go on after the act with this id' },
+      before: { value: 'ID', help: 'Continue after the entry with this id' },
     },
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const filter = await readFilter(durable, options, readPlatformName(env));
-        if (options.flag('json')) return { acts: await listActs(durable, { ...filter, limit: MOST_EXPORTED }) };
-        await print(exportActs(durable, filter));
+        if (options.flag('json')) return { acts: await listEntries(durable, { ...filter, limit: MAX_EXPORTED }) };
+        await print(exportEntries(durable, filter));
         return undefined;
       }),
   },
@@ -39,6 +39,7 @@ async function print(lines: AsyncIterable<string>): Promise<void> {
 async function readFilter(db: Database, options: Options, platformName: string) {
   const [businessId, before] = [options.text('business') || undefined, options.text('before') || undefined];
   if (businessId !== undefined) required(await findBusiness(db, businessId), 'business', 'business');
-  if (before !== undefined && !isId(before)) throw new FormError('before', 'This is the id of an act, as in the file.');
+  if (before !== undefined && !isId(before))
+    throw new FormError('before', 'This is the id of an entry, as in the file.');
   return { tenant: businessId === undefined ? undefined : { businessId, platformName }, before };
 }

@@ -1,5 +1,5 @@
-import { OPERATOR } from '../audit/acts.ts';
 import { confirmClock } from '../audit/clock-confirmation.ts';
+import { OPERATOR } from '../audit/entries.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Command, withStorage } from './command.ts';
 

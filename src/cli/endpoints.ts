@@ -1,5 +1,5 @@
 import { type App, findApp } from '../apps/apps.ts';
-import { OPERATOR } from '../audit/acts.ts';
+import { OPERATOR } from '../audit/entries.ts';
 import { readSettings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';

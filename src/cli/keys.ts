@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs';
-import { type Action, OPERATOR, recordAudit } from '../audit/acts.ts';
+import { type Action, OPERATOR, recordAudit } from '../audit/entries.ts';
 import { type KeySource, readSecretKeys } from '../config.ts';
 import { REFRESH_LIFETIME } from '../grants/grants.ts';
 import { DAY, systemClock } from '../lib/clock.ts';

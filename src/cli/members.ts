@@ -4,7 +4,7 @@ import { addMember } from '../accounts/joining.ts';
 import { findMembership, listMembers } from '../accounts/memberships.ts';
 import { changeRole } from '../accounts/ownership.ts';
 import { findUser } from '../accounts/users.ts';
-import { OPERATOR } from '../audit/acts.ts';
+import { OPERATOR } from '../audit/entries.ts';
 import { readConsentUrl } from '../config.ts';
 import { removeMember } from '../grants/member-removal.ts';
 import { systemClock } from '../lib/clock.ts';

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { withdrawAllInvitations } from '../accounts/invitations.ts';
 import { deleteAllPasswordLinks } from '../accounts/password-links.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
-import { OPERATOR, recordAudit } from '../audit/acts.ts';
+import { OPERATOR, recordAudit } from '../audit/entries.ts';
 import { forgetEveryConsent } from '../grants/consents.ts';
 import { endSomeGrants } from '../grants/grants.ts';
 import { systemClock } from '../lib/clock.ts';

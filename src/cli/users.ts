@@ -4,7 +4,7 @@ import { addUser } from '../accounts/joining.ts';
 import { removeAllPasskeys } from '../accounts/passkeys.ts';
 import { createPasswordLink } from '../accounts/password-links.ts';
 import { enableUser, findUser, listUsers, type User, verifyEmail } from '../accounts/users.ts';
-import { OPERATOR } from '../audit/acts.ts';
+import { OPERATOR } from '../audit/entries.ts';
 import { readConsentUrl } from '../config.ts';
 import { setPassword } from '../grants/account-reset.ts';
 import { disableUser } from '../grants/suspension.ts';

@@ -3,7 +3,7 @@ import { type PasswordLink, usePasswordLink } from '../accounts/password-links.t
 import { hashNewPassword } from '../accounts/passwords.ts';
 import { endSessionsOfUser } from '../accounts/sessions.ts';
 import { recordUserAudit, setPasswordHash, type User, userActor, verifyEmail } from '../accounts/users.ts';
-import type { Actor } from '../audit/acts.ts';
+import type { Actor } from '../audit/entries.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { forgetConsentsOfUser } from './consents.ts';
 import { revokeGrantsOfUser } from './grants.ts';

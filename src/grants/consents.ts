@@ -1,6 +1,6 @@
 import type { App } from '../apps/apps.ts';
-import { countRepeat, isRepeat } from '../audit/act-repeats.ts';
-import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
+import { type Action, type Actor, recordAudit } from '../audit/entries.ts';
+import { countRepeat, isRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { commonScopes, formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';

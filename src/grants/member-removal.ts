@@ -2,7 +2,7 @@ import { withdrawInvitationsOf } from '../accounts/invitations.ts';
 import { deleteMembership, lockOwnership, mayManageMembers, rejectLastOwner } from '../accounts/memberships.ts';
 import { auditedUser } from '../accounts/users.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
-import { type Actor, recordAudit } from '../audit/acts.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { forgetConsentsOfMember } from './consents.ts';
 import { revokeGrantsOfUser } from './grants.ts';

@@ -2,7 +2,7 @@ import { endSessionsOfUser } from '../accounts/sessions.ts';
 import { lockPlatformAdmins, markUserDisabled, recordUserAudit, type User } from '../accounts/users.ts';
 import { type AuditedApp, recordAppAudit } from '../apps/app-audit.ts';
 import { setAppStatus } from '../apps/apps.ts';
-import type { Actor } from '../audit/acts.ts';
+import type { Actor } from '../audit/entries.ts';
 import { recordEvents } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';

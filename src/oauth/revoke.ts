@@ -1,6 +1,6 @@
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
-import { recordAudit } from '../audit/acts.ts';
+import { recordAudit } from '../audit/entries.ts';
 import { endGrant, type Grant } from '../grants/grants.ts';
 import { DAY } from '../lib/clock.ts';
 import type { Database, Storage } from '../storage/storage.ts';

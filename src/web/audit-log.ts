@@ -1,9 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { exportActs } from '../audit/act-export.ts';
-import { type Act, actionName, describeDetail, type Tenant } from '../audit/act-log.ts';
-import { searchActs } from '../audit/act-search.ts';
-import { type Actor, GROUPS, type Group } from '../audit/acts.ts';
+import { ACTION_GROUPS, type ActionGroup, type Actor } from '../audit/entries.ts';
+import { type AuditEntry, actionName, describeDetail, type Tenant } from '../audit/log.ts';
+import { exportEntries, searchEntries } from '../audit/search.ts';
 import { DAY } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
@@ -13,18 +12,18 @@ import { type Form, preciseTime, text } from './forms.ts';
 import { type PageContext, sendPage } from './layout.ts';
 import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, takePage } from './listing.ts';
 
-/** A log of what was done: in one business, or anywhere. The pages are the same in both. */
+/** The audit log of one business, or of the whole platform. */
 interface AuditSection {
   path: string;
-  /** The kinds of acts that can be in it. */
-  groups: readonly Group[];
+  /** The groups of actions that it can contain. */
+  groups: readonly ActionGroup[];
   access: RouteAccess;
   enter(request: FastifyRequest): Promise<AuditAccess>;
 }
 
 interface AuditAccess {
   context: PageContext;
-  /** The business whose log it is; undefined for the log of everything. */
+  /** Undefined for the log of the whole platform. */
   tenant: Tenant | undefined;
   head: Html;
 }
@@ -37,10 +36,10 @@ export function mountAuditSection(host: FastifyInstance, deps: WebDeps, section:
     const asked = readFilters(request.query as Form, section);
     const since = startOf(asked.period, deps.clock());
     const wanted = { ...asked, tenant, since, before: asked.after, limit: PAGE_SIZE + 1 };
-    const { acts, searchedTo } = await searchActs(db, wanted);
-    const { shown, next } = takePage(acts);
+    const { entries, searchedTo } = await searchEntries(db, wanted);
+    const { shown, next } = takePage(entries);
     const view = { ...asked, path: section.path, groups: section.groups, namesBusiness: tenant === undefined };
-    const body = html`${head}${auditBody(view, { acts: shown, next, searchedTo })}`;
+    const body = html`${head}${auditBody(view, { entries: shown, next, searchedTo })}`;
     return sendPage(reply, { title: 'Audit log', platformName: deps.platformName, width: 'wide', context, body });
   });
 
@@ -48,11 +47,10 @@ export function mountAuditSection(host: FastifyInstance, deps: WebDeps, section:
     const { tenant } = await section.enter(request);
     const { after: before, period, ...asked } = readFilters(request.query as Form, section);
     const now = deps.clock();
-    return sendCsv(reply, exportActs(db, { ...asked, tenant, since: startOf(period, now), before }), now);
+    return sendCsv(reply, exportEntries(db, { ...asked, tenant, since: startOf(period, now), before }), now);
   });
 }
 
-/** What a reader can rely on. */
 export function describeRetention({ auditRetention }: WebDeps): string {
   if (auditRetention === undefined) return 'Nothing in it can be changed or removed.';
   return `Nothing in it can be changed, and entries are removed only after ${auditRetention / DAY} days.`;
@@ -80,35 +78,33 @@ function sendCsv(reply: FastifyReply, lines: AsyncIterable<string>, now: number)
     .send(Readable.from(lines));
 }
 
-/** What is asked of a log, and where the log is. */
 interface AuditView extends Listing {
   path: string;
-  groups: readonly Group[];
-  group: Group | undefined;
-  /** Only what this one did. */
+  groups: readonly ActionGroup[];
+  group: ActionGroup | undefined;
   actorId: string | undefined;
   period: Period;
-  /** Where several businesses are in one log, each row says which. */
+  /** Whether each row names its business. */
   namesBusiness: boolean;
 }
 
 interface AuditPage {
-  acts: Act[];
+  entries: AuditEntry[];
   /** The id after which the next page starts. */
   next: string | undefined;
-  /** Where the search stopped before the end of its period. */
+  /** Where the search stopped, if that was before the end of its period. */
   searchedTo: string | undefined;
 }
 
-function auditBody(view: AuditView, { acts, next, searchedTo }: AuditPage): Html {
+function auditBody(view: AuditView, { entries, next, searchedTo }: AuditPage): Html {
   const filters = filtersOf(view);
   const isFiltered = Boolean(view.search || view.group || view.actorId);
   return html`${filterForm(view, isFiltered)}
-${view.actorId && acts[0] && html`<p class="notice">Only what ${acts[0].actor.name} did.</p>`}
-${acts.length > 0 ? table(view, acts) : html`<p class="empty">${isFiltered ? 'Nothing matches' : 'Nothing has been done'} ${within(view.period, searchedTo)}.</p>`}
+${view.actorId && entries[0] && html`<p class="notice">Only what ${entries[0].actor.name} did.</p>`}
+${entries.length > 0 ? table(view, entries) : html`<p class="empty">${isFiltered ? 'Nothing matches' : 'No entries'} ${within(view.period, searchedTo)}.</p>`}
 ${pager({ ...view, filters }, next)}
 ${!next && olderEntriesLink(view, searchedTo)}
-${acts.length > 0 && html`<p class="export"><a class="button secondary" href="${listingUrl(`${view.path}.csv`, { q: view.search, ...filters })}" download>Export as CSV</a></p>`}`;
+${entries.length > 0 && html`<p class="export"><a class="button secondary" href="${listingUrl(`${view.path}.csv`, { q: view.search, ...filters })}" download>Export as CSV</a></p>`}`;
 }
 
 function filtersOf({ group, actorId, period }: AuditView): Record<string, string | undefined> {
@@ -120,13 +116,12 @@ function within(period: Period, searchedTo: string | undefined): string {
   return period === 'all' ? 'yet' : `in the ${PERIODS[period].toLowerCase()}`;
 }
 
-/** A search reads so much of a log at a time; and beyond its period there may be more. */
 function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html | null {
   const { path, search, period } = view;
   const filters = filtersOf(view);
   if (searchedTo !== undefined) {
     const address = listingUrl(path, { q: search, ...filters, after: searchedTo });
-    return html`<p class="notice">The log is long, and this search has read only a part of it. <a href="${address}" rel="next">Search further back</a></p>`;
+    return html`<p class="notice">This search covered only part of the log. <a href="${address}" rel="next">Search further back</a></p>`;
   }
   const longer = nextLonger(period);
   if (longer === undefined) return null;
@@ -135,8 +130,8 @@ function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html
 }
 
 function filterForm({ path, search, groups, group, actorId, period }: AuditView, isFiltered: boolean): Html {
-  const option = (value: Group) =>
-    html`<option value="${value}" ${value === group && html`selected`}>${GROUPS[value]}</option>`;
+  const option = (value: ActionGroup) =>
+    html`<option value="${value}" ${value === group && html`selected`}>${ACTION_GROUPS[value]}</option>`;
   const periodOption = (value: Period) =>
     html`<option value="${String(value)}" ${value === period && html`selected`}>${PERIODS[value]}</option>`;
   return html`<form class="search" method="get" action="${path}" role="search">
@@ -152,14 +147,14 @@ ${isFiltered && html`<a href="${path}">Show all</a>`}
 </form>`;
 }
 
-function table(view: AuditView, acts: Act[]): Html {
+function table(view: AuditView, entries: AuditEntry[]): Html {
   return html`<div class="table acts" role="region" aria-label="What was done" tabindex="0"><table>
 <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">On what</th>${view.namesBusiness && html`<th scope="col">Business</th>`}<th scope="col">Where from</th></tr></thead>
-<tbody>${acts.map((act) => row(view, act))}</tbody>
+<tbody>${entries.map((entry) => row(view, entry))}</tbody>
 </table></div>`;
 }
 
-function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, business, detail }: Act): Html {
+function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, business, detail }: AuditEntry): Html {
   const more = describeDetail(detail);
   return html`<tr><td>${preciseTime(at)}</td>
 <td>${actor.id ? html`<a href="${listingUrl(path, { by: actor.id })}">${actor.name}</a>` : actor.name} ${badge(actor)} ${actor.email && html`<p class="more small muted">${actor.email}</p>`}</td>
@@ -169,7 +164,6 @@ function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, b
 `;
 }
 
-/** A person needs none, and an operator is called so. */
 function badge({ kind }: Actor): Html | false {
   return (kind === 'platform' || kind === 'app') && html`<span class="badge">${kind}</span>`;
 }

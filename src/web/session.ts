@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Membership } from '../accounts/memberships.ts';
 import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sessions.ts';
 import { userActor } from '../accounts/users.ts';
-import type { UserActor } from '../audit/acts.ts';
+import type { UserActor } from '../audit/entries.ts';
 import { SECOND } from '../lib/clock.ts';
 import { newSecret } from '../lib/secrets.ts';
 import { createCsrfToken, verifyCsrfToken } from './csrf.ts';

@@ -1,5 +1,5 @@
 import type { App } from '../apps/apps.ts';
-import { type Action, type Actor, recordAudit } from '../audit/acts.ts';
+import { type Action, type Actor, recordAudit } from '../audit/entries.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoint.ts';
 

@@ -76,7 +76,7 @@ test('audit export writes the log as the pages do, of everything or of one busin
 test('audit export refuses what is no business and no act', async () => {
   for (const [option, sentence] of [
     ['business', '--business: There is no such business.\n'],
-    ['before', '--before: This is the id of an act, as in the file.\n'],
+    ['before', '--before: This is the id of an entry, as in the file.\n'],
   ]) {
     const { status, stdout, stderr } = await cli.run(['audit', 'export', `--${option}`, 'none']);
     assert.deepEqual([status, stdout, stderr], [1, '', sentence]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants, DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
-import { searchActs } from '../../src/audit/act-search.ts';
+import { searchEntries } from '../../src/audit/search.ts';
 import { listInvoices } from '../../src/business/invoices.ts';
 import { findGrant, type Grant, rotate } from '../../src/grants/grants.ts';
 import { DAY } from '../../src/lib/clock.ts';
@@ -169,7 +169,7 @@ test('each step of an audit search reads its own part of the index, and not the 
   await durable.insertInto('audit_entries').values(rows).execute();
   seen.length = 0;
 
-  await searchActs(durable, { tenant: { businessId: GRANT, platformName: 'x' }, search: 'y', since: 0, limit: 10 });
+  await searchEntries(durable, { tenant: { businessId: GRANT, platformName: 'x' }, search: 'y', since: 0, limit: 10 });
   stopWatching();
 
   assert.equal(seen.length, 4, 'two steps of two statements each');

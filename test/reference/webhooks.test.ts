@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { addSecret, listSecrets, removeSecret } from '../../src/apps/secrets.ts';
-import { OPERATOR } from '../../src/audit/acts.ts';
+import { OPERATOR } from '../../src/audit/entries.ts';
 import { setInvoiceStatus } from '../../src/business/invoices.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { warnOfExpiring } from '../../src/grants/grants.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { addUser } from '../../src/accounts/joining.ts';
-import { OPERATOR } from '../../src/audit/acts.ts';
+import { OPERATOR } from '../../src/audit/entries.ts';
 import { DEVELOPER, registerInBrowser, shownCredentials } from '../support/app-pages.ts';
 import { newClient } from '../support/client.ts';
 import { inviteInBrowser } from '../support/invitations.ts';

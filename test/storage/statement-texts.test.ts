@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { countRepeat } from '../../src/audit/act-repeats.ts';
+import { countRepeat } from '../../src/audit/repeats.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';

@@ -1,5 +1,5 @@
 import { lockSession } from '../../accounts/sessions.ts';
-import type { Actor } from '../../audit/acts.ts';
+import type { Actor } from '../../audit/entries.ts';
 import {
   type Consent,
   findConsentForShare,

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { GROUPS, type Group } from '../../audit/acts.ts';
+import { ACTION_GROUPS, type ActionGroup } from '../../audit/entries.ts';
 import { html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { describeRetention, mountAuditSection } from '../audit-log.ts';
@@ -12,7 +12,7 @@ export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): voi
   mountAuditSection(host, deps, {
     path: '/platform/audit-log',
     access: access('platform_admin'),
-    groups: Object.keys(GROUPS) as Group[],
+    groups: Object.keys(ACTION_GROUPS) as ActionGroup[],
     async enter(request) {
       const context = await loadPageContext(deps, request);
       const head = html`${platformTabs(context)}<h1>Audit log</h1>

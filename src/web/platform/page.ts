@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import { findLastAct } from '../../audit/act-log.ts';
-import type { Action } from '../../audit/acts.ts';
+import type { Action } from '../../audit/entries.ts';
+import { findLastEntry } from '../../audit/log.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { readReason } from '../../lib/names.ts';
 import type { Database } from '../../storage/storage.ts';
@@ -87,7 +87,7 @@ export function reasonDetail(form: Form | undefined): Record<string, string> {
 
 /** The reason of the latest such action. */
 export async function findReason(db: Database, subjectId: string, action: Action): Promise<string | undefined> {
-  return (await findLastAct(db, subjectId, action))?.detail.reason;
+  return (await findLastEntry(db, subjectId, action))?.detail.reason;
 }
 
 export function reasonText(reason: string | undefined): Html | undefined {

@@ -10,8 +10,8 @@ import {
 } from '../../accounts/sessions.ts';
 import { listFailedSignIns } from '../../accounts/sign-in.ts';
 import { renameUser, type User } from '../../accounts/users.ts';
-import { type Act, describeDetail, listActsOn } from '../../audit/act-log.ts';
-import type { Action } from '../../audit/acts.ts';
+import type { Action } from '../../audit/entries.ts';
+import { type AuditEntry, describeDetail, listEntriesOn } from '../../audit/log.ts';
 import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { decrypt, encrypt, type Keyring } from '../../lib/keyring.ts';
@@ -164,8 +164,8 @@ ${sessions.length > shown.length && html`<p class="muted">These are the ${SESSIO
 ${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: context.csrf, style: 'apart', body: endOthers })}</section>`;
 }
 
-function failedSection(failed: Act[]): Html | false {
-  const row = ({ at, actor, detail }: Act) =>
+function failedSection(failed: AuditEntry[]): Html | false {
+  const row = ({ at, actor, detail }: AuditEntry) =>
     html`<li><div>${time(at)}<p class="muted small">${actor.address}. ${describeDetail(detail)}</p></div></li>`;
   return (
     failed.length > 0 &&
@@ -188,7 +188,7 @@ const RESET_ACTIONS: Action[] = ['user.password_link_created', 'user.password_re
 
 /** Shows password resets by other people, so that users notice one that they did not ask for. */
 async function recoveryHistory({ storage, platformName }: WebDeps, user: User): Promise<Html | false> {
-  const entries = await listActsOn(storage.durable, {
+  const entries = await listEntriesOn(storage.durable, {
     subjectId: user.id,
     actions: RESET_ACTIONS,
     limit: 2 * RESETS_SHOWN,
@@ -200,7 +200,7 @@ async function recoveryHistory({ storage, platformName }: WebDeps, user: User): 
 <p class="muted small">If you did not ask for one of these, contact a platform admin of ${platformName}.</p>`;
 }
 
-function describeReset({ action, actor, business }: Act, platformName: string): string {
+function describeReset({ action, actor, business }: AuditEntry, platformName: string): string {
   const who = {
     user: business ? `${actor.name}, an owner of ${business.name},` : actor.name,
     platform: `A platform admin of ${platformName}`,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findMembership } from '../../accounts/memberships.ts';
 import { findUser } from '../../accounts/users.ts';
 import { type App, findApp } from '../../apps/apps.ts';
-import { recordAudit } from '../../audit/acts.ts';
+import { recordAudit } from '../../audit/entries.ts';
 import { countPeople } from '../../grants/connection-rows.ts';
 import { type Connection, disconnect, listConnections, type Named } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';

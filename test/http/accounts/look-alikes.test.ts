@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addUser } from '../../../src/accounts/joining.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { FormError } from '../../../src/lib/errors.ts';
 import { PASSWORD } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../src/accounts/memberships.ts';
 import { authenticateUser, hashNewPassword } from '../../../src/accounts/passwords.ts';
 import { findUserByEmail, markSignedIn, setPasswordHash } from '../../../src/accounts/users.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { FormError } from '../../../src/lib/errors.ts';
 import { PASSWORD } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR, recordAudit } from '../../../src/audit/acts.ts';
+import { OPERATOR, recordAudit } from '../../../src/audit/entries.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';

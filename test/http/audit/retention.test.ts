@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR, recordAudit, removeOldActs } from '../../../src/audit/acts.ts';
+import { OPERATOR, recordAudit, removeOldEntries } from '../../../src/audit/entries.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
@@ -93,7 +93,7 @@ test('several nodes that remove at once remove each entry once', async () => {
   await addActs(world, 'Old', 60);
   world.wind(40 * DAY);
 
-  const removed = await Promise.all([1, 2, 3].map(() => removeOldActs(durable, 25, world.clock() - 30 * DAY)));
+  const removed = await Promise.all([1, 2, 3].map(() => removeOldEntries(durable, 25, world.clock() - 30 * DAY)));
 
   assert.equal(
     removed.reduce((sum, rows) => sum + rows),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addSecret, listSecrets, removeSecret } from '../../../src/apps/secrets.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { newWorld } from '../../support/world.ts';
 
 const world = await newWorld();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deleteApp } from '../../../src/apps/apps.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { disableApp } from '../../../src/grants/suspension.ts';
 import { ask } from '../../support/wire.ts';
 import { newWorld } from '../../support/world.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { setCurrentBusiness } from '../../../src/accounts/users.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { disableApp } from '../../../src/grants/suspension.ts';
 import type { Browser } from '../../support/browser.ts';
 import { countGrants } from '../../support/rows.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { deleteMembership, insertMembership } from '../../../src/accounts/memberships.ts';
 import { markUserDisabled, markUserEnabled, type User } from '../../../src/accounts/users.ts';
 import { changeApp, deleteApp } from '../../../src/apps/apps.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';

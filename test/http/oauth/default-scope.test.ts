@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changeApp } from '../../../src/apps/apps.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { told } from '../../support/wire.ts';
 import { newWorld } from '../../support/world.ts';
 

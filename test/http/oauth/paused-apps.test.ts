@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findApp } from '../../../src/apps/apps.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { listRecentEvents } from '../../../src/events/events.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import type { RegisteredApp } from '../../support/people.ts';

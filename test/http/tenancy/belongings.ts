@@ -7,7 +7,7 @@ import type { User } from '../../../src/accounts/users.ts';
 import { userActor } from '../../../src/accounts/users.ts';
 import type { AuditedApp } from '../../../src/apps/app-audit.ts';
 import { addSecret } from '../../../src/apps/secrets.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { createKeyring, encrypt } from '../../../src/lib/keyring.ts';

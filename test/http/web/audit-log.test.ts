@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR, recordAudit } from '../../../src/audit/acts.ts';
+import { OPERATOR, recordAudit } from '../../../src/audit/entries.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { exportedActs, readActs, shownActs } from '../../support/acts.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
@@ -67,7 +67,7 @@ test('an owner sees the log of the current business alone, and no business sees 
 
   const [theirs, own] = [await olivia.open(LOG), await (await world.signedInByPassword()).open(LOG)];
 
-  assert.match(theirs.text, /Nothing has been done in the last 90 days/);
+  assert.match(theirs.text, /No entries in the last 90 days/);
   assert.deepEqual(await exportedActs(olivia, `${LOG}.csv`), []);
   assert.deepEqual(
     shownActs(own).map(({ what }) => what),
@@ -213,7 +213,7 @@ test('a log is searched by name, address and id, and narrowed by kind and by per
   assert.match((await browser.open(`${LOG}?q=nobody`)).text, /Show all.*Nothing matches in the last 90 days\./s);
 });
 
-test('a log of 10,000 acts is shown 50 at a time, each once and none twice, in pages under 50 kB', async () => {
+test('a log of 10,000 entries is shown 50 at a time, each once and none twice, in pages under 50 kB', async () => {
   const world = await newWorld();
   const browser = await world.signedInByPassword();
   await addAct(world, 'Needle', 'member.added');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { OPERATOR, recordAudit } from '../../../src/audit/acts.ts';
+import { OPERATOR, recordAudit } from '../../../src/audit/entries.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { exportedActs, readActs, shownActs } from '../../support/acts.ts';
@@ -74,7 +74,7 @@ test('one search reads a bounded part of a long log, and a link searches on from
     pages.map((page) => shownActs(page).map(({ onWhat }) => onWhat)),
     [[], [], ['Needle']],
   );
-  assert.match(pages[0]?.text ?? '', /Nothing matches so far\..*has read only a part of it\./s);
+  assert.match(pages[0]?.text ?? '', /Nothing matches so far\..*covered only part of the log\./s);
   assert.doesNotMatch(pages[2]?.text ?? '', /only a part/);
   assert.equal((await exportedActs(browser, `${LOG}.csv?q=needle`)).length, 1, 'a file is complete');
 });

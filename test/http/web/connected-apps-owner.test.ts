@@ -38,7 +38,7 @@ const ofPerson = (app: RegisteredApp, { user }: Member) => `${PATH}/${world.acme
 const ofApp = (app: RegisteredApp) => `${PATH}/${world.acme.id}/${app.id}/disconnect`;
 const cardOf = ({ text }: Visited, { name }: RegisteredApp) =>
   text.split('<li class="card').find((card) => card.includes(`<h2>${name} `)) ?? '';
-async function listActs(app: RegisteredApp): Promise<string[]> {
+async function listEntries(app: RegisteredApp): Promise<string[]> {
   const acts = db().selectFrom('audit_entries').selectAll().where('action', '=', 'grant.disconnected');
   const rows = await acts.where('subject_id', '=', app.id).where('business_id', '=', world.acme.id).execute();
   return rows.map(({ actor_name, subject_name, detail }) => `${actor_name} ${subject_name} ${detail}`);
@@ -111,7 +111,7 @@ test('an owner ends what one person has connected, after a question; the very ne
   assert.equal((await client.refresh(bens.refresh_token)).body.reason, 'disconnected_by_owner');
   assert.equal((await client.listInvoices(cyds.access_token)).status, 200);
   assert.match((await ben.browser.open(client.authorizeUrl())).text, /Let <strong>Cabinet<\/strong> into/);
-  assert.deepEqual(await listActs(app), ['Ada Cabinet {"user":"Ben"}']);
+  assert.deepEqual(await listEntries(app), ['Ada Cabinet {"user":"Ben"}']);
 });
 
 test('an owner ends an app for everyone, after seeing how many they are; the app hears of each [D2]', async () => {
@@ -134,7 +134,7 @@ test('an owner ends an app for everyone, after seeing how many they are; the app
   const events = await db().selectFrom('events').select('data').where('app_id', '=', app.id).orderBy('id').execute();
   assert.equal(events.filter(({ data }) => data.includes('"reason":"disconnected_by_owner"')).length, 2);
   assert.match((await cyd.browser.open(client.authorizeUrl())).text, /Let <strong>Dynamo<\/strong> into/);
-  assert.deepEqual(await listActs(app), ['Ada Dynamo {"user":"everyone","people":"3"}']);
+  assert.deepEqual(await listEntries(app), ['Ada Dynamo {"user":"everyone","people":"3"}']);
   assert.equal(cardOf(await ada.open(PATH), app), '');
 });
 
@@ -155,7 +155,7 @@ test('disconnecting what is disconnected is done already: the page says so, and 
   const forOne = 'Disconnected. This access has ended; what other people have connected stays.';
   const forAll = 'Disconnected for everyone. The app has no access to the business any more.';
   assert.deepEqual(said, [forOne, forOne, forAll]);
-  assert.equal((await listActs(app)).length, 1);
+  assert.equal((await listEntries(app)).length, 1);
   assert.equal((await ada.open(ofPerson(app, ben))).status, 404);
 });
 
@@ -189,7 +189,7 @@ test('what is not theirs is not there for members, admins, and owners of other b
   }
 
   assert.equal((await client.listInvoices(tokens.access_token)).status, 200);
-  assert.deepEqual(await listActs(app), []);
+  assert.deepEqual(await listEntries(app), []);
 });
 
 test('a search finds by the name of an app or a person, and says if there is nothing', async () => {

@@ -8,7 +8,7 @@ const world = await newWorld();
 let people = 0;
 const newMember = () => world.addUser(`Person${++people}`, [[world.acme, 'member']]);
 const arrive = async () => world.signedIn(await newMember());
-const listActs = () => world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+const listEntries = () => world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 
 test('the screen says whose app it is, that the platform did not make it, and since when it exists', async () => {
   world.wind(40 * DAY);
@@ -62,7 +62,7 @@ test('each Allow is in the audit log of the business: who, from where, which app
   const allow = () => browser.submit(page, '/consent', { answer: 'allow', optional_scope: 'read:contacts' });
   await Promise.all([allow(), allow()]);
 
-  const acts = (await listActs()).filter(
+  const acts = (await listEntries()).filter(
     ({ actor_id, action }) => actor_id === member.id && action === 'grant.allowed',
   );
 
@@ -98,7 +98,7 @@ test('what is granted without a question is in the log as such, once for each gr
 
   assert.ok(told(silent.leftTo?.href).code);
   assert.ok(told(ours.leftTo?.href).code);
-  const acts = (await listActs()).filter((act) => act.actor_id === member.id && act.action === 'grant.allowed');
+  const acts = (await listEntries()).filter((act) => act.actor_id === member.id && act.action === 'grant.allowed');
   assert.deepEqual(
     acts.map(({ subject_name, business_id, address, detail }) => [subject_name, business_id, address, detail]),
     [
@@ -111,12 +111,12 @@ test('what is granted without a question is in the log as such, once for each gr
 
 test('what cannot be granted silently leaves no entry in the audit log', async () => {
   const browser = await arrive();
-  const before = (await listActs()).length;
+  const before = (await listEntries()).length;
 
   const refused = await browser.open(world.authorizeUrl({ prompt: 'none' }));
 
   assert.equal(told(refused.leftTo?.href).error, 'consent_required');
-  assert.equal((await listActs()).length, before);
+  assert.equal((await listEntries()).length, before);
 });
 
 test('a way back to the platform itself is said to be that', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { removeSecret } from '../../../src/apps/secrets.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../../support/app-pages.ts';
 import { newClient } from '../../support/client.ts';
 import { newWorld } from '../../support/world.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import type { User } from '../../../src/accounts/users.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { hashSecret } from '../../../src/lib/secrets.ts';
 import type { Browser } from '../../support/browser.ts';

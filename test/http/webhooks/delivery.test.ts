@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, test } from 'node:test';
 import { deleteApp } from '../../../src/apps/apps.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findApp } from '../../../src/apps/apps.ts';
 import { addSecret, listSecrets, removeSecret } from '../../../src/apps/secrets.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { setInvoiceStatus } from '../../../src/business/invoices.ts';
 import { SETTLED_AFTER } from '../../../src/events/events.ts';
 import { disconnect } from '../../../src/grants/connections.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { markUserDisabled } from '../../../src/accounts/users.ts';
 import { changeApp, deleteApp } from '../../../src/apps/apps.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
 import { endGrant } from '../../../src/grants/grants.ts';

@@ -1,4 +1,4 @@
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import type { Answer } from '../../support/client.ts';
 import type { World } from '../../support/world.ts';

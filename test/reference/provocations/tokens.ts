@@ -1,5 +1,5 @@
 import { deleteApp } from '../../../src/apps/apps.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { Answer } from '../../support/client.ts';
 import { type Connected, type Connections, PKCE, VERIFIER } from './dead-grants.ts';

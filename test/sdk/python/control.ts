@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { after } from 'node:test';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { EVENT_TYPES } from '../../../src/events/event-types.ts';
 import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import type { Browser } from '../../support/browser.ts';

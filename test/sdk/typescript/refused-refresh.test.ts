@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatehouseError, type Tokens } from '../../../sdk/typescript/src/index.ts';
-import { OPERATOR } from '../../../src/audit/acts.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findMember, type Member, type Membership } from '../../../accounts/memberships.ts';
-import type { UserActor } from '../../../audit/acts.ts';
+import type { UserActor } from '../../../audit/entries.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import type { WebDeps } from '../../deps.ts';
 import { notFound, PageError } from '../../errors.ts';

@@ -3,23 +3,22 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
-/** Who did it: a user, a user in the name of the platform, an app, an operator on the command line, or someone unknown. */
+/** Who made the change. `platform`: a platform admin, on the platform's pages. `operator`: on the command line. */
 export interface Actor {
   kind: 'user' | 'platform' | 'app' | 'operator' | 'anonymous';
   id: string | null;
   name: string;
-  /** Of a person: anyone can take the name of another, and nobody their email. */
+  /** Of a user: names are not unique, emails are. */
   email: string | null;
-  /** From where; null on the command line. */
+  /** The IP address; null on the command line. */
   address: string | null;
 }
 
-/** A person, whose id is known. */
 export type UserActor = Actor & { id: string };
 
 export const OPERATOR: Actor = { kind: 'operator', id: null, name: 'Operator', email: null, address: null };
 
-/** What each action is called where people read it. */
+/** Every action, with its text on pages and in exports. */
 export const ACTIONS = {
   'app.registered': 'Registered the app',
   'app.changed': 'Changed the settings of the app',
@@ -72,8 +71,8 @@ export const ACTIONS = {
 
 export type Action = keyof typeof ACTIONS;
 
-/** What an action is done to: the first word of its name. */
-export const GROUPS = {
+/** By the first part of the action's name. */
+export const ACTION_GROUPS = {
   app: 'Apps',
   secret: 'Secrets',
   endpoint: 'Webhooks',
@@ -87,25 +86,25 @@ export const GROUPS = {
   database: 'Database',
 } as const;
 
-export type Group = keyof typeof GROUPS;
+export type ActionGroup = keyof typeof ACTION_GROUPS;
 
-/** One thing that someone did. Names are kept as they were: what was renamed or removed since can still be told. */
-export interface NewAct {
+/** Names are stored as they were at that time: the subject may be renamed or deleted later. */
+export interface NewAuditEntry {
   action: Action;
   actor: Actor;
-  /** Whose owners may see it; null where it concerns the platform, or one person, alone. */
+  /** The business whose owners may see it; null if it concerns the platform or one user only. */
   businessId: string | null;
   subject: { kind: SubjectKind; id: string; name: string };
-  /** More in words, never a secret: a role, an address, an event. */
+  /** Never a secret: a role, an address, an event type. */
   detail?: Record<string, string>;
 }
 
 type SubjectKind = 'app' | 'endpoint' | 'business' | 'user' | 'session' | 'invitation' | 'passkey' | 'key' | 'database';
 
-/** In the same transaction as the act itself, so that neither exists without the other. */
-export async function recordAudit(db: Database, act: NewAct, now: number): Promise<void> {
-  const { action, actor, businessId, subject, detail = {} } = act;
-  await insertAct(db, {
+/** Call it in the transaction of the change itself, so that neither exists without the other. */
+export async function recordAudit(db: Database, entry: NewAuditEntry, now: number): Promise<void> {
+  const { action, actor, businessId, subject, detail = {} } = entry;
+  await insertEntry(db, {
     id: newId(now),
     at: now,
     action,
@@ -122,40 +121,37 @@ export async function recordAudit(db: Database, act: NewAct, now: number): Promi
   });
 }
 
-const insertAct = preparedQuery((db, act: Row<'audit_entries'>) =>
+const insertEntry = preparedQuery((db, entry: Row<'audit_entries'>) =>
   db.insertInto('audit_entries').values({
-    id: act.id,
-    at: act.at,
-    action: act.action,
-    actor_kind: act.actor_kind,
-    actor_id: act.actor_id,
-    actor_name: act.actor_name,
-    actor_email: act.actor_email,
-    address: act.address,
-    business_id: act.business_id,
-    subject_kind: act.subject_kind,
-    subject_id: act.subject_id,
-    subject_name: act.subject_name,
-    detail: act.detail,
+    id: entry.id,
+    at: entry.at,
+    action: entry.action,
+    actor_kind: entry.actor_kind,
+    actor_id: entry.actor_id,
+    actor_name: entry.actor_name,
+    actor_email: entry.actor_email,
+    address: entry.address,
+    business_id: entry.business_id,
+    subject_kind: entry.subject_kind,
+    subject_id: entry.subject_id,
+    subject_name: entry.subject_name,
+    detail: entry.detail,
   }),
 );
 
-/**
- * Removes the oldest entries from before a time, at most so many. The triggers of the table reject every other removal: they
- * allow this one inside its transaction only.
- */
-export async function removeOldActs(db: Database, limit: number, before: number): Promise<number> {
-  if ((await findOldActs(db, 1, before)).length === 0) return 0;
+/** Deletes the oldest entries before a time. The table's triggers reject every delete outside this transaction. */
+export async function removeOldEntries(db: Database, limit: number, before: number): Promise<number> {
+  if ((await findOldEntries(db, 1, before)).length === 0) return 0;
   return db.transaction().execute(async (tx) => {
     await tx.updateTable('audit_retention').set({ removable_before: before }).execute();
-    const old = await findOldActs(tx, limit, before);
+    const old = await findOldEntries(tx, limit, before);
     if (old.length > 0) await tx.deleteFrom('audit_entries').where('id', 'in', old).execute();
     await tx.updateTable('audit_retention').set({ removable_before: 0 }).execute();
     return old.length;
   });
 }
 
-async function findOldActs(db: Database, limit: number, before: number): Promise<string[]> {
+async function findOldEntries(db: Database, limit: number, before: number): Promise<string[]> {
   const old = db.selectFrom('audit_entries').select('id').where('id', '<', firstIdAt(before)).where('at', '<', before);
   return (await old.orderBy('id').limit(limit).execute()).map(({ id }) => id);
 }
