@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
+import { appCommands } from '../../src/cli/apps.ts';
 import { readOptions } from '../../src/cli/command.ts';
 import { memberCommands } from '../../src/cli/members.ts';
 import { userCommands } from '../../src/cli/users.ts';
 import { rememberSecret } from './leaks.ts';
 import type { World } from './world.ts';
 
-const COMMANDS = [...userCommands, ...memberCommands];
+const COMMANDS = [...userCommands, ...memberCommands, ...appCommands];
 
-/** Runs commands about people on the database of a test's world. An option with an empty value is a flag. */
+/** Runs commands about users, members and apps on the database of a test's world. An option with an empty value is a flag. */
 export function newOperator(world: World) {
   const env = {
     DATABASE_URL: world.database.url,
