@@ -4,7 +4,11 @@ import { mountConsent } from './consent.ts';
 import type { WebDeps } from './deps.ts';
 import { mountInvitation } from './invitation.ts';
 import { mountPasswordLink } from './password-link.ts';
-import { mountPlatform } from './platform/routes.ts';
+import { mountAllApps } from './platform/apps.ts';
+import { mountPlatformAuditLog } from './platform/audit-log.ts';
+import { mountBusinesses } from './platform/businesses.ts';
+import { mountPlatformApps } from './platform/developer-apps.ts';
+import { mountUsers } from './platform/users.ts';
 import { addSessionHooks } from './session.ts';
 import { mountAccount } from './settings/account.ts';
 import { mountAuditLog } from './settings/audit-log.ts';
@@ -39,6 +43,14 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountCurrentBusiness,
     mountPlatform,
   ]) {
+    mount(host, deps);
+  }
+}
+
+/** The access check hides these pages from everyone but platform admins. */
+function mountPlatform(host: FastifyInstance, deps: WebDeps): void {
+  host.get('/platform', access('platform_admin'), async (_, reply) => reply.redirect('/platform/apps', 303));
+  for (const mount of [mountAllApps, mountPlatformApps, mountBusinesses, mountUsers, mountPlatformAuditLog]) {
     mount(host, deps);
   }
 }

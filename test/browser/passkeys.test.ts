@@ -25,7 +25,7 @@ test('a person adds a passkey, connects an app with it instead of the password, 
 
   await page.getByLabel('Name of the new passkey').fill('Ada’s phone');
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByText('The passkey is added.').waitFor();
+  await page.getByText('The passkey has been added.').waitFor();
   assert.deepEqual(await findBarriers(page), []);
   await signOut(page);
 
@@ -38,7 +38,7 @@ test('a person adds a passkey, connects an app with it instead of the password, 
   await page.goto(account);
   await page.getByText(/^Added .* last used/).waitFor();
   await page.getByRole('button', { name: 'Remove the passkey Ada’s phone' }).click();
-  await page.getByText('The passkey is removed, and no longer signs in.').waitFor();
+  await page.getByText('The passkey has been removed and no longer works.').waitFor();
   assert.deepEqual(complaints, []);
 });
 
@@ -49,11 +49,11 @@ test('a passkey that was removed, or an owner who was not recognised, is told so
   await page.goto(account);
   await signIn(page, bob.email, PASSWORD);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByText('The passkey is added.').waitFor();
+  await page.getByText('The passkey has been added.').waitFor();
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByText('This device has a passkey for your account already.').waitFor();
   await page.getByRole('button', { name: /Remove the passkey/ }).click();
-  await page.getByText('The passkey is removed').waitFor();
+  await page.getByText('The passkey has been removed').waitFor();
   await signOut(page);
 
   await page.getByRole('button', { name: 'Use a passkey instead' }).click();
@@ -75,9 +75,9 @@ test('a person changes their name, ends another session, and signs in again befo
   await signIn(page, cleo.email, PASSWORD);
   await page.getByLabel('Name', { exact: true }).fill('Cleo Clark');
   await page.getByRole('button', { name: 'Change name' }).click();
-  await page.getByText('Your name is changed.').waitFor();
+  await page.getByText('Your name has been changed.').waitFor();
   await page.getByRole('button', { name: /^End the session of/ }).click();
-  await page.getByText('The session is ended.').waitFor();
+  await page.getByText('The session has ended.').waitFor();
   assert.equal(await page.getByRole('button', { name: /^End the session of/ }).count(), 0);
 
   world.wind(HOUR);
@@ -85,7 +85,7 @@ test('a person changes their name, ends another session, and signs in again befo
   await page.getByRole('link', { name: 'sign in again' }).click();
   await signIn(page, cleo.email, PASSWORD);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByText('The passkey is added.').waitFor();
+  await page.getByText('The passkey has been added.').waitFor();
   assert.deepEqual(await findBarriers(page), []);
   assert.deepEqual(complaints, []);
 });

@@ -60,7 +60,7 @@ journey('a platform admin finds a user among all, and disables them', async ({ w
   await follow(page, 'Disable…');
   await assertOpen(page);
   await press(page, 'Disable user');
-  await read(page, 'The user is disabled, and signed out everywhere.');
+  await read(page, 'The user is disabled and signed out everywhere.');
 
   assert.equal((await world.refresh(refresh_token)).body.reason, 'user_disabled');
 });
@@ -90,7 +90,7 @@ journey('an owner invites someone, makes them an admin and removes them', async 
   await assertOpen(page);
   await page.getByLabel(/^Admin/).check();
   await press(page, 'Save');
-  await read(page, 'The role is changed.');
+  await read(page, 'The role has been changed.');
   await guest.goto(`${world.web}/settings/developer`);
   await guest.getByRole('link', { name: 'New app' }).waitFor();
 
@@ -98,7 +98,7 @@ journey('an owner invites someone, makes them an admin and removes them', async 
   await follow(page, 'Remove…');
   await assertOpen(page);
   await press(page, 'Remove Kim');
-  await read(page, 'The member is removed.');
+  await read(page, 'The member has been removed.');
   await guest.goto(`${world.web}/settings/members`);
   await read(guest, 'You are not a member of any business yet.');
   await assertOpen(guest);
@@ -121,15 +121,15 @@ journey('a person changes their name and password, and ends a session elsewhere'
   await assertOpen(page);
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
   await press(page, 'Change name');
-  await read(page, 'Your name is changed.');
+  await read(page, 'Your name has been changed.');
 
   await press(page, /^End the session of/);
-  await read(page, 'The session is ended.');
+  await read(page, 'The session has ended.');
   await elsewhere.goto(`${world.web}/settings/account`);
   assert.match(elsewhere.url(), /\/sign-in/);
 
   await page.getByLabel('Current password').fill(PASSWORD);
   await page.getByLabel('New password').fill('a whole new drawbridge');
   await press(page, 'Change password');
-  await read(page, 'Your password is changed.');
+  await read(page, 'Your password has been changed.');
 });

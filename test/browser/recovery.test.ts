@@ -26,7 +26,7 @@ async function hijack(page: Page, world: World): Promise<void> {
   await read(page, /^Welcome/);
   await page.goto(`${world.web}/settings/account`);
   await press(page, 'Add a passkey');
-  await read(page, 'The passkey is added.');
+  await read(page, 'The passkey has been added.');
 }
 
 journey(

@@ -32,7 +32,7 @@ export async function addOwner(world: World, name: string) {
   const browser = await world.signedInByPassword(user);
   const key = newAuthenticator(world.web);
   const page = await sendNew(browser, key.create((await askToAdd(browser)).options));
-  assert.match(page.text, /The passkey is added/);
+  assert.match(page.text, /The passkey has been added/);
   return { user, browser, key };
 }
 

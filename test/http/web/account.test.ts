@@ -49,7 +49,7 @@ test('after a change only the new password signs in [D3]', async () => {
   const page = await changePassword(browser, PASSWORD, NEXT);
 
   assert.equal(page.url, `${world.web}${PATH}?done=password_changed`);
-  assert.match(page.text, /role="status">Your password is changed\. Every other session is signed out\./);
+  assert.match(page.text, /role="status">Your password has been changed\. Every other session is signed out\./);
   assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 401);
   assert.equal((await world.browse().signIn(user.email, NEXT)).status, 200);
 });
@@ -104,7 +104,7 @@ test('a user changes their name, and every page shows the new one', async () => 
 
   const page = await browser.submit(await browser.open(PATH), `${PATH}/name`, { name: ' Nia  Núñez ' });
 
-  assert.match(page.text, /role="status">Your name is changed\./);
+  assert.match(page.text, /role="status">Your name has been changed\./);
   assert.match(page.text, /<a href="\/settings\/account" aria-current="page">Nia {2}Núñez<\/a>/);
   const [act] = await actsOf(user.id, 'user.renamed');
   assert.deepEqual([act?.subject_name, act?.detail, act?.business_id], ['Nia', '{"to":"Nia  Núñez"}', null]);

@@ -225,7 +225,7 @@ test('a withdrawn link does not work, even in a form that was opened before', as
   const again = await owner.submit(list, withdrawal);
   const refused = await browser.submit(form, link);
 
-  assert.match(withdrawn.text, /The invitation is withdrawn\. Its link no longer works\./);
+  assert.match(withdrawn.text, /The invitation has been withdrawn\. Its link no longer works\./);
   assert.equal(again.status, 200);
   assert.equal(refused.status, 410);
   assert.match(refused.text, /This invitation was withdrawn/);

@@ -117,7 +117,7 @@ test('a new role applies from the next request on, and the log names the old and
   const noMore = await browser.open(`${MEMBERS}/invite`);
 
   assert.notEqual(before.status, 200);
-  assert.match(done.text, /The role is changed\./);
+  assert.match(done.text, /The role has been changed\./);
   assert.deepEqual([after.status, asOwner.status, noMore.status], [200, 200, 404]);
   assert.deepEqual(await actsIn(business.id), [
     ['member.role_changed', 'Dan', 'Dot', { from: 'member', to: 'admin' }],
@@ -157,7 +157,7 @@ test('the grants of a removed member stop at the next call, and the next refresh
     asked.text,
     /These apps act for Fay in Acme, and lose their access at once:<\/p>\s*<ul><li>Ledger<\/li>/,
   );
-  assert.match(done.text, /The member is removed\./);
+  assert.match(done.text, /The member has been removed\./);
   assert.equal(called.status, 401);
   assert.match(refreshed.body.error_description, /member_removed/);
   assert.equal((await world.listInvoices(stayed.access_token)).status, 200);

@@ -103,7 +103,7 @@ test('a passkey signs in after the password was changed, and not after it was re
   const removed = await browser.submit(await browser.open(ACCOUNT), action);
 
   assert.equal(await isSignedIn(kept.browser), true);
-  assert.match(removed.text, /The passkey is removed/);
+  assert.match(removed.text, /The passkey has been removed/);
   assertRefused(await signIn(key));
   assert.equal((await browser.post(action, { csrf: await browser.csrf() })).status, 404);
   assert.deepEqual(

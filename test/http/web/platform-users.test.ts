@@ -35,7 +35,7 @@ test('a platform admin disables a user, after being shown what it affects, and e
   const enabled = await admin.submit(disabled, `${pathOf(bob)}/enable`);
 
   assert.match(question.text, /1 session<.*1 app in 1 business</s);
-  assert.match(disabled.text, /The user is disabled, and signed out everywhere\./);
+  assert.match(disabled.text, /The user is disabled and signed out everywhere\./);
   assert.deepEqual(whileDisabled, [401, 303]);
   assert.equal(refused.body.reason, 'user_disabled');
   assert.deepEqual(sessions, []);

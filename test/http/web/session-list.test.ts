@@ -93,7 +93,7 @@ test('a user ends a single other session, and the rest continue [D3]', async () 
   const page = await browser.submit(list, `${PATH}/end-session`, { session });
 
   assert.equal(endable(list).length, 2);
-  assert.match(page.text, /role="status">The session is ended\./);
+  assert.match(page.text, /role="status">The session has ended\./);
   assert.deepEqual(await Promise.all([phone, laptop, browser].map(isSignedIn)), [false, true, true]);
   assert.equal((await browser.submit(page, `${PATH}/end-session`, { session })).status, 404);
 });

@@ -179,7 +179,7 @@ for (const [what, referer, returnTo] of REFERERS) {
     );
 
     assert.equal(page.url, `${world.web}/sign-in?${new URLSearchParams({ return_to: returnTo, ...OVER })}`);
-    assert.match(page.text, /role="status">Your session has ended\. Sign in to go on\./);
+    assert.match(page.text, /role="status">Your session has ended\. Sign in to continue\./);
     const back = await browser.signIn(world.ada.email, PASSWORD, page);
     assert.equal(back.url, world.web + (returnTo === '/' ? '/settings/connected-apps' : returnTo));
     assert.doesNotMatch(back.text, />Late</);
