@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
-import { administer, databaseUrl } from '../test/support/engines.ts';
+import { databaseUrl, runAsAdmin } from '../test/support/databases.ts';
 import type { Setting } from './contender.ts';
 
 /** One of the two databases that Gatehouse runs on, and what can be asked of it from outside. */
@@ -34,7 +34,7 @@ export function enginesOf({ folder, postgresUrl }: Setting): Engine[] {
 
 export async function newDatabase(server: string): Promise<string> {
   const name = `bench_${randomUUID().replaceAll('-', '')}`;
-  await administer(server, [`create database ${name}`]);
+  await runAsAdmin(server, [`create database ${name}`]);
   return databaseUrl(server, name);
 }
 

@@ -14,7 +14,7 @@ import type { openActivity } from '../src/request-log/request-recorder.ts';
 import { startServer } from '../src/server.ts';
 import { newBrowser } from '../test/support/browser.ts';
 import { newClient } from '../test/support/client.ts';
-import { settle } from '../test/support/people.ts';
+import { addPeople } from '../test/support/people.ts';
 import { freePort } from '../test/support/ports.ts';
 
 const PAIRS = 60;
@@ -41,7 +41,7 @@ async function serve(isRemembering: boolean): Promise<void> {
     LIMIT_PER_GRANT: '100000000',
   });
   const server = isRemembering ? await startServer(settings) : await startServer(settings, Date.now, forgetful);
-  const people = await settle(() => server.storage, Date.now);
+  const people = await addPeople(() => server.storage, Date.now);
   for (let place = 0; place < INVOICES; place++) await people.addInvoice(people.acme, { number: `INV-${place}` });
   const { baseUrl: api, consentUrl: web } = settings;
   const browse = () => newBrowser(web, [api, web]);

@@ -18,7 +18,7 @@ import type { Storage } from '../src/storage/storage.ts';
 import { addEndpoint, wakeEndpoint } from '../src/webhooks/endpoints.ts';
 import { newBrowser } from '../test/support/browser.ts';
 import { newClient } from '../test/support/client.ts';
-import { settle } from '../test/support/people.ts';
+import { addPeople } from '../test/support/people.ts';
 import { freePort } from '../test/support/ports.ts';
 
 const KEY = 'the-key-that-the-measuring-signs-with-only';
@@ -57,7 +57,7 @@ async function measure(): Promise<void> {
   const receiver = await startReceiver();
   const storage = await openStorage(url);
   await migrate(storage);
-  const people = await settle(() => storage, Date.now);
+  const people = await addPeople(() => storage, Date.now);
   const appIds: string[] = [];
   // Of one owner only some would be worked on side by side.
   for (let place = 0; place < ENDPOINTS; place++) {

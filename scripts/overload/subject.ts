@@ -7,7 +7,7 @@ import { insertSession } from '../../src/accounts/sessions.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { newBrowser } from '../../test/support/browser.ts';
 import { newClient, type Tokens } from '../../test/support/client.ts';
-import { settle } from '../../test/support/people.ts';
+import { addPeople } from '../../test/support/people.ts';
 import { freePort } from '../../test/support/ports.ts';
 
 export type Subject = Awaited<ReturnType<typeof startSubject>>;
@@ -34,7 +34,7 @@ export async function startSubject(grants: number) {
   process.once('exit', () => child.kill('SIGKILL'));
   while (!(await isReady(api))) await new Promise((resolve) => setTimeout(resolve, 50));
   const storage = await openStorage(databaseUrl);
-  const people = await settle(() => storage, Date.now);
+  const people = await addPeople(() => storage, Date.now);
   for (let place = 0; place < 20; place++) await people.addInvoice(people.acme, { number: `INV-${place}` });
   const client = newClient({
     api,

@@ -10,7 +10,7 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
 import { newCommandLineWithDatabase } from '../support/command-line.ts';
-import { settle } from '../support/people.ts';
+import { addPeople } from '../support/people.ts';
 
 const KEYS = { SECRET_KEYS: 'the-key-that-these-servers-sign-with' };
 
@@ -132,7 +132,7 @@ test('a file that is damaged, foreign, empty, newer or nothing at all is refused
 async function newRestorable() {
   const cli = await newCommandLineWithDatabase();
   const storage = await openStorage(cli.databaseUrl);
-  const people = await settle(() => storage, Date.now);
+  const people = await addPeople(() => storage, Date.now);
   await storage.close();
   const server = await cli.serve(KEYS);
   const address = { ...KEYS, BASE_URL: server.api, CONSENT_URL: server.web };

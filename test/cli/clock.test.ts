@@ -5,7 +5,7 @@ import { DAY } from '../../src/lib/clock.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { confirmReading } from '../../src/storage/plausible-clock.ts';
 import { newCommandLine } from '../support/command-line.ts';
-import { settle } from '../support/people.ts';
+import { addPeople } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
 
 const MONTHS_AGO = Date.now() - 100 * DAY;
@@ -16,7 +16,7 @@ test('after a jump the doctor and the metrics name it, and old rows stay until t
   const cli = newCommandLine();
   await cli.json(['migrate']);
   const storage = await openStorage(cli.databaseUrl);
-  const { ada } = await settle(() => storage, Date.now);
+  const { ada } = await addPeople(() => storage, Date.now);
   const expired = { user_id: ada.id, browser: '', address: '', signed_in_at: MONTHS_AGO, last_seen_at: MONTHS_AGO };
   await storage.durable
     .insertInto('sessions')

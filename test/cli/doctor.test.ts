@@ -7,7 +7,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newCommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
 import { assertFound, examine, readFindings, UNUSED_PORTS } from '../support/doctor.ts';
-import { settle } from '../support/people.ts';
+import { addPeople } from '../support/people.ts';
 
 const KEYS = ['Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf', 'Qa2zWsX3edC4rfV5tgB6yhN7ujM8ikLo'] as const;
 
@@ -90,7 +90,7 @@ test('each thing that is wrong is named, with what to do', async () => {
 test('webhook secrets whose key is gone are counted, and so are those under an old one', async () => {
   const cli = await newCommandLineWithDatabase();
   const storage = await openStorage(cli.databaseUrl);
-  const { ledger } = await settle(() => storage, Date.now);
+  const { ledger } = await addPeople(() => storage, Date.now);
   const endpoint = { appId: ledger.id, url: 'https://example.com/', eventTypes: ['invoice.paid'] };
   await storage.transaction((db) => addEndpoint(db, createKeyring([KEYS[0]]), endpoint, Date.now()));
   await storage.close();

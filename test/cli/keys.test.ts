@@ -8,7 +8,7 @@ import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
 import { newCommandLineWithDatabase } from '../support/command-line.ts';
-import { settle } from '../support/people.ts';
+import { addPeople } from '../support/people.ts';
 import { newReceiver } from '../support/receiver.ts';
 
 const DAYS = 24 * 60 * 60;
@@ -25,7 +25,7 @@ async function newPlace() {
 
 async function settleIn({ cli, readKeys }: Awaited<ReturnType<typeof newPlace>>) {
   const storage = await openStorage(cli.databaseUrl);
-  const people = await settle(() => storage, Date.now);
+  const people = await addPeople(() => storage, Date.now);
   const receiver = await newReceiver();
   const endpoint = { appId: people.ledger.id, url: receiver.url, eventTypes: ['invoice.paid'] };
   const added = await storage.transaction((db) => addEndpoint(db, createKeyring(readKeys()), endpoint, Date.now()));

@@ -11,8 +11,8 @@ import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { Tokens } from '../support/client.ts';
 import { freePort } from '../support/ports.ts';
 import { newReceiver } from '../support/receiver.ts';
-import { allow } from './support/contest.ts';
-import { newStorehouse, type Storehouse } from './support/storehouse.ts';
+import { allow } from './support/races.ts';
+import { createSqliteServer, type SqliteServer } from './support/sqlite-server.ts';
 
 const KEY = 'the-key-that-the-tests-sign-their-tokens-with';
 const PRELOAD = fileURLToPath(new URL('support/moved-clock.ts', import.meta.url));
@@ -28,7 +28,10 @@ suite('a clock that is moved', { concurrency: true }, () => {
     test(`${what} and then right again: nothing revoked lives, nothing fails, and all goes on`, {
       timeout: 300_000,
     }, async () => {
-      const house = await newStorehouse({ WEBHOOKS_TO_LOOPBACK: 'yes', LIMIT_WRONG_SECRETS: String(WRONG_SECRETS) });
+      const house = await createSqliteServer({
+        WEBHOOKS_TO_LOOPBACK: 'yes',
+        LIMIT_WRONG_SECRETS: String(WRONG_SECRETS),
+      });
       const receiver = await newReceiver();
       await makeOld(house);
       await listenTo(house, receiver.url);
@@ -82,7 +85,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
       timeout: 300_000,
     }, async () => {
       const metrics = `127.0.0.1:${await freePort()}`;
-      const house = await newStorehouse({ METRICS_LISTEN: metrics });
+      const house = await createSqliteServer({ METRICS_LISTEN: metrics });
       const { moveBy } = await startOnClock(house);
       const { asker, firm } = house;
       const [kept, half, revoked] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
@@ -121,7 +124,7 @@ async function untilCleanedUp(metrics: string, time: number): Promise<void> {
 }
 
 /** For a day, like the endpoint: who joined after an Allow has not given it, and is not told of what was before. */
-async function makeOld({ url }: Storehouse): Promise<void> {
+async function makeOld({ url }: SqliteServer): Promise<void> {
   const storage = await openStorage(url);
   await storage.durable
     .updateTable('memberships')
@@ -130,14 +133,14 @@ async function makeOld({ url }: Storehouse): Promise<void> {
   await storage.close();
 }
 
-async function listenTo({ url, firm }: Storehouse, address: string): Promise<void> {
+async function listenTo({ url, firm }: SqliteServer, address: string): Promise<void> {
   const storage = await openStorage(url);
   const endpoint = { appId: firm.app.id, url: address, eventTypes: ['grant.created', 'grant.revoked'] };
   await addEndpoint(storage.durable, createKeyring([KEY]), endpoint, Date.now() - DAY);
   await storage.close();
 }
 
-async function startOnClock({ serve, folder }: Storehouse) {
+async function startOnClock({ serve, folder }: SqliteServer) {
   const file = join(folder, 'shift');
   const serving = serve({ preload: PRELOAD, env: { CLOCK_SHIFT_FILE: file } });
   await serving.start();
@@ -151,7 +154,7 @@ async function startOnClock({ serve, folder }: Storehouse) {
 }
 
 /** Guessing is bounded as ever. */
-async function assertLimited({ asker, firm }: Storehouse): Promise<void> {
+async function assertLimited({ asker, firm }: SqliteServer): Promise<void> {
   const guess = () => asker.introspect({ id: firm.app.id, secret: 'wrong' }, 'x');
   const answers = await Promise.all(Array.from({ length: 2 * WRONG_SECRETS }, guess));
   assert.equal(answers.filter((answer) => answer?.status === 401).length, WRONG_SECRETS);

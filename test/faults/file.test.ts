@@ -4,18 +4,18 @@ import { DatabaseSync } from 'node:sqlite';
 import { suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Tokens } from '../support/client.ts';
-import { ask, type Heard } from './support/asking.ts';
-import { mayRun, newStorehouse, type Storehouse } from './support/storehouse.ts';
+import { send, type TimedResponse } from './support/api-client.ts';
+import { canRun, createSqliteServer, type SqliteServer } from './support/sqlite-server.ts';
 
 const TIMEOUT = { timeout: 300_000 };
 /** A writer waits this long for another process. */
 const LOCK_WAIT = 5000;
 
-const statuses = (answers: (Heard | undefined)[]) => answers.map((answer) => answer?.status);
+const statuses = (answers: (TimedResponse | undefined)[]) => answers.map((answer) => answer?.status);
 
 /** Root may write what nobody may, unless it gives that up. */
 const AS_EVERYONE = process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'] : [];
-const OBEYS_MODES = AS_EVERYONE.length === 0 || mayRun(AS_EVERYONE[0] as string, ...AS_EVERYONE.slice(1), 'true');
+const OBEYS_MODES = AS_EVERYONE.length === 0 || canRun(AS_EVERYONE[0] as string, ...AS_EVERYONE.slice(1), 'true');
 
 // Side by side: most of what these take is waiting.
 suite('the database file', { concurrency: 3 }, () => {
@@ -23,14 +23,14 @@ suite('the database file', { concurrency: 3 }, () => {
     'while another process holds the file, writes are a 503 in time, reads go on, and so does all else afterwards [T29][R5]',
     TIMEOUT,
     async () => {
-      const { serve, file, asker, firm, connect } = await newStorehouse();
+      const { serve, file, asker, firm, connect } = await createSqliteServer();
       await serve().start();
       const pairs = await connect(8);
       const other = new DatabaseSync(file);
       other.exec('begin immediate');
 
       const writes = await Promise.all(pairs.map(({ refresh_token }) => asker.refresh(firm.app, refresh_token)));
-      const later: (Heard | undefined)[] = [];
+      const later: (TimedResponse | undefined)[] = [];
       for (const { access_token } of pairs) later.push(await asker.revoke(access_token));
       const reads = await Promise.all(pairs.map(({ access_token }) => asker.use(access_token)));
       other.exec('rollback');
@@ -49,7 +49,7 @@ suite('the database file', { concurrency: 3 }, () => {
     'a file that cannot be served is refused at the start with one sentence that names it, and is left as it is',
     TIMEOUT,
     async () => {
-      const { serve, file } = await newStorehouse();
+      const { serve, file } = await createSqliteServer();
       const whole = `${file}.whole`;
       copyFileSync(file, whole);
       const size = statSync(file).size;
@@ -75,14 +75,14 @@ suite('the database file', { concurrency: 3 }, () => {
     ['overwritten', (file: string) => writeFileSync(file, Buffer.alloc(statSync(file).size, 'junk'), { flag: 'r+' })],
   ] as const) {
     test(`while the file is ${what}, an answer is the right one or a 503`, TIMEOUT, async () => {
-      const { serve, file, asker, firm, connect } = await newStorehouse();
+      const { serve, file, asker, firm, connect } = await createSqliteServer();
       await serve().start();
       const [kept, revoked, spare] = (await connect(3)) as [Tokens, Tokens, Tokens];
       await asker.revoke(revoked.refresh_token);
       emptyLog(file);
 
       spoil(file);
-      const right: [Heard | undefined, number][] = [];
+      const right: [TimedResponse | undefined, number][] = [];
       for (let i = 0; i < 3; i++) {
         right.push([await asker.use(kept.access_token), 200], [await asker.use(revoked.access_token), 401]);
         right.push([await asker.refresh(firm.app, revoked.refresh_token), 400]);
@@ -101,7 +101,7 @@ suite('the database file', { concurrency: 3 }, () => {
     ...TIMEOUT,
     skip: !OBEYS_MODES && 'this is root, and nothing here takes its rights away (setpriv)',
   }, async () => {
-    const { serve, file, asker, firm, connect } = await newStorehouse();
+    const { serve, file, asker, firm, connect } = await createSqliteServer();
     const writable = serve();
     await writable.start();
     const [pair] = (await connect(1)) as [Tokens];
@@ -124,7 +124,7 @@ suite('the database file', { concurrency: 3 }, () => {
     'once the disk is full, writes are a 503, reads go on, and nothing that was answered is lost',
     TIMEOUT,
     async () => {
-      const house = await newStorehouse();
+      const house = await createSqliteServer();
       const serving = house.serve({ before: WITH_SMALL_FILES });
       await serving.start();
 
@@ -137,7 +137,7 @@ suite('the database file', { concurrency: 3 }, () => {
   );
 
   test('once the disk is full, no response reports a revocation that could not be stored [R5]', TIMEOUT, async () => {
-    const house = await newStorehouse();
+    const house = await createSqliteServer();
     const roomy = house.serve();
     await roomy.start();
     const [spare, ...pairs] = (await house.connect(9)) as [Tokens, ...Tokens[]];
@@ -145,7 +145,7 @@ suite('the database file', { concurrency: 3 }, () => {
     const serving = house.serve({ before: WITH_SMALL_FILES });
     await serving.start();
     await refreshUntilFull(house, spare);
-    const [revoked, introspected]: [(Heard | undefined)[], (Heard | undefined)[]] = [[], []];
+    const [revoked, introspected]: [(TimedResponse | undefined)[], (TimedResponse | undefined)[]] = [[], []];
 
     for (let round = 0; round < 10; round++) {
       // Requests that arrive while the process is stopped are handled in one turn of its event loop.
@@ -166,13 +166,13 @@ suite('the database file', { concurrency: 3 }, () => {
     assert.deepEqual(new Set(told.map((heard) => heard?.body.active)), new Set([true]));
   });
 
-  const mayMount = mayRun('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt');
+  const mayMount = canRun('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt');
   test('once a small disk is full, the same; and when there is room again, it goes on by itself', {
     ...TIMEOUT,
     skip:
       !mayMount && 'nobody may mount a disk of their own here (unshare -rm); the limit on files above shows the same',
   }, async () => {
-    const house = await newStorehouse();
+    const house = await createSqliteServer();
     const serving = house.serve({ before: ['unshare', '-rm', 'sh', '-c', ON_SMALL_DISK, house.folder] });
     await serving.start();
 
@@ -225,21 +225,21 @@ interface Told {
 }
 
 /** Refreshes until nothing more can be written, and then tries what else there is. */
-async function fillUp(house: Storehouse): Promise<Told> {
+async function fillUp(house: SqliteServer): Promise<Told> {
   const { asker, connect, addresses } = house;
   const [first, revoked, unrevoked] = (await connect(3)) as [Tokens, Tokens, Tokens];
   await asker.revoke(revoked.refresh_token);
   const { live, last } = await refreshUntilFull(house, first);
   const read = await asker.use(live.access_token);
   const refused = await asker.revoke(unrevoked.refresh_token);
-  const alive = await ask(`${addresses.api}/healthz`);
+  const alive = await send(`${addresses.api}/healthz`);
   assert.deepEqual(statuses([last, read, refused, alive]), [503, 200, 503, 200]);
   return { live, revoked, unrevoked };
 }
 
-async function refreshUntilFull({ asker, firm }: Storehouse, first: Tokens) {
+async function refreshUntilFull({ asker, firm }: SqliteServer, first: Tokens) {
   let live = first;
-  let last: Heard | undefined;
+  let last: TimedResponse | undefined;
   // What shares a commit with something larger may fail where it would have fitted by itself.
   for (let [tries, refused] = [0, 0]; tries < 5000 && refused < 5; tries++) {
     last = await asker.refresh(firm.app, live.refresh_token);
@@ -249,7 +249,7 @@ async function refreshUntilFull({ asker, firm }: Storehouse, first: Tokens) {
   return { live, last };
 }
 
-async function assertKept({ asker, firm }: Storehouse, { live, revoked, unrevoked }: Told): Promise<void> {
+async function assertKept({ asker, firm }: SqliteServer, { live, revoked, unrevoked }: Told): Promise<void> {
   const answers = [
     await asker.use(live.access_token),
     await asker.refresh(firm.app, live.refresh_token),

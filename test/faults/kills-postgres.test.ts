@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { administer, databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { freePort } from '../support/ports.ts';
 import { makeTemplate, type PostgresServer, startPostgres } from '../support/postgres-server.ts';
-import { ask } from './support/asking.ts';
-import { settleFirms } from './support/firms.ts';
+import { send } from './support/api-client.ts';
+import { createBusinesses } from './support/businesses.ts';
 import { examinePostgres } from './support/integrity.ts';
-import { atOnce, READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
-import { newAddresses, newServing, type Serving } from './support/serving.ts';
-import { PATIENT, withstand } from './support/siege.ts';
+import { killUnderLoad, PATIENT } from './support/kills.ts';
+import { concurrency, READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
+import { createServeProcess, newAddresses, type ServeProcess } from './support/serve-process.ts';
 
 const NODE_KILLS = shareOfKills(18);
 const DATABASE_KILLS = shareOfKills(12);
@@ -20,12 +20,12 @@ const FIRMS = 4;
 /** Three nodes with one public address, which is the first one's. */
 async function startNodes(url: string) {
   const addresses = await newAddresses();
-  const firms = await settleFirms(url, FIRMS, addresses);
-  const nodes: Serving[] = [newServing(addresses, url, { env: PATIENT })];
+  const firms = await createBusinesses(url, FIRMS, addresses);
+  const nodes: ServeProcess[] = [createServeProcess(addresses, url, { env: PATIENT })];
   while (nodes.length < NODES) {
     const [port, webPort] = [String(await freePort()), String(await freePort())];
     const env = { ...PATIENT, LISTEN: port, CONSENT_LISTEN: webPort };
-    nodes.push({ ...newServing(addresses, url, { env }), api: `http://127.0.0.1:${port}` });
+    nodes.push({ ...createServeProcess(addresses, url, { env }), api: `http://127.0.0.1:${port}` });
   }
   await Promise.all(nodes.map((node) => node.start()));
   return { firms, nodes, apis: nodes.map(({ api }) => api) };
@@ -35,11 +35,11 @@ async function newDatabase(name: string): Promise<{ postgres: PostgresServer; ur
   const postgres = await startPostgres();
   after(() => postgres.remove());
   await makeTemplate(postgres.url);
-  await administer(postgres.url, [`create database ${name} template ${TEMPLATE}`]);
+  await runAsAdmin(postgres.url, [`create database ${name} template ${TEMPLATE}`]);
   return { postgres, url: databaseUrl(postgres.url, name) };
 }
 
-suite('kill -9 on PostgreSQL', atOnce(1), () => {
+suite('kill -9 on PostgreSQL', concurrency(1), () => {
   // Twice: side by side, most of what each takes is waiting for a process to load.
   for (const name of ['one_database', 'another_database']) {
     test(`${NODE_KILLS} kills of one of three nodes on ${name.replace('_', ' ')}, under load, lose nothing that was answered and revive nothing [T19]`, {
@@ -48,14 +48,14 @@ suite('kill -9 on PostgreSQL', atOnce(1), () => {
       const { url } = await newDatabase(name);
       const { firms, nodes, apis } = await startNodes(url);
 
-      const { median } = await withstand(context, {
+      const { median } = await killUnderLoad(context, {
         what: `Kills of one of three nodes on ${name.replace('_', ' ')}`,
         strikes: NODE_KILLS,
         url,
         firms,
         apis,
         async strike() {
-          const node = nodes[randomInt(nodes.length)] as Serving;
+          const node = nodes[randomInt(nodes.length)] as ServeProcess;
           await node.kill();
           return { readyAfter: await node.start(), api: node.api };
         },
@@ -73,7 +73,7 @@ suite('kill -9 on PostgreSQL', atOnce(1), () => {
     const { postgres, url } = await newDatabase('the_database_is_killed');
     const { firms, apis } = await startNodes(url);
 
-    await withstand(context, {
+    await killUnderLoad(context, {
       what: 'Kills of PostgreSQL',
       strikes: DATABASE_KILLS,
       url,
@@ -83,7 +83,7 @@ suite('kill -9 on PostgreSQL', atOnce(1), () => {
         await postgres.stop('SIGKILL');
         const began = performance.now();
         await startAgain(postgres);
-        for (const api of apis) while ((await ask(`${api}/readyz`))?.status !== 200) await setTimeout(20);
+        for (const api of apis) while ((await send(`${api}/readyz`))?.status !== 200) await setTimeout(20);
         return { readyAfter: performance.now() - began };
       },
       examine: () => examinePostgres(url),

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { settleFirms } from './support/firms.ts';
+import { createBusinesses } from './support/businesses.ts';
 import { examineSqlite } from './support/integrity.ts';
-import { atOnce, READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
-import { newAddresses, newServing, type Serving } from './support/serving.ts';
-import { PATIENT, withstand } from './support/siege.ts';
+import { killUnderLoad, PATIENT } from './support/kills.ts';
+import { concurrency, READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
+import { createServeProcess, newAddresses, type ServeProcess } from './support/serve-process.ts';
 
 const LANES = [
   { what: 'the one node', args: [], kills: shareOfKills(24) },
@@ -19,7 +19,7 @@ const LANES = [
 const FIRMS = 4;
 
 // Side by side: most of what a lane takes is waiting for a process to load.
-suite('kill -9 on SQLite', atOnce(2), () => {
+suite('kill -9 on SQLite', concurrency(2), () => {
   for (const { what, args, kills } of LANES) {
     test(`${kills} kills of ${what}, under load, lose nothing that was answered and revive nothing [T19]`, {
       timeout: timeFor(kills),
@@ -28,11 +28,11 @@ suite('kill -9 on SQLite', atOnce(2), () => {
       after(() => rmSync(folder, { recursive: true, force: true }));
       const url = `sqlite:${join(folder, 'gatehouse.db')}`;
       const addresses = await newAddresses();
-      const firms = await settleFirms(url, FIRMS, addresses);
-      const serving = newServing(addresses, url, { args, env: PATIENT });
+      const firms = await createBusinesses(url, FIRMS, addresses);
+      const serving = createServeProcess(addresses, url, { args, env: PATIENT });
       await serving.start();
 
-      const { median } = await withstand(context, {
+      const { median } = await killUnderLoad(context, {
         what: `Kills of ${what} on SQLite`,
         strikes: kills,
         url,
@@ -52,7 +52,7 @@ suite('kill -9 on SQLite', atOnce(2), () => {
 });
 
 /** While it opens the file and mends what the last one left behind. */
-async function killWhileStarting(serving: Serving): Promise<number> {
+async function killWhileStarting(serving: ServeProcess): Promise<number> {
   serving.launch();
   await setTimeout(randomInt(50, 800));
   await serving.kill();

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../support/ports.ts';
-import { newStorehouse } from './support/storehouse.ts';
+import { createSqliteServer } from './support/sqlite-server.ts';
 
 const TIMEOUT = { timeout: 300_000 };
 const REQUESTS = 1000;
@@ -14,7 +14,7 @@ const DROPPED = /^gatehouse_log_dropped_lines_total (\d+)$/m;
 
 /** A server that logs every request, and where its metrics are. */
 async function startLogging(stdout: number | 'pipe') {
-  const house = await newStorehouse();
+  const house = await createSqliteServer();
   const metrics = `127.0.0.1:${await freePort()}`;
   const serving = house.serve({ stdout, env: { LOG_LEVEL: 'info', METRICS_LISTEN: metrics } });
   await serving.start();

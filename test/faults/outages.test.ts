@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Answer, Client } from '../support/client.ts';
-import { administer, databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 import { newWireCutter } from '../support/wire-cutter.ts';
@@ -106,7 +106,7 @@ test('while the database has no connection to spare, answers are 503, and all is
   const { access_token } = await client.connect({}, browser);
   const before = await grants();
   const hogs: pg.Client[] = [];
-  await administer(direct, [
+  await runAsAdmin(direct, [
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'gatehouse'`,
   ]);
   for (;;) {
@@ -136,7 +136,7 @@ test('columns that an upgrade adds under a running node disturb nobody', { timeo
   await browser.open('/settings/account');
   const tables = await storage.durable.introspection.getTables();
 
-  await administer(
+  await runAsAdmin(
     direct,
     tables.map(({ name }) => `alter table ${name} add column added_by_an_upgrade integer`),
   );

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { newBrowser } from '../support/browser.ts';
-import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { type Node, startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
-import { newAsker } from './support/asking.ts';
-import { allow, connect, contest, count, type Question, race, statuses, turnedAway } from './support/contest.ts';
+import { createApiClient } from './support/api-client.ts';
+import { fetchCsrf, type Person, signIn } from './support/businesses.ts';
 import { ENDINGS, type Ending, type Parties } from './support/endings.ts';
-import { fetchCsrf, type Person, signIn } from './support/firms.ts';
 import { ROUNDS } from './support/progress.ts';
-import { playRounds } from './support/rounds.ts';
+import { allow, connect, count, type Request, race, raceAgainst, statuses, turnedAway } from './support/races.ts';
+import { runRounds } from './support/rounds.ts';
 
 const WAYS = 50;
 /** All of it is one app, which asks more in a minute than one should. */
@@ -34,14 +34,22 @@ const settled = await Promise.all(
     const { nodes, storage, ...people } = await startNodes(nodeCount, url, { LIMIT_PER_APP: UNLIMITED });
     const apis = nodes.map(({ api }) => api);
     let turn = 0;
-    const asker = newAsker(() => apis[turn++ % apis.length] ?? '');
+    const asker = createApiClient(() => apis[turn++ % apis.length] ?? '');
     const [{ api, web }] = nodes as [Node];
     const enter = async (user: Person['user']) => {
       const person = await signIn(storage, user, newBrowser(web, [api, web]));
       await fetchCsrf(person);
       return person;
     };
-    return { where, nodes, storage, asker, askers: apis.map((address) => newAsker(() => address)), enter, ...people };
+    return {
+      where,
+      nodes,
+      storage,
+      asker,
+      askers: apis.map((address) => createApiClient(() => address)),
+      enter,
+      ...people,
+    };
   }),
 );
 
@@ -49,11 +57,11 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
   /** A first-party app, which needs no one to click Allow a thousand times. */
   const racer = await addApp({ name: 'Racer' });
   const owner = await enter(ada);
-  const everyone = (question: Question) => race(Array.from({ length: WAYS }, () => question));
+  const everyone = (question: Request) => race(Array.from({ length: WAYS }, () => question));
   const everyNode = (token: string) => race(askers.map(({ use }) => use.bind(undefined, token)));
 
   test(`of ${WAYS} exchanges of one code ${where} exactly one wins, ${ROUNDS} times [T12]`, async () => {
-    await playRounds(`Exchanges ${where}`, ROUNDS, async () => async (round) => {
+    await runRounds(`Exchanges ${where}`, ROUNDS, async () => async (round) => {
       const code = await allow({ asker, app: racer }, owner);
 
       const answers = await everyone(() => asker.exchange(racer, code));
@@ -64,7 +72,7 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
   });
 
   test(`${WAYS} refreshes of one token ${where} give one and the same pair, ${ROUNDS} times [T15]`, async () => {
-    await playRounds(`Refreshes ${where}`, ROUNDS, async () => {
+    await runRounds(`Refreshes ${where}`, ROUNDS, async () => {
       let { refresh_token } = await connect({ asker, app: racer }, owner);
       return async (round) => {
         const spent = refresh_token;
@@ -80,7 +88,7 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
   });
 
   test(`a token that was revoked ${where} is refused by every node at the very next call, ${5 * ROUNDS} times`, async () => {
-    await playRounds(`Revocations ${where}`, 5 * ROUNDS, async () => {
+    await runRounds(`Revocations ${where}`, 5 * ROUNDS, async () => {
       let tokens = await connect({ asker, app: racer }, owner);
       return async (round) => {
         tokens = (await race([() => asker.refresh(racer, tokens.refresh_token)]))[0]?.body;
@@ -109,12 +117,12 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
   }
 
   test(`what is ended ${where}, by any of ${ENDINGS.length} ways, while it is refreshed and exchanged is dead, ${ROUNDS} times`, async (context) => {
-    await playRounds(`Endings ${where}`, ROUNDS, async (lane) => {
+    await runRounds(`Endings ${where}`, ROUNDS, async (lane) => {
       const parties = await gather(lane);
       return async (round) => {
         const ending = ENDINGS[round % ENDINGS.length] as Ending;
 
-        const broken = await contest(parties, ending, WAYS);
+        const broken = await raceAgainst(parties, ending, WAYS);
 
         assert.deepEqual(broken, [], `round ${round}: ${ending.what}`);
       };

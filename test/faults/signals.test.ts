@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { newStorehouse } from './support/storehouse.ts';
+import { createSqliteServer } from './support/sqlite-server.ts';
 
 const PRELOAD = fileURLToPath(new URL('support/stop-at-once.ts', import.meta.url));
 
 for (const args of [[], ['--workers', '2']]) {
   test(`${['serve', ...args].join(' ')}: SIGTERM as its first listener opens lets it close in order, with exit 0`, async () => {
-    const house = await newStorehouse();
+    const house = await createSqliteServer();
     const serving = house.serve({ args, preload: PRELOAD });
 
     const { code, said } = await serving.untilEnd();

@@ -5,26 +5,26 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Tokens } from '../support/client.ts';
-import { ask, type Heard } from './support/asking.ts';
-import { newStorehouse, type Storehouse } from './support/storehouse.ts';
+import { send, type TimedResponse } from './support/api-client.ts';
+import { createSqliteServer, type SqliteServer } from './support/sqlite-server.ts';
 
 const PRELOAD = fileURLToPath(new URL('./support/stalled-disk.ts', import.meta.url));
 
-async function serveOnStallingDisk({ serve, folder, addresses }: Storehouse) {
+async function serveOnStallingDisk({ serve, folder, addresses }: SqliteServer) {
   const file = join(folder, 'stalled');
   await serve({ preload: PRELOAD, env: { STALL_FILE: file } }).start();
   return {
     stall: () => writeFileSync(file, ''),
     async resume(): Promise<void> {
       rmSync(file);
-      while ((await ask(`${addresses.api}/readyz`))?.status !== 200) await setTimeout(20);
+      while ((await send(`${addresses.api}/readyz`))?.status !== 200) await setTimeout(20);
     },
   };
 }
 
-const statuses = (answers: (Heard | undefined)[]) => answers.map((answer) => answer?.status);
+const statuses = (answers: (TimedResponse | undefined)[]) => answers.map((answer) => answer?.status);
 
-function assertUnavailable(answers: (Heard | undefined)[]): void {
+function assertUnavailable(answers: (TimedResponse | undefined)[]): void {
   for (const answer of answers) {
     assert.equal(answer?.status, 503, JSON.stringify(answer));
     assert.ok(Number(answer.retryAfter) > 0);
@@ -34,17 +34,17 @@ function assertUnavailable(answers: (Heard | undefined)[]): void {
 test('while the disk confirms no flush, every response that waits for it is a 503, and nothing unconfirmed is reported [T29][R5]', {
   timeout: 300_000,
 }, async () => {
-  const house = await newStorehouse();
+  const house = await createSqliteServer();
   const { asker, firm, addresses } = house;
   const disk = await serveOnStallingDisk(house);
   const [revoked, used, refreshed] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
-  const readPage = () => ask(`${addresses.web}/sign-in`);
-  const readyz = () => ask(`${addresses.api}/readyz`);
+  const readPage = () => send(`${addresses.web}/sign-in`);
+  const readyz = () => send(`${addresses.api}/readyz`);
 
   disk.stall();
   const revoking = asker.revoke(revoked.refresh_token);
   // From here on a flush is under way, which the responses of others wait for.
-  const alive = [await ask(`${addresses.api}/healthz`)];
+  const alive = [await send(`${addresses.api}/healthz`)];
   const first = await Promise.all([
     revoking,
     asker.use(revoked.access_token),
@@ -61,7 +61,7 @@ test('while the disk confirms no flush, every response that waits for it is a 50
     await readPage(),
     await readyz(),
   ];
-  alive.push(await ask(`${addresses.api}/healthz`));
+  alive.push(await send(`${addresses.api}/healthz`));
   await disk.resume();
 
   assertUnavailable([...first, ...later]);
@@ -77,7 +77,7 @@ test('while the disk confirms no flush, every response that waits for it is a 50
 });
 
 test('a disk that stalls again and again is served from again after each time', { timeout: 300_000 }, async () => {
-  const house = await newStorehouse();
+  const house = await createSqliteServer();
   const disk = await serveOnStallingDisk(house);
   const pairs = await house.connect(2);
 

@@ -10,7 +10,7 @@ import { SECOND } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
-import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 import { newReceiver, type Received } from '../support/receiver.ts';

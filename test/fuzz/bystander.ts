@@ -9,7 +9,7 @@ import { KEY, type Product } from './product.ts';
 const NOTES = ['logged_requests', 'request_counts', 'rate_limits'];
 
 /** A tenant that takes no part: something of everything, so that there is something to lose. */
-export async function settleBystander({ storage, people }: Product): Promise<void> {
+export async function addBystander({ storage, people }: Product): Promise<void> {
   const { acme, ada, ledger } = people;
   const now = Date.now();
   await people.addInvoice(acme);

@@ -10,7 +10,7 @@ import type { MethodsByPath } from '../../src/http/host.ts';
 import { startServer } from '../../src/server.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { keepOutput, rememberSecret } from '../support/leaks.ts';
-import { settle } from '../support/people.ts';
+import { addPeople } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
@@ -69,7 +69,7 @@ export async function startProduct() {
     routes: await listRoutes(folder),
     /** What the log calls an error. */
     errors,
-    people: await settle(() => storage, Date.now),
+    people: await addPeople(() => storage, Date.now),
     isAlive: () => child.exitCode === null && child.signalCode === null,
     /** In megabytes. */
     memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,

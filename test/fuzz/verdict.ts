@@ -1,4 +1,4 @@
-import { describeBystander, settleBystander } from './bystander.ts';
+import { addBystander, describeBystander } from './bystander.ts';
 import { type Product, startProduct } from './product.ts';
 import { type Finding, fuzz, type Range, ROUND, type Tally } from './run.ts';
 
@@ -16,7 +16,7 @@ export interface Verdict extends Tally {
 export async function fuzzProduct(range: Range, report: (line: string) => void = () => {}): Promise<Verdict> {
   const product = await startProduct();
   const begun = performance.now();
-  await settleBystander(product);
+  await addBystander(product);
   const before = describeBystander(product);
   let memory = product.memory();
   const tally = await fuzz(product, range, (sent, found) => {

@@ -5,9 +5,9 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, afterEach, test } from 'node:test';
 import { ForbiddenAddress, type OutboundPost, postToPublicAddress } from '../../src/lib/outbound-http.ts';
-import { startNames } from '../support/names.ts';
+import { startDnsServer } from '../support/dns-server.ts';
 
-const names = await startNames();
+const names = await startDnsServer();
 
 /** Listens on every address of this machine, and counts who comes, whatever they have to say. */
 const canary = await (async () => {

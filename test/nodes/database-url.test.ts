@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { newCommandLine } from '../support/command-line.ts';
-import { administer, databaseUrl } from '../support/engines.ts';
+import { databaseUrl, runAsAdmin } from '../support/databases.ts';
 import { listMigrations } from '../support/migrations.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres-server.ts';
@@ -9,8 +9,8 @@ import { startPostgres } from '../support/postgres-server.ts';
 const cli = newCommandLine();
 const postgres = await startPostgres();
 after(() => postgres.remove());
-await administer(postgres.url, ['create database empty', 'create database foreign_one', 'create database newer']);
-await administer(databaseUrl(postgres.url, 'foreign_one'), ['create table users (id int)']);
+await runAsAdmin(postgres.url, ['create database empty', 'create database foreign_one', 'create database newer']);
+await runAsAdmin(databaseUrl(postgres.url, 'foreign_one'), ['create table users (id int)']);
 const empty = databaseUrl(postgres.url, 'empty');
 const newer = databaseUrl(postgres.url, 'newer');
 const env = { BASE_URL: `http://127.0.0.1:${await freePort()}`, CONSENT_URL: `http://127.0.0.1:${await freePort()}` };
@@ -47,12 +47,12 @@ test('migrate refuses another program’s database and changes nothing in it', a
 
   assert.equal(status, 1);
   assert.match(stderr, /not Gatehouse's/);
-  await assert.rejects(administer(DATABASE_URL, ['select * from grants']), /does not exist/);
+  await assert.rejects(runAsAdmin(DATABASE_URL, ['select * from grants']), /does not exist/);
 });
 
 test('a database that a newer Gatehouse has changed is refused, and not guessed at', async () => {
   await cli.json(['migrate'], { env: { DATABASE_URL: newer } });
-  await administer(newer, [`insert into migrations values ('999-from-the-future', 'now')`]);
+  await runAsAdmin(newer, [`insert into migrations values ('999-from-the-future', 'now')`]);
 
   for (const command of ['serve', 'migrate']) {
     const { status, stderr } = await cli.run([command], { env: { ...env, DATABASE_URL: newer } });
@@ -62,7 +62,7 @@ test('a database that a newer Gatehouse has changed is refused, and not guessed 
 });
 
 test('two nodes may migrate the same empty database at once: one does it, and both end well', async () => {
-  await administer(postgres.url, ['create database twice']);
+  await runAsAdmin(postgres.url, ['create database twice']);
   const given = { env: { DATABASE_URL: databaseUrl(postgres.url, 'twice') } };
 
   const [one, two] = await Promise.all([cli.json(['migrate'], given), cli.json(['migrate'], given)]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Client, Tokens } from '../support/client.ts';
-import { administer, databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
 import { makeTemplate, newStandby, startPostgres } from '../support/postgres-server.ts';
 
@@ -65,7 +65,7 @@ for (const [kind, synchronous] of [
 
     while (journal.exchanged.length < 8 || journal.revoked.length < 8) await setTimeout(20);
     await primary.stop('SIGKILL');
-    await administer(standby.url, ['select pg_promote(true)']);
+    await runAsAdmin(standby.url, ['select pg_promote(true)']);
     const before = refreshers.map(({ answered }) => answered);
     while (refreshers.some(({ answered }, i) => answered < (before[i] ?? 0) + 5)) await setTimeout(50);
     isOver = true;

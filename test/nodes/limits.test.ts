@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import type { Client } from '../support/client.ts';
-import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import type { Client } from '../support/client.ts';
-import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 

@@ -9,11 +9,11 @@ import { setTimeout } from 'node:timers/promises';
 import type { Storage } from '../../src/storage/storage.ts';
 import { addEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { Answer, Client, Tokens } from '../support/client.ts';
-import { databaseUrl, TEMPLATE } from '../support/engines.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 import { newReceiver } from '../support/receiver.ts';
 import { grantIdIn } from '../support/rows.ts';
-import { settleAt, startWorkers, type Workers } from '../support/workers.ts';
+import { createClient, startWorkers, type Workers } from '../support/workers.ts';
 
 const COUNT = 4;
 const WAYS = 50;
@@ -35,7 +35,7 @@ const env = { LIMIT_WRONG_SECRETS: String(WRONG_SECRETS), WEBHOOKS_TO_LOOPBACK: 
 const started = await Promise.all(
   ENGINES.map(async ({ engine, url }) => {
     const workers = await startWorkers(COUNT, url, env);
-    return { engine, workers, ...(await settleAt(workers, url)) };
+    return { engine, workers, ...(await createClient(workers, url)) };
   }),
 );
 

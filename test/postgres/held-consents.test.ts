@@ -14,8 +14,8 @@ import { allow, allowSilently as authorizeSilently } from '../../src/oauth/autho
 import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { databaseUrl, TEMPLATE } from '../support/engines.ts';
-import { settle } from '../support/people.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
+import { addPeople } from '../support/people.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
@@ -25,7 +25,7 @@ after(async () => {
   await storage.close();
   await server.remove();
 });
-const { ada, acme, ledger } = await settle(() => storage, Date.now);
+const { ada, acme, ledger } = await addPeople(() => storage, Date.now);
 const scopes = ['read:invoices'];
 const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
 

@@ -8,8 +8,8 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { dispatchEvents, listDue, nextDueAt, recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { chooseDue } from '../../src/webhooks/due-endpoints.ts';
 import { addEndpoint, claimEndpoints, releaseEndpoint } from '../../src/webhooks/endpoints.ts';
-import { databaseUrl, TEMPLATE } from '../support/engines.ts';
-import { settle } from '../support/people.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
+import { addPeople } from '../support/people.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
 
 const KEYS = createKeyring(['the-key-that-all-of-these-nodes-sign-with']);
@@ -68,7 +68,7 @@ test('an event of an app without an endpoint is recorded as dispatched', async (
   const storage = await openStorage('sqlite::memory:');
   after(() => storage.close());
   await migrate(storage);
-  const { ledger, acme } = await settle(() => storage, Date.now);
+  const { ledger, acme } = await addPeople(() => storage, Date.now);
   const unheard = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
   await recordEvent(storage.durable, unheard, Date.now());
   await recordEvents(storage.durable, [unheard, unheard], Date.now());
@@ -87,7 +87,7 @@ test('an event of an app without an endpoint is recorded as dispatched', async (
 
 /** Ledger's endpoint, and a function that records an event for it. */
 async function listen(storage: Storage) {
-  const { ledger, acme } = await settle(() => storage, Date.now);
+  const { ledger, acme } = await addPeople(() => storage, Date.now);
   const options = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
   const { endpoint } = await storage.transaction((db) => addEndpoint(db, KEYS, options, Date.now()));
   const event = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;

@@ -11,7 +11,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
 import { keepOutput, rememberSecret } from '../support/leaks.ts';
-import { settle } from '../support/people.ts';
+import { addPeople } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
@@ -32,7 +32,7 @@ export async function startLoggedServer() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const storage = await openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
   await ensureMigrated(storage);
-  const people = await settle(() => storage, Date.now);
+  const people = await addPeople(() => storage, Date.now);
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
   const env = {
     BASE_URL: api,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { REASONS } from '../../src/http/errors.ts';
 import { type Answer as DescribedAnswer, listOperations } from '../../src/web/reference/document.ts';
 import type { Answer } from '../support/client.ts';
-import { newReading } from '../support/described.ts';
+import { createResponseValidator } from '../support/response-validator.ts';
 import { newWorld } from '../support/world.ts';
 import { fetchDocument } from './document.ts';
 import { bearerProvocations, expiredBearerProvocations } from './provocations/bearers.ts';
@@ -18,7 +18,7 @@ import { expiredTokenProvocations, tokenProvocations } from './provocations/toke
 const world = await newWorld({ LIMIT_CHANGES_PER_USER: '150' });
 const document = await fetchDocument(world.api);
 const operations = listOperations(document);
-const assertDescribed = newReading(document);
+const assertDescribed = createResponseValidator(document);
 const connections = newConnections(world);
 const dead = newDeadGrants(connections);
 

@@ -3,9 +3,9 @@ import type { Business } from '../../src/accounts/businesses.ts';
 import type { User } from '../../src/accounts/users.ts';
 import type { Document } from '../../src/web/reference/document.ts';
 import type { Browser, Visited } from './browser.ts';
-import { type Asked, newReading } from './described.ts';
 import { rememberSecret } from './leaks.ts';
 import { PASSWORD, REDIRECT_URI, type RegisteredApp } from './people.ts';
+import { type Asked, createResponseValidator } from './response-validator.ts';
 import { watchAnswer } from './watching.ts';
 
 /** An answer of the API, read whole. `body` is whatever JSON it was. */
@@ -89,7 +89,9 @@ export function newClient({ api, browse, user, app, business, startSession }: Se
   }
 
   /** Every answer that a test asks for is also held against the server's own reference. */
-  const reading = once(async () => newReading((await (await fetch(`${api}/openapi.json`)).json()) as Document));
+  const reading = once(async () =>
+    createResponseValidator((await (await fetch(`${api}/openapi.json`)).json()) as Document),
+  );
   async function read(asked: Asked, response: Response): Promise<Answer> {
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');

@@ -24,7 +24,7 @@ export function rememberSecret(kind: string, text: string | null | undefined): v
 }
 
 /** Fails if a secret stands here that has no business to; `handsOut` are the kinds that this place is there to give. */
-export function refuseSecrets(place: string, content: string | Uint8Array, handsOut: readonly string[] = []): void {
+export function assertNoSecrets(place: string, content: string | Uint8Array, handsOut: readonly string[] = []): void {
   const leak = noteLeak(place, content, handsOut);
   if (leak) throw new Error(leak);
 }

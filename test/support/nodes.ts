@@ -6,7 +6,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
 import { CHILD_LOG_LEVEL, logOfChild, rememberSecret } from './leaks.ts';
-import { settle } from './people.ts';
+import { addPeople } from './people.ts';
 import { freePort } from './ports.ts';
 
 /** One node: the real `serve`, in a process of its own. */
@@ -50,7 +50,7 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
     await storage.close();
   });
   await Promise.all(nodes.map((node) => node.start()));
-  const people = await settle(() => storage, Date.now);
+  const people = await addPeople(() => storage, Date.now);
   const browse = () => newBrowser(consentUrl, [baseUrl, consentUrl]);
   const clientOf = (node: Node) =>
     newClient({ api: node.api, browse, user: people.ada, app: people.ledger, business: people.acme });

@@ -24,7 +24,7 @@ export interface RegisteredApp extends App {
 }
 
 /** Those who live in a test's world, and ways to bring in more. */
-export async function settle(storage: () => Storage, clock: () => number) {
+export async function addPeople(storage: () => Storage, clock: () => number) {
   const inhabitants = {
     addBusiness: (name: string) => insertBusiness(storage().durable, { name }, clock()),
 

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { administer, databaseUrl, TEMPLATE } from './engines.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE } from './databases.ts';
 import { freePort } from './ports.ts';
 
 /** A real PostgreSQL, from the package, in a folder that goes away with it. */
@@ -77,7 +77,7 @@ export async function newStandby(primary: PostgresServer): Promise<PostgresServe
 
 /** Every test copies this one, which is quicker than migrating each time. */
 export async function makeTemplate(server: string): Promise<void> {
-  await administer(server, [`drop database if exists ${TEMPLATE}`, `create database ${TEMPLATE}`]);
+  await runAsAdmin(server, [`drop database if exists ${TEMPLATE}`, `create database ${TEMPLATE}`]);
   const storage = await openStorage(databaseUrl(server, TEMPLATE));
   await migrate(storage);
   await storage.close();
@@ -121,7 +121,7 @@ function control(folder: string, port: number): PostgresServer {
 }
 
 async function isUp(url: string): Promise<boolean> {
-  return administer(url, ['select 1']).then(
+  return runAsAdmin(url, ['select 1']).then(
     () => true,
     () => false,
   );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Keyring } from '../../src/lib/keyring.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { secretsOf } from '../../src/webhooks/endpoint-secrets.ts';
-import { isWatching, refuseSecrets, rememberSecret } from './leaks.ts';
+import { assertNoSecrets, isWatching, rememberSecret } from './leaks.ts';
 
 /** Where a secret is given to whom it is for, and which kinds: once on a page, or to an app that proved itself. */
 const HAND_OUTS: [place: RegExp, kinds: string[]][] = [
@@ -40,7 +40,7 @@ export function watchAnswer({ method, url, status, headers, text }: Answered): v
   const places = status < 400 ? [...HAND_OUTS, ...HANDED_BACK] : HANDED_BACK;
   const handsOut = places.filter(([place]) => place.test(asked)).flatMap(([, kinds]) => kinds);
   const usual = [...headers].filter(([name]) => name !== 'set-cookie' && name !== 'location');
-  refuseSecrets(`the answer to ${asked} (${status})`, `${JSON.stringify(usual)} ${text}`, handsOut);
+  assertNoSecrets(`the answer to ${asked} (${status})`, `${JSON.stringify(usual)} ${text}`, handsOut);
   noteGiven(headers, handsOut.length > 0 ? text : '');
 }
 

@@ -9,7 +9,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
 import { keepOutput, rememberSecret } from './leaks.ts';
-import { settle } from './people.ts';
+import { addPeople } from './people.ts';
 import { freePort } from './ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
@@ -85,10 +85,10 @@ function areAnyLeft(group: number): boolean {
 }
 
 /** People and an app to work with, on the database of the workers. */
-export async function settleAt({ api, web }: Workers, databaseUrl: string) {
+export async function createClient({ api, web }: Workers, databaseUrl: string) {
   const storage = await openStorage(databaseUrl);
   after(() => storage.close());
-  const people = await settle(() => storage, Date.now);
+  const people = await addPeople(() => storage, Date.now);
   const browse = () => newBrowser(web, [api, web]);
   const client = newClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
   return { ...people, client, storage, keys: createKeyring([KEY]) };

@@ -9,9 +9,9 @@ import { createKeyring } from '../../src/lib/keyring.ts';
 import { startServer } from '../../src/server.ts';
 import { newBrowser } from './browser.ts';
 import { newClient } from './client.ts';
-import { newTestDatabase } from './engines.ts';
+import { createTestDatabase } from './databases.ts';
 import { noteLeak, rememberSecret } from './leaks.ts';
-import { settle } from './people.ts';
+import { addPeople } from './people.ts';
 import { freePort } from './ports.ts';
 import { readStored, rememberSigningSecrets } from './watching.ts';
 
@@ -25,7 +25,7 @@ export type World = Awaited<ReturnType<typeof newWorld>>;
 export async function newWorld(env: Record<string, string> = {}) {
   const callers = new Error().stack?.match(/[\w/-]+\.test\.ts/)?.[0] ?? 'a test';
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
-  const database = await newTestDatabase(folder);
+  const database = await createTestDatabase(folder);
   const settings = readSettings({
     BASE_URL: `http://127.0.0.1:${await freePort()}`,
     CONSENT_URL: `http://localhost:${await freePort()}`,
@@ -53,7 +53,7 @@ export async function newWorld(env: Record<string, string> = {}) {
     for (const bytes of stored) noteLeak(`a database of ${callers}`, bytes);
   });
 
-  const people = await settle(() => server.storage, clock);
+  const people = await addPeople(() => server.storage, clock);
   const browse = () => newBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl]);
   const startSessionOf = async (user: User) => {
     const from = { user, browser: 'A test', address: '127.0.0.1' };

@@ -1,5 +1,5 @@
 import { grantIdIn } from '../../support/rows.ts';
-import { type Asker, type Heard, insist } from './asking.ts';
+import { type ApiClient, retryUntilAvailable, type TimedResponse } from './api-client.ts';
 import { isLive, type Journal, type KnownSecret, type Lineage, newest } from './journal.ts';
 
 type Broken = string[];
@@ -8,7 +8,11 @@ type Broken = string[];
  * Holds what was promised against what the server does now: everything that lives, and whatever has ended since it was
  * last looked at; or all there ever was. What this itself is answered is a promise, too, and goes into the journal.
  */
-export async function findBroken(asker: Asker, journal: Journal, which: 'recent' | 'all' = 'recent'): Promise<Broken> {
+export async function findBroken(
+  asker: ApiClient,
+  journal: Journal,
+  which: 'recent' | 'all' = 'recent',
+): Promise<Broken> {
   const isDue = (thing: { isChecked?: boolean }) => which === 'all' || !thing.isChecked;
   const broken: Broken = [];
   await inParallel(journal.lineages.filter(isDue), async (lineage) => {
@@ -20,7 +24,7 @@ export async function findBroken(asker: Asker, journal: Journal, which: 'recent'
   return [...journal.wrong, ...broken];
 }
 
-async function findBrokenIn(asker: Asker, journal: Journal, lineage: Lineage): Promise<Broken> {
+async function findBrokenIn(asker: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
   const findings = lineage.firm.isDisabled
     ? await stopped(asker, lineage)
     : isLive(lineage)
@@ -29,7 +33,7 @@ async function findBrokenIn(asker: Asker, journal: Journal, lineage: Lineage): P
         ? await dead(asker, lineage)
         : await exchangeable(asker, journal, lineage);
   for (const token of lineage.revokedAccess) {
-    findings.push(...expect('a revoked access token', await insist(() => asker.use(token)), 401));
+    findings.push(...expect('a revoked access token', await retryUntilAvailable(() => asker.use(token)), 401));
   }
   lineage.isChecked = lineage.endedBy !== undefined;
   const grant = grantIdIn(lineage.code);
@@ -37,35 +41,37 @@ async function findBrokenIn(asker: Asker, journal: Journal, lineage: Lineage): P
 }
 
 /** Nothing of what it was given is lost: its newest tokens work, and the next pair follows. */
-async function alive(asker: Asker, journal: Journal, lineage: Lineage): Promise<Broken> {
+async function alive(asker: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
   const { access_token, refresh_token } = newest(lineage);
-  const used = await insist(() => asker.use(access_token));
-  const refreshed = await insist(() => asker.refresh(lineage.firm.app, refresh_token));
+  const used = await retryUntilAvailable(() => asker.use(access_token));
+  const refreshed = await retryUntilAvailable(() => asker.refresh(lineage.firm.app, refresh_token));
   if (journal.write('refresh after', grantIdIn(lineage.code), refreshed)) lineage.pairs.push(refreshed.body);
   const expected = lineage.revokedAccess.has(access_token) ? 401 : 200;
   return [...expect('the newest access token', used, expected), ...expect('the newest refresh token', refreshed, 200)];
 }
 
 /** Nothing that was ended lives, by whichever of its tokens. */
-async function dead(asker: Asker, lineage: Lineage): Promise<Broken> {
+async function dead(asker: ApiClient, lineage: Lineage): Promise<Broken> {
   const findings: Broken = [];
   for (const { access_token, refresh_token } of lineage.pairs.slice(-2)) {
     const what = lineage.endedBy ?? '';
-    findings.push(...expect(`an access token (${what})`, await insist(() => asker.use(access_token)), 401));
-    const refreshed = await insist(() => asker.refresh(lineage.firm.app, refresh_token));
+    findings.push(
+      ...expect(`an access token (${what})`, await retryUntilAvailable(() => asker.use(access_token)), 401),
+    );
+    const refreshed = await retryUntilAvailable(() => asker.refresh(lineage.firm.app, refresh_token));
     findings.push(...expect(`a refresh token (${what})`, refreshed, 400));
   }
   if (lineage.pairs.length > 0) return findings;
-  const exchanged = await insist(() => asker.exchange(lineage.firm.app, lineage.code));
+  const exchanged = await retryUntilAvailable(() => asker.exchange(lineage.firm.app, lineage.code));
   return expect(`a code (${lineage.endedBy})`, exchanged, 400);
 }
 
 /** The app is disabled: no token of it works, and none is given. */
-async function stopped(asker: Asker, lineage: Lineage): Promise<Broken> {
+async function stopped(asker: ApiClient, lineage: Lineage): Promise<Broken> {
   const [pair] = lineage.pairs.slice(-1);
   if (!pair) return [];
-  const used = await insist(() => asker.use(pair.access_token));
-  const refreshed = await insist(() => asker.refresh(lineage.firm.app, pair.refresh_token));
+  const used = await retryUntilAvailable(() => asker.use(pair.access_token));
+  const refreshed = await retryUntilAvailable(() => asker.refresh(lineage.firm.app, pair.refresh_token));
   return [
     ...expect('an access token of a disabled app', used, 401),
     ...expect('a refresh token of a disabled app', refreshed, 400, 401),
@@ -73,14 +79,14 @@ async function stopped(asker: Asker, lineage: Lineage): Promise<Broken> {
 }
 
 /** An Allow that was answered is not lost, either. */
-async function exchangeable(asker: Asker, journal: Journal, lineage: Lineage): Promise<Broken> {
-  const heard = await insist(() => asker.exchange(lineage.firm.app, lineage.code));
+async function exchangeable(asker: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
+  const heard = await retryUntilAvailable(() => asker.exchange(lineage.firm.app, lineage.code));
   if (journal.write('exchange after', grantIdIn(lineage.code), heard)) lineage.pairs.push(heard.body);
   return expect('a code that nobody has used', heard, 200);
 }
 
-async function findBrokenSecret(asker: Asker, secret: KnownSecret): Promise<Broken> {
-  const heard = await insist(() => asker.introspect(secret, 'whatever'));
+async function findBrokenSecret(asker: ApiClient, secret: KnownSecret): Promise<Broken> {
+  const heard = await retryUntilAvailable(() => asker.introspect(secret, 'whatever'));
   secret.isChecked = !secret.works;
   return expect(secret.works ? 'a secret' : 'a removed secret', heard, secret.works ? 200 : 401);
 }
@@ -89,7 +95,7 @@ async function findBrokenSecret(asker: Asker, secret: KnownSecret): Promise<Brok
  * Every grant has one line of descent and no more: each refresh token that was spent gave one and the same other; and one
  * from long ago, or the code, ends all that came of it. Nothing lives after this.
  */
-export async function findForks(asker: Asker, { lineages }: Journal): Promise<Broken> {
+export async function findForks(asker: ApiClient, { lineages }: Journal): Promise<Broken> {
   const broken: Broken = [];
   await inParallel(
     lineages.filter((lineage) => isLive(lineage) && !lineage.firm.isDisabled),
@@ -98,7 +104,7 @@ export async function findForks(asker: Asker, { lineages }: Journal): Promise<Br
       const [first] = lineage.pairs;
       const isOld = lineage.pairs.length > 2 && first;
       const replay = isOld ? () => asker.refresh(app, first.refresh_token) : () => asker.exchange(app, lineage.code);
-      broken.push(...expect('something spent', await insist(replay), 400));
+      broken.push(...expect('something spent', await retryUntilAvailable(replay), 400));
       lineage.endedBy = 'replay';
       broken.push(...(await dead(asker, lineage)));
     },
@@ -108,7 +114,7 @@ export async function findForks(asker: Asker, { lineages }: Journal): Promise<Br
   return broken;
 }
 
-function expect(what: string, { status, body }: Heard, ...expected: number[]): Broken {
+function expect(what: string, { status, body }: TimedResponse, ...expected: number[]): Broken {
   if (expected.includes(status)) return [];
   return [`${what} is answered with ${status}, not ${expected.join(' or ')}: ${JSON.stringify(body).slice(0, 200)}`];
 }

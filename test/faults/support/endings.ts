@@ -4,13 +4,13 @@ import { DEVELOPER } from '../../support/app-pages.ts';
 import type { Tokens } from '../../support/client.ts';
 import { MEMBERS } from '../../support/invitations.ts';
 import type { RegisteredApp } from '../../support/people.ts';
-import { type Asker, type Heard, insist } from './asking.ts';
-import { fetchCsrf, type Person, post, signIn } from './firms.ts';
+import { type ApiClient, retryUntilAvailable, type TimedResponse } from './api-client.ts';
+import { fetchCsrf, type Person, post, signIn } from './businesses.ts';
 
 /** Who takes part: a member who has allowed an app, the owner of the business and app, and an admin of the platform. */
 export interface Parties {
   storage: Storage;
-  asker: Asker;
+  asker: ApiClient;
   app: RegisteredApp;
   businessId: string;
   member: Person;
@@ -21,7 +21,7 @@ export interface Parties {
 /** A way in which what the member allowed ends, or stops for a while. */
 export interface Ending {
   what: string;
-  end(parties: Parties, tokens: Tokens): Promise<Heard | undefined>;
+  end(parties: Parties, tokens: Tokens): Promise<TimedResponse | undefined>;
   /** What is answered to whoever comes second. */
   tooLate?: number[];
   /** Makes the next round possible. */
@@ -47,20 +47,20 @@ export const ENDINGS: Ending[] = [
   {
     what: 'stopped as the app is disabled',
     end: ({ owner, app }) => post(owner, `${DEVELOPER}/${app.id}/disable`),
-    undo: ({ owner, app }) => insist(() => post(owner, `${DEVELOPER}/${app.id}/enable`)),
+    undo: ({ owner, app }) => retryUntilAvailable(() => post(owner, `${DEVELOPER}/${app.id}/enable`)),
     isPause: true,
   },
   {
     what: 'stopped as the platform pauses the app',
     end: ({ admin, app }) => post(admin, `/platform/apps/${app.id}/pause`, { reason: 'A test.' }),
-    undo: ({ admin, app }) => insist(() => post(admin, `/platform/apps/${app.id}/resume`)),
+    undo: ({ admin, app }) => retryUntilAvailable(() => post(admin, `/platform/apps/${app.id}/resume`)),
     isPause: true,
   },
   {
     what: 'stopped as the user is disabled',
     end: ({ admin, member }) => post(admin, `/platform/users/${member.user.id}/disable`, { reason: 'A test.' }),
     async undo({ admin, member, storage }) {
-      await insist(() => post(admin, `/platform/users/${member.user.id}/enable`));
+      await retryUntilAvailable(() => post(admin, `/platform/users/${member.user.id}/enable`));
       Object.assign(member, await signIn(storage, member.user, member.browser));
       await fetchCsrf(member);
     },

@@ -1,7 +1,7 @@
 /** Whoever works passes here before each step; while it is closed, all wait. */
-export type Gate = ReturnType<typeof newGate>;
+export type Gate = ReturnType<typeof createGate>;
 
-export function newGate() {
+export function createGate() {
   let isClosed = false;
   let isOver = false;
   let waiting: ((goesOn: boolean) => void)[] = [];

@@ -1,6 +1,6 @@
 import type { Tokens } from '../../support/client.ts';
-import type { Heard } from './asking.ts';
-import type { Firm } from './firms.ts';
+import type { TimedResponse } from './api-client.ts';
+import type { TestBusiness } from './businesses.ts';
 
 /** One answer, written down at the moment it arrived. */
 interface Entry {
@@ -14,7 +14,7 @@ interface Entry {
 
 /** One Allow, and all that was promised about it. */
 export interface Lineage {
-  firm: Firm;
+  firm: TestBusiness;
   code: string;
   /** What was handed out for it, in order. */
   pairs: Tokens[];
@@ -33,10 +33,10 @@ export interface KnownSecret {
   isChecked?: boolean;
 }
 
-export type Journal = ReturnType<typeof newJournal>;
+export type Journal = ReturnType<typeof createJournal>;
 
 /** Every answer that was given, and what it promised. Whatever is in here must hold, whatever happens. */
-export function newJournal() {
+export function createJournal() {
   const entries: Entry[] = [];
   const wrong: string[] = [];
   return {
@@ -46,7 +46,7 @@ export function newJournal() {
     lineages: [] as Lineage[],
     secrets: [] as KnownSecret[],
     /** True if it was done; an answer that is neither that nor among the others expected is a wrong one. */
-    write(what: string, about: string, { status, body, began, ended }: Heard, ...expected: number[]): boolean {
+    write(what: string, about: string, { status, body, began, ended }: TimedResponse, ...expected: number[]): boolean {
       entries.push({ what, about, status, began, ended });
       const isDone = status < 400;
       if (!isDone && !expected.includes(status)) {

@@ -3,21 +3,21 @@ import { inspect } from 'node:util';
 import { DEVELOPER, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
 import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
 import { grantIdIn } from '../../support/rows.ts';
-import { type Asker, insist } from './asking.ts';
-import { type Firm, fetchCsrf, type Person, post } from './firms.ts';
+import { type ApiClient, retryUntilAvailable } from './api-client.ts';
+import { fetchCsrf, type Person, post, type TestBusiness } from './businesses.ts';
 import type { Gate } from './gate.ts';
 import { isLive, type Journal, type Lineage, newest } from './journal.ts';
 
 interface Work {
-  firm: Firm;
+  firm: TestBusiness;
   journal: Journal;
-  asker: Asker;
+  asker: ApiClient;
 }
 
 const MOST_LIVE = 6;
 
 /** What happens in a firm all day, at random, and whatever happens to the server meanwhile. */
-export async function trade(work: Work, gate: Gate): Promise<void> {
+export async function runLoad(work: Work, gate: Gate): Promise<void> {
   await fetchCsrf(work.firm.owner);
   await fetchCsrf(work.firm.mate);
   while (await gate.letsThrough()) {
@@ -47,7 +47,7 @@ function choose({ firm, journal }: Work): (work: Work) => Promise<void> {
   return step === connectOwner && live >= MOST_LIVE ? revokeOne : step;
 }
 
-const liveOf = ({ lineages }: Journal, firm: Firm) =>
+const liveOf = ({ lineages }: Journal, firm: TestBusiness) =>
   lineages.filter((lineage) => lineage.firm === firm && isLive(lineage));
 
 function oneOf(items: Lineage[]): Lineage {
@@ -55,7 +55,7 @@ function oneOf(items: Lineage[]): Lineage {
 }
 
 async function allow({ firm, asker }: Work, { browser }: Person): Promise<Lineage> {
-  const code = await insist(async () => {
+  const code = await retryUntilAvailable(async () => {
     const page = await browser.open(asker.authorizeUrl(firm.app));
     const answer = page.status === 200 ? await browser.submit(page, '/consent', { answer: 'allow' }) : page;
     return answer.leftTo?.searchParams.get('code') ?? undefined;
@@ -76,7 +76,7 @@ async function connect(work: Work, person: Person): Promise<Lineage | undefined>
   const lineage = await allow(work, person);
   const grant = grantIdIn(lineage.code);
   let tries = 0;
-  const heard = await insist(() => {
+  const heard = await retryUntilAvailable(() => {
     tries += 1;
     return asker.exchange(firm.app, lineage.code);
   });
@@ -89,20 +89,20 @@ async function connect(work: Work, person: Person): Promise<Lineage | undefined>
 
 async function refreshOne({ firm, journal, asker }: Work): Promise<void> {
   const lineage = oneOf(liveOf(journal, firm));
-  const heard = await insist(() => asker.refresh(firm.app, newest(lineage).refresh_token));
+  const heard = await retryUntilAvailable(() => asker.refresh(firm.app, newest(lineage).refresh_token));
   if (journal.write('refresh', grantIdIn(lineage.code), heard)) lineage.pairs.push(heard.body);
 }
 
 async function revokeOne({ firm, journal, asker }: Work): Promise<void> {
   const lineage = oneOf(liveOf(journal, firm));
-  const heard = await insist(() => asker.revoke(newest(lineage).refresh_token));
+  const heard = await retryUntilAvailable(() => asker.revoke(newest(lineage).refresh_token));
   if (journal.write('revoke', grantIdIn(lineage.code), heard)) lineage.endedBy = 'revoked_by_app';
 }
 
 async function revokeAccess({ firm, journal, asker }: Work): Promise<void> {
   const lineage = oneOf(liveOf(journal, firm));
   const { access_token } = newest(lineage);
-  const heard = await insist(() => asker.revoke(access_token));
+  const heard = await retryUntilAvailable(() => asker.revoke(access_token));
   if (journal.write('revoke access', grantIdIn(lineage.code), heard)) lineage.revokedAccess.add(access_token);
 }
 
@@ -110,18 +110,18 @@ async function revokeAccess({ firm, journal, asker }: Work): Promise<void> {
 async function disconnect({ firm, journal }: Work): Promise<void> {
   const { owner, app, businessId } = firm;
   const fields = { app: app.id, business: businessId };
-  const heard = await insist(() => post(owner, '/settings/connected-apps/disconnect', fields));
+  const heard = await retryUntilAvailable(() => post(owner, '/settings/connected-apps/disconnect', fields));
   if (!journal.write('disconnect', app.id, heard)) return;
   for (const lineage of journal.lineages) if (lineage.firm === firm) lineage.endedBy ??= 'disconnected_by_user';
 }
 
 async function disable({ firm, journal }: Work): Promise<void> {
-  const heard = await insist(() => post(firm.owner, `${DEVELOPER}/${firm.app.id}/disable`));
+  const heard = await retryUntilAvailable(() => post(firm.owner, `${DEVELOPER}/${firm.app.id}/disable`));
   if (journal.write('disable', firm.app.id, heard)) firm.isDisabled = true;
 }
 
 async function enable({ firm, journal }: Work): Promise<void> {
-  const heard = await insist(() => post(firm.owner, `${DEVELOPER}/${firm.app.id}/enable`));
+  const heard = await retryUntilAvailable(() => post(firm.owner, `${DEVELOPER}/${firm.app.id}/enable`));
   if (journal.write('enable', firm.app.id, heard)) firm.isDisabled = false;
 }
 
@@ -129,13 +129,13 @@ async function enable({ firm, journal }: Work): Promise<void> {
 async function comeAndGo(work: Work): Promise<void> {
   const { firm, journal } = work;
   const { owner, mate, businessId } = firm;
-  const link = await insist(() => inviteInBrowser(owner.browser, { email: mate.user.email }));
-  const joined = await insist(() => post(mate, link));
+  const link = await retryUntilAvailable(() => inviteInBrowser(owner.browser, { email: mate.user.email }));
+  const joined = await retryUntilAvailable(() => post(mate, link));
   if (!journal.write('join', mate.user.id, joined)) return;
   const lineage = await connect(work, mate);
   const path = `${MEMBERS}/${mate.user.id}/remove`;
   let tries = 0;
-  const removed = await insist(() => {
+  const removed = await retryUntilAvailable(() => {
     tries += 1;
     return post(owner, path, { business: businessId });
   });
@@ -157,11 +157,11 @@ async function registerApp({ firm: { owner }, journal }: Work): Promise<void> {
   const second = { ...shownCredentials({ ...shown, text: added.body }), works: true };
   journal.secrets.push(second);
   journal.write('add secret', first.id, added);
-  const { text } = await insist(() => owner.browser.open(`${DEVELOPER}/${first.id}`));
+  const { text } = await retryUntilAvailable(() => owner.browser.open(`${DEVELOPER}/${first.id}`));
   const row = text.split('<li>').find((each) => each.includes(`…${first.secret.slice(-4)}</code>`));
   const [action] = /\/[\w/-]+\/secrets\/[\w-]+\/remove/.exec(row ?? '') ?? [];
   if (!action) return;
-  const removed = await insist(() => post(owner, action, { sure: 'yes' }));
+  const removed = await retryUntilAvailable(() => post(owner, action, { sure: 'yes' }));
   // A second try, after one without an answer, may find nothing left to remove.
   journal.write('remove secret', first.id, removed, 404);
   first.works = false;

@@ -13,12 +13,12 @@ export const timeFor = (kills: number) => 300_000 + kills * 20_000;
 export const READY_WITHIN = Number(PROMISED ?? Number.POSITIVE_INFINITY);
 
 /** All side by side, unless it counts how soon each is ready: then so many, whose starts leave each other room on two cores. */
-export const atOnce = (most: number) => ({ concurrency: PROMISED ? most : true });
+export const concurrency = (most: number) => ({ concurrency: PROMISED ? most : true });
 
 const SAY_EVERY = 10_000;
 
 /** Says now and then, in `npm run faults`, how far it has come and how long it may still take. */
-export function newProgress(what: string, of: number): (done: number) => void {
+export function createProgress(what: string, of: number): (done: number) => void {
   const began = performance.now();
   let saidAt = began;
   return (done) => {

@@ -1,4 +1,4 @@
-import { newProgress } from './progress.ts';
+import { createProgress } from './progress.ts';
 
 /** So many rounds go on at once: while one waits for the database, or prepares, another races. */
 const LANES = 3;
@@ -6,8 +6,8 @@ const LANES = 3;
 type Play = (round: number) => Promise<void>;
 
 /** Every lane prepares what it plays with, which is nobody else's, and takes the next round until all are played. */
-export async function playRounds(what: string, rounds: number, prepare: (lane: number) => Promise<Play>) {
-  const progress = newProgress(what, rounds);
+export async function runRounds(what: string, rounds: number, prepare: (lane: number) => Promise<Play>) {
+  const progress = createProgress(what, rounds);
   let begun = 0;
   let played = 0;
   const run = async (lane: number) => {

@@ -14,10 +14,10 @@ import { retentionSteps } from '../../../src/retention-steps.ts';
 import { migrate } from '../../../src/storage/migrate.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
-import { newTestDatabase } from '../../support/engines.ts';
+import { createTestDatabase } from '../../support/databases.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
-const database = await newTestDatabase(folder);
+const database = await createTestDatabase(folder);
 const storage = await openStorage(database.url);
 await migrate(storage);
 const db = storage.durable;

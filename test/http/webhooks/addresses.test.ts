@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
-import { startNames } from '../../support/names.ts';
+import { startDnsServer } from '../../support/dns-server.ts';
 import { newWorld } from '../../support/world.ts';
 
 const LOOPBACK = ['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', 'localhost', '[::1]'];
@@ -36,7 +36,7 @@ await once(canary, 'listening');
 after(() => canary.close());
 const { port } = canary.address() as AddressInfo;
 
-await startNames((name) => NAMED.get(name));
+await startDnsServer((name) => NAMED.get(name));
 
 /** Writes each address straight into the database: what the form would have refused is tried, too. */
 async function tell(world: Awaited<ReturnType<typeof newWorld>>, urls: string[]): Promise<void> {

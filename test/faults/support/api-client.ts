@@ -4,7 +4,7 @@ import { REDIRECT_URI } from '../../support/people.ts';
 import { fetchWatched } from '../../support/watching.ts';
 
 /** An answer, and between which moments it was given. */
-export interface Heard {
+export interface TimedResponse {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
   body: any;
@@ -17,7 +17,7 @@ const ANSWER_WITHIN = 30_000;
 const GIVE_UP_AFTER = 60_000;
 
 /** One request, and no redirect followed. Undefined where no answer came: then nobody was told anything. */
-export async function ask(url: string, init: RequestInit = {}): Promise<Heard | undefined> {
+export async function send(url: string, init: RequestInit = {}): Promise<TimedResponse | undefined> {
   const began = Date.now();
   try {
     const response = await fetchWatched(url, {
@@ -35,7 +35,7 @@ export async function ask(url: string, init: RequestInit = {}): Promise<Heard | 
 }
 
 /** Asks until there is an answer, as an app would that was cut off, or told to try again later. */
-export async function insist<Answer>(question: () => Promise<Answer | undefined>): Promise<Answer> {
+export async function retryUntilAvailable<Answer>(question: () => Promise<Answer | undefined>): Promise<Answer> {
   let last: unknown;
   for (const began = performance.now(); performance.now() - began < GIVE_UP_AFTER; await setTimeout(20)) {
     try {
@@ -53,12 +53,12 @@ function isUnavailable(answer: unknown): boolean {
   return (answer as { status?: number }).status === 503;
 }
 
-export type Asker = ReturnType<typeof newAsker>;
+export type ApiClient = ReturnType<typeof createApiClient>;
 
 /** What an app asks, at whichever address it is told to for each request. */
-export function newAsker(address: () => string) {
+export function createApiClient(address: () => string) {
   const post = (path: string, fields: object) =>
-    ask(`${address()}/api/v1/oauth/${path}`, {
+    send(`${address()}/api/v1/oauth/${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(fields),
@@ -72,7 +72,7 @@ export function newAsker(address: () => string) {
     revoke: (token: string) => post('revoke', { token }),
     introspect: (app: Pick<RegisteredApp, 'id' | 'secret'>, token: string) =>
       post('introspect', { token, ...prove(app) }),
-    use: (token: string) => ask(`${address()}/api/v1/businesses`, { headers: { authorization: `Bearer ${token}` } }),
+    use: (token: string) => send(`${address()}/api/v1/businesses`, { headers: { authorization: `Bearer ${token}` } }),
     authorizeUrl: ({ id }: RegisteredApp) =>
       `${address()}/api/v1/oauth/authorize?${new URLSearchParams({
         response_type: 'code',

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import type { Tokens } from '../../support/client.ts';
-import { newAsker } from './asking.ts';
-import { connect } from './contest.ts';
-import { type Firm, fetchCsrf, settleFirms } from './firms.ts';
-import { newAddresses, newServing, type Wanted } from './serving.ts';
+import { createApiClient } from './api-client.ts';
+import { createBusinesses, fetchCsrf, type TestBusiness } from './businesses.ts';
+import { connect } from './races.ts';
+import { createServeProcess, newAddresses, type ServeOptions } from './serve-process.ts';
 
-export type Storehouse = Awaited<ReturnType<typeof newStorehouse>>;
+export type SqliteServer = Awaited<ReturnType<typeof createSqliteServer>>;
 
 /** A database file in a folder of its own, with people in it. */
-export async function newStorehouse(env: Record<string, string> = {}) {
+export async function createSqliteServer(env: Record<string, string> = {}) {
   const place = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
   after(() => rmSync(place, { recursive: true, force: true }));
   const folder = join(place, 'data');
   const file = join(folder, 'gatehouse.db');
   const url = `sqlite:${file}`;
   const addresses = await newAddresses();
-  const [firm] = (await settleFirms(url, 1, addresses)) as [Firm];
-  const asker = newAsker(() => addresses.api);
+  const [firm] = (await createBusinesses(url, 1, addresses)) as [TestBusiness];
+  const asker = createApiClient(() => addresses.api);
   return {
     folder,
     file,
@@ -28,8 +28,8 @@ export async function newStorehouse(env: Record<string, string> = {}) {
     firm,
     asker,
     addresses,
-    serve: ({ env: more = {}, ...wanted }: Wanted = {}) =>
-      newServing(addresses, url, { ...wanted, env: { ...env, ...more } }),
+    serve: ({ env: more = {}, ...wanted }: ServeOptions = {}) =>
+      createServeProcess(addresses, url, { ...wanted, env: { ...env, ...more } }),
     async connect(count: number): Promise<Tokens[]> {
       if (firm.owner.csrf === '') await fetchCsrf(firm.owner);
       const pairs: Tokens[] = [];
@@ -40,7 +40,7 @@ export async function newStorehouse(env: Record<string, string> = {}) {
 }
 
 /** Whether a program runs here at all, and may do what it is asked to. */
-export function mayRun(program: string, ...args: string[]): boolean {
+export function canRun(program: string, ...args: string[]): boolean {
   try {
     execFileSync(program, args, { stdio: 'ignore' });
     return true;

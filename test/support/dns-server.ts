@@ -11,7 +11,7 @@ type Answering = (name: string, nth: number) => string[] | undefined | null;
 const TYPES = { A: 1, AAAA: 28 };
 
 /** A server of names of the test's own: whatever this process looks up, it is asked. */
-export async function startNames(answering: Answering = () => undefined) {
+export async function startDnsServer(answering: Answering = () => undefined) {
   const names = { answering, asked: new Map<string, number>() };
   const server = createSocket('udp4', (query, { address, port }) => {
     const reply = answer(names, query);

@@ -16,7 +16,7 @@ interface TestDatabase {
 }
 
 /** `TEST_DATABASE_URL` names a PostgreSQL server in which databases may be made; without it, SQLite. */
-export async function newTestDatabase(folder: string): Promise<TestDatabase> {
+export async function createTestDatabase(folder: string): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL;
   return server ? newPostgresDatabase(server) : newSqliteDatabase(folder);
 }
@@ -48,27 +48,27 @@ export const TEMPLATE = 'gatehouse_template';
 async function newPostgresDatabase(server: string): Promise<TestDatabase> {
   const name = `gatehouse_${randomUUID().replaceAll('-', '')}`;
   const copies: string[] = [];
-  await administer(server, [`create database ${name} template ${TEMPLATE}`]);
+  await runAsAdmin(server, [`create database ${name} template ${TEMPLATE}`]);
   const disconnectAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`;
   return {
     url: databaseUrl(server, name),
     async refuseWrites(storage) {
-      await administer(server, [`alter database ${name} set default_transaction_read_only = on`, disconnectAll]);
+      await runAsAdmin(server, [`alter database ${name} set default_transaction_read_only = on`, disconnectAll]);
       await reconnect(storage);
       return async () => {
-        await administer(server, [`alter database ${name} reset default_transaction_read_only`, disconnectAll]);
+        await runAsAdmin(server, [`alter database ${name} reset default_transaction_read_only`, disconnectAll]);
         await reconnect(storage);
       };
     },
     async copy() {
       const copy = `${name}_${copies.length}`;
       copies.push(copy);
-      await administer(server, [disconnectAll, `create database ${copy} template ${name}`]);
+      await runAsAdmin(server, [disconnectAll, `create database ${copy} template ${name}`]);
       return () =>
-        administer(server, [`drop database ${name} with (force)`, `create database ${name} template ${copy}`]);
+        runAsAdmin(server, [`drop database ${name} with (force)`, `create database ${name} template ${copy}`]);
     },
     remove: () =>
-      administer(
+      runAsAdmin(
         server,
         [name, ...copies].map((each) => `drop database if exists ${each} with (force)`),
       ),
@@ -92,7 +92,7 @@ export function databaseUrl(server: string, name: string): string {
   return server.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
 }
 
-export async function administer(server: string, statements: string[]): Promise<void> {
+export async function runAsAdmin(server: string, statements: string[]): Promise<void> {
   const client = new pg.Client({ connectionString: server });
   await client.connect();
   try {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { newAsker } from './asking.ts';
+import { createApiClient } from './api-client.ts';
+import type { TestBusiness } from './businesses.ts';
 import { findBroken, findForks } from './checks.ts';
-import type { Firm } from './firms.ts';
-import { newGate } from './gate.ts';
+import { createGate } from './gate.ts';
 import { findTorn } from './integrity.ts';
-import { type Journal, newJournal } from './journal.ts';
-import { trade } from './load.ts';
-import { newProgress, summarise } from './progress.ts';
+import { createJournal, type Journal } from './journal.ts';
+import { runLoad } from './load.ts';
+import { createProgress, summarise } from './progress.ts';
 
 /** Longer than the slowest machine takes to start again: a refresh that was cut off is then always a retry. */
 export const PATIENT = { REFRESH_RETRY_SECONDS: '300' };
@@ -18,7 +18,7 @@ interface Siege {
   what: string;
   strikes: number;
   url: string;
-  firms: Firm[];
+  firms: TestBusiness[];
   /** Where requests go, at random. */
   apis: string[];
   /** Kills something at once, and starts it again. Says how many times it struck, and how long until all was ready. */
@@ -28,12 +28,12 @@ interface Siege {
 }
 
 /** Kills again and again under load, and after each time holds every answer there was against what the server does. */
-export async function withstand(context: TestContext, { what, strikes, url, firms, apis, strike, examine }: Siege) {
-  const [journal, gate] = [newJournal(), newGate()];
-  const asker = newAsker(() => apis[randomInt(apis.length)] ?? '');
-  const progress = newProgress(what, strikes);
+export async function killUnderLoad(context: TestContext, { what, strikes, url, firms, apis, strike, examine }: Siege) {
+  const [journal, gate] = [createJournal(), createGate()];
+  const asker = createApiClient(() => apis[randomInt(apis.length)] ?? '');
+  const progress = createProgress(what, strikes);
   const ready: number[] = [];
-  const load = firms.map((firm) => gate.run(() => trade({ firm, journal, asker }, gate)));
+  const load = firms.map((firm) => gate.run(() => runLoad({ firm, journal, asker }, gate)));
 
   context.signal.addEventListener('abort', () => gate.open('to go home'));
   try {
@@ -44,7 +44,7 @@ export async function withstand(context: TestContext, { what, strikes, url, firm
       ready.push(readyAfter);
       await gate.close();
       // Of several nodes, the one that was killed has to know it all.
-      assert.deepEqual(await findBroken(api ? newAsker(() => api) : asker, journal), [], `after ${struck}`);
+      assert.deepEqual(await findBroken(api ? createApiClient(() => api) : asker, journal), [], `after ${struck}`);
       assert.deepEqual(await examine(), [], `after ${struck}`);
       gate.open();
       progress(Math.min(struck, strikes));

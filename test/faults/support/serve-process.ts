@@ -22,7 +22,7 @@ export async function newAddresses(): Promise<Addresses> {
   return { api: `http://127.0.0.1:${await freePort()}`, web: `http://localhost:${await freePort()}` };
 }
 
-export interface Wanted {
+export interface ServeOptions {
   args?: string[];
   env?: Record<string, string>;
   /** What stands before `node`, and what `node` is told first. */
@@ -32,7 +32,7 @@ export interface Wanted {
   stdout?: number | 'pipe';
 }
 
-export type Serving = ReturnType<typeof newServing>;
+export type ServeProcess = ReturnType<typeof createServeProcess>;
 
 const running = new Set<ChildProcess>();
 process.once('exit', () => running.forEach(end));
@@ -62,10 +62,10 @@ async function timeUntilReady(api: string, serves: Promise<void>): Promise<numbe
 }
 
 /** The real `serve`, as a process that can be killed and started again, time after time, at the same addresses. */
-export function newServing(
+export function createServeProcess(
   { api, web }: Addresses,
   databaseUrl: string,
-  { args = [], env = {}, before = [], preload, stdout }: Wanted = {},
+  { args = [], env = {}, before = [], preload, stdout }: ServeOptions = {},
 ) {
   let child: ChildProcess | undefined;
   let said = '';

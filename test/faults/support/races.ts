@@ -4,27 +4,28 @@ import { setTimeout } from 'node:timers/promises';
 import type { Tokens } from '../../support/client.ts';
 import type { RegisteredApp } from '../../support/people.ts';
 import { grantIdIn } from '../../support/rows.ts';
-import { type Asker, type Heard, insist } from './asking.ts';
+import { type ApiClient, retryUntilAvailable, type TimedResponse } from './api-client.ts';
+import type { Person } from './businesses.ts';
 import type { Ending, Parties } from './endings.ts';
-import type { Person } from './firms.ts';
 
 const ENDERS = 5;
 const CODES = 3;
 
-export const statuses = (answers: Heard[]) => answers.map(({ status }) => status).join(' ');
-export const count = (answers: Heard[], status: number) => answers.filter((answer) => answer.status === status).length;
+export const statuses = (answers: TimedResponse[]) => answers.map(({ status }) => status).join(' ');
+export const count = (answers: TimedResponse[], status: number) =>
+  answers.filter((answer) => answer.status === status).length;
 
-export type Question = () => Promise<Heard | undefined>;
+export type Request = () => Promise<TimedResponse | undefined>;
 
 /** How many were turned away before anything was looked at, since the machine had too much to do. */
 export const turnedAway = { count: 0 };
 
 /** All at once. Each has to be answered: nothing is killed here. Who is turned away at the door comes again. */
-export async function race(questions: Question[]): Promise<Heard[]> {
+export async function race(questions: Request[]): Promise<TimedResponse[]> {
   return Promise.all(questions.map(enter));
 }
 
-async function enter(question: Question): Promise<Heard> {
+async function enter(question: Request): Promise<TimedResponse> {
   const answer = await question();
   assert.ok(answer, 'every request is answered');
   const isTurnedAway = answer.status === 503 && JSON.stringify(answer.body).includes('too much to do');
@@ -35,12 +36,12 @@ async function enter(question: Question): Promise<Heard> {
 }
 
 interface ForApp {
-  asker: Asker;
+  asker: ApiClient;
   app: RegisteredApp;
 }
 
 export async function allow({ asker, app }: ForApp, { browser }: Person): Promise<string> {
-  return insist(async () => {
+  return retryUntilAvailable(async () => {
     const page = await browser.open(asker.authorizeUrl(app));
     const answer = page.status === 200 ? await browser.submit(page, '/consent', { answer: 'allow' }) : page;
     return answer.leftTo?.searchParams.get('code') ?? undefined;
@@ -55,7 +56,7 @@ export async function connect({ asker, app }: ForApp, person: Person): Promise<T
 }
 
 /** Many at once: most refresh one token, a few exchange codes of their own, and a few end it all. Says what went wrong. */
-export async function contest(parties: Parties, ending: Ending, ways: number): Promise<string[]> {
+export async function raceAgainst(parties: Parties, ending: Ending, ways: number): Promise<string[]> {
   const { asker, app, member } = parties;
   const [first, ...codes] = await Promise.all([
     connect(parties, member),
@@ -116,7 +117,7 @@ async function findLost({ asker, app }: Parties, first: Tokens, given: Tokens[])
   return replayed.status === 200 ? [...lost, 'a spent token still works'] : lost;
 }
 
-function describe({ status, body }: Heard): string {
+function describe({ status, body }: TimedResponse): string {
   return `${status} ${JSON.stringify(body).slice(0, 200)}`;
 }
 

@@ -33,7 +33,7 @@ function closed(document: Document): Document {
 }
 
 /** Holds what the server answers against what its own reference says it can. */
-export function newReading(document: Document) {
+export function createResponseValidator(document: Document) {
   const ajv = new Ajv2020({ strict: false });
   ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

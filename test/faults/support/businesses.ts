@@ -4,11 +4,11 @@ import { ensureMigrated } from '../../../src/storage/migrate.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import type { Storage } from '../../../src/storage/storage.ts';
 import { type Browser, newBrowser } from '../../support/browser.ts';
-import { type RegisteredApp, settle } from '../../support/people.ts';
-import { insist } from './asking.ts';
+import { addPeople, type RegisteredApp } from '../../support/people.ts';
+import { retryUntilAvailable } from './api-client.ts';
 
 /** A business of its own, so that what one load ends is nobody else's. */
-export interface Firm {
+export interface TestBusiness {
   businessId: string;
   app: RegisteredApp;
   owner: Person;
@@ -30,12 +30,12 @@ interface Addresses {
 }
 
 /** Nobody else holds the database when it is killed: whatever is needed of it is done before the server starts. */
-export async function settleFirms(url: string, count: number, { api, web }: Addresses): Promise<Firm[]> {
+export async function createBusinesses(url: string, count: number, { api, web }: Addresses): Promise<TestBusiness[]> {
   const storage = await openStorage(url);
   try {
     await ensureMigrated(storage);
-    const people = await settle(() => storage, Date.now);
-    const firms: Firm[] = [];
+    const people = await addPeople(() => storage, Date.now);
+    const firms: TestBusiness[] = [];
     for (let place = 0; place < count; place++) {
       const business = await people.addBusiness(`Firm ${place}`);
       const app = await people.addApp({ name: `App ${place}`, ownerBusinessId: business.id });
@@ -72,5 +72,5 @@ export async function post({ browser, csrf }: Person, path: string, fields: Reco
 
 /** What every form of this browser carries. */
 export async function fetchCsrf(person: Person): Promise<void> {
-  person.csrf = await insist(() => person.browser.csrf());
+  person.csrf = await retryUntilAvailable(() => person.browser.csrf());
 }
