@@ -6,7 +6,7 @@ import { startServer } from '../src/server.ts';
 import { freePort } from './support/ports.ts';
 import { newWorld } from './support/world.ts';
 
-test('/healthz says that the process runs, and /readyz that its database answers', async () => {
+test('/healthz reports that the process runs, and /readyz that its database responds', async () => {
   const world = await newWorld();
 
   for (const path of ['/healthz', '/readyz']) {
@@ -16,7 +16,7 @@ test('/healthz says that the process runs, and /readyz that its database answers
   }
 });
 
-test('a server that is closed frees both its ports, and another can take its place', async () => {
+test('a closed server frees both ports for the next one', async () => {
   const world = await newWorld();
   const browser = await world.signedIn();
   const { access_token } = await world.connect({}, browser);
@@ -27,7 +27,7 @@ test('a server that is closed frees both its ports, and another can take its pla
   assert.equal((await browser.open('/settings/account')).status, 200);
 });
 
-test('a server that cannot have its second port gives up the first', async () => {
+test('a server that cannot listen on its second port frees the first', async () => {
   const world = await newWorld();
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
@@ -43,7 +43,7 @@ test('a server that cannot have its second port gives up the first', async () =>
   taken.close();
 });
 
-test('a key that is put in front signs from then on, and what the old one signed still holds', async () => {
+test('a new first key signs from then on, and signatures of the old key stay valid', async () => {
   const world = await newWorld();
   const browser = await world.signedIn();
   const { access_token, refresh_token } = await world.connect({}, browser);

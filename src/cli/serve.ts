@@ -8,8 +8,8 @@ import { FormError } from '../lib/errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
 
-/** How long clients that keep their connections have to notice that this node is going. */
-export const PATIENCE = 3 * SECOND;
+/** How long clients have to close their keep-alive connections when a node stops. */
+export const DRAIN_TIMEOUT = 3 * SECOND;
 
 const MOST_WORKERS = 64;
 
@@ -53,7 +53,7 @@ async function serveAlone(settings: Settings): Promise<void> {
     flushCompileCache();
     await stopped;
   } finally {
-    await server.close(PATIENCE);
+    await server.close(DRAIN_TIMEOUT);
     exitSoon();
   }
 }

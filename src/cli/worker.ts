@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import type { Settings } from '../config.ts';
 import { SECOND } from '../lib/clock.ts';
 import { explainServing } from './explain.ts';
-import { exitSoon, PATIENCE } from './serve.ts';
+import { DRAIN_TIMEOUT, exitSoon } from './serve.ts';
 
 /** How long a worker that was told to stop may take: longer than anything that it waits for. */
 export const ENDS_WITHIN = 30 * SECOND;
@@ -21,7 +21,7 @@ export async function serveAsWorker(settings: Settings): Promise<void> {
     await tell({ isReady: true });
     flushCompileCache();
     await toldToStop;
-    await server.close(PATIENCE);
+    await server.close(DRAIN_TIMEOUT);
   } catch (error) {
     const sentence = explainServing(error);
     await tell({ refusal: typeof sentence === 'string' ? sentence : inspect(error) });

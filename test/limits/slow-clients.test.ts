@@ -34,7 +34,7 @@ async function drip(socket: Socket, piece: string): Promise<void> {
   for (; !socket.destroyed; await setTimeout(20)) socket.write(piece);
 }
 
-/** What is still on its way to the host when it closes makes the machine throw away what it has said. */
+/** The response can be lost: data that arrives at a closed socket makes the kernel reset the connection. */
 function assertToldWhy({ received }: { received: string }): void {
   assert.match(received, /^$|^HTTP\/1\.1 408 .*x-request-id: /s);
 }
@@ -47,17 +47,17 @@ const short = {
   connectionsCheckingInterval: 20,
 };
 
-test('clients who never come to an end are cut off, each in their own way', async (t) => {
+test('slow clients are disconnected', async (t) => {
   await world.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, ...short } } });
 
-  await t.test('one whose headers drip', async () => {
+  await t.test('a client that sends headers slowly', async () => {
     const client = await open();
     client.socket.write(START);
     await Promise.all([drip(client.socket, 'x: y\r\n'), client.closed]);
     assertToldWhy(client);
   });
 
-  await t.test('one whose body drips', async () => {
+  await t.test('a client that sends its body slowly', async () => {
     const client = await open();
     const type = 'Content-Type: application/json\r\nContent-Length: 60000';
     client.socket.write(`POST /api/v1/oauth/token HTTP/1.1\r\nHost: ${host}\r\n${type}\r\n\r\n`);
@@ -65,20 +65,20 @@ test('clients who never come to an end are cut off, each in their own way', asyn
     assertToldWhy(client);
   });
 
-  await t.test('one who says nothing at all', async () => {
+  await t.test('a client that sends nothing', async () => {
     const client = await open();
     await client.closed;
     assert.ok(client.socket.destroyed);
   });
 
-  await t.test('one who keeps a connection without using it', async () => {
+  await t.test('a client with an idle connection', async () => {
     const client = await open();
     client.socket.write(`${START}\r\n`);
     await client.closed;
     assert.match(client.received, /^HTTP\/1\.1 200 /);
   });
 
-  await t.test('one who does not read the answer', async () => {
+  await t.test('a client that does not read the response', async () => {
     const client = await open();
     client.socket.pause();
     // More answers than the machine would hold for a client.
@@ -98,7 +98,7 @@ function isConnected({ socket }: { socket: Socket }): boolean {
     .some((each) => line.test(each));
 }
 
-test('2,000 clients who never come to an end do not keep anyone else from being served', async () => {
+test('2,000 slow clients do not keep others from being served', async () => {
   const long = { headersTimeout: 5 * MINUTE, requestTimeout: 5 * MINUTE, connectionTimeout: 5 * MINUTE };
   await world.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, ...long } } });
   const { access_token, refresh_token } = await world.connect();
@@ -115,7 +115,7 @@ test('2,000 clients who never come to an end do not keep anyone else from being 
   assert.ok(slow.every(({ socket }) => !socket.destroyed));
 });
 
-test('whoever comes on top of so many connections is not let in, and is once one has gone', async () => {
+test('connections over the limit are closed, and accepted again once one has ended', async () => {
   await world.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, maxConnections: 3 } } });
   const within = await Promise.all([open(), open(), open()]);
   for (const { socket } of within) socket.write(START);
@@ -135,7 +135,7 @@ const isHealthy = () =>
     () => false,
   );
 
-test('headers over 16 KiB are refused with 431', async () => {
+test('headers over 16 KiB are rejected with 431', async () => {
   await world.restart();
   const client = await open();
   client.socket.write(`${START}x: ${'x'.repeat(17_000)}\r\n\r\n`);
