@@ -1,5 +1,3 @@
-// `node scripts/measure-webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and what a dead, a
-// slow and a silent endpoint cost the others. The server and the receivers are processes of their own; SQLite, loopback.
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,11 +13,15 @@ import { createKeyring } from '../src/lib/keyring.ts';
 import { migrate } from '../src/storage/migrate.ts';
 import { openStorage } from '../src/storage/open.ts';
 import type { Storage } from '../src/storage/storage.ts';
-import { addEndpoint, wakeEndpoint } from '../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../src/webhooks/endpoints.ts';
+import { schedule } from '../src/webhooks/queue.ts';
 import { newBrowser } from '../test/support/browser.ts';
 import { newClient } from '../test/support/client.ts';
 import { addPeople } from '../test/support/people.ts';
 import { freePort } from '../test/support/ports.ts';
+
+// `node scripts/measure-webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and what a dead, a
+// slow and a silent endpoint cost the others. The server and the receivers are processes of their own; SQLite, loopback.
 
 const KEY = 'the-key-that-the-measuring-signs-with-only';
 const ENDPOINTS = 100;
@@ -65,7 +67,12 @@ async function measure(): Promise<void> {
     appIds.push((await people.addApp({ ownerBusinessId: owner.id })).id);
   }
   const listen = (appId: string, to: string) =>
-    addEndpoint(storage.durable, createKeyring([KEY]), { appId, url: to, eventTypes: ['grant.created'] }, Date.now());
+    insertEndpoint(
+      storage.durable,
+      createKeyring([KEY]),
+      { appId, url: to, eventTypes: ['grant.created'] },
+      Date.now(),
+    );
   for (const appId of appIds) await listen(appId, receiver.url);
   const server = await startServer(url);
   const record = async (ids: string[]) => {
@@ -123,7 +130,7 @@ async function plan(storage: Storage, appIds: string[], count: number): Promise<
         .insertInto('deliveries')
         .values({ ...delivery, due_at })
         .execute();
-      await wakeEndpoint(db, endpointId, due_at);
+      await schedule(db, endpointId, due_at);
     }
     await db.updateTable('events').set({ dispatched_at: now }).where('dispatched_at', 'is', null).execute();
   });

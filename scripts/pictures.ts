@@ -12,7 +12,7 @@ import { readSettings } from '../src/config.ts';
 import { createKeyring } from '../src/lib/keyring.ts';
 import { startServer } from '../src/server.ts';
 import { sendTest } from '../src/webhooks/deliveries.ts';
-import { addEndpoint } from '../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../src/webhooks/endpoints.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-pictures-'));
 const settings = readSettings({
@@ -96,7 +96,7 @@ async function findParcelwise(): Promise<string> {
 async function addReceiver(appId: string): Promise<string> {
   const addition = { appId, url: 'http://127.0.0.1:4703/events', eventTypes: ['grant.created', 'grant.revoked'] };
   return server.storage.transaction(async (db) => {
-    const { endpoint } = await addEndpoint(db, createKeyring(settings.secretKeys), addition, Date.now());
+    const { endpoint } = await insertEndpoint(db, createKeyring(settings.secretKeys), addition, Date.now());
     await sendTest(db, endpoint, Date.now());
     return endpoint.id;
   });

@@ -1,10 +1,9 @@
 import { findApp } from '../../src/apps/apps.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
-import type { Keyring } from '../../src/lib/keyring.ts';
-import type { Storage } from '../../src/storage/storage.ts';
-import { eventsDetail, recordEndpointAct } from '../../src/webhooks/endpoint-acts.ts';
-import { CHOICES } from '../../src/webhooks/endpoint-fields.ts';
-import { addEndpoint, listEndpoints, replaceSecret } from '../../src/webhooks/endpoints.ts';
+import { type Keyring } from '../../src/lib/keyring.ts';
+import { type Storage } from '../../src/storage/storage.ts';
+import { addEndpoint } from '../../src/webhooks/endpoint-changes.ts';
+import { SUBSCRIBABLE_EVENTS, listEndpoints, rotateSecret } from '../../src/webhooks/endpoints.ts';
 
 /** Where a demo app hears of what happens. Gives its signing secret, which is a new one at every start. */
 export function ensureDemoEndpoint(
@@ -15,12 +14,10 @@ export function ensureDemoEndpoint(
 ): Promise<string> {
   return storage.transaction(async (db) => {
     const known = (await listEndpoints(db, appId)).find((endpoint) => endpoint.url === url);
-    if (known) return replaceSecret(db, keys, known, now);
-    const added = await addEndpoint(db, keys, { appId, url, eventTypes: [...CHOICES] }, now);
+    if (known) return rotateSecret(db, keys, known, now);
     const app = await findApp(db, appId);
-    const { endpoint } = added;
-    const act = { actor: OPERATOR, endpoint, detail: eventsDetail(endpoint) };
-    if (app) await recordEndpointAct(db, { action: 'endpoint.added', app, ...act }, now);
+    const added = app && (await addEndpoint(OPERATOR, { db, keys }, { app, url, eventTypes: [...SUBSCRIBABLE_EVENTS] }, now));
+    if (!added) throw new Error('The demo endpoint could not be added.');
     return added.secret;
   });
 }

@@ -7,46 +7,46 @@ import { isId } from '../lib/ids.ts';
 import { createKeyring, type Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 import { type LoggedDelivery, listDeliveries, resend, sendTest } from '../webhooks/deliveries.ts';
-import { type EndpointAct, eventsDetail, recordEndpointAct } from '../webhooks/endpoint-acts.ts';
-import { CHOICES, refuseLoopback } from '../webhooks/endpoint-fields.ts';
 import {
   addEndpoint,
   changeEndpoint,
   disableEndpoint,
-  type Endpoint,
   enableEndpoint,
-  findEndpoint,
-  listEndpoints,
   removeEndpoint,
   replaceSecret,
+} from '../webhooks/endpoint-changes.ts';
+import {
+  type Endpoint,
+  findEndpoint,
+  listEndpoints,
+  rejectLoopback,
+  SUBSCRIBABLE_EVENTS,
 } from '../webhooks/endpoints.ts';
 import { type Command, type Option, type Options, required, withStorage } from './command.ts';
 
 const APP = { value: 'ID', help: 'The app’s client_id', required: true };
 const ENDPOINT = { value: 'ID', help: 'The endpoint’s id, from endpoint list', required: true };
-const LOGGED = 25;
+const LOG_SIZE = 25;
 
 export const endpointCommands: Command[] = [
   {
     name: 'endpoint add',
-    summary: 'Say where an app wants to hear of events; prints the signing secret, which is shown this once',
+    summary: 'Add a webhook endpoint to an app; prints the signing secret, which is shown this once',
     options: {
       app: APP,
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost', required: true },
-      event: { value: 'TYPE', help: 'An event to hear of; all of them if left out', many: true },
+      event: { value: 'TYPE', help: 'An event type to receive; all of them if left out', many: true },
     },
     run: (options, env) => {
       const keys = openServerKeys(env);
       checkUrl(options, env);
-      return withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const app = await findNamedApp(db, options);
-          const addition = { appId: app.id, url: options.text('url'), eventTypes: readEvents(options, CHOICES) };
-          const { endpoint, secret } = await addEndpoint(db, keys, addition, systemClock());
-          await record(db, 'endpoint.added', { app, endpoint, detail: eventsDetail(endpoint) });
-          return { ...endpoint, secret };
-        }),
-      );
+      return withStorage(env, async ({ durable: db }) => {
+        const app = await findNamedApp(db, options);
+        const newEndpoint = { app, url: options.text('url'), eventTypes: readEvents(options, SUBSCRIBABLE_EVENTS) };
+        const added = await addEndpoint(OPERATOR, { db, keys }, newEndpoint, systemClock());
+        const { endpoint, secret } = required(added, 'url', 'endpoint');
+        return { ...endpoint, secret };
+      });
     },
   },
   {
@@ -63,106 +63,97 @@ export const endpointCommands: Command[] = [
     summary: 'Change an endpoint; what is left out stays as it is',
     more: {
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost' },
-      event: { value: 'TYPE', help: 'An event to hear of; replaces all', many: true },
+      event: { value: 'TYPE', help: 'An event type to receive; replaces all', many: true },
     },
-    act: async (db, { app, endpoint }, { options, env }) => {
+    run: async (db, { app, endpoint }, { options, env }) => {
       if (options.text('url')) checkUrl(options, env);
-      const { appId, id, url, eventTypes } = endpoint;
+      const { url, eventTypes } = endpoint;
       const settings = { url: options.text('url') || url, eventTypes: readEvents(options, eventTypes) };
-      const changed = await changeEndpoint(db, { appId, id }, settings);
-      if (changed) await record(db, 'endpoint.changed', { app, endpoint: changed, detail: eventsDetail(changed) });
+      return changeEndpoint(OPERATOR, db, { app, endpoint, settings }, systemClock());
     },
   }),
   onEndpoint({
     name: 'endpoint disable',
     summary: 'Switch an endpoint off; events wait until it is enabled again',
-    act: async (db, on) => {
-      const isChange = await disableEndpoint(db, on.endpoint.id, 'by_owner', systemClock());
-      if (isChange) await record(db, 'endpoint.disabled', on);
-    },
+    run: (db, named) => disableEndpoint(OPERATOR, db, named, systemClock()),
   }),
   onEndpoint({
     name: 'endpoint enable',
-    summary: 'Switch an endpoint on; what has waited is sent',
-    act: async (db, on) => {
-      if (await enableEndpoint(db, on.endpoint.id, systemClock())) await record(db, 'endpoint.enabled', on);
-    },
+    summary: 'Switch an endpoint on and send the events that have waited',
+    run: (db, named) => enableEndpoint(OPERATOR, db, named, systemClock()),
   }),
   onEndpoint({
     name: 'endpoint remove',
     summary: 'Remove an endpoint, for good',
-    act: async (db, on) => {
-      if (await removeEndpoint(db, on.app.id, on.endpoint.id)) await record(db, 'endpoint.removed', on);
+    run: async (db, named) => {
+      await removeEndpoint(OPERATOR, db, named, systemClock());
       return { removed: true };
     },
   }),
   onEndpoint({
     name: 'endpoint replace-secret',
-    summary: 'Make a new signing secret; prints it, this once. The old one signs beside it for a day',
-    act: async (db, on, { env }) => {
-      const secret = await replaceSecret(db, openServerKeys(env), on.endpoint, systemClock());
-      await record(db, 'endpoint.secret_replaced', on);
-      return { secret };
+    summary: 'Create a new signing secret; prints it, this once. The old one signs, too, for a day',
+    run: async (db, named, { env }) => {
+      const replaced = await replaceSecret(OPERATOR, { db, keys: openServerKeys(env) }, named, systemClock());
+      return { secret: replaced?.secret };
     },
   }),
   onEndpoint({
     name: 'endpoint test',
-    summary: 'Send a test event; endpoint log tells how it fared',
-    act: async (db, { endpoint }) => ({ eventId: await sendTest(db, endpoint, systemClock()) }),
+    summary: 'Send a test event; endpoint log shows the result',
+    run: async (db, { endpoint }) => ({ eventId: await sendTest(db, endpoint, systemClock()) }),
   }),
   onEndpoint({
     name: 'endpoint log',
-    summary: `List the newest ${LOGGED} deliveries, with what became of each attempt`,
-    act: async (db, { endpoint }) => ({
-      deliveries: (await listDeliveries(db, { endpointId: endpoint.id, limit: LOGGED })).map(describe),
+    summary: `List the newest ${LOG_SIZE} deliveries with their attempts`,
+    run: async (db, { endpoint }) => ({
+      deliveries: (await listDeliveries(db, { endpointId: endpoint.id, limit: LOG_SIZE })).map(describe),
     }),
   }),
   onEndpoint({
     name: 'endpoint resend',
-    summary: 'Send a delivery once more, whatever became of it',
+    summary: 'Send a delivery again',
     more: { delivery: { value: 'ID', help: 'The delivery’s id, from endpoint log', required: true } },
-    act: async (db, { endpoint }, { options }) => {
+    run: async (db, { endpoint }, { options }) => {
       const delivery = options.text('delivery');
       const found = isId(delivery) && (await resend(db, endpoint.id, delivery, systemClock()));
-      required(found || undefined, 'delivery', 'delivery to this endpoint');
+      return required(found || undefined, 'delivery', 'delivery to this endpoint');
     },
   }),
 ];
 
-interface OnEndpoint {
+interface EndpointCommand {
   name: string;
   summary: string;
   more?: Record<string, Option>;
-  act(db: Database, on: Named, call: { options: Options; env: NodeJS.ProcessEnv }): Promise<unknown>;
+  run(
+    db: Database,
+    named: NamedEndpoint,
+    call: { options: Options; env: NodeJS.ProcessEnv },
+  ): Promise<object | boolean | undefined>;
 }
 
-interface Named {
+interface NamedEndpoint {
   app: App;
   endpoint: Endpoint;
 }
 
 /** A command that names one endpoint, does one thing to it, and prints it as it is afterwards. */
-function onEndpoint({ name, summary, more = {}, act }: OnEndpoint): Command {
+function onEndpoint({ name, summary, more = {}, run }: EndpointCommand): Command {
   return {
     name,
     summary,
     options: { app: APP, endpoint: ENDPOINT, ...more },
     run: (options, env) =>
-      withStorage(env, ({ transaction }) =>
-        transaction(async (db) => {
-          const app = await findNamedApp(db, options);
-          const id = options.text('endpoint');
-          const find = async () => (isId(id) ? findEndpoint(db, app.id, id) : undefined);
-          const endpoint = required(await find(), 'endpoint', 'endpoint of this app');
-          const result = await act(db, { app, endpoint }, { options, env });
-          return { ...((await find()) ?? endpoint), ...(result as object | undefined) };
-        }),
-      ),
+      withStorage(env, async ({ durable: db }) => {
+        const app = await findNamedApp(db, options);
+        const id = options.text('endpoint');
+        const find = async () => (isId(id) ? findEndpoint(db, app.id, id) : undefined);
+        const endpoint = required(await find(), 'endpoint', 'endpoint of this app');
+        const result = await run(db, { app, endpoint }, { options, env });
+        return { ...((await find()) ?? endpoint), ...(typeof result === 'object' && result) };
+      }),
   };
-}
-
-async function record(db: Database, action: EndpointAct['action'], on: Omit<EndpointAct, 'action' | 'actor'>) {
-  await recordEndpointAct(db, { action, actor: OPERATOR, ...on }, systemClock());
 }
 
 async function findNamedApp(db: Database, options: Options): Promise<App> {
@@ -171,18 +162,18 @@ async function findNamedApp(db: Database, options: Options): Promise<App> {
 
 function readEvents(options: Options, usual: readonly string[]): string[] {
   const named = options.list('event').flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
-  const unknown = named.filter((type) => !CHOICES.some((known) => known === type));
+  const unknown = named.filter((type) => !SUBSCRIBABLE_EVENTS.some((known) => known === type));
   if (unknown.length > 0) {
-    throw new FormError('event', `No such event: ${unknown.join(' ')}. There are ${CHOICES.join(', ')}.`);
+    throw new FormError('event', `No such event: ${unknown.join(' ')}. There are ${SUBSCRIBABLE_EVENTS.join(', ')}.`);
   }
   return options.list('event').length > 0 ? named : [...usual];
 }
 
 function checkUrl(options: Options, env: NodeJS.ProcessEnv): void {
-  refuseLoopback(options.text('url'), { allowsLoopback: readSettings(env).webhooksToLoopback });
+  rejectLoopback(options.text('url'), { allowsLoopback: readSettings(env).webhooksToLoopback });
 }
 
-/** The server must be able to read again what is stored here: so the same keys, found the same way. */
+/** The keys of the server, which has to decrypt what is stored here. */
 function openServerKeys(env: NodeJS.ProcessEnv): Keyring {
   return createKeyring(readSettings(env).secretKeys);
 }

@@ -7,7 +7,7 @@ import { FormError } from '../lib/errors.ts';
 import { createKeyring, replaceKeyFile, writeKeyFile } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { countSecretsByKey, resealSecrets } from '../webhooks/resealing.ts';
+import { countSecretsByKey, reencryptSecrets } from '../webhooks/reencryption.ts';
 import { type Command, type Options, withStorage } from './command.ts';
 
 const TO = { value: 'FILE', help: 'Write the keys to this new file, and leave those in use as they are' };
@@ -75,7 +75,7 @@ async function rotate(storage: Storage, source: KeySource, options: Options) {
 /** Only when every node knows the first key: what is concealed with it, a node that does not know it cannot use. */
 async function reseal(storage: Storage, { keys }: KeySource) {
   const { resealed, lost } = await storage.transaction(async (db) => {
-    const done = await resealSecrets(db, createKeyring(keys));
+    const done = await reencryptSecrets(db, createKeyring(keys));
     if (done.resealed > 0)
       await record(db, { action: 'key.resealed', id: idOf(keys[0] ?? ''), endpoints: done.resealed });
     return done;

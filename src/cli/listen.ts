@@ -5,9 +5,8 @@ import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { postToPublicAddress } from '../lib/outbound-http.ts';
 import type { Database } from '../storage/storage.ts';
-import { onlyAudible } from '../webhooks/audience.ts';
-import { toMessage } from '../webhooks/messages.ts';
-import { newSigningSecret, signMessage } from '../webhooks/signatures.ts';
+import { newSigningSecret, signMessage, toMessage } from '../webhooks/signatures.ts';
+import { visibleTo } from '../webhooks/visibility.ts';
 import { type Command, required, withStorage } from './command.ts';
 import { untilStopped } from './serve.ts';
 
@@ -35,7 +34,7 @@ export const listenCommand: Command = {
       console.error(`What happens to ${app.name} goes to ${url}, signed with ${secret} until you press Ctrl+C.`);
       const nextEvents = await watchEvents(db, app.id, systemClock);
       while (!stopped.signal.aborted) {
-        for (const event of await onlyAudible(db, app.id, await nextEvents(), systemClock())) {
+        for (const event of await visibleTo(db, app.id, await nextEvents(), systemClock())) {
           if (!stopped.signal.aborted) console.log(await forward(event, url, secret));
         }
         await setTimeout(LOOK_EVERY, undefined, { signal: stopped.signal }).catch(() => {});

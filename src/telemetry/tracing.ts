@@ -4,7 +4,7 @@ import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/s
 import type { ResponseSummary } from '../http/host.ts';
 import { preciseClock, SECOND } from '../lib/clock.ts';
 import { type ExecutedStatement, watchStatements } from '../storage/statement-log.ts';
-import { type SeenAttempt, watchAttempts } from '../webhooks/seen-attempts.ts';
+import { type ObservedAttempt, onAttempt } from '../webhooks/sender.ts';
 
 export interface RequestTrace {
   traceId: string;
@@ -49,7 +49,7 @@ export async function startTracing({ endpoint, ratio, version, database, countSp
     if (parent && trace.getSpan(parent)?.isRecording())
       record(statementSpan(statement, database), SpanKind.CLIENT, parent);
   });
-  const stopAttempts = watchAttempts((attempt) => record(attemptSpan(attempt), SpanKind.CLIENT, ROOT_CONTEXT));
+  const stopAttempts = onAttempt((attempt) => record(attemptSpan(attempt), SpanKind.CLIENT, ROOT_CONTEXT));
   return {
     startRequest(traceparent: unknown): RequestTrace {
       const client = readTraceparent(traceparent);
@@ -160,7 +160,7 @@ function statementSpan({ sql, took, failed }: ExecutedStatement, database: strin
   return { name: verb.toUpperCase(), took, attributes: { 'db.system.name': database, 'db.query.text': sql }, failed };
 }
 
-function attemptSpan({ host, status, outcome, took }: SeenAttempt): Finished {
+function attemptSpan({ host, status, outcome, took }: ObservedAttempt): Finished {
   return {
     name: 'POST',
     took,

@@ -2,13 +2,14 @@ import { EVENTS_KEPT_FOR, type Event, listEventsById, recordEvent, takeEvents } 
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { replaceControls } from '../lib/names.ts';
-import type { Database } from '../storage/storage.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { onlyInterested } from './audience.ts';
-import { type Endpoint, endRest, listEndpoints, wakeEndpoint } from './endpoints.ts';
+import { type Endpoint, listEndpoints } from './endpoints.ts';
+import { endBackoff, schedule } from './queue.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
+import { subscribed } from './visibility.ts';
 
-/** One series of attempts to tell one endpoint of one event. */
+/** One event for one endpoint, attempted until it arrives or is given up. */
 export interface Delivery {
   id: string;
   endpointId: string;
@@ -20,11 +21,11 @@ export interface Delivery {
   givenUpAt: number | null;
 }
 
-/** How one attempt went. */
+/** The result of one attempt. */
 export interface Outcome {
   /**
-   * `refused` is by its status. `withheld` means that the app may not know of it any more, `unsigned` that the key is gone
-   * under which the endpoint's secret was concealed.
+   * `refused`: the status was not 2xx. `withheld`: the app may not receive the event any more. `unsigned`: the key that
+   * encrypted the endpoint's secret is missing.
    */
   outcome: 'delivered' | 'refused' | 'timeout' | 'unreachable' | 'address_refused' | 'withheld' | 'unsigned';
   status: number | null;
@@ -33,22 +34,22 @@ export interface Outcome {
 }
 
 /**
- * Makes deliveries of what has happened. Needs a transaction: an event is taken, and its deliveries are made, as one. The
- * endpoints are woken in the order of their ids, so that two who do this never wait for each other.
+ * Turns new events into deliveries. Needs a transaction. Schedules endpoints in the order of their ids, so that two nodes
+ * do not deadlock.
  */
 export async function dispatchEvents(db: Database, limit: number, now: number): Promise<number> {
   const events = await takeEvents(db, limit, now);
-  const woken = new Set<string>();
+  const touched = new Set<string>();
   for (const [appId, ofApp] of Map.groupBy(events, (event) => event.appId)) {
     const endpoints = await listEndpoints(db, appId);
     for (const event of ofApp) {
-      for (const { id } of onlyInterested(endpoints, event)) {
+      for (const { id } of subscribed(endpoints, event)) {
         await addDelivery(db, id, event, now);
-        woken.add(id);
+        touched.add(id);
       }
     }
   }
-  for (const id of [...woken].sort()) await wakeEndpoint(db, id, now);
+  for (const id of [...touched].sort()) await schedule(db, id, now);
   return events.length;
 }
 
@@ -68,8 +69,8 @@ async function addDelivery(db: Database, endpointId: string, event: Event, now: 
 }
 
 /**
- * In the order in which things happened: ids of events grow with time. An index has what waits in this order; the time is
- * asked about in a way that makes no other index look better, since what that one gives would have to be sorted.
+ * In the order of the events, whose ids grow with time. `coalesce` keeps the planner from choosing the index on `due_at`,
+ * whose result it would have to sort.
  */
 export async function listDue(db: Database, endpointId: string, limit: number, now: number): Promise<Delivery[]> {
   const rows = await db
@@ -93,7 +94,7 @@ export async function nextDueAt(db: Database, endpointId: string): Promise<numbe
   return due === null ? null : Number(due);
 }
 
-/** Writes down how an attempt went, and when the next one is due, if there is to be one. Needs a transaction. */
+/** Stores the outcome of an attempt and when the next one is due. Needs a transaction. */
 export async function recordAttempt(
   db: Database,
   delivery: Delivery,
@@ -106,7 +107,7 @@ export async function recordAttempt(
   const dueAt = isOver ? null : nextAttemptAt(attempts, chance, now);
   const next = { attempts, due_at: dueAt, given_up_at: isDelivered || dueAt !== null ? null : now };
   const update = db.updateTable('deliveries').where('id', '=', delivery.id);
-  // Whoever was so slow that another took over may report a success, and no failure: the other knows better.
+  // A node whose lease has ended may still store a success, but no failure: another node has taken over.
   await (isDelivered
     ? update.set({ ...next, delivered_at: now })
     : update.set(next).where('attempts', '=', delivery.attempts)
@@ -117,30 +118,34 @@ export async function recordAttempt(
     .execute();
 }
 
-/** Lets an endpoint show that it works. Needs a transaction. */
+/** Records a test event, which is delivered to this endpoint only. Returns its id. */
 export async function sendTest(db: Database, { id, appId, disabledAt }: Endpoint, now: number): Promise<string> {
   if (disabledAt !== null) throw new FormError('endpoint', 'The endpoint is switched off. Switch it on first.');
-  await endRest(db, id);
-  return recordEvent(db, { type: 'endpoint.test', appId, businessId: null, data: { endpointId: id } }, now);
+  return inTransaction(db, async (tx) => {
+    await endBackoff(tx, id);
+    return recordEvent(tx, { type: 'endpoint.test', appId, businessId: null, data: { endpointId: id } }, now);
+  });
 }
 
-/** Once more from the beginning, whatever became of it. Needs a transaction. */
+/** Restarts the attempts of a delivery. False if the endpoint has no such delivery. */
 export async function resend(db: Database, endpointId: string, id: string, now: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('deliveries')
-    .set({ due_at: now, attempts: 0, given_up_at: null })
-    .where('endpoint_id', '=', endpointId)
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
-  if (numUpdatedRows === 0n) return false;
-  await endRest(db, endpointId);
-  await wakeEndpoint(db, endpointId, now);
-  return true;
+  return inTransaction(db, async (tx) => {
+    const { numUpdatedRows } = await tx
+      .updateTable('deliveries')
+      .set({ due_at: now, attempts: 0, given_up_at: null })
+      .where('endpoint_id', '=', endpointId)
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows === 0n) return false;
+    await endBackoff(tx, endpointId);
+    await schedule(tx, endpointId, now);
+    return true;
+  });
 }
 
-/** What became of it, for the log that an app's developer reads: newest first. */
+/** For the log that the developer of an app reads. */
 export interface LoggedDelivery extends Delivery {
-  /** Undefined once it is no longer kept. */
+  /** Undefined once the event is past its retention. */
   event: Event | undefined;
   attemptsMade: LoggedAttempt[];
 }
@@ -149,7 +154,7 @@ export interface LoggedAttempt extends Outcome {
   at: number;
 }
 
-/** `before` is the last id of the page before. */
+/** Newest first. `before` is the last event id of the previous page. */
 export async function listDeliveries(
   db: Database,
   { endpointId, before, limit }: { endpointId: string; before?: string | undefined; limit: number },
@@ -184,7 +189,7 @@ function toLogged({ at, took, status, outcome, head }: Row<'attempts'>): LoggedA
   return { at, took, status, outcome: outcome as Outcome['outcome'], head: replaceControls(head) };
 }
 
-/** What an event's deliveries leave behind goes with the event, a month later. */
+/** Deliveries are kept as long as events. */
 export async function removeOldDeliveries(db: Database, limit: number, now: number): Promise<number> {
   const old = db
     .selectFrom('deliveries')

@@ -4,30 +4,30 @@ import type { Row } from '../storage/tables.ts';
 
 const PURPOSE = 'endpoint secret';
 
-export interface Resealed {
+export interface ReencryptedSecret {
   id: string;
-  /** What was stored as the secret before. */
+  /** The value that is stored now. */
   from: string;
   to: Pick<Row<'endpoints'>, 'secret' | 'old_secret'>;
 }
 
-export function concealSecret(keys: Keyring, secret: string): string {
+export function encryptSecret(keys: Keyring, secret: string): string {
   return encrypt(keys, PURPOSE, secret);
 }
 
-/** The same secret under the key that signs now; undefined if the key is gone that kept it. */
-export function concealAnew(keys: Keyring, concealed: string): string | undefined {
-  const secret = decrypt(keys, PURPOSE, concealed);
+/** Encrypts the same secret with the current key. Undefined if the key that encrypted it is missing. */
+export function reencrypt(keys: Keyring, encrypted: string): string | undefined {
+  const secret = decrypt(keys, PURPOSE, encrypted);
   return secret === undefined ? undefined : encrypt(keys, PURPOSE, secret);
 }
 
-/** Says which secret a form is about, without telling anything of it. */
-export function markOf(concealed: string): string {
-  return sha256(concealed);
+/** Identifies a secret in a form without revealing it. */
+export function fingerprint(encrypted: string): string {
+  return sha256(encrypted);
 }
 
-/** What signs: the secret, and the one before it for as long as both do. None, if the key is gone that kept them. */
+/** The current secret, and the previous one while both sign. Empty if the key that encrypted them is missing. */
 export function secretsOf(keys: Keyring, row: Row<'endpoints'>, now: number): string[] {
-  const concealed = [row.secret, (row.old_secret_until ?? 0) > now ? row.old_secret : null];
-  return concealed.flatMap((text) => (text === null ? [] : (decrypt(keys, PURPOSE, text) ?? [])));
+  const encrypted = [row.secret, (row.old_secret_until ?? 0) > now ? row.old_secret : null];
+  return encrypted.flatMap((text) => (text === null ? [] : (decrypt(keys, PURPOSE, text) ?? [])));
 }

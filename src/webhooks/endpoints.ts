@@ -1,32 +1,77 @@
 import { lockApp } from '../apps/apps.ts';
+import { EVENT_TYPES, type EventType } from '../events/event-types.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
+import { isLoopbackHost } from '../lib/ip-addresses.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Chosen, selectDue } from './due-endpoints.ts';
-import { type Claimed, type DisabledReason, type Endpoint, fromRow, listEndpoints } from './endpoint.ts';
-import { readEventTypes, readUrl } from './endpoint-fields.ts';
-import { concealSecret, markOf, type Resealed, secretsOf } from './endpoint-secrets.ts';
-import { isSwitchedOff, pauseAfter } from './retry-schedule.ts';
+import type { Row } from '../storage/tables.ts';
+import { encryptSecret, fingerprint, type ReencryptedSecret } from './endpoint-secrets.ts';
 import { newSigningSecret } from './signatures.ts';
 
-export { type Claimed, type DisabledReason, type Endpoint, findEndpoint, listEndpoints } from './endpoint.ts';
+/** The URL to which an app's events are sent. */
+export interface Endpoint {
+  id: string;
+  appId: string;
+  url: string;
+  eventTypes: EventType[];
+  createdAt: number;
+  disabledAt: number | null;
+  /** `gone`: it responded 410. `failing`: for three days. */
+  disabledReason: DisabledReason | null;
+  failingSince: number | null;
+  /** Until then the previous secret signs, too. */
+  oldSecretUntil: number | null;
+}
+
+export type DisabledReason = 'by_owner' | 'gone' | 'failing';
+
+export async function listEndpoints(db: Database, appId: string): Promise<Endpoint[]> {
+  const rows = await db.selectFrom('endpoints').selectAll().where('app_id', '=', appId).orderBy('id').execute();
+  return rows.map(fromRow);
+}
+
+export async function findEndpoint(db: Database, appId: string, id: string): Promise<Endpoint | undefined> {
+  const query = db.selectFrom('endpoints').selectAll().where('app_id', '=', appId).where('id', '=', id);
+  const row = await query.executeTakeFirst();
+  return row && fromRow(row);
+}
+
+/** Identifies the current secret without revealing it. */
+export async function findSecretFingerprint(db: Database, { id }: Endpoint): Promise<string> {
+  const row = await db.selectFrom('endpoints').select('secret').where('id', '=', id).executeTakeFirst();
+  return row ? fingerprint(row.secret) : '';
+}
+
+export function fromRow(row: Row<'endpoints'>): Endpoint {
+  return {
+    id: row.id,
+    appId: row.app_id,
+    url: row.url,
+    eventTypes: JSON.parse(row.event_types),
+    createdAt: row.created_at,
+    disabledAt: row.disabled_at,
+    disabledReason: row.disabled_reason as DisabledReason | null,
+    failingSince: row.failing_since,
+    oldSecretUntil: row.old_secret_until,
+  };
+}
 
 interface NewEndpoint {
-  /** Chosen beforehand by a form, so that sending it twice adds one endpoint. */
+  /** Chosen when the form is shown, so that submitting it twice adds one endpoint. */
   id?: string;
   appId: string;
   url: string;
   eventTypes: string[];
 }
 
-/** How long both secrets sign after a new one was made. */
+/** How long both secrets sign after a rotation. */
 const OVERLAP = DAY;
-const MOST_PER_APP = 10;
+const MAX_PER_APP = 10;
 
-/** Needs a transaction. */
-export async function addEndpoint(
+/** Records no audit entry. Needs a transaction. */
+export async function insertEndpoint(
   db: Database,
   keys: Keyring,
   { id, appId, url, eventTypes }: NewEndpoint,
@@ -34,7 +79,7 @@ export async function addEndpoint(
 ): Promise<{ endpoint: Endpoint; secret: string }> {
   await lockApp(db, appId);
   const present = await listEndpoints(db, appId);
-  if (present.length >= MOST_PER_APP) throw new FormError('url', `An app has at most ${MOST_PER_APP} endpoints.`);
+  if (present.length >= MAX_PER_APP) throw new FormError('url', `An app has at most ${MAX_PER_APP} endpoints.`);
   const secret = newSigningSecret();
   const row = await db
     .insertInto('endpoints')
@@ -43,7 +88,7 @@ export async function addEndpoint(
       app_id: appId,
       url: readUrl(url),
       event_types: JSON.stringify(readEventTypes(eventTypes)),
-      secret: concealSecret(keys, secret),
+      secret: encryptSecret(keys, secret),
       created_at: now,
       failures: 0,
       claimed_until: 0,
@@ -54,7 +99,7 @@ export async function addEndpoint(
   return { endpoint: fromRow(row), secret };
 }
 
-export async function changeEndpoint(
+export async function updateEndpoint(
   db: Database,
   { appId, id }: { appId: string; id: string },
   { url, eventTypes }: { url: string; eventTypes: string[] },
@@ -69,29 +114,29 @@ export async function changeEndpoint(
   return row && fromRow(row);
 }
 
-/** The new secret signs from now on, and for a day the old one beside it. */
-export async function replaceSecret(
+/** The new secret signs from now on; the old one signs, too, for a day. */
+export async function rotateSecret(
   db: Database,
   keys: Keyring,
   { id }: Pick<Endpoint, 'id'>,
   now: number,
 ): Promise<string> {
   const secret = newSigningSecret();
-  await updateSecret(db, concealSecret(keys, secret), now).where('id', '=', id).execute();
+  await updateSecret(db, encryptSecret(keys, secret), now).where('id', '=', id).execute();
   return secret;
 }
 
-/** Only if the mark is that of the secret that stands: two who replace the same one do not end it. */
-export async function replaceMarkedSecret(
+/** Only if the fingerprint is that of the current secret: submitting a form twice rotates once. */
+export async function rotateFingerprintedSecret(
   db: Database,
   keys: Keyring,
-  { id, mark }: { id: string; mark: string },
+  { id, fingerprint: expected }: { id: string; fingerprint: string },
   now: number,
 ): Promise<string | undefined> {
   const row = await db.selectFrom('endpoints').select('secret').where('id', '=', id).executeTakeFirst();
-  if (!row || markOf(row.secret) !== mark) return undefined;
+  if (!row || fingerprint(row.secret) !== expected) return undefined;
   const secret = newSigningSecret();
-  const { numUpdatedRows } = await updateSecret(db, concealSecret(keys, secret), now)
+  const { numUpdatedRows } = await updateSecret(db, encryptSecret(keys, secret), now)
     .where('id', '=', id)
     .where('secret', '=', row.secret)
     .executeTakeFirstOrThrow();
@@ -104,14 +149,19 @@ function updateSecret(db: Database, concealed: string, now: number) {
     .set(({ ref }) => ({ old_secret: ref('secret'), old_secret_until: now + OVERLAP, secret: concealed }));
 }
 
-/** The same secrets under another key; false if someone has replaced them meanwhile. */
-export async function storeConcealed(db: Database, { id, from, to }: Resealed): Promise<boolean> {
+/** The same secrets, encrypted with another key. False if they were replaced in the meantime. */
+export async function storeReencrypted(db: Database, { id, from, to }: ReencryptedSecret): Promise<boolean> {
   const update = db.updateTable('endpoints').set(to).where('id', '=', id).where('secret', '=', from);
   return (await update.executeTakeFirstOrThrow()).numUpdatedRows > 0n;
 }
 
-/** False if it was off already; it then keeps its first reason. */
-export async function disableEndpoint(db: Database, id: string, reason: DisabledReason, now: number): Promise<boolean> {
+/** False if it was disabled already; it then keeps its first reason. */
+export async function markEndpointDisabled(
+  db: Database,
+  id: string,
+  reason: DisabledReason,
+  now: number,
+): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('endpoints')
     .set({ disabled_at: now, disabled_reason: reason })
@@ -121,8 +171,8 @@ export async function disableEndpoint(db: Database, id: string, reason: Disabled
   return numUpdatedRows > 0n;
 }
 
-/** What has waited meanwhile is on its way at once. False if it was on already. */
-export async function enableEndpoint(db: Database, id: string, now: number): Promise<boolean> {
+/** Makes pending deliveries due now. False if it was enabled already. */
+export async function markEndpointEnabled(db: Database, id: string, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('endpoints')
     .set({ disabled_at: null, disabled_reason: null, failing_since: null, failures: 0, due_at: now, backoff_until: 0 })
@@ -132,7 +182,7 @@ export async function enableEndpoint(db: Database, id: string, now: number): Pro
   return numUpdatedRows > 0n;
 }
 
-export async function removeEndpoint(db: Database, appId: string, id: string): Promise<boolean> {
+export async function deleteEndpoint(db: Database, appId: string, id: string): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('endpoints')
     .where('app_id', '=', appId)
@@ -141,106 +191,40 @@ export async function removeEndpoint(db: Database, appId: string, id: string): P
   return numDeletedRows > 0n;
 }
 
-/**
- * Says that there is something to do here from then on, or from when it has rested. The row is written to in any case, and
- * so is held: whoever gives the endpoint back at this moment waits, and then sees it.
- */
-export async function wakeEndpoint(db: Database, id: string, at: number): Promise<void> {
-  await db
-    .updateTable('endpoints')
-    .set(({ eb, or }) => ({
-      due_at: eb
-        .case()
-        .when(or([eb('due_at', 'is', null), eb('due_at', '>', at)]))
-        .then(eb.case().when('backoff_until', '>', at).then(eb.ref('backoff_until')).else(eb.val(at)).end())
-        .else(eb.ref('due_at'))
-        .end(),
-    }))
-    .where('id', '=', id)
-    .execute();
+/** Starts an update of these endpoints. This file owns the table; queue.ts sets the columns that schedule it. */
+export function updateEndpoints(db: Database, ids: readonly string[]) {
+  return db.updateTable('endpoints').where('id', 'in', ids);
 }
 
-/** Its owner wants to see now whether it works. */
-export async function endRest(db: Database, id: string): Promise<void> {
-  await db.updateTable('endpoints').set({ backoff_until: 0 }).where('id', '=', id).execute();
+const MAX_URL_LENGTH = 2000;
+
+/** Test events are sent to an endpoint in any case. */
+export const SUBSCRIBABLE_EVENTS = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
+
+/** Checks the form of a URL only. Where it leads is checked before each attempt. */
+export function readUrl(text: string): string {
+  const url = URL.parse(text.trim());
+  if (!url || url.href.length > MAX_URL_LENGTH) throw new FormError('url', 'This is not a complete URL.');
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
+    throw new FormError('url', 'An endpoint starts with https://, unless its host is localhost.');
+  }
+  if (url.username || url.password || url.hash) {
+    throw new FormError('url', 'An endpoint has no user name, password or fragment.');
+  }
+  return url.href;
 }
 
-/**
- * Takes those of the chosen that nobody else has taken meanwhile. Needs a transaction. If this node dies, another takes
- * them when the lease has ended: that is when they are due again.
- */
-export async function claimEndpoints(
-  db: Database,
-  keys: Keyring,
-  { chosen, lease }: { chosen: Chosen[]; lease: number },
-  now: number,
-): Promise<Claimed[]> {
-  const owners = new Map(chosen.map(({ id, owner }) => [id, owner]));
-  const due = await selectDue(db, now)
-    .selectAll()
-    .where('id', 'in', [...owners.keys()])
-    .orderBy('due_at')
-    .forUpdate()
-    .skipLocked()
-    .execute();
-  if (due.length === 0) return [];
-  const ids = due.map(({ id }) => id);
-  await db.updateTable('endpoints').set({ claimed_until: lease, due_at: lease }).where('id', 'in', ids).execute();
-  return due.map((row) => ({
-    ...fromRow(row),
-    lease,
-    owner: owners.get(row.id) ?? '',
-    secrets: secretsOf(keys, row, now),
-  }));
+/** Rejects the URL at once: otherwise only the log of deliveries would show that nothing arrives. */
+export function rejectLoopback(text: string, { allowsLoopback }: { allowsLoopback: boolean }): void {
+  const hostname = URL.parse(text.trim())?.hostname ?? '';
+  if (allowsLoopback || !isLoopbackHost(hostname)) return;
+  throw new FormError('url', 'Events reach this very machine only where Gatehouse runs with WEBHOOKS_TO_LOOPBACK=yes.');
 }
 
-/**
- * Gives it back. `dueAt` is when its next delivery is due; one that came in meanwhile has said so itself. With nothing left
- * to send it is not failing any more: what fails later fails afresh.
- */
-export async function releaseEndpoint(
-  db: Database,
-  { id, lease }: Claimed,
-  { dueAt, restsUntil }: { dueAt: number | null; restsUntil: number },
-): Promise<void> {
-  await db
-    .updateTable('endpoints')
-    .set(({ eb }) => ({
-      claimed_until: 0,
-      backoff_until: restsUntil,
-      due_at: eb.case().when('due_at', '=', lease).then(eb.val(dueAt)).else(eb.ref('due_at')).end(),
-      ...(dueAt === null && { failing_since: null, failures: 0 }),
-    }))
-    .where('id', '=', id)
-    .where('claimed_until', '=', lease)
-    .execute();
-}
-
-export async function noteSuccess(db: Database, { id, failingSince }: Endpoint): Promise<void> {
-  if (failingSince === null) return;
-  await db.updateTable('endpoints').set({ failing_since: null, failures: 0 }).where('id', '=', id).execute();
-}
-
-/** How long to leave it alone now; undefined if it has been switched off, after failing for days. */
-export async function noteFailure(
-  db: Database,
-  { id }: Endpoint,
-  chance: number,
-  now: number,
-): Promise<number | undefined> {
-  const row = await db
-    .updateTable('endpoints')
-    .set(({ eb, fn, val }) => ({
-      failures: eb('failures', '+', 1),
-      failing_since: fn.coalesce('failing_since', val(now)),
-    }))
-    .where('id', '=', id)
-    .returning(['failures', 'failing_since'])
-    .executeTakeFirst();
-  // It was removed meanwhile.
-  if (!row) return undefined;
-  const failingFor = now - (row.failing_since ?? now);
-  if (!isSwitchedOff({ failingFor, failures: row.failures })) return pauseAfter(row.failures, chance);
-  await disableEndpoint(db, id, 'failing', now);
-  return undefined;
+export function readEventTypes(types: string[]): EventType[] {
+  const known = SUBSCRIBABLE_EVENTS.filter((type) => types.includes(type));
+  if (known.length === 0 || known.length < new Set(types).size) {
+    throw new FormError('events', `Choose from ${SUBSCRIBABLE_EVENTS.join(', ')}.`);
+  }
+  return known;
 }

@@ -8,10 +8,10 @@ import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { authenticateClient } from '../oauth/client-authentication.ts';
 import type { TokenDeps } from '../oauth/token/endpoint.ts';
-import { onlyAudible } from './audience.ts';
-import { toPayload } from './messages.ts';
 import { eventsOperation, NAMED_SCHEMAS } from './operations.ts';
 import type { EventQuery } from './schemas.ts';
+import { toPayload } from './signatures.ts';
+import { visibleTo } from './visibility.ts';
 
 const PATH = '/api/v1/events';
 
@@ -34,7 +34,7 @@ export function mountEvents(host: FastifyInstance, parts: TokenDeps & { clock: C
     if (last && events.length > page.length) {
       reply.header('link', nextLink(parts.issuer + PATH, { limit: String(limit), cursor: last.id }));
     }
-    const audible = await onlyAudible(parts.storage.durable, app.id, page, parts.clock());
+    const audible = await visibleTo(parts.storage.durable, app.id, page, parts.clock());
     return audible.map((event) => ({ id: event.id, ...toPayload(event) }));
   });
 }

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import type { Event } from '../events/events.ts';
 import { SECOND } from '../lib/clock.ts';
 import { newNonce } from '../lib/secrets.ts';
 
@@ -23,4 +24,17 @@ export function signMessage({ id, body }: Message, secrets: string[], now: numbe
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
   });
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+}
+
+/** What an app is told of an event: ids and reasons, and never a token or a secret. */
+export function toPayload({ type, businessId, data, createdAt }: Event) {
+  return {
+    type,
+    timestamp: new Date(createdAt).toISOString(),
+    data: { ...(businessId !== null && { businessId }), ...data },
+  };
+}
+
+export function toMessage(event: Event): Message {
+  return { id: event.id, body: JSON.stringify(toPayload(event)) };
 }

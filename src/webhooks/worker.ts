@@ -4,16 +4,24 @@ import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { randomFraction } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { attempt } from './attempt.ts';
-import { mayHear } from './audience.ts';
 import { type Delivery, dispatchEvents, listDue, nextDueAt, type Outcome, recordAttempt } from './deliveries.ts';
-import { type AtWork, areEndpointsDue, chooseDue } from './due-endpoints.ts';
-import { type Claimed, isStillClaimed } from './endpoint.ts';
-import { claimEndpoints, disableEndpoint, noteFailure, noteSuccess, releaseEndpoint } from './endpoints.ts';
-import { toMessage } from './messages.ts';
-import { showAttempt } from './seen-attempts.ts';
+import { markEndpointDisabled } from './endpoints.ts';
+import {
+  type ActiveByOwner,
+  areEndpointsDue,
+  type ClaimedEndpoint,
+  chooseEndpoints,
+  claimEndpoints,
+  isStillClaimed,
+  recordFailure,
+  recordSuccess,
+  releaseEndpoint,
+} from './queue.ts';
+import { publishAttempt, sendMessage } from './sender.ts';
+import { toMessage } from './signatures.ts';
+import { canReceive } from './visibility.ts';
 
-interface WorkerParts {
+interface WorkerDeps {
   storage: Storage;
   keys: Keyring;
   clock: Clock;
@@ -36,18 +44,18 @@ const LEASE = 60 * SECOND;
 const WITHHELD: Outcome = { outcome: 'withheld', status: null, head: '', took: 0 };
 
 /** Turns events into deliveries and carries them out, for as long as the server runs. Returns how to stop. */
-export function startWebhooks(parts: WorkerParts, report: (error: unknown) => void): () => Promise<void> {
-  const places = new Map<Promise<void>, Claimed>();
+export function startWebhooks(deps: WorkerDeps, report: (error: unknown) => void): () => Promise<void> {
+  const places = new Map<Promise<void>, ClaimedEndpoint>();
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
-  const begin = (endpoint: Claimed) => {
-    const work = workOn(parts, endpoint, isStopped).catch(report);
+  const begin = (endpoint: ClaimedEndpoint) => {
+    const work = workOn(deps, endpoint, isStopped).catch(report);
     places.set(work, endpoint);
     work.finally(() => places.delete(work));
   };
   const rounds = (async () => {
     for (let pause = SHORTEST_PAUSE; !isStopped(); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-      const isBusy = await round(parts, countByOwner(places.values()), begin, isStopped).catch(report);
+      const isBusy = await round(deps, countByOwner(places.values()), begin, isStopped).catch(report);
       if (isBusy) pause = SHORTEST_PAUSE;
       await setTimeout(pause, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
     }
@@ -59,7 +67,7 @@ export function startWebhooks(parts: WorkerParts, report: (error: unknown) => vo
   };
 }
 
-function countByOwner(endpoints: Iterable<Claimed>): AtWork {
+function countByOwner(endpoints: Iterable<ClaimedEndpoint>): ActiveByOwner {
   const counts = new Map<string, number>();
   for (const { owner } of endpoints) counts.set(owner, (counts.get(owner) ?? 0) + 1);
   return counts;
@@ -67,60 +75,64 @@ function countByOwner(endpoints: Iterable<Claimed>): AtWork {
 
 /** True if there was something to do. It is looked for without a transaction, since mostly there is not. */
 async function round(
-  parts: WorkerParts,
-  atWork: AtWork,
-  begin: (endpoint: Claimed) => void,
+  deps: WorkerDeps,
+  active: ActiveByOwner,
+  begin: (endpoint: ClaimedEndpoint) => void,
   isStopped: () => boolean,
 ): Promise<boolean> {
-  const db = parts.storage.relaxed;
+  const db = deps.storage.relaxed;
   const hasEvents = await areEventsWaiting(db);
-  if (hasEvents) await dispatchAll(parts, isStopped);
-  const taken = [...atWork.values()].reduce((sum, count) => sum + count, 0);
-  const isDue = taken < ENDPOINTS_AT_ONCE && !isStopped() && (await areEndpointsDue(db, parts.clock()));
-  if (isDue) for (const endpoint of await claim(parts, atWork, ENDPOINTS_AT_ONCE - taken)) begin(endpoint);
+  if (hasEvents) await dispatchAll(deps, isStopped);
+  const taken = [...active.values()].reduce((sum, count) => sum + count, 0);
+  const isDue = taken < ENDPOINTS_AT_ONCE && !isStopped() && (await areEndpointsDue(db, deps.clock()));
+  if (isDue) for (const endpoint of await claim(deps, active, ENDPOINTS_AT_ONCE - taken)) begin(endpoint);
   return hasEvents || isDue;
 }
 
-async function dispatchAll({ storage, clock }: WorkerParts, isStopped: () => boolean): Promise<void> {
+async function dispatchAll({ storage, clock }: WorkerDeps, isStopped: () => boolean): Promise<void> {
   let taken = EVENTS_AT_ONCE;
   while (taken === EVENTS_AT_ONCE && !isStopped()) {
     taken = await storage.relaxed.transaction().execute((db) => dispatchEvents(db, EVENTS_AT_ONCE, clock()));
   }
 }
 
-async function claim({ storage, keys, clock }: WorkerParts, atWork: AtWork, limit: number): Promise<Claimed[]> {
+async function claim(
+  { storage, keys, clock }: WorkerDeps,
+  active: ActiveByOwner,
+  limit: number,
+): Promise<ClaimedEndpoint[]> {
   const now = clock();
-  const chosen = await chooseDue(storage.relaxed, { limit, atWork }, now);
+  const chosen = await chooseEndpoints(storage.relaxed, { limit, active }, now);
   if (chosen.length === 0) return [];
   return storage.relaxed.transaction().execute((db) => claimEndpoints(db, keys, { chosen, lease: now + LEASE }, now));
 }
 
 /** One delivery after the other, in order. The first failure ends it: the endpoint is left alone for a while. */
-async function workOn(parts: WorkerParts, endpoint: Claimed, isStopped: () => boolean): Promise<void> {
-  const { clock } = parts;
-  const db = parts.storage.relaxed;
+async function workOn(deps: WorkerDeps, endpoint: ClaimedEndpoint, isStopped: () => boolean): Promise<void> {
+  const { clock } = deps;
+  const db = deps.storage.relaxed;
   const began = systemClock();
   let pause: number | undefined = 0;
   for (const delivery of await listDue(db, endpoint.id, DELIVERIES_IN_A_ROW, clock())) {
     if (isStopped() || systemClock() - began > WORK_FOR || !(await isStillClaimed(db, endpoint))) break;
-    pause = await deliver(parts, endpoint, delivery);
+    pause = await deliver(deps, endpoint, delivery);
     if (pause !== 0) break;
   }
   const dueAt = await nextDueAt(db, endpoint.id);
-  const restsUntil = pause ? clock() + pause : 0;
-  await releaseEndpoint(db, endpoint, { dueAt: dueAt === null ? null : Math.max(dueAt, restsUntil), restsUntil });
+  const backoffUntil = pause ? clock() + pause : 0;
+  await releaseEndpoint(db, endpoint, { dueAt: dueAt === null ? null : Math.max(dueAt, backoffUntil), backoffUntil });
 }
 
 /** How long to leave the endpoint alone afterwards; undefined if it has been switched off. */
-async function deliver(parts: WorkerParts, endpoint: Claimed, delivery: Delivery): Promise<number | undefined> {
-  const { storage, clock } = parts;
+async function deliver(deps: WorkerDeps, endpoint: ClaimedEndpoint, delivery: Delivery): Promise<number | undefined> {
+  const { storage, clock } = deps;
   const event = await findEvent(storage.relaxed, delivery.eventId);
   // What is a month old is gone, and what the app may not know any more is kept from it.
-  const isWithheld = !event || !(await mayHear(storage.relaxed, event, clock()));
+  const isWithheld = !event || !(await canReceive(storage.relaxed, event, clock()));
   // Nobody is told of anything that a crash could still undo.
   await storage.flushed?.();
-  const outcome = isWithheld ? WITHHELD : await attempt(endpoint, toMessage(event), parts);
-  if (!isWithheld) showAttempt(endpoint.url, outcome);
+  const outcome = isWithheld ? WITHHELD : await sendMessage(endpoint, toMessage(event), deps);
+  if (!isWithheld) publishAttempt(endpoint.url, outcome);
   const now = clock();
   return storage.relaxed.transaction().execute(async (db) => {
     await recordAttempt(db, delivery, outcome, { chance: randomFraction(), now });
@@ -130,16 +142,16 @@ async function deliver(parts: WorkerParts, endpoint: Claimed, delivery: Delivery
 
 async function noteOutcome(
   db: Database,
-  endpoint: Claimed,
+  endpoint: ClaimedEndpoint,
   { outcome, status }: Outcome,
   now: number,
 ): Promise<number | undefined> {
   if (outcome === 'withheld') return 0;
   if (outcome === 'delivered') {
-    await noteSuccess(db, endpoint);
+    await recordSuccess(db, endpoint);
     return 0;
   }
-  if (status !== 410) return noteFailure(db, endpoint, randomFraction(), now);
-  await disableEndpoint(db, endpoint.id, 'gone', now);
+  if (status !== 410) return recordFailure(db, endpoint, randomFraction(), now);
+  await markEndpointDisabled(db, endpoint.id, 'gone', now);
   return undefined;
 }

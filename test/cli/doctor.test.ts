@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newCommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
 import { assertFound, examine, readFindings, UNUSED_PORTS } from '../support/doctor.ts';
 import { addPeople } from '../support/people.ts';
@@ -92,7 +92,7 @@ test('webhook secrets whose key is gone are counted, and so are those under an o
   const storage = await openStorage(cli.databaseUrl);
   const { ledger } = await addPeople(() => storage, Date.now);
   const endpoint = { appId: ledger.id, url: 'https://example.com/', eventTypes: ['invoice.paid'] };
-  await storage.transaction((db) => addEndpoint(db, createKeyring([KEYS[0]]), endpoint, Date.now()));
+  await storage.transaction((db) => insertEndpoint(db, createKeyring([KEYS[0]]), endpoint, Date.now()));
   await storage.close();
 
   const outdated = await examine(cli, { SECRET_KEYS: `${KEYS[1]},${KEYS[0]}` });

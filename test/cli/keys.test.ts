@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newBrowser } from '../support/browser.ts';
 import { newClient } from '../support/client.ts';
 import { newCommandLineWithDatabase } from '../support/command-line.ts';
@@ -28,7 +28,7 @@ async function settleIn({ cli, readKeys }: Awaited<ReturnType<typeof newPlace>>)
   const people = await addPeople(() => storage, Date.now);
   const receiver = await newReceiver();
   const endpoint = { appId: people.ledger.id, url: receiver.url, eventTypes: ['invoice.paid'] };
-  const added = await storage.transaction((db) => addEndpoint(db, createKeyring(readKeys()), endpoint, Date.now()));
+  const added = await storage.transaction((db) => insertEndpoint(db, createKeyring(readKeys()), endpoint, Date.now()));
   await storage.close();
   const clientOf = ({ api, web }: { api: string; web: string }) =>
     newClient({

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { DAY, HOUR, SECOND } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { Tokens } from '../support/client.ts';
 import { freePort } from '../support/ports.ts';
 import { newReceiver } from '../support/receiver.ts';
@@ -136,7 +136,7 @@ async function makeOld({ url }: SqliteServer): Promise<void> {
 async function listenTo({ url, firm }: SqliteServer, address: string): Promise<void> {
   const storage = await openStorage(url);
   const endpoint = { appId: firm.app.id, url: address, eventTypes: ['grant.created', 'grant.revoked'] };
-  await addEndpoint(storage.durable, createKeyring([KEY]), endpoint, Date.now() - DAY);
+  await insertEndpoint(storage.durable, createKeyring([KEY]), endpoint, Date.now() - DAY);
   await storage.close();
 }
 

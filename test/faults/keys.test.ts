@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
 import { newReceiver } from '../support/receiver.ts';
 import { newWorld } from '../support/world.ts';
@@ -25,7 +25,7 @@ test('without the first key what it signed is refused with a reason, the pages g
   const code = await world.allow({}, browser);
   // What happened before an endpoint was there is not for it.
   world.wind(1);
-  const { endpoint } = await addEndpoint(
+  const { endpoint } = await insertEndpoint(
     world.storage().durable,
     createKeyring([FIRST]),
     { appId: world.ledger.id, url: receiver.url, eventTypes: ['grant.created'] },

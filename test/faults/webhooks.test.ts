@@ -9,7 +9,7 @@ import { recordEvent } from '../../src/events/events.ts';
 import { SECOND } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
@@ -52,7 +52,7 @@ async function assertAllArrive(nodeCount: number, url: string): Promise<void> {
     if (place % ENDPOINTS_PER_OWNER === 0) owner = await addBusiness(`Owner ${place}`);
     const app = await addApp({ ownerBusinessId: owner.id });
     const endpoint = { appId: app.id, url: `${receiver.url}/${app.id}`, eventTypes: ['grant.created'] };
-    const { secret } = await addEndpoint(storage.durable, createKeyring([SECRET_KEY]), endpoint, Date.now());
+    const { secret } = await insertEndpoint(storage.durable, createKeyring([SECRET_KEY]), endpoint, Date.now());
     secrets.set(`/hook/${app.id}`, secret);
     appIds.push(app.id);
   }

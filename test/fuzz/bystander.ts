@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { createInvitation } from '../../src/accounts/invitations.ts';
 import { newId, newRandomId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { KEY, type Product } from './product.ts';
 
 /** What is noted of anyone's attempts, also of those that came to nothing. */
@@ -15,7 +15,7 @@ export async function addBystander({ storage, people }: Product): Promise<void> 
   await people.addInvoice(acme);
   await storage.transaction(async (db) => {
     const endpoint = { appId: ledger.id, url: 'https://bystander.example/', eventTypes: ['invoice.paid'] };
-    await addEndpoint(db, createKeyring([KEY]), endpoint, now);
+    await insertEndpoint(db, createKeyring([KEY]), endpoint, now);
     const actor = { kind: 'user', id: ada.id, name: ada.name, email: ada.email, address: '127.0.0.1' } as const;
     const invitation = { id: newId(now), token: newRandomId(), businessId: acme.id, role: 'member', inviter: ada };
     await createInvitation(actor, db, { ...invitation, email: 'guest@bystander.example' }, now);

@@ -7,7 +7,7 @@ import { json } from 'node:stream/consumers';
 import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Storage } from '../../src/storage/storage.ts';
-import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { Answer, Client, Tokens } from '../support/client.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
@@ -121,7 +121,7 @@ suite('workers', { concurrency: true }, () => {
         const endpoints = Array.from({ length: ENDPOINTS }, (_, place) => `${receiver.url}/${place}`);
         for (const url of endpoints) {
           const wish = { appId: ledger.id, url, eventTypes: ['grant.created'] };
-          await storage.transaction((db) => addEndpoint(db, keys, wish, Date.now()));
+          await storage.transaction((db) => insertEndpoint(db, keys, wish, Date.now()));
         }
         const browser = await signedIn;
         const codes = await Promise.all(Array.from({ length: GRANTS }, () => client.allow({}, browser)));

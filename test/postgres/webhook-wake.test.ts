@@ -6,8 +6,8 @@ import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { dispatchEvents, listDue, nextDueAt, recordAttempt } from '../../src/webhooks/deliveries.ts';
-import { chooseDue } from '../../src/webhooks/due-endpoints.ts';
-import { addEndpoint, claimEndpoints, releaseEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
+import { chooseEndpoints, claimEndpoints, releaseEndpoint } from '../../src/webhooks/queue.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { addPeople } from '../support/people.ts';
 import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
@@ -32,14 +32,14 @@ test('a delivery that is created while another node releases its endpoint is not
     await dispatchEvents(dispatching, 200, Date.now());
     const now = Date.now();
     const lease = now + 60_000;
-    const chosen = await chooseDue(storage.durable, { limit: 10, atWork: new Map() }, now);
+    const chosen = await chooseEndpoints(storage.durable, { limit: 10, active: new Map() }, now);
     const [claimed] = await storage.transaction((db) => claimEndpoints(db, KEYS, { chosen, lease }, now));
     if (!claimed) return;
     for (const delivery of await listDue(storage.durable, endpoint.id, 50, now)) {
       await recordAttempt(storage.relaxed, delivery, DELIVERED, { chance: 0, now });
     }
     const dueAt = await nextDueAt(storage.durable, endpoint.id);
-    await releaseEndpoint(storage.durable, claimed, { dueAt, restsUntil: 0 });
+    await releaseEndpoint(storage.durable, claimed, { dueAt, backoffUntil: 0 });
   });
 
   const { due_at } = await storage.durable.selectFrom('endpoints').select('due_at').executeTakeFirstOrThrow();
@@ -79,7 +79,7 @@ test('an event of an app without an endpoint is recorded as dispatched', async (
   assert.equal((await recorded.execute()).length, 3);
 
   const options = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
-  await storage.transaction((db) => addEndpoint(db, KEYS, options, Date.now()));
+  await storage.transaction((db) => insertEndpoint(db, KEYS, options, Date.now()));
   await recordEvent(storage.durable, unheard, Date.now());
   await recordEvents(storage.durable, [unheard, unheard], Date.now());
   assert.equal(await countDispatched(), 3);
@@ -89,7 +89,7 @@ test('an event of an app without an endpoint is recorded as dispatched', async (
 async function listen(storage: Storage) {
   const { ledger, acme } = await addPeople(() => storage, Date.now);
   const options = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
-  const { endpoint } = await storage.transaction((db) => addEndpoint(db, KEYS, options, Date.now()));
+  const { endpoint } = await storage.transaction((db) => insertEndpoint(db, KEYS, options, Date.now()));
   const event = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
   return { endpoint, happen: () => recordEvent(storage.durable, event, Date.now()) };
 }

@@ -10,7 +10,7 @@ import { DAY } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Document } from '../../src/web/reference/document.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
-import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newReceiver, type Received } from '../support/receiver.ts';
 import { newWorld, type World } from '../support/world.ts';
 import { fetchDocument } from './document.ts';
@@ -73,7 +73,7 @@ async function receiveAll({ storage, clock, ...rest }: World): Promise<Received[
     eventTypes: EVENT_TYPES.filter((type) => type !== 'endpoint.test'),
   };
   const keys = createKeyring(rest.settings.secretKeys);
-  const { endpoint } = await addEndpoint(storage().durable, keys, subscription, clock());
+  const { endpoint } = await insertEndpoint(storage().durable, keys, subscription, clock());
 
   const connect = async () => (await rest.exchange(await rest.allow({ client_id: app.id }), credentials)).body;
   await connect();

@@ -5,7 +5,7 @@ import { hashNewPassword } from '../../src/accounts/passwords.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Document } from '../../src/web/reference/document.ts';
-import { addEndpoint, replaceSecret } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint, rotateSecret } from '../../src/webhooks/endpoints.ts';
 import { nextAttemptAt } from '../../src/webhooks/retry-schedule.ts';
 import { freePort } from '../support/ports.ts';
 import { newWorld } from '../support/world.ts';
@@ -14,7 +14,7 @@ const world = await newWorld();
 const keys = createKeyring(world.settings.secretKeys);
 const listen = () => {
   const wish = { appId: world.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
-  return world.storage().transaction((tx) => addEndpoint(tx, keys, wish, world.clock()));
+  return world.storage().transaction((tx) => insertEndpoint(tx, keys, wish, world.clock()));
 };
 
 test('none of the 3,000 passwords that are tried first, or of those found in breaches, is taken [S13]', async () => {
@@ -37,7 +37,7 @@ test('the signing secret of a webhook is no refresh token [T24]', async () => {
 
 test('each endpoint has a signing secret of its own, of 24 to 64 bytes, also after a new one was made [W2]', async () => {
   const [one, other] = [await listen(), await listen()];
-  const next = await replaceSecret(world.storage().durable, keys, one.endpoint, world.clock());
+  const next = await rotateSecret(world.storage().durable, keys, one.endpoint, world.clock());
   const secrets = [one.secret, other.secret, next];
 
   for (const secret of secrets) {

@@ -6,7 +6,7 @@ import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { createTableCounter } from '../../src/storage/rate-limits.ts';
 import { watchStatements } from '../../src/storage/statement-log.ts';
-import { releaseEndpoint, wakeEndpoint } from '../../src/webhooks/endpoints.ts';
+import { releaseEndpoint, schedule } from '../../src/webhooks/queue.ts';
 
 const texts = new Set<string>();
 after(watchStatements(({ sql }) => texts.add(sql)));
@@ -22,9 +22,9 @@ const counter = createTableCounter(db, { name: 'some', points: 100, seconds: 60 
 const WORK: Record<string, (value: number) => Promise<unknown>> = {
   'counting a rate limit': (value) => counter.consume('a', value),
   'counting a repeat': (value) => countRepeat(db, { key: 'a', window: 10 + value }, value),
-  'scheduling an endpoint': (value) => wakeEndpoint(db, id, value),
+  'scheduling an endpoint': (value) => schedule(db, id, value),
   'releasing an endpoint': (value) =>
-    releaseEndpoint(db, { id, lease: value } as never, { dueAt: value, restsUntil: value }),
+    releaseEndpoint(db, { id, lease: value } as never, { dueAt: value, backoffUntil: value }),
 };
 
 for (const [what, work] of Object.entries(WORK)) {

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { readTraceparent } from '../../src/telemetry/tracing.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
-import { addEndpoint } from '../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { freePort } from '../support/ports.ts';
 import { newReceiver, withStatus } from '../support/receiver.ts';
 import { newWorld } from '../support/world.ts';
@@ -120,7 +120,7 @@ test('a webhook is told of by the host it went to, and a failure is one', async 
   const keys = createKeyring(world.settings.secretKeys);
   const endpoint = { appId: world.ledger.id, url: hook.url, eventTypes: ['invoice.paid'] };
   await world.storage().transaction(async (db) => {
-    const added = await addEndpoint(db, keys, endpoint, world.clock());
+    const added = await insertEndpoint(db, keys, endpoint, world.clock());
     await sendTest(db, added.endpoint, world.clock());
   });
   await hook.has(1);

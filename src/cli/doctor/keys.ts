@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import type { KeySource } from '../../config.ts';
 import { isWeakKey } from '../../lib/keyring.ts';
 import type { Database } from '../../storage/storage.ts';
-import { countSecretsByKey } from '../../webhooks/resealing.ts';
+import { countSecretsByKey } from '../../webhooks/reencryption.ts';
 import { idOf } from '../keys.ts';
 import { about, type Finding } from './finding.ts';
 

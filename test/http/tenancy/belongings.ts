@@ -14,8 +14,7 @@ import { createKeyring, encrypt } from '../../../src/lib/keyring.ts';
 import { hashSecret, newSecret } from '../../../src/lib/secrets.ts';
 import { formKey } from '../../../src/web/form-keys.ts';
 import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
-import { findSecretMark } from '../../../src/webhooks/endpoint.ts';
-import { addEndpoint, disableEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { findSecretFingerprint, insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { type Browser, hiddenFields } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
 import type { World } from '../../support/world.ts';
@@ -142,14 +141,14 @@ async function addEndpointTo(world: World, appId: string, { place, word }: { pla
   // An address that is never called: it is refused before anything is sent.
   const wish = { appId, url: `https://127.0.0.1/${word}`, eventTypes: ['grant.created'] };
   return storage().transaction(async (tx) => {
-    const { endpoint } = await addEndpoint(tx, keys, wish, clock());
-    await disableEndpoint(tx, endpoint.id, 'by_owner', clock());
+    const { endpoint } = await insertEndpoint(tx, keys, wish, clock());
+    await markEndpointDisabled(tx, endpoint.id, 'by_owner', clock());
     await recordEvent(tx, { type: 'grant.created', appId, businessId: place.id, data: { note: word } }, clock());
     await dispatchEvents(tx, 100, clock());
     const own = tx.selectFrom('deliveries').select('id').where('endpoint_id', '=', endpoint.id);
     const { id: delivery } = await own.executeTakeFirstOrThrow();
     await tx.updateTable('deliveries').set({ due_at: null, given_up_at: clock() }).where('id', '=', delivery).execute();
-    return { endpoint: endpoint.id, secretMark: (await findSecretMark(tx, endpoint)) ?? '', delivery };
+    return { endpoint: endpoint.id, secretMark: (await findSecretFingerprint(tx, endpoint)) ?? '', delivery };
   });
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
-import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { DEVELOPER, registerInBrowser, shownCredentials, TYPED } from '../../support/app-pages.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -88,7 +88,7 @@ test('a form that changes an app changes its settings, and nothing else that is 
 test('a form that changes an endpoint changes its address and events, and nothing else [P11]', async () => {
   const keys = createKeyring(world.settings.secretKeys);
   const wish = { appId: world.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
-  const { endpoint } = await world.storage().transaction((tx) => addEndpoint(tx, keys, wish, world.clock()));
+  const { endpoint } = await world.storage().transaction((tx) => insertEndpoint(tx, keys, wish, world.clock()));
   const before = await rowOf('endpoints', 'id', endpoint.id);
   const path = `${DEVELOPER}/${world.ledger.id}/endpoints/${endpoint.id}`;
   const typed = { url: 'https://acme.example/moved', events: 'grant.created', ...COLUMNS };

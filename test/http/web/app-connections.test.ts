@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { addEndpoint, disableEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../../support/app-pages.ts';
 import { nextOf, type Visited } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
@@ -139,7 +139,7 @@ test('an app’s own page warns of webhooks that do not arrive, to those who may
       await world
         .storage()
         .transaction((tx) =>
-          addEndpoint(tx, keys, { appId: app.id, url, eventTypes: ['grant.created'] }, world.clock()),
+          insertEndpoint(tx, keys, { appId: app.id, url, eventTypes: ['grant.created'] }, world.clock()),
         )
     ).endpoint.id;
   const [failing, off, fine] = [
@@ -149,7 +149,7 @@ test('an app’s own page warns of webhooks that do not arrive, to those who may
   ];
   const since = world.clock() - 2 * DAY;
   await db().updateTable('endpoints').set({ failing_since: since, failures: 9 }).where('id', '=', failing).execute();
-  await disableEndpoint(db(), off, 'failing', world.clock());
+  await markEndpointDisabled(db(), off, 'failing', world.clock());
   const member = await world.signedIn(await world.addUser('Moe', [[world.acme, 'member']]));
 
   const { text } = await browser.open(path);

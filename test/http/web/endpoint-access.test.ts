@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../../support/browser.ts';
 import { newWorld } from '../../support/world.ts';
@@ -20,7 +20,7 @@ const TYPED = { url: 'https://evil.example/', events: ['grant.created'] };
 
 async function listen(appId: string): Promise<string> {
   const addition = { appId, url: 'https://private.example/hook', eventTypes: ['grant.revoked'] };
-  return (await addEndpoint(db(), keys, addition, world.clock())).endpoint.id;
+  return (await insertEndpoint(db(), keys, addition, world.clock())).endpoint.id;
 }
 
 const endpoints = {

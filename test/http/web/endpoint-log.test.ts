@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { recordEvent } from '../../../src/events/events.ts';
 import { disconnect } from '../../../src/grants/connections.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { addEndpoint, disableEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
 import { unescaped, type Visited } from '../../support/browser.ts';
 import { newReceiver, withStatus } from '../../support/receiver.ts';
@@ -17,7 +17,7 @@ const db = () => world.storage().durable;
 
 async function newEndpoint(url: string, appId?: string) {
   const id = appId ?? (await world.addApp({ ownerBusinessId: world.acme.id })).id;
-  const added = await addEndpoint(db(), keys, { appId: id, url, eventTypes: ['grant.created'] }, world.clock());
+  const added = await insertEndpoint(db(), keys, { appId: id, url, eventTypes: ['grant.created'] }, world.clock());
   const path = `${DEVELOPER}/${id}/endpoints/${added.endpoint.id}`;
   const sendTest = async () => browser.submit(await browser.open(path), `${path}/test`);
   return { ...added, appId: id, path, sendTest };
@@ -68,7 +68,7 @@ test('a test event arrives, signed with the secret that was shown, at the endpoi
 test('an endpoint that is off offers no test event, and refuses one that is asked for anyway', async () => {
   const { endpoint, path, sendTest } = await newEndpoint('https://hooks.example/');
   const form = await browser.open(path);
-  await disableEndpoint(db(), endpoint.id, 'by_owner', world.clock());
+  await markEndpointDisabled(db(), endpoint.id, 'by_owner', world.clock());
 
   const refused = await browser.submit(form, `${path}/test`);
 
@@ -133,14 +133,14 @@ test('a payload that the app may not read any more is not shown, nor is one that
   const receiver = await newReceiver();
   const app = await world.addApp({ ownerBusinessId: world.acme.id });
   const endpoint = { appId: app.id, url: receiver.url, eventTypes: ['invoice.created'] };
-  const { endpoint: added } = await addEndpoint(db(), keys, endpoint, world.clock());
+  const { endpoint: added } = await insertEndpoint(db(), keys, endpoint, world.clock());
   const path = `${DEVELOPER}/${app.id}/endpoints/${added.id}`;
   const code = await world.allow({ client_id: app.id });
   await world.exchange(code, { client_id: app.id, client_secret: app.secret });
   await world.addInvoice(world.acme, { number: 'SEEN-1' });
   assert.match((await shows(path, DELIVERED)).text, /SEEN-1/);
 
-  await disableEndpoint(db(), added.id, 'by_owner', world.clock());
+  await markEndpointDisabled(db(), added.id, 'by_owner', world.clock());
   await world.addInvoice(world.acme, { number: 'UNSENT-1' });
   const waiting = await shows(path, /Waiting/);
   const parties = { userId: world.ada.id, appId: app.id, businessId: world.acme.id };
@@ -196,7 +196,7 @@ test('a delivery to another endpoint, or to none, is not sent again under this o
 
 test('the log is shown 25 at a time, newest first, and what waits for an endpoint that is off says so', async () => {
   const { endpoint, appId, path } = await newEndpoint('https://hooks.example/');
-  await disableEndpoint(db(), endpoint.id, 'by_owner', world.clock());
+  await markEndpointDisabled(db(), endpoint.id, 'by_owner', world.clock());
   const data = { endpointId: endpoint.id };
   // As one, so that they are also dispatched as one.
   await world.storage().transaction(async (tx) => {

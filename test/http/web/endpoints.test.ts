@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { EVENT_TYPES } from '../../../src/events/event-types.ts';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
 import { createKeyring, decrypt } from '../../../src/lib/keyring.ts';
-import { addEndpoint, disableEndpoint, noteFailure } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
+import { recordFailure } from '../../../src/webhooks/queue.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import type { Fields, Visited } from '../../support/browser.ts';
 import { newWorld } from '../../support/world.ts';
@@ -23,7 +24,7 @@ async function newApp(section = DEVELOPER) {
 async function newEndpoint() {
   const { app, appPath, list } = await newApp();
   const addition = { appId: app.id, url: URL_, eventTypes: ['grant.created', 'grant.revoked'] };
-  const { endpoint, secret } = await addEndpoint(db(), keys, addition, world.clock());
+  const { endpoint, secret } = await insertEndpoint(db(), keys, addition, world.clock());
   const path = `${list}/${endpoint.id}`;
   const act = async (verb: string, fields: Fields = {}) =>
     browser.submit(await browser.open(path), verb ? `${path}/${verb}` : path, fields);
@@ -135,7 +136,7 @@ test('a form for a new endpoint that is sent twice adds one, and the secret is s
 test('an app has at most ten endpoints', async () => {
   const { app, list } = await newEndpoint();
   for (let i = 0; i < 9; i++) {
-    await addEndpoint(db(), keys, { appId: app.id, url: URL_, eventTypes: ['grant.created'] }, world.clock());
+    await insertEndpoint(db(), keys, { appId: app.id, url: URL_, eventTypes: ['grant.created'] }, world.clock());
   }
 
   const page = await browser.submit(await browser.open(`${list}/new`), list, { url: URL_, events: 'grant.created' });
@@ -169,8 +170,8 @@ test('an endpoint is switched off and on, and says which it is', async () => {
 
 test('an endpoint that was switched off by what it answered says why', async () => {
   const [gone, failing] = [await newEndpoint(), await newEndpoint()];
-  await disableEndpoint(db(), gone.endpoint.id, 'gone', world.clock());
-  await disableEndpoint(db(), failing.endpoint.id, 'failing', world.clock());
+  await markEndpointDisabled(db(), gone.endpoint.id, 'gone', world.clock());
+  await markEndpointDisabled(db(), failing.endpoint.id, 'failing', world.clock());
 
   assert.match((await browser.open(gone.list)).text, /It answered 410/);
   assert.match((await browser.open(failing.path)).text, /Nothing that was sent to it arrived for three days/);
@@ -179,7 +180,7 @@ test('an endpoint that was switched off by what it answered says why', async () 
 test('an endpoint that has failed for a day is warned about, until it is switched on afresh', async () => {
   const { list, path, endpoint, act } = await newEndpoint();
   const [warning, visit] = [/Nothing has arrived here since .* switched off at /, () => browser.open(list)];
-  await noteFailure(db(), endpoint, 0.5, world.clock() - DAY + HOUR);
+  await recordFailure(db(), endpoint, 0.5, world.clock() - DAY + HOUR);
   const early = await visit();
   world.wind(HOUR);
   const late = [await visit(), await browser.open(path)];

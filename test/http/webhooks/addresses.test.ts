@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -44,7 +44,7 @@ async function tell(world: Awaited<ReturnType<typeof newWorld>>, urls: string[])
   for (const url of urls) {
     const app = await world.addApp({ ownerBusinessId: world.acme.id });
     const accepted = { appId: app.id, url: 'https://app.example/hook', eventTypes: ['grant.created'] };
-    const { endpoint } = await addEndpoint(db, keys, accepted, world.clock());
+    const { endpoint } = await insertEndpoint(db, keys, accepted, world.clock());
     await db.updateTable('endpoints').set({ url }).where('id', '=', endpoint.id).execute();
     const event = { type: 'grant.created', appId: app.id, businessId: world.acme.id, data: {} } as const;
     await recordEvent(db, event, world.clock());

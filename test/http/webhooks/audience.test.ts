@@ -5,7 +5,7 @@ import { disconnect } from '../../../src/grants/connections.ts';
 import { findGrant, listAppsAllowed, listBusinessesAllowing } from '../../../src/grants/status.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
-import { checkGuards, mayHear } from '../../../src/webhooks/audience.ts';
+import { canReceive, checkGuards } from '../../../src/webhooks/visibility.ts';
 import type { RegisteredApp } from '../../support/people.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -161,7 +161,7 @@ for (const [what, type, businessId] of [
       body.map((listed: { type: string }) => listed.type),
       ['app.secret_added', 'grant.created'],
     );
-    assert.ok(event && !(await mayHear(db(), event, world.clock())));
+    assert.ok(event && !(await canReceive(db(), event, world.clock())));
   });
 }
 

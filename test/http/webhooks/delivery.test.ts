@@ -9,7 +9,7 @@ import { recordEvent } from '../../../src/events/events.ts';
 import { MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { listDeliveries } from '../../../src/webhooks/deliveries.ts';
-import { addEndpoint, findEndpoint, replaceSecret } from '../../../src/webhooks/endpoints.ts';
+import { findEndpoint, insertEndpoint, rotateSecret } from '../../../src/webhooks/endpoints.ts';
 import { newReceiver, withStatus } from '../../support/receiver.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -19,7 +19,7 @@ const browser = await world.signedIn();
 const db = () => world.storage().durable;
 
 async function listen(url: string, appId: string, eventTypes: string[] = ['grant.created', 'grant.revoked']) {
-  return addEndpoint(db(), keys, { appId, url, eventTypes }, world.clock());
+  return insertEndpoint(db(), keys, { appId, url, eventTypes }, world.clock());
 }
 
 const newApp = () => world.addApp({ ownerBusinessId: world.acme.id });
@@ -146,7 +146,7 @@ test('a redirect is a failed attempt, which is made again later [W6]', async () 
 test('while a secret is being replaced both sign, and then only the new one [W2]', async () => {
   const [app, receiver] = [await newApp(), await newReceiver()];
   const { endpoint, secret } = await listen(receiver.url, app.id);
-  const newer = await replaceSecret(db(), keys, endpoint, world.clock());
+  const newer = await rotateSecret(db(), keys, endpoint, world.clock());
 
   await world.allow({ client_id: app.id }, browser);
   await receiver.has(1);
@@ -194,7 +194,7 @@ test('a receiver that goes on answering without end is cut off, and the attempt 
   await slow.restart({ settings: { webhookTimeout: 300 } });
   const { url, cutOff } = await newTrickler();
   const wish = { appId: slow.ledger.id, url, eventTypes: ['grant.created'] };
-  const { endpoint } = await addEndpoint(slow.storage().durable, keys, wish, slow.clock());
+  const { endpoint } = await insertEndpoint(slow.storage().durable, keys, wish, slow.clock());
 
   await slow.allow();
   await cutOff;
@@ -225,7 +225,7 @@ async function until<Value>(look: () => Promise<Value | undefined>): Promise<Val
 test('nothing is sent unsigned: without the key that kept its secret an endpoint gets nothing', async () => {
   const [app, receiver] = [await newApp(), await newReceiver()];
   const foreign = createKeyring(['a-key-of-another-server-that-this-one-never-had']);
-  const { endpoint } = await addEndpoint(
+  const { endpoint } = await insertEndpoint(
     db(),
     foreign,
     { appId: app.id, url: receiver.url, eventTypes: ['grant.created'] },

@@ -10,15 +10,15 @@ import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { listDeliveries, resend, sendTest } from '../../../src/webhooks/deliveries.ts';
 import {
-  addEndpoint,
-  changeEndpoint,
-  disableEndpoint,
+  deleteEndpoint,
   type Endpoint,
-  enableEndpoint,
   findEndpoint,
-  noteFailure,
-  removeEndpoint,
+  insertEndpoint,
+  markEndpointDisabled,
+  markEndpointEnabled,
+  updateEndpoint,
 } from '../../../src/webhooks/endpoints.ts';
+import { recordFailure } from '../../../src/webhooks/queue.ts';
 import { newReceiver, withStatus } from '../../support/receiver.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -31,7 +31,7 @@ async function listen(url: string) {
   const app = await world.addApp({ ownerBusinessId: world.acme.id });
   const appId = app.id;
   const wish = { appId, url, eventTypes: ['grant.created'] };
-  const { endpoint } = await addEndpoint(db(), keys, wish, world.clock());
+  const { endpoint } = await insertEndpoint(db(), keys, wish, world.clock());
   const event = { type: 'grant.created', appId, businessId: world.acme.id, data: {} } as const;
   const happen = (times = 1) =>
     world.storage().transaction(async (tx) => {
@@ -82,8 +82,8 @@ test('an endpoint that has failed is left alone, however much comes in, until it
   await world.storage().transaction((tx) => resend(tx, endpoint.id, delivery?.id ?? '', world.clock()));
   await receiver.has(3);
   await until(() => isResting(endpoint));
-  await disableEndpoint(db(), endpoint.id, 'by_owner', world.clock());
-  await enableEndpoint(db(), endpoint.id, world.clock());
+  await markEndpointDisabled(db(), endpoint.id, 'by_owner', world.clock());
+  await markEndpointEnabled(db(), endpoint.id, world.clock());
   await receiver.has(4);
   await until(() => isResting(endpoint));
   await passRounds();
@@ -108,12 +108,12 @@ test('an endpoint is switched off after three days of failures if there were ten
   const isOn = async () => (await findEndpoint(db(), app.id, endpoint.id))?.disabledAt === null;
   const began = world.clock();
 
-  await noteFailure(db(), endpoint, 0.5, began);
-  await noteFailure(db(), endpoint, 0.5, began + 10 * DAY);
+  await recordFailure(db(), endpoint, 0.5, began);
+  await recordFailure(db(), endpoint, 0.5, began + 10 * DAY);
   assert.ok(await isOn());
-  for (let more = 3; more <= 9; more++) await noteFailure(db(), endpoint, 0.5, began + 10 * DAY + more * HOUR);
+  for (let more = 3; more <= 9; more++) await recordFailure(db(), endpoint, 0.5, began + 10 * DAY + more * HOUR);
   assert.ok(await isOn());
-  await noteFailure(db(), endpoint, 0.5, began + 11 * DAY);
+  await recordFailure(db(), endpoint, 0.5, began + 11 * DAY);
   assert.ok(!(await isOn()));
 });
 
@@ -135,12 +135,12 @@ test('an endpoint to which nothing is to be sent any more is not failing any mor
 });
 
 const ACTS: [what: string, act: (endpoint: Endpoint) => Promise<unknown>][] = [
-  ['switched off', ({ id }) => disableEndpoint(db(), id, 'by_owner', world.clock())],
-  ['removed', ({ id, appId }) => removeEndpoint(db(), appId, id)],
+  ['switched off', ({ id }) => markEndpointDisabled(db(), id, 'by_owner', world.clock())],
+  ['removed', ({ id, appId }) => deleteEndpoint(db(), appId, id)],
   [
     'moved',
     ({ id, appId }) =>
-      changeEndpoint(db(), { id, appId }, { url: 'http://127.0.0.1:1/moved', eventTypes: ['grant.revoked'] }),
+      updateEndpoint(db(), { id, appId }, { url: 'http://127.0.0.1:1/moved', eventTypes: ['grant.revoked'] }),
   ],
 ];
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { freePort } from '../../support/ports.ts';
 import { newReceiver } from '../../support/receiver.ts';
 import { newWorld } from '../../support/world.ts';
@@ -23,7 +23,7 @@ test('one endpoint that is dead and one that never answers keep none of the othe
   for (const url of urls) {
     const { id } = await world.addApp({ ownerBusinessId: world.acme.id });
     appIds.push(id);
-    await addEndpoint(db, keys, { appId: id, url, eventTypes: ['grant.created'] }, world.clock());
+    await insertEndpoint(db, keys, { appId: id, url, eventTypes: ['grant.created'] }, world.clock());
   }
 
   for (let round = 1; round <= ROUNDS; round++) {

@@ -8,7 +8,7 @@ import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { migrate } from '../../../src/storage/migrate.ts';
 import { openStorage } from '../../../src/storage/open.ts';
-import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { startWebhooks } from '../../../src/webhooks/worker.ts';
 import { newReceiver } from '../../support/receiver.ts';
 
@@ -31,7 +31,7 @@ test('no endpoint hears of anything that a crash could still undo', async () => 
     0,
   );
   const appId = registered?.app.id ?? '';
-  await addEndpoint(db, keys, { appId, url: receiver.url, eventTypes: ['grant.created'] }, 0);
+  await insertEndpoint(db, keys, { appId, url: receiver.url, eventTypes: ['grant.created'] }, 0);
   await recordEvent(db, { type: 'grant.created', appId, businessId, data: {} }, 0);
   const disk = Promise.withResolvers<void>();
   let isAsked = false;

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { addEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { newReceiver, withStatus } from '../../support/receiver.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -18,7 +18,7 @@ test('one owner’s slow endpoints take up fifty places of a node, and the other
     const { id: appId } = await world.addApp({ ownerBusinessId });
     await world.storage().transaction(async (db) => {
       const wish = { appId, url, eventTypes: ['grant.created'] };
-      for (let i = 0; i < count; i++) await addEndpoint(db, keys, wish, world.clock());
+      for (let i = 0; i < count; i++) await insertEndpoint(db, keys, wish, world.clock());
     });
     const event = { type: 'grant.created', appId, businessId: null, data: {} } as const;
     return () => recordEvent(world.storage().durable, event, world.clock());

@@ -5,7 +5,7 @@ import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { GatehouseError, verifyWebhook, type WebhookOptions } from '../../../sdk/typescript/src/index.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { addEndpoint, replaceSecret } from '../../../src/webhooks/endpoints.ts';
+import { insertEndpoint, rotateSecret } from '../../../src/webhooks/endpoints.ts';
 import { newReceiver } from '../../support/receiver.ts';
 import { newWorld } from '../../support/world.ts';
 
@@ -55,7 +55,7 @@ function assertSilent(error: Error): void {
 async function listen() {
   const [app, receiver] = [await world.addApp({ ownerBusinessId: world.acme.id }), await newReceiver()];
   const addition = { appId: app.id, url: receiver.url, eventTypes: ['grant.created'] };
-  const { endpoint, secret } = await addEndpoint(world.storage().durable, keys, addition, world.clock());
+  const { endpoint, secret } = await insertEndpoint(world.storage().durable, keys, addition, world.clock());
   return { app, receiver, endpoint, secret };
 }
 
@@ -86,7 +86,7 @@ test('a delivery of the server is verified by this library and by the public one
 
 test('while a secret is being replaced, a delivery is verified by the old one, the new one, or both', async () => {
   const { app, receiver, endpoint, secret } = await listen();
-  const newer = await replaceSecret(world.storage().durable, keys, endpoint, world.clock());
+  const newer = await rotateSecret(world.storage().durable, keys, endpoint, world.clock());
   await world.allow({ client_id: app.id });
   const [delivery] = await receiver.has(1);
   assert.ok(delivery);

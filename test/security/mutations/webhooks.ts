@@ -59,7 +59,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W3',
     breaks: 'each attempt has another id',
-    file: 'src/webhooks/messages.ts',
+    file: 'src/webhooks/signatures.ts',
     find: 'return { id: event.id,',
     replace: 'return { id: crypto.randomUUID(),',
     tests: [DELIVERY],
@@ -68,8 +68,8 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
     promise: 'W3',
     breaks: 'a retry has the timestamp of the first attempt',
     file: 'src/webhooks/worker.ts',
-    find: 'await attempt(endpoint, toMessage(event), parts)',
-    replace: 'await attempt(endpoint, toMessage(event), { ...parts, clock: () => event.createdAt })',
+    find: 'await sendMessage(endpoint, toMessage(event), deps)',
+    replace: 'await sendMessage(endpoint, toMessage(event), { ...deps, clock: () => event.createdAt })',
     tests: [DELIVERY],
   },
   {
@@ -155,7 +155,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W6',
     breaks: 'a redirect counts as delivered',
-    file: 'src/webhooks/attempt.ts',
+    file: 'src/webhooks/sender.ts',
     find: 'status < 300',
     replace: 'status < 400',
     tests: [DELIVERY],
@@ -179,7 +179,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W7',
     breaks: 'events of a killed node are never sent',
-    file: 'src/webhooks/due-endpoints.ts',
+    file: 'src/webhooks/queue.ts',
     find: ".where('endpoints.claimed_until', '<=', now)",
     replace: ".where('endpoints.claimed_until', '=', 0)",
     tests: [KILLS],

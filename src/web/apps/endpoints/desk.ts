@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../../../apps/apps.ts';
 import { isId } from '../../../lib/ids.ts';
-import { onlyAudible } from '../../../webhooks/audience.ts';
 import { listDeliveries } from '../../../webhooks/deliveries.ts';
-import { type Endpoint, findEndpoint, findSecretMark } from '../../../webhooks/endpoint.ts';
+import { type Endpoint, findEndpoint, findSecretFingerprint } from '../../../webhooks/endpoints.ts';
+import { visibleTo } from '../../../webhooks/visibility.ts';
 import { notFound } from '../../errors.ts';
 import type { Problem } from '../../forms.ts';
 import type { Desk } from '../desk.ts';
@@ -60,8 +60,8 @@ export function openEndpointDesk(desk: Desk) {
       const deliveries = found.slice(0, PAGE);
       const older = found.length > PAGE ? deliveries.at(-1)?.eventId : undefined;
       const events = deliveries.flatMap(({ event }) => event ?? []);
-      const readable = new Set(await onlyAudible(db, one.app.id, events, clock()));
-      const secretMark = await findSecretMark(db, one.endpoint);
+      const readable = new Set(await visibleTo(db, one.app.id, events, clock()));
+      const secretMark = await findSecretFingerprint(db, one.endpoint);
       const view = {
         ...one,
         settings,

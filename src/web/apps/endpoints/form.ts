@@ -1,6 +1,6 @@
 import { EVENTS } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { CHOICES } from '../../../webhooks/endpoint-fields.ts';
+import { SUBSCRIBABLE_EVENTS } from '../../../webhooks/endpoints.ts';
 import { ariaAttributes, type Form, input, list, type Problem, problemText, text } from '../../forms.ts';
 
 export interface EndpointSettings {
@@ -8,7 +8,7 @@ export interface EndpointSettings {
   eventTypes: string[];
 }
 
-export const emptyEndpoint: EndpointSettings = { url: '', eventTypes: CHOICES };
+export const emptyEndpoint: EndpointSettings = { url: '', eventTypes: SUBSCRIBABLE_EVENTS };
 
 /** What was typed, sound or not, so that the form can show it again. */
 export function readEndpointForm(form: Form): EndpointSettings {
@@ -22,7 +22,7 @@ export function endpointFields({ url, eventTypes }: EndpointSettings, problem?: 
 <fieldset class="field" ${ariaAttributes('events', { wrong })}>
 <legend>Events</legend>
 ${problem && wrong && problemText(problem)}
-${CHOICES.map(
+${SUBSCRIBABLE_EVENTS.map(
   (type) =>
     html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${eventTypes.includes(type) && html`checked`}><span><code>${type}</code> ${EVENTS[type].summary}.</span></label>`,
 )}

@@ -1,7 +1,7 @@
 import type { Event } from '../../../events/events.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import type { LoggedAttempt, LoggedDelivery } from '../../../webhooks/deliveries.ts';
-import { toMessage } from '../../../webhooks/messages.ts';
+import { toMessage } from '../../../webhooks/signatures.ts';
 import { postForm, preciseTime } from '../../forms.ts';
 import type { OneEndpoint } from './desk.ts';
 

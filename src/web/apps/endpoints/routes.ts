@@ -1,21 +1,15 @@
 import type { FastifyInstance } from 'fastify';
-import { lockApp } from '../../../apps/apps.ts';
 import { isId } from '../../../lib/ids.ts';
-import type { Database } from '../../../storage/storage.ts';
 import { resend, sendTest } from '../../../webhooks/deliveries.ts';
-import { eventsDetail, recordEndpointAct } from '../../../webhooks/endpoint-acts.ts';
-import { refuseLoopback } from '../../../webhooks/endpoint-fields.ts';
 import {
   addEndpoint,
   changeEndpoint,
   disableEndpoint,
-  type Endpoint,
   enableEndpoint,
-  findEndpoint,
-  listEndpoints,
   removeEndpoint,
-  replaceMarkedSecret,
-} from '../../../webhooks/endpoints.ts';
+  replaceSecret,
+} from '../../../webhooks/endpoint-changes.ts';
+import { listEndpoints, rejectLoopback } from '../../../webhooks/endpoints.ts';
 import { notFound } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { formKey, readFormKey } from '../../form-keys.ts';
@@ -51,7 +45,7 @@ function mountList(
 }
 
 function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string): void {
-  const { section, storage, keys, clock, show, enterEndpoints } = desk;
+  const { section, clock, show, enterEndpoints } = desk;
 
   host.get<ForApp>(`${path}/new`, section.edit, async (request, reply) => {
     const of = await enterEndpoints(request);
@@ -66,15 +60,8 @@ function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string):
     const appId = of.app.id;
     const { id } = readFormKey(desk, 'new endpoint', { sealed: ticket, owner: appId });
     const add = async () => {
-      refuseLoopback(settings.url, desk);
-      const added = await storage.transaction(async (tx) => {
-        await lockApp(tx, appId);
-        if (await findEndpoint(tx, appId, id)) return undefined;
-        const fresh = await addEndpoint(tx, keys, { id, appId, ...settings }, clock());
-        const act = { actor: actorOf(request), app: of.app, ...fresh, detail: eventsDetail(fresh.endpoint) };
-        await recordEndpointAct(tx, { action: 'endpoint.added', ...act }, clock());
-        return fresh;
-      });
+      rejectLoopback(settings.url, desk);
+      const added = await addEndpoint(actorOf(request), desk, { app: of.app, id, ...settings }, clock());
       if (!added) return reply.redirect(`${of.path}/${id}`, 303);
       return show(reply, of.entry, signingSecretBody(`${of.path}/${id}`, added.endpoint, added.secret));
     };
@@ -83,7 +70,7 @@ function mountAddition(host: FastifyInstance, desk: EndpointDesk, path: string):
 }
 
 function mountSettings(host: FastifyInstance, desk: EndpointDesk, path: string): void {
-  const { section, storage, clock, enterEndpoint, showEndpoint } = desk;
+  const { section, db, clock, enterEndpoint, showEndpoint } = desk;
 
   host.get<ForOne>(path, section.edit, async (request, reply) => {
     const one = await enterEndpoint(request);
@@ -97,13 +84,8 @@ function mountSettings(host: FastifyInstance, desk: EndpointDesk, path: string):
     const one = await enterEndpoint(request);
     const settings = readEndpointForm(request.body);
     const change = async () => {
-      refuseLoopback(settings.url, desk);
-      await storage.transaction(async (tx) => {
-        const endpoint = await changeEndpoint(tx, { appId: one.app.id, id: one.endpoint.id }, settings);
-        if (!endpoint) throw notFound();
-        const act = { actor: actorOf(request), app: one.app, endpoint, detail: eventsDetail(endpoint) };
-        await recordEndpointAct(tx, { action: 'endpoint.changed', ...act }, clock());
-      });
+      rejectLoopback(settings.url, desk);
+      if (!(await changeEndpoint(actorOf(request), db, { ...one, settings }, clock()))) throw notFound();
       return redirectWithFlash(reply, one.path, 'saved');
     };
     return tryForm(change, (problem) => showEndpoint(reply, one, { settings, problem }));
@@ -118,58 +100,36 @@ const NOTICES: Record<string, string | undefined> = {
 
 function mountSecret(
   host: FastifyInstance,
-  { section, storage, keys, clock, show, enterEndpoint }: EndpointDesk,
+  { section, db, keys, clock, show, enterEndpoint }: EndpointDesk,
   path: string,
 ): void {
   host.post<ForOne>(`${path}/secret`, section.edit, async (request, reply) => {
     const { entry, app, endpoint, path } = await enterEndpoint(request);
-    const mark = text(request.body, 'secret_mark');
-    const done = await storage.transaction(async (tx) => {
-      const secret = await replaceMarkedSecret(tx, keys, { id: endpoint.id, mark }, clock());
-      const replaced = await findEndpoint(tx, app.id, endpoint.id);
-      if (secret === undefined || !replaced) return undefined;
-      const act = { actor: actorOf(request), app, endpoint };
-      await recordEndpointAct(tx, { action: 'endpoint.secret_replaced', ...act }, clock());
-      return { replaced, secret };
-    });
-    // A second click would end the secret that the app still uses: only the one that the page was about is replaced.
+    const replacement = { app, endpoint, fingerprint: text(request.body, 'secret_mark') };
+    const done = await replaceSecret(actorOf(request), { db, keys }, replacement, clock());
+    // A second click must not end the secret that the app still uses.
     if (!done) return reply.redirect(path, 303);
-    return show(reply, entry, signingSecretBody(path, done.replaced, done.secret));
+    return show(reply, entry, signingSecretBody(path, done.endpoint, done.secret));
   });
 }
 
-function mountSwitches(
-  host: FastifyInstance,
-  { section, storage, clock, enterEndpoint }: EndpointDesk,
-  path: string,
-): void {
-  const switches = {
-    disable: {
-      action: 'endpoint.disabled',
-      done: 'endpoint_disabled',
-      turn: (tx: Database, { id }: Endpoint) => disableEndpoint(tx, id, 'by_owner', clock()),
-    },
-    enable: {
-      action: 'endpoint.enabled',
-      done: 'endpoint_enabled',
-      turn: (tx: Database, { id }: Endpoint) => enableEndpoint(tx, id, clock()),
-    },
-  } as const;
-  for (const [name, { action, done, turn }] of Object.entries(switches)) {
-    host.post<ForOne>(`${path}/${name}`, section.edit, async (request, reply) => {
-      const { app, endpoint, path } = await enterEndpoint(request);
-      await storage.transaction(async (tx) => {
-        const isTurned = await turn(tx, endpoint);
-        if (isTurned) await recordEndpointAct(tx, { action, actor: actorOf(request), app, endpoint }, clock());
-      });
-      return redirectWithFlash(reply, path, done);
+function mountSwitches(host: FastifyInstance, { section, db, clock, enterEndpoint }: EndpointDesk, path: string): void {
+  const switches = [
+    { verb: 'disable', change: disableEndpoint, flash: 'endpoint_disabled' },
+    { verb: 'enable', change: enableEndpoint, flash: 'endpoint_enabled' },
+  ] as const;
+  for (const { verb, change, flash } of switches) {
+    host.post<ForOne>(`${path}/${verb}`, section.edit, async (request, reply) => {
+      const one = await enterEndpoint(request);
+      await change(actorOf(request), db, one, clock());
+      return redirectWithFlash(reply, one.path, flash);
     });
   }
 }
 
 function mountRemoval(
   host: FastifyInstance,
-  { section, storage, clock, show, enterEndpoint }: EndpointDesk,
+  { section, db, clock, show, enterEndpoint }: EndpointDesk,
   path: string,
 ): void {
   host.get<ForOne>(`${path}/remove`, section.edit, async (request, reply) => {
@@ -178,25 +138,22 @@ function mountRemoval(
   });
 
   host.post<ForOne>(`${path}/remove`, section.edit, async (request, reply) => {
-    const { app, endpoint, listPath } = await enterEndpoint(request);
-    await storage.transaction(async (tx) => {
-      if (!(await removeEndpoint(tx, app.id, endpoint.id))) return;
-      await recordEndpointAct(tx, { action: 'endpoint.removed', actor: actorOf(request), app, endpoint }, clock());
-    });
-    return redirectWithFlash(reply, listPath, 'endpoint_removed');
+    const one = await enterEndpoint(request);
+    await removeEndpoint(actorOf(request), db, one, clock());
+    return redirectWithFlash(reply, one.listPath, 'endpoint_removed');
   });
 }
 
 function mountSending(
   host: FastifyInstance,
-  { section, storage, clock, enterEndpoint, showEndpoint }: EndpointDesk,
+  { section, db, clock, enterEndpoint, showEndpoint }: EndpointDesk,
   path: string,
 ): void {
   host.post<ForOne>(`${path}/test`, section.edit, async (request, reply) => {
     const one = await enterEndpoint(request);
     const { endpoint } = one;
     const send = async () => {
-      await storage.transaction((tx) => sendTest(tx, endpoint, clock()));
+      await sendTest(db, endpoint, clock());
       return reply.redirect(`${one.path}?sent=test`, 303);
     };
     return tryForm(send, (problem) => showEndpoint(reply, one, { problem }));
@@ -206,8 +163,7 @@ function mountSending(
   host.post<{ Params: ForOne['Params'] & { delivery: string } }>(resending, section.edit, async (request, reply) => {
     const { endpoint, path } = await enterEndpoint(request);
     const { delivery } = request.params;
-    const again = () => storage.transaction((tx) => resend(tx, endpoint.id, delivery, clock()));
-    if (!isId(delivery) || !(await again())) throw notFound();
+    if (!isId(delivery) || !(await resend(db, endpoint.id, delivery, clock()))) throw notFound();
     return reply.redirect(`${path}?sent=again`, 303);
   });
 }

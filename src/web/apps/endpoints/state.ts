@@ -1,6 +1,6 @@
 import { type Html, html } from '../../../lib/html.ts';
 import type { DisabledReason, Endpoint } from '../../../webhooks/endpoints.ts';
-import { SWITCHED_OFF_AFTER, WARNED_AFTER } from '../../../webhooks/retry-schedule.ts';
+import { DISABLED_AFTER, WARNED_AFTER } from '../../../webhooks/retry-schedule.ts';
 import { time } from '../../forms.ts';
 
 const REASONS: Record<DisabledReason, string> = {
@@ -37,5 +37,5 @@ export function stateNotice(endpoint: Endpoint, now: number): Html {
     return html`<p class="small">Off since ${time(disabledAt)}. ${disabledReason && REASONS[disabledReason]}</p>`;
   }
   if (failingSince === null || now - failingSince < WARNED_AFTER) return html``;
-  return html`<p class="problem">Nothing has arrived here since ${time(failingSince)}. If that goes on, the endpoint is switched off at ${time(failingSince + SWITCHED_OFF_AFTER)}.</p>`;
+  return html`<p class="problem">Nothing has arrived here since ${time(failingSince)}. If that goes on, the endpoint is switched off at ${time(failingSince + DISABLED_AFTER)}.</p>`;
 }

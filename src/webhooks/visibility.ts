@@ -4,10 +4,10 @@ import type { Event } from '../events/events.ts';
 import { listBusinessesAllowing } from '../grants/status.ts';
 import { readScopes } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint } from './endpoints.ts';
 
 /** Of an app's endpoints, those that want to hear of this, and were there when it happened. A test is for the one that it names. */
-export function onlyInterested(endpoints: Endpoint[], { type, data, createdAt }: Event): Endpoint[] {
+export function subscribed(endpoints: Endpoint[], { type, data, createdAt }: Event): Endpoint[] {
   const present = endpoints.filter((endpoint) => endpoint.createdAt <= createdAt);
   return present.filter(({ id, eventTypes }) =>
     type === 'endpoint.test' ? id === data.endpointId : eventTypes.includes(type),
@@ -15,13 +15,13 @@ export function onlyInterested(endpoints: Endpoint[], { type, data, createdAt }:
 }
 
 /** Whether the event's app may receive it now. A deleted app receives nothing. */
-export async function mayHear(db: Database, event: Event, now: number): Promise<boolean> {
+export async function canReceive(db: Database, event: Event, now: number): Promise<boolean> {
   if (!(await findApp(db, event.appId))) return false;
-  return (await onlyAudible(db, event.appId, [event], now)).length > 0;
+  return (await visibleTo(db, event.appId, [event], now)).length > 0;
 }
 
 /** Of one app's events, those that it may read now. Each guard costs at most one query, however many events there are. */
-export async function onlyAudible(db: Database, appId: string, events: Event[], now: number): Promise<Event[]> {
+export async function visibleTo(db: Database, appId: string, events: Event[], now: number): Promise<Event[]> {
   const visible = new Set<Event>();
   for (const [guard, guarded] of Map.groupBy(events, ({ type }) => guardOf(type))) {
     for (const event of await passing(db, { appId, guard, events: guarded }, now)) visible.add(event);

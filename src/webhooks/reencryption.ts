@@ -1,11 +1,11 @@
 import { encryptionKeyId, type Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
-import { concealAnew } from './endpoint-secrets.ts';
-import { storeConcealed } from './endpoints.ts';
+import { reencrypt } from './endpoint-secrets.ts';
+import { storeReencrypted } from './endpoints.ts';
 
-const AT_ONCE = 500;
+const BATCH = 500;
 
-/** How many endpoints keep a secret under each key, by the key's id in hex. */
+/** How many endpoints have a secret encrypted with each key, by the key's id in hex. */
 export async function countSecretsByKey(db: Database): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for await (const { secret, old_secret } of readSecrets(db)) {
@@ -18,26 +18,26 @@ export async function countSecretsByKey(db: Database): Promise<Map<string, numbe
 }
 
 /**
- * Conceals every signing secret with the first key, so that the others can go. Needs a transaction. Says how many
- * endpoints it was done for, and whose secret nothing can bring back, since its key is gone.
+ * Encrypts every signing secret with the first key, so that the other keys can be removed. Needs a transaction. `lost`
+ * names the endpoints whose secret was encrypted with a key that is missing.
  */
-export async function resealSecrets(db: Database, keys: Keyring): Promise<{ resealed: number; lost: string[] }> {
+export async function reencryptSecrets(db: Database, keys: Keyring): Promise<{ resealed: number; lost: string[] }> {
   const isOutdated = (text: string | null) => text !== null && !encryptionKeyId(text).equals(keys.signing.id);
   let resealed = 0;
   const lost: string[] = [];
   for await (const { id, secret, old_secret } of readSecrets(db)) {
     if (!isOutdated(secret) && !isOutdated(old_secret)) continue;
-    const fresh = concealAnew(keys, secret);
+    const fresh = reencrypt(keys, secret);
     if (fresh === undefined) lost.push(id);
-    const old = old_secret === null ? null : (concealAnew(keys, old_secret) ?? old_secret);
+    const old = old_secret === null ? null : (reencrypt(keys, old_secret) ?? old_secret);
     const to = { secret: fresh ?? secret, old_secret: old };
-    if ((await storeConcealed(db, { id, from: secret, to })) && fresh !== undefined) resealed += 1;
+    if ((await storeReencrypted(db, { id, from: secret, to })) && fresh !== undefined) resealed += 1;
   }
   return { resealed, lost };
 }
 
 async function* readSecrets(db: Database) {
-  const query = db.selectFrom('endpoints').select(['id', 'secret', 'old_secret']).orderBy('id').limit(AT_ONCE);
+  const query = db.selectFrom('endpoints').select(['id', 'secret', 'old_secret']).orderBy('id').limit(BATCH);
   for (let rows = await query.execute(); rows.length > 0; ) {
     yield* rows;
     rows = await query.where('id', '>', rows.at(-1)?.id ?? '').execute();

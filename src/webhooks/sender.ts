@@ -1,7 +1,8 @@
+import { channel } from 'node:diagnostics_channel';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { ForbiddenAddress, postToPublicAddress } from '../lib/outbound-http.ts';
 import type { Outcome } from './deliveries.ts';
-import type { Claimed } from './endpoint.ts';
+import type { ClaimedEndpoint } from './queue.ts';
 import { type Message, signMessage } from './signatures.ts';
 
 interface Sending {
@@ -12,8 +13,8 @@ interface Sending {
 }
 
 /** Tells one endpoint of one event, once. Only 2xx is success; whatever else comes, or does not come, is written down. */
-export async function attempt(
-  endpoint: Claimed,
+export async function sendMessage(
+  endpoint: ClaimedEndpoint,
   message: Message,
   { allowsLoopback, timeLimit, clock }: Sending,
 ): Promise<Outcome> {
@@ -37,4 +38,21 @@ export async function attempt(
 function nameOf(error: unknown): Outcome['outcome'] {
   if (error instanceof ForbiddenAddress) return 'address_refused';
   return error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'unreachable';
+}
+
+/** One attempt to tell an endpoint of something; of its address the host alone, since the rest may be a secret. */
+export interface ObservedAttempt extends Pick<Outcome, 'outcome' | 'status' | 'took'> {
+  host: string;
+}
+
+const attempts = channel('gatehouse.attempt');
+
+export function onAttempt(see: (attempt: ObservedAttempt) => void): () => void {
+  const listener = (message: unknown) => see(message as ObservedAttempt);
+  attempts.subscribe(listener);
+  return () => attempts.unsubscribe(listener);
+}
+
+export function publishAttempt(url: string, { outcome, status, took }: Outcome): void {
+  if (attempts.hasSubscribers) attempts.publish({ host: new URL(url).hostname, outcome, status, took });
 }
