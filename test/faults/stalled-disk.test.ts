@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -15,6 +15,9 @@ async function serveOnStallingDisk({ serve, folder, addresses }: SqliteServer) {
   await serve({ preload: PRELOAD, env: { STALL_FILE: file } }).start();
   return {
     stall: () => writeFileSync(file, ''),
+    async untilSyncing(): Promise<void> {
+      while (readFileSync(file, 'utf8') === '') await setTimeout(5);
+    },
     async resume(): Promise<void> {
       rmSync(file);
       while ((await send(`${addresses.api}/readyz`))?.status !== 200) await setTimeout(20);
@@ -43,7 +46,8 @@ test('while the disk confirms no flush, every response that waits for it is a 50
 
   disk.stall();
   const revoking = asker.revoke(revoked.refresh_token);
-  // From here on a flush is under way, which the responses of others wait for.
+  // From here on other responses wait for the sync, too.
+  await disk.untilSyncing();
   const alive = [await send(`${addresses.api}/healthz`)];
   const first = await Promise.all([
     revoking,

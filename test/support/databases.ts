@@ -76,8 +76,8 @@ async function newPostgresDatabase(server: string): Promise<TestDatabase> {
 }
 
 /** A pool may not have noticed yet that its connections are gone: asked a few times, it has. */
-async function reconnect({ durable, relaxed: recoverable }: Storage): Promise<void> {
-  for (const db of [durable, recoverable]) {
+async function reconnect({ durable, relaxed }: Storage): Promise<void> {
+  for (const db of [durable, relaxed]) {
     for (let inRow = 0; inRow < 5; ) {
       const isGood = await sql`select 1`.execute(db).then(
         () => true,

@@ -1,14 +1,20 @@
-// Loaded into a server before anything else: while the file that STALL_FILE names exists, no flush to the disk returns.
-import fs, { existsSync } from 'node:fs';
+// Loaded into a server first: while the file that STALL_FILE names exists, no sync returns. Writes to that file when one begins.
+import fs, { existsSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
-const LOOK_EVERY = 10;
+const POLL_INTERVAL = 10;
+const STALL_FILE = process.env.STALL_FILE ?? '';
 const { fdatasync } = fs;
 
-function flush(file: number, done: (error: Error | null) => void): void {
-  if (existsSync(process.env.STALL_FILE ?? '')) setTimeout(flush, LOOK_EVERY, file, done);
+function begin(file: number, done: (error: Error | null) => void): void {
+  if (existsSync(STALL_FILE)) writeFileSync(STALL_FILE, 'syncing');
+  finish(file, done);
+}
+
+function finish(file: number, done: (error: Error | null) => void): void {
+  if (existsSync(STALL_FILE)) setTimeout(finish, POLL_INTERVAL, file, done);
   else fdatasync(file, done);
 }
 
-fs.fdatasync = flush as typeof fdatasync;
+fs.fdatasync = begin as typeof fdatasync;
 syncBuiltinESMExports();
