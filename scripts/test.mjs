@@ -1,6 +1,7 @@
 // `npm test` runs the unit and HTTP tests on SQLite. The folder of a test decides its lane:
 //   test/postgres, test/nodes, test/faults, test/browser, test/sdk, test/guides   `npm run test:nodes` and so on
 //   test/http        on SQLite in `npm test`, and once more on PostgreSQL in `npm run test:postgres`
+//   test/process     in `npm test`, each file in a process of its own, since its tests observe the whole process
 //   all other tests  `npm test`
 // `npm run test:all` runs every lane, and searches all logs for the secrets that the tests have seen.
 // `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
@@ -50,10 +51,11 @@ async function runAll() {
   return Math.max(...statuses);
 }
 
-function runUsual(env) {
-  const inLanes = new Set(findTests(LANES.map((name) => `test/${name}`)));
-  const files = findTests(['test']).filter((file) => !inLanes.has(file));
-  return runTogether('Unit and HTTP tests, on SQLite', files, env);
+async function runUsual(env) {
+  const apart = new Set(findTests(['process', ...LANES].map((name) => `test/${name}`)));
+  const files = findTests(['test']).filter((file) => !apart.has(file));
+  const together = await runTogether('Unit and HTTP tests, on SQLite', files, env);
+  return Math.max(together, await runApart(findTests(['test/process']), env));
 }
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */

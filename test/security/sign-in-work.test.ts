@@ -68,7 +68,7 @@ test('of 100 wrong passwords at once no more are even computed than the limit al
 
 test('the hash that stands in for an unknown user costs what a real one does [S5]', async () => {
   const source = readFileSync(new URL('../../src/lib/passwords.ts', import.meta.url), 'utf8');
-  const [, standIn] = /const NOBODY = `\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(source) ?? [];
+  const [, standIn] = /const DUMMY_HASH = `\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(source) ?? [];
   const [, real] = /^\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(await hashPassword('correct horse')) ?? [];
 
   assert.ok(real);

@@ -31,7 +31,7 @@ test('a protected endpoint without a scope does not compile, and does not start'
 test('a protected endpoint whose scope is not in the list of scopes does not start', () => {
   assert.throws(
     () => mount({ ...withoutScope, scope: 'read:moon' }),
-    /read:moon, which is not in src\/grants\/scopes\.ts/,
+    /read:moon, which is not in src\/oauth\/scopes\.ts/,
   );
 });
 

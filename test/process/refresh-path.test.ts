@@ -3,9 +3,9 @@ import { Session } from 'node:inspector/promises';
 import { relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { newWorld } from '../../support/world.ts';
+import { newWorld } from '../support/world.ts';
 
-const HOME = new URL('../../../', import.meta.url);
+const HOME = new URL('../../', import.meta.url);
 const MOST_FUNCTIONS = 80;
 const MOST_FILES = 36;
 
