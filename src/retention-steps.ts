@@ -4,7 +4,7 @@ import { removeExpiredSessions } from './accounts/sessions.ts';
 import { removeOldEntries } from './audit/entries.ts';
 import { removeOldRepeats } from './audit/repeats.ts';
 import { removeOldEvents } from './events/events.ts';
-import { removeDeadGrants } from './grants/grants.ts';
+import { removeInactiveGrants } from './grants/grants.ts';
 import { removeExpiredRevocations } from './oauth/revoke.ts';
 import { removeOldRequests } from './request-log/logged-requests.ts';
 import { removeOldCounts } from './request-log/request-counts.ts';
@@ -15,7 +15,7 @@ import { removeOldAttempts, removeOldDeliveries } from './webhooks/deliveries.ts
 
 const STEPS: RetentionStep[] = [
   { table: 'audit_repeats', remove: removeOldRepeats },
-  { table: 'grants', remove: removeDeadGrants },
+  { table: 'grants', remove: removeInactiveGrants },
   { table: 'revoked_access_tokens', remove: removeExpiredRevocations },
   { table: 'sessions', remove: removeExpiredSessions },
   { table: 'invitations', remove: removeOldInvitations },

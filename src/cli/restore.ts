@@ -1,21 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { withdrawAllInvitations } from '../accounts/invitations.ts';
-import { deleteAllPasswordLinks } from '../accounts/password-links.ts';
-import { endAllSessions } from '../accounts/sessions.ts';
-import { OPERATOR, recordAudit } from '../audit/entries.ts';
-import { forgetEveryConsent } from '../grants/consents.ts';
-import { endSomeGrants } from '../grants/grants.ts';
+import { OPERATOR } from '../audit/entries.ts';
+import { completeRestore } from '../grants/restore.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { ensureMigrated } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
-import { confirmReading } from '../storage/plausible-clock.ts';
 import { copyDatabase, findFault, isInUse, makeSingleFile, removeDatabase } from '../storage/sqlite/backup.ts';
-import { type Storage, StorageError } from '../storage/storage.ts';
+import { StorageError } from '../storage/storage.ts';
 import { newProgress, readDatabaseFile } from './backup.ts';
 import type { Command } from './command.ts';
-
-const GRANTS_AT_ONCE = 500;
 
 const STILL_AS_THEN =
   'Passwords, passkeys, roles, members, disabled users and apps, client secrets and webhook endpoints are as they were then. Do again what was done since.';
@@ -72,16 +65,7 @@ async function prepareDraft(draft: string, { from, isKept }: { from: string; isK
   const storage = await openStorage(`sqlite:${draft}`);
   try {
     await ensureMigrated(storage).catch(refuseVersion);
-    const ended = isKept ? {} : await endAll(storage, systemClock());
-    const detail = Object.fromEntries(Object.entries(ended).map(([name, count]) => [name, String(count)]));
-    const subject = { kind: 'database' as const, id: 'database', name: from };
-    const act = { action: 'database.restored' as const, actor: OPERATOR, businessId: null, subject, detail };
-    await storage.transaction(async (db) => {
-      await recordAudit(db, act, systemClock());
-      // The backup may be old; by its own reading the clock would have jumped.
-      await confirmReading(db, systemClock());
-    });
-    return ended;
+    return await completeRestore(OPERATOR, storage.durable, { from, keepsTokens: isKept }, systemClock());
   } finally {
     await storage.close();
     makeSingleFile(draft);
@@ -91,21 +75,6 @@ async function prepareDraft(draft: string, { from, isKept }: { from: string; isK
 function refuseVersion(error: unknown): never {
   if (!(error instanceof StorageError)) throw error;
   throw new FormError('from', error.message.replace('The database that DATABASE_URL names', 'This backup'));
-}
-
-/** Of what was alive then, no one can say what has been ended since; so all of it is. */
-async function endAll(storage: Storage, now: number) {
-  let grants_ended = 0;
-  for (let count = GRANTS_AT_ONCE; count > 0; grants_ended += count) {
-    count = await storage.transaction((db) => endSomeGrants(db, GRANTS_AT_ONCE, 'backup_restored', now));
-  }
-  return storage.transaction(async (db) => ({
-    grants_ended,
-    consents_forgotten: await forgetEveryConsent(db),
-    sessions_ended: await endAllSessions(db),
-    invitations_withdrawn: await withdrawAllInvitations(db, now),
-    password_links_ended: await deleteAllPasswordLinks(db),
-  }));
 }
 
 async function keepPresent(file: string): Promise<string> {

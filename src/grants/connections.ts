@@ -1,8 +1,10 @@
 import { type App, listAppsById } from '../apps/apps.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
 import { DAY } from '../lib/clock.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 import { listScopeUses } from '../request-log/scope-uses.ts';
 import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/storage.ts';
 import {
   type ConnectionKey,
   type ConnectionRow,
@@ -114,19 +116,41 @@ function distinct(ids: string[]): string[] {
   return [...new Set(ids)];
 }
 
-/**
- * Ends every token at once and forgets the consent, so that the app has to ask again; of one user, or of everyone in the
- * business. Needs a transaction. Says of how many people; undefined if there never was anything between these.
- */
+interface Disconnect {
+  app: App;
+  businessId: string;
+  /** Undefined for everyone in the business. */
+  user?: Named | undefined;
+}
+
+/** Ends every token at once and deletes the consent. False if the app was never connected. A repeat changes nothing. */
 export async function disconnect(
+  actor: Actor,
   db: Database,
+  { app, businessId, user }: Disconnect,
+  now: number,
+): Promise<boolean> {
+  const reason = user && user.id === actor.id ? 'disconnected_by_user' : 'disconnected_by_owner';
+  return inTransaction(db, async (tx) => {
+    const people = await endConnections(tx, { appId: app.id, businessId, userId: user?.id }, reason, now);
+    if (!people) return people !== undefined;
+    const subject = { kind: 'app' as const, id: app.id, name: app.name };
+    const detail: Record<string, string> = user ? { user: user.name } : { user: 'everyone', people: String(people) };
+    await recordAudit(tx, { action: 'grant.disconnected', actor, businessId, subject, detail }, now);
+    return true;
+  });
+}
+
+/** Needs a transaction. Returns for how many people; undefined if the app was never connected. */
+export async function endConnections(
+  tx: Database,
   parties: GrantParties,
   reason: GrantReason,
   now: number,
 ): Promise<number | undefined> {
-  // In this order: whoever is about to rely on the consent either has made a grant that is found below, or waits.
-  const forgotten = await forgetConsents(db, parties);
-  const ended = await revokeGrantsBetween(db, parties, reason, now);
-  const people = new Set([...forgotten, ...ended]).size;
-  return people > 0 || (await wasGranted(db, parties)) ? people : undefined;
+  // In this order: a grant that relies on the consent is either revoked below, or waits and finds no consent.
+  const forgotten = await forgetConsents(tx, parties);
+  const revoked = await revokeGrantsBetween(tx, parties, reason, now);
+  const people = new Set([...forgotten, ...revoked]).size;
+  return people > 0 || (await wasGranted(tx, parties)) ? people : undefined;
 }

@@ -1,10 +1,12 @@
+import { findMembership } from '../accounts/memberships.ts';
 import type { App } from '../apps/apps.ts';
-import { type Action, type Actor, recordAudit } from '../audit/entries.ts';
+import { type Action, recordAudit, type UserActor } from '../audit/entries.ts';
 import { countRepeat, isRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { commonScopes, formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
 interface ConsentKey {
@@ -85,7 +87,7 @@ async function lockConsent(db: Database, { userId, appId, businessId }: ConsentK
     .execute();
 }
 
-/** Of one user, or of everyone in the business. Gives the users whose it was. */
+/** Needs a transaction. Of one user, or of everyone in the business. Returns the users. */
 export async function forgetConsents(
   db: Database,
   { appId, businessId, userId }: Omit<ConsentKey, 'userId'> & { userId?: string | undefined },
@@ -95,13 +97,11 @@ export async function forgetConsents(
   return (await query.returning('user_id as userId').execute()).map((forgotten) => forgotten.userId);
 }
 
-/** Everyone's, everywhere: whatever was allowed is asked about again. */
 export async function forgetEveryConsent(db: Database): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('consents').executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }
 
-/** All that someone allowed in a business, on leaving it. */
 export async function forgetConsentsOfMember(
   db: Database,
   { userId, businessId }: Pick<ConsentKey, 'userId' | 'businessId'>,
@@ -113,74 +113,73 @@ export async function forgetConsentsOfUser(db: Database, userId: string): Promis
   await db.deleteFrom('consents').where('user_id', '=', userId).execute();
 }
 
-/** A user who decides about an app in a business. */
 interface Decision {
-  userId: string;
+  app: App;
   businessId: string;
-  actor: Actor;
 }
 
-/** The same authorization without a consent screen is in the log once within this time. */
+/** A repeated authorization without a consent screen leaves one audit entry within this time. */
 const SILENT_WINDOW = DAY;
 const DENIED_WINDOW = HOUR;
 
+/** Needs a transaction. */
 export async function recordAllowed(
-  db: Database,
-  app: App,
-  decision: Decision & { scopes: Scopes },
+  actor: UserActor,
+  tx: Database,
+  { app, businessId, scopes }: Decision & { scopes: Scopes },
   now: number,
 ): Promise<void> {
-  const detail = { scope: formatScopes(decision.scopes) };
-  await record(db, app, { ...decision, action: 'grant.allowed', detail }, now);
+  const detail = { scope: formatScopes(scopes) };
+  await recordAudit(tx, { action: 'grant.allowed', actor, businessId, subject: subjectOf(app), detail }, now);
 }
 
 /**
- * Before the grant is created, in its transaction. An app may authorize silently as often as it likes, so that repeats leave no
- * entry, unless the app was disconnected in between.
+ * Needs a transaction, before the grant is created in it. An app may authorize silently as often as it likes: a repeat
+ * leaves no audit entry, unless the app was disconnected in between.
  */
 export async function recordSilentlyAllowed(
-  db: Database,
-  app: App,
-  decision: Decision & { scopes: Scopes },
+  actor: UserActor,
+  tx: Database,
+  { scopes, ...decision }: Decision & { scopes: Scopes },
   now: number,
 ): Promise<void> {
-  const scope = formatScopes(decision.scopes);
-  const repeat = { key: `${keyOf('grant.allowed', app, decision)} ${scope}`, window: SILENT_WINDOW };
-  if ((await isRepeat(db, repeat, now)) && (await hasUnrevokedGrant(db, app, decision))) return;
-  // Counting locks the row, so that of several first authorizations at once each sees the grants of those before it.
-  const times = await countRepeat(db, repeat, now);
-  if (times > 1 && (await hasUnrevokedGrant(db, app, decision))) return;
+  const scope = formatScopes(scopes);
+  const repeat = { key: `${keyOf('grant.allowed', actor, decision)} ${scope}`, window: SILENT_WINDOW };
+  if ((await isRepeat(tx, repeat, now)) && (await hasUnrevokedGrant(actor, tx, decision))) return;
+  // Counting locks the row: of several first authorizations at once, each sees the grants of those before it.
+  const times = await countRepeat(tx, repeat, now);
+  if (times > 1 && (await hasUnrevokedGrant(actor, tx, decision))) return;
+  const { app, businessId } = decision;
   const detail = { scope, how: 'without asking' };
-  await record(db, app, { ...decision, action: 'grant.allowed', detail }, now);
+  await recordAudit(tx, { action: 'grant.allowed', actor, businessId, subject: subjectOf(app), detail }, now);
 }
 
-/** Needs a transaction. */
-export async function recordDenied(db: Database, app: App, decision: Decision, now: number): Promise<void> {
-  const key = keyOf('grant.denied', app, decision);
-  if ((await countRepeat(db, { key, window: DENIED_WINDOW }, now)) > 1) return;
-  await record(db, app, { ...decision, action: 'grant.denied', detail: {} }, now);
+/** The user chose Deny. Nothing is saved but the audit entry, and only for a member of the business. */
+export async function denyApp(actor: UserActor, db: Database, decision: Decision, now: number): Promise<void> {
+  const { app, businessId } = decision;
+  if (!(await findMembership(db, actor.id, businessId))) return;
+  const repeat = { key: keyOf('grant.denied', actor, decision), window: DENIED_WINDOW };
+  await inTransaction(db, async (tx) => {
+    if ((await countRepeat(tx, repeat, now)) > 1) return;
+    await recordAudit(tx, { action: 'grant.denied', actor, businessId, subject: subjectOf(app), detail: {} }, now);
+  });
 }
 
-async function record(
-  db: Database,
-  { id, name }: App,
-  { actor, businessId, action, detail }: Decision & { action: Action; detail: Record<string, string> },
-  now: number,
-): Promise<void> {
-  await recordAudit(db, { action, actor, businessId, subject: { kind: 'app', id, name }, detail }, now);
+function subjectOf({ id, name }: App) {
+  return { kind: 'app', id, name } as const;
 }
 
-function keyOf(action: Action, app: App, { userId, businessId }: Decision): string {
-  return `${action} ${app.id} ${businessId} ${userId}`;
+function keyOf(action: Action, actor: UserActor, { app, businessId }: Decision): string {
+  return `${action} ${app.id} ${businessId} ${actor.id}`;
 }
 
-async function hasUnrevokedGrant(db: Database, app: App, { userId, businessId }: Decision): Promise<boolean> {
+async function hasUnrevokedGrant(actor: UserActor, db: Database, { app, businessId }: Decision): Promise<boolean> {
   const grant = await db
     .selectFrom('grants')
     .select('id')
     .where('business_id', '=', businessId)
     .where('app_id', '=', app.id)
-    .where('user_id', '=', userId)
+    .where('user_id', '=', actor.id)
     .where('revoked_at', 'is', null)
     .limit(1)
     .executeTakeFirst();

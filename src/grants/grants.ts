@@ -3,7 +3,8 @@ import { DAY, MINUTE } from '../lib/clock.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
-import type { Database, Storage } from '../storage/storage.ts';
+import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import type { GrantReason } from './inactive-reasons.ts';
 import { type Grant, type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './status.ts';
@@ -15,17 +16,19 @@ type NewGrant = Pick<Grant, 'id' | 'appId' | 'userId' | 'businessId' | 'scopes' 
 const CODE_LIFETIME = 10 * MINUTE;
 export const REFRESH_LIFETIME = 30 * DAY;
 
-/** A dead row is kept this long past the last token it made, so that a late caller still hears why. */
-const KEPT_FOR = DAY;
+/** A row is kept this long after its last token has expired, so that a late request still gets the reason. */
+const RETENTION = DAY;
 
-/** An app hears so long before a grant that it does not use dies. */
-const WARNED_BEFORE = 3 * DAY;
+/** How long before an unused grant expires its app gets an event. */
+const EXPIRY_NOTICE = 3 * DAY;
 
-/** What a code is made of. */
-export type CodeParts = Pick<Grant, 'id' | 'salt' | 'codeExpiresAt'>;
+const REVOKE_BATCH = 500;
 
-/** Undefined when the id is taken: so a second click on Allow finds the grant of the first. */
-export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<CodeParts | undefined> {
+/** The fields that a code is derived from. */
+export type NewCode = Pick<Grant, 'id' | 'salt' | 'codeExpiresAt'>;
+
+/** Needs a transaction. Undefined if the id is taken, by the first of two clicks on Allow. */
+export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<NewCode | undefined> {
   const [salt, codeExpiresAt] = [newSalt(), now + CODE_LIFETIME];
   const { numAffectedRows } = await insertGrant(db, {
     ...grant,
@@ -56,8 +59,8 @@ const insertGrant = preparedQuery((db, grant: GrantRow) => {
 });
 
 /**
- * True for exactly one caller: the row itself decides who was first. What only an exchange needs is needed no more, and
- * a row that lives for years should be small.
+ * Atomic: the conditional UPDATE succeeds for one caller only. It clears what only an exchange needs, because a row may
+ * exist for years.
  */
 export async function markExchanged(db: Database, grantId: string, now: number): Promise<boolean> {
   const { numAffectedRows } = await markOnce(db, { id: grantId, exchanged_at: now, ...rotatedNow(now) });
@@ -75,8 +78,8 @@ const markOnce = preparedQuery(
 );
 
 /**
- * Moves the row from the rotation it was read at to the one after the token's; true for exactly one caller. The token
- * may be ahead of the row when the database lost a commit: then this also catches up, and the client notices nothing.
+ * Moves the row from the rotation it was read at to the one after the token's. Atomic: true for one caller only. If the
+ * database lost a commit, the token is ahead of the row; the row then catches up.
  */
 export async function rotate(
   db: Database,
@@ -104,7 +107,7 @@ interface Move extends ReturnType<typeof rotatedNow> {
 
 const moveOn = preparedQuery((db, move: Move) => updateRotation(db, move).set({ removable_on: move.removable_on }));
 
-/** SQLite writes to the index of a column that is set, even to what it was; most refreshes are of the same day as the last. */
+/** Leaves `removable_on` out: SQLite writes to its index even if the value is the same, as it mostly is. */
 const moveWithinDay = preparedQuery((db, move: Move) => updateRotation(db, move));
 
 function updateRotation(db: Database, { id, from, to, exchanged_at, rotated_at, refresh_expires_at }: Move) {
@@ -116,7 +119,7 @@ function updateRotation(db: Database, { id, from, to, exchanged_at, rotated_at, 
     .where('revoked_at', 'is', null);
 }
 
-/** An access token of this rotation has been used. Changes nothing if the row says so already. */
+/** Records that an access token of this rotation has been used. */
 export async function markUsed(db: Database, use: Pick<Grant, 'id' | 'rotation'>): Promise<void> {
   await updateUsed(db, use);
 }
@@ -125,55 +128,62 @@ const updateUsed = preparedQuery((db, { id, rotation }: Pick<Grant, 'id' | 'rota
   db.updateTable('grants').set({ used_rotation: rotation }).where('id', '=', id).where('used_rotation', '<', rotation),
 );
 
-/** Ends every token of the grant. A grant that is dead already keeps its first reason. */
-export async function revokeGrant(storage: Storage, grantId: string, reason: GrantReason, now: number): Promise<void> {
-  await storage.transaction((db) => endGrant(db, grantId, reason, now));
+/** Ends every token of the grant. False if it was revoked already: it keeps its first reason. */
+export async function revokeGrant(db: Database, grantId: string, reason: GrantReason, now: number): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await revokeOne(tx, { grantId, reason, now });
+    if (rows[0]) await recordEvent(tx, revokedEvent(rows[0], reason), now);
+    return rows.length > 0;
+  });
 }
 
-/** The same in a transaction. True for exactly one caller. */
-export async function endGrant(db: Database, grantId: string, reason: GrantReason, now: number): Promise<boolean> {
-  const { rows } = await endOne(db, { grantId, reason, now });
-  if (rows[0]) await recordEvent(db, endingOf(rows[0], reason), now);
-  return rows.length > 0;
-}
-
-const endOne = preparedQuery((db, { grantId, reason, now }: { grantId: string; reason: GrantReason; now: number }) =>
-  updateEnded(db, { reason, now }).where('id', '=', grantId),
+const revokeOne = preparedQuery((db, { grantId, reason, now }: { grantId: string; reason: GrantReason; now: number }) =>
+  updateRevoked(db, { reason, now }).where('id', '=', grantId),
 );
 
-/** Some of those that nobody has ended, whosever they are; says how many. Needs a transaction. */
-export async function endSomeGrants(db: Database, limit: number, reason: GrantReason, now: number): Promise<number> {
-  return (await endGrants(db, selectUnrevoked(db).limit(limit), reason, now)).length;
+/** In batches, each with its own transaction. Returns how many there were. */
+export async function revokeEveryGrant(db: Database, reason: GrantReason, now: number): Promise<number> {
+  let total = 0;
+  for (let count = REVOKE_BATCH; count === REVOKE_BATCH; total += count) {
+    const batch = selectUnrevoked(db).limit(REVOKE_BATCH);
+    count = (await inTransaction(db, (tx) => revokeGrants(tx, batch, reason, now))).length;
+  }
+  return total;
 }
 
-/** Ends all that a user allowed, in one business or in all of them. */
+/** Needs a transaction. In one business or in all. */
 export async function revokeGrantsOfUser(
   db: Database,
   { userId, businessId, reason }: Pick<Grant, 'userId'> & { businessId?: string; reason: GrantReason },
   now: number,
 ): Promise<void> {
-  const theirs = selectUnrevoked(db).where('user_id', '=', userId);
-  await endGrants(db, businessId ? theirs.where('business_id', '=', businessId) : theirs, reason, now);
+  const grants = selectUnrevoked(db).where('user_id', '=', userId);
+  await revokeGrants(db, businessId ? grants.where('business_id', '=', businessId) : grants, reason, now);
 }
 
-/** Ends all that there is between these. Gives the users whose it was. */
+/** Needs a transaction. Returns the users who had allowed the app. */
 export async function revokeGrantsBetween(
   db: Database,
   parties: GrantParties,
   reason: GrantReason,
   now: number,
 ): Promise<string[]> {
-  return endGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);
+  return revokeGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);
 }
 
-async function endGrants(db: Database, grants: ReturnType<typeof selectUnrevoked>, reason: GrantReason, now: number) {
-  const ended = await updateEnded(db, { reason, now }).where('id', 'in', grants).execute();
-  const events = ended.map((grant) => endingOf(grant, reason));
+async function revokeGrants(
+  db: Database,
+  grants: ReturnType<typeof selectUnrevoked>,
+  reason: GrantReason,
+  now: number,
+) {
+  const revoked = await updateRevoked(db, { reason, now }).where('id', 'in', grants).execute();
+  const events = revoked.map((grant) => revokedEvent(grant, reason));
   await recordEvents(db, events, now);
-  return ended.map(({ userId }) => userId);
+  return revoked.map(({ userId }) => userId);
 }
 
-function updateEnded(db: Database, { reason, now }: { reason: GrantReason; now: number }) {
+function updateRevoked(db: Database, { reason, now }: { reason: GrantReason; now: number }) {
   return db
     .updateTable('grants')
     .set({ revoked_at: now, revoked_reason: reason })
@@ -181,21 +191,21 @@ function updateEnded(db: Database, { reason, now }: { reason: GrantReason; now: 
     .returning(['id as grantId', 'app_id as appId', 'business_id as businessId', 'user_id as userId']);
 }
 
-type Ended = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { grantId: string };
+type Revoked = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { grantId: string };
 
-function endingOf({ grantId, userId, ...audience }: Ended, reason: GrantReason) {
+function revokedEvent({ grantId, userId, ...audience }: Revoked, reason: GrantReason) {
   return { type: 'grant.revoked' as const, ...audience, data: { grantId, userId, reason } };
 }
 
 /**
- * Says of grants that nobody has used for long that they are about to end. Needs a transaction. They are found by the
- * day on which they could be removed, so one that is in use is never even looked at.
+ * Needs a transaction. Records an event for unused grants that are about to expire. `removable_on` has an index, so the
+ * query reads no grant that is in use.
  */
 export async function warnOfExpiring(db: Database, limit: number, now: number): Promise<number> {
   const expiring = await selectLiveGrants(db, now)
     .select('id')
-    .where('removable_on', '<=', removableOn(now + WARNED_BEFORE))
-    .where('refresh_expires_at', '<=', now + WARNED_BEFORE)
+    .where('removable_on', '<=', removableOn(now + EXPIRY_NOTICE))
+    .where('refresh_expires_at', '<=', now + EXPIRY_NOTICE)
     .where(({ eb, or, ref }) => or([eb('warned_at', 'is', null), eb('warned_at', '<=', ref('rotated_at'))]))
     .limit(limit)
     .forUpdate()
@@ -211,14 +221,14 @@ export async function warnOfExpiring(db: Database, limit: number, now: number): 
   return warned.length;
 }
 
-/** In small batches, by an index, all the time: there is never a backlog for a janitor to sweep. */
-export async function removeDeadGrants(db: Database, limit: number, now: number): Promise<number> {
+/** For the retention job, in small batches. */
+export async function removeInactiveGrants(db: Database, limit: number, now: number): Promise<number> {
   const today = Math.floor(now / DAY);
-  const dead = db.selectFrom('grants').select('id').where('removable_on', '<=', today).limit(limit);
-  // Asked twice: a grant that is refreshed while this waits for it has to stay.
+  const inactive = db.selectFrom('grants').select('id').where('removable_on', '<=', today).limit(limit);
+  // The condition is repeated: a grant that is refreshed while the statement waits for its lock has to stay.
   const result = await db
     .deleteFrom('grants')
-    .where('id', 'in', dead)
+    .where('id', 'in', inactive)
     .where('removable_on', '<=', today)
     .executeTakeFirst();
   return Number(result.numDeletedRows);
@@ -230,5 +240,5 @@ function rotatedNow(now: number) {
 }
 
 function removableOn(expiresAt: number): number {
-  return Math.ceil((expiresAt + KEPT_FOR) / DAY);
+  return Math.ceil((expiresAt + RETENTION) / DAY);
 }

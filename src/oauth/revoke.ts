@@ -1,9 +1,10 @@
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
 import { recordAudit } from '../audit/entries.ts';
-import { endGrant, type Grant } from '../grants/grants.ts';
+import { type Grant, revokeGrant } from '../grants/grants.ts';
 import { DAY } from '../lib/clock.ts';
-import type { Database, Storage } from '../storage/storage.ts';
+import type { Database } from '../storage/storage.ts';
+import { inTransaction } from '../storage/storage.ts';
 import { authenticateClient, type ClientCredentials, presentsSecret } from './client-authentication.ts';
 import { missingField } from './errors.ts';
 import type { RevocationRequest } from './schemas.ts';
@@ -40,7 +41,7 @@ async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Pres
   const { token, grant } = verified;
   // An authenticated request has been counted already.
   if (!isAuthenticated) await limits.perApp.count(grant.appId);
-  if (token.kind === 'refresh') await endByApp(storage, grant, address, now);
+  if (token.kind === 'refresh') await revokeByApp(storage.durable, grant, address, now);
   else await revokeAccessToken(storage.durable, token);
   uses.note(grant, token);
   return grant;
@@ -55,16 +56,16 @@ interface Presented {
   address: string;
 }
 
-/** A grant ends once, and so it is written down once, for the owners of the business that it was for. */
-async function endByApp(storage: Storage, grant: Grant, address: string, now: number): Promise<void> {
-  await storage.transaction(async (db) => {
-    if (!(await endGrant(db, grant.id, 'revoked_by_app', now))) return;
-    const app = await findApp(db, grant.appId);
-    const user = await findUser(db, grant.userId);
-    const named = { kind: 'app', id: grant.appId, name: app?.name ?? 'A deleted app' } as const;
+/** The app ends its own grant. One audit entry, for the owners of the business that the grant was for. */
+async function revokeByApp(db: Database, grant: Grant, address: string, now: number): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    if (!(await revokeGrant(tx, grant.id, 'revoked_by_app', now))) return;
+    const app = await findApp(tx, grant.appId);
+    const user = await findUser(tx, grant.userId);
+    const subject = { kind: 'app', id: grant.appId, name: app?.name ?? 'A deleted app' } as const;
+    const actor = { ...subject, email: null, address };
     const detail = { user: user?.name ?? '' };
-    const act = { actor: { ...named, email: null, address }, businessId: grant.businessId, subject: named, detail };
-    await recordAudit(db, { action: 'grant.revoked', ...act }, now);
+    await recordAudit(tx, { action: 'grant.revoked', actor, businessId: grant.businessId, subject, detail }, now);
   });
 }
 

@@ -6,8 +6,8 @@ import { setCurrentBusiness } from '../accounts/users.ts';
 import {
   type Consent,
   chooseScopes,
+  denyApp,
   findConsent,
-  recordDenied,
   scopesAllowedBefore,
   undecidedScopes,
 } from '../grants/consents.ts';
@@ -18,7 +18,7 @@ import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import { commonScopes, formatScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import { codeLocation } from '../oauth/authorize/callback.ts';
-import { allow, allowSilently } from '../oauth/authorize/issue-code.ts';
+import { issueCode, issueCodeSilently } from '../oauth/authorize/issue-code.ts';
 import { type AuthorizationRequest, readAuthorizationRequest, readStamp } from '../oauth/authorize/request.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
@@ -49,8 +49,8 @@ async function askConsent(deps: WebDeps, request: FastifyRequest, reply: Fastify
 
   if (needsNoScreen(asked, consent)) {
     await countFor(deps.limits.changesPerUser, asked, session);
-    const allowance = { ...parties, sessionId: session.id, grantId: newId(clock()), actor: actorOf(request) };
-    const code = await allowSilently(deps, asked, allowance, clock());
+    const authorization = { request: asked, businessId, sessionId: session.id, grantId: newId(clock()) };
+    const code = await issueCodeSilently(actorOf(request), { db: storage.durable, keys }, authorization, clock());
     return code ? reply.redirect(codeLocation(asked.callback, code, issuer), 303) : startOver(deps, reply, query);
   }
   if (asked.prompt === 'none') {
@@ -97,7 +97,7 @@ async function answerConsent(
   const chosen = mayChoose && (await switchBusiness(deps, session, question, request.body));
   if (chosen) return askAbout(deps, reply, { request, asked, session, question: { ...question, businessId: chosen } });
   if (text(request.body, 'answer') !== 'allow') {
-    await recordDenial(deps, asked, { userId: session.user.id, businessId, actor: actorOf(request) });
+    await denyApp(actorOf(request), storage.durable, { app: asked.app, businessId }, clock());
     const refusal = new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.');
     throw new CallbackError(asked.callback, refusal);
   }
@@ -105,21 +105,12 @@ async function answerConsent(
   const isSame = formatScopes(asked.scopes) === formatScopes(question.scopes);
   if (isStale(question, clock()) || !mayStill || !isSame) return startOver(deps, reply, query);
 
-  const choice = chooseScopes(asked, list(request.body, 'optional_scope'));
-  if (choice.allowed.length === 0) return askForSomething(deps, reply, { request, asked, session, question });
-  const parties = { userId: session.user.id, sessionId: session.id, businessId };
-  const code = await allow(deps, asked, { grantId, ...parties, choice, actor: actorOf(request) }, clock());
+  const decision = chooseScopes(asked, list(request.body, 'optional_scope'));
+  if (decision.allowed.length === 0) return askForSomething(deps, reply, { request, asked, session, question });
+  const authorization = { request: asked, grantId, sessionId: session.id, businessId, decision };
+  const code = await issueCode(actorOf(request), { db: storage.durable, keys }, authorization, clock());
   if (!code) throw (await resumeSession(storage.durable, session.id, clock())) ? answered() : sessionExpired(returnTo);
   return reply.redirect(codeLocation(asked.callback, code, issuer), 303);
-}
-
-async function recordDenial(
-  { storage, clock }: WebDeps,
-  { app }: AuthorizationRequest,
-  decision: Parameters<typeof recordDenied>[2],
-): Promise<void> {
-  if (!(await findMembership(storage.durable, decision.userId, decision.businessId))) return;
-  await storage.transaction((db) => recordDenied(db, app, decision, clock()));
 }
 
 /** Another business was chosen on the screen than it was about: then the question has to be put anew. */

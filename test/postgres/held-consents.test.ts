@@ -5,12 +5,12 @@ import { sql } from 'kysely';
 import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/users.ts';
 import { resetAccount } from '../../src/grants/account-reset.ts';
-import { disconnect } from '../../src/grants/connections.ts';
+import { endConnections } from '../../src/grants/connections.ts';
 import { findConsentForShare, saveConsent } from '../../src/grants/consents.ts';
 import { createGrant, findGrant } from '../../src/grants/grants.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { allow, allowSilently as authorizeSilently } from '../../src/oauth/authorize/issue-code.ts';
+import { issueCode, issueCodeSilently } from '../../src/oauth/authorize/issue-code.ts';
 import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
@@ -30,7 +30,7 @@ const scopes = ['read:invoices'];
 const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
 
 const allowOnce = (db: Database) => saveConsent(db, parties, { allowed: scopes, declined: [] }, Date.now());
-const leave = () => storage.transaction((db) => disconnect(db, parties, 'disconnected_by_user', Date.now()));
+const leave = () => storage.transaction((db) => endConnections(db, parties, 'disconnected_by_user', Date.now()));
 
 /** Creates a grant from a consent as a silent authorization does, and runs `meanwhile` in between. */
 async function allowSilently(meanwhile: () => unknown): Promise<string | undefined> {
@@ -73,7 +73,7 @@ test('no grant is created from a consent that is being withdrawn', async () => {
   let made: Promise<string | undefined> | undefined;
 
   await storage.transaction(async (db) => {
-    await disconnect(db, parties, 'disconnected_by_user', Date.now());
+    await endConnections(db, parties, 'disconnected_by_user', Date.now());
     made = allowSilently(() => {});
     await untilLockWait();
   });
@@ -105,8 +105,8 @@ test('a silent authorization does not wait for another of the same user and app'
   const browser = { user: ada, browser: 'A test', address: '127.0.0.1' };
   const { id } = await insertSession(storage.durable, browser, Date.now());
   const authorize = async () => {
-    const { keys, request, by } = await newAuthorization(id);
-    return authorizeSilently({ storage, keys }, request, { grantId: newId(Date.now()), ...by }, Date.now());
+    const { actor, deps, authorization } = await newAuthorization(id);
+    return issueCodeSilently(actor, deps, authorization, Date.now());
   };
   await authorize();
 
@@ -120,9 +120,9 @@ test('a silent authorization does not wait for another of the same user and app'
 });
 
 async function allowOnScreen(sessionId: string): Promise<string | undefined> {
-  const { keys, request, by } = await newAuthorization(sessionId);
-  const choice = { allowed: scopes, declined: [] };
-  return allow({ storage, keys }, request, { grantId: newId(Date.now()), ...by, choice }, Date.now());
+  const { actor, deps, authorization } = await newAuthorization(sessionId);
+  const decision = { allowed: scopes, declined: [] };
+  return issueCode(actor, deps, { ...authorization, decision }, Date.now());
 }
 
 async function newAuthorization(sessionId: string) {
@@ -135,6 +135,6 @@ async function newAuthorization(sessionId: string) {
   query.set('redirect_uri', ledger.redirectUris[0] ?? '');
   const request = await readAuthorizationRequest(storage.durable, query.toString());
   const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
-  const by = { userId: ada.id, sessionId, businessId: acme.id, actor: userActor(ada, '127.0.0.1') };
-  return { keys, request, by };
+  const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
+  return { actor: userActor(ada, '127.0.0.1'), deps: { db: storage.durable, keys }, authorization };
 }

@@ -1,5 +1,5 @@
 import { lockSession } from '../../accounts/sessions.ts';
-import type { Actor } from '../../audit/entries.ts';
+import type { UserActor } from '../../audit/entries.ts';
 import {
   type Consent,
   findConsentForShare,
@@ -8,101 +8,87 @@ import {
   saveConsent,
   scopesAllowedBefore,
 } from '../../grants/consents.ts';
-import { type CodeParts, createGrant, findGrant } from '../../grants/grants.ts';
+import { createGrant, findGrant, type NewCode } from '../../grants/grants.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import type { Scopes } from '../../lib/scope-lists.ts';
-import type { Database, Storage } from '../../storage/storage.ts';
+import type { Database } from '../../storage/storage.ts';
+import { inTransaction } from '../../storage/storage.ts';
 import { encodeToken, NO_SCOPE_BITS } from '../tokens.ts';
 import type { AuthorizationRequest } from './request.ts';
 
-/** Who allows it, and where. */
-interface Allowance {
-  /** Chosen before the screen was shown, so that allowing twice allows once. */
+interface Authorization {
+  request: AuthorizationRequest;
+  /** Chosen before the screen is shown, so that a second click on Allow finds the grant of the first. */
   grantId: string;
-  userId: string;
-  /** A password reset ends it, and then every grant: so a grant is created only while its session is locked. */
+  /** Locked while the grant is created: a password reset ends the session and then every grant. */
   sessionId: string;
   businessId: string;
-  /** Whom to name in the audit log. */
-  actor: Actor;
 }
 
-/** What was said on the consent screen. */
-interface Answer extends Allowance {
-  choice: Consent;
-}
-
-interface Parts {
-  storage: Storage;
+interface CodeDeps {
+  db: Database;
   keys: Keyring;
 }
 
 /**
- * The user said so on the consent screen: it is remembered. Undefined if this very answer has been given, and its code
- * used or expired, before; or if the session has ended meanwhile.
+ * The user allowed the request on the consent screen. Saves the consent, and returns the same code if it is called twice.
+ * Undefined if that code has been used or has expired, or if the session has ended.
  */
-export async function allow(
-  { storage, keys }: Parts,
-  request: AuthorizationRequest,
-  answer: Answer,
+export async function issueCode(
+  actor: UserActor,
+  { db, keys }: CodeDeps,
+  { decision, ...authorization }: Authorization & { decision: Consent },
   now: number,
 ): Promise<string | undefined> {
-  await storage.transaction(async (db) => {
-    if (!(await lockSession(db, answer.sessionId))) return;
-    const isFirst = await createGrant(db, grantOf(request, answer, answer.choice.allowed), now);
+  const { request, businessId, grantId, sessionId } = authorization;
+  await inTransaction(db, async (tx) => {
+    if (!(await lockSession(tx, sessionId))) return;
+    const isFirst = await createGrant(tx, grantOf(actor, authorization, decision.allowed), now);
     if (!isFirst) return;
-    const { userId, businessId, choice } = answer;
-    await saveConsent(db, { userId, appId: request.app.id, businessId }, choice, now);
-    await recordAllowed(db, request.app, { ...answer, scopes: choice.allowed }, now);
+    await saveConsent(tx, { userId: actor.id, appId: request.app.id, businessId }, decision, now);
+    await recordAllowed(actor, tx, { app: request.app, businessId, scopes: decision.allowed }, now);
   });
-  const grant = await findGrant(storage.durable, { grantId: answer.grantId, rotation: 0 });
+  const grant = await findGrant(db, { grantId, rotation: 0 });
   const isOpen = grant && grant.exchangedAt === null && !grant.inactiveReason && now < grant.codeExpiresAt;
   return isOpen ? codeOf(keys, grant) : undefined;
 }
 
 /**
- * The app belongs to the platform, or the user has allowed it before: no one needs to be asked. Undefined if the user
- * has taken that back, or the session has ended, in this very moment.
+ * No consent screen is needed: the app is the platform's own, or the user has allowed the request before. Undefined if
+ * the user has withdrawn that consent, or the session has ended, in the meantime.
  */
-export async function allowSilently(
-  { storage, keys }: Parts,
-  request: AuthorizationRequest,
-  allowance: Allowance,
+export async function issueCodeSilently(
+  actor: UserActor,
+  { db, keys }: CodeDeps,
+  authorization: Authorization,
   now: number,
 ): Promise<string | undefined> {
-  const grant = await storage.transaction(async (db) => {
-    if (!(await lockSession(db, allowance.sessionId))) return undefined;
-    const scopes = await findSilentScopes(db, request, allowance);
+  const { request, businessId, sessionId } = authorization;
+  const grant = await inTransaction(db, async (tx) => {
+    if (!(await lockSession(tx, sessionId))) return undefined;
+    const scopes = await findSilentScopes(actor, tx, authorization);
     if (scopes.length === 0) return undefined;
-    await recordSilentlyAllowed(db, request.app, { ...allowance, scopes }, now);
-    return createGrant(db, grantOf(request, allowance, scopes), now);
+    await recordSilentlyAllowed(actor, tx, { app: request.app, businessId, scopes }, now);
+    return createGrant(tx, grantOf(actor, authorization, scopes), now);
   });
   return grant && codeOf(keys, grant);
 }
 
 async function findSilentScopes(
+  actor: UserActor,
   db: Database,
-  request: AuthorizationRequest,
-  { userId, businessId }: Allowance,
+  { request, businessId }: Authorization,
 ): Promise<Scopes> {
   if (request.app.ownerScope === 'platform') return request.scopes;
-  const consent = await findConsentForShare(db, { userId, appId: request.app.id, businessId });
+  const consent = await findConsentForShare(db, { userId: actor.id, appId: request.app.id, businessId });
   return scopesAllowedBefore(request, consent);
 }
 
-/** Derived from the row, so that allowing twice yields the same code twice. */
-function codeOf(keys: Keyring, { id, salt, codeExpiresAt }: CodeParts): string {
-  return encodeToken(keys, salt, {
-    kind: 'code',
-    grantId: id,
-    rotation: 0,
-    expiresAt: codeExpiresAt,
-    scopeBits: NO_SCOPE_BITS,
-  });
+function codeOf(keys: Keyring, { id: grantId, salt, codeExpiresAt: expiresAt }: NewCode): string {
+  return encodeToken(keys, salt, { kind: 'code', grantId, rotation: 0, expiresAt, scopeBits: NO_SCOPE_BITS });
 }
 
-function grantOf(request: AuthorizationRequest, allowance: Allowance, scopes: Scopes) {
+function grantOf(actor: UserActor, { request, grantId: id, businessId }: Authorization, scopes: Scopes) {
   const { app, sentRedirectUri: redirectUri, codeChallenge } = request;
-  const { grantId: id, userId, businessId } = allowance;
-  return { id, appId: app.id, userId, businessId, scopes, redirectUri, codeChallenge };
+  return { id, appId: app.id, userId: actor.id, businessId, scopes, redirectUri, codeChallenge };
 }

@@ -50,7 +50,7 @@ export async function exchangeCode(
 
 /** RFC 6749 §4.1.2: a code that comes twice may have been stolen, so what it first gave is revoked too. */
 async function rejectReuse(storage: Storage, grant: Grant, now: number): Promise<never> {
-  await revokeGrant(storage, grant.id, 'code_reused', now);
+  await revokeGrant(storage.durable, grant.id, 'code_reused', now);
   const reason = grant.inactiveReason ?? 'code_reused';
   throw new OAuthError('invalid_grant', reason, explain(reason));
 }
@@ -81,7 +81,7 @@ function rejectOtherRedirectUri(grant: Grant, client: AuthenticatedClient, sent:
 async function rejectWrongVerifier(storage: Storage, grant: Grant, verifier: string | undefined, now: number) {
   if (grant.codeChallenge === null && verifier === undefined) return;
   if (grant.codeChallenge !== null && verifier !== undefined && answersChallenge(verifier, grant.codeChallenge)) return;
-  await revokeGrant(storage, grant.id, 'code_verifier_wrong', now);
+  await revokeGrant(storage.durable, grant.id, 'code_verifier_wrong', now);
   throw wrongVerifier(grant, verifier);
 }
 

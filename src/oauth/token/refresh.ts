@@ -44,7 +44,7 @@ export async function refreshTokens(
   if (now >= token.expiresAt) throw expired();
   const kind = await classify(deps, verified, now);
   if (kind === 'reuse') {
-    await revokeGrant(storage, grant.id, 'refresh_token_reused', now);
+    await revokeGrant(storage.durable, grant.id, 'refresh_token_reused', now);
     throw new OAuthError('invalid_grant', 'refresh_token_reused', explain('refresh_token_reused'));
   }
   const keepsScopes = request.scope === undefined && grant.scopes.length > 0;

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findMembership } from '../../accounts/memberships.ts';
 import { findUser } from '../../accounts/users.ts';
 import { type App, findApp } from '../../apps/apps.ts';
-import { recordAudit } from '../../audit/entries.ts';
 import { countPeople } from '../../grants/connection-rows.ts';
 import { type Connection, disconnect, listConnections, type Named } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -17,7 +16,7 @@ import { loadPageContext } from '../page-context.ts';
 import { actorOf, requireSession } from '../session.ts';
 import { CONNECTED_APPS } from './connection-cards.ts';
 
-/** One's own goes with one click. */
+/** Users disconnect their own apps with one click. */
 export function mountDisconnecting(host: FastifyInstance, deps: WebDeps): void {
   host.post<{ Body: Form }>(`${CONNECTED_APPS}/disconnect`, access('signed_in'), async (request, reply) => {
     const { user } = requireSession(request);
@@ -25,7 +24,7 @@ export function mountDisconnecting(host: FastifyInstance, deps: WebDeps): void {
     const membership = isId(businessId) && (await findMembership(deps.storage.durable, user.id, businessId));
     const app = await findApp(deps.storage.durable, appId);
     if (!app || !membership) throw notFound();
-    await end(deps, request, { app, businessId, user });
+    await disconnectOr404(deps, request, { app, businessId, user });
     return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected');
   });
 
@@ -33,52 +32,52 @@ export function mountDisconnecting(host: FastifyInstance, deps: WebDeps): void {
   mountForEveryone(host, deps);
 }
 
-/** What another person has connected, an owner can end; with a question first. */
+/** An owner disconnects the app of another person, after a confirmation. */
 function mountForOnePerson(host: FastifyInstance, deps: WebDeps): void {
   const path = `${CONNECTED_APPS}/:business/:app/:user/disconnect`;
-  type Asked = { Params: { business: string; app: string; user: string } };
+  type Route = { Params: { business: string; app: string; user: string } };
 
-  host.get<Asked>(path, access('signed_in'), async (request, reply) => {
-    const { app, business } = await enterAsOwner(deps, request);
+  host.get<Route>(path, access('signed_in'), async (request, reply) => {
+    const { app, business } = await requireOwner(deps, request);
     const { user: userId } = request.params;
     if (!isId(userId)) throw notFound();
-    const wanted = { businessIds: [business.id], appId: app.id, userId };
-    const [connection] = await listConnections(deps.storage.durable, wanted, deps.clock());
+    const filter = { businessIds: [business.id], appId: app.id, userId };
+    const [connection] = await listConnections(deps.storage.durable, filter, deps.clock());
     if (!connection) throw notFound();
-    return ask(deps, { request, reply }, personQuestion(connection));
+    return confirm(deps, { request, reply }, confirmForPerson(connection));
   });
 
-  host.post<Asked>(path, access('signed_in'), async (request, reply) => {
-    const { app, business } = await enterAsOwner(deps, request);
+  host.post<Route>(path, access('signed_in'), async (request, reply) => {
+    const { app, business } = await requireOwner(deps, request);
     const user = await findUser(deps.storage.durable, request.params.user);
     if (!user) throw notFound();
-    await end(deps, request, { app, businessId: business.id, user });
+    await disconnectOr404(deps, request, { app, businessId: business.id, user });
     return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected');
   });
 }
 
 function mountForEveryone(host: FastifyInstance, deps: WebDeps): void {
   const path = `${CONNECTED_APPS}/:business/:app/disconnect`;
-  type Asked = { Params: { business: string; app: string } };
+  type Route = { Params: { business: string; app: string } };
 
-  host.get<Asked>(path, access('signed_in'), async (request, reply) => {
-    const { app, business } = await enterAsOwner(deps, request);
+  host.get<Route>(path, access('signed_in'), async (request, reply) => {
+    const { app, business } = await requireOwner(deps, request);
     const counts = await countPeople(deps.storage.durable, { appId: app.id, businessId: business.id }, deps.clock());
     if (counts.people === 0) throw notFound();
-    return ask(deps, { request, reply }, everyoneQuestion(app, business, counts));
+    return confirm(deps, { request, reply }, confirmForEveryone(app, business, counts));
   });
 
-  host.post<Asked>(path, access('signed_in'), async (request, reply) => {
-    const { app, business } = await enterAsOwner(deps, request);
-    await end(deps, request, { app, businessId: business.id });
+  host.post<Route>(path, access('signed_in'), async (request, reply) => {
+    const { app, business } = await requireOwner(deps, request);
+    await disconnectOr404(deps, request, { app, businessId: business.id });
     return redirectWithFlash(reply, CONNECTED_APPS, 'disconnected_everyone');
   });
 }
 
 type OwnerRequest = FastifyRequest<{ Params: { business: string; app: string } }>;
 
-/** Only owners get further, and whatever is not of their business is not there. */
-async function enterAsOwner({ storage }: WebDeps, request: OwnerRequest): Promise<{ app: App; business: Named }> {
+/** 404 for everyone but owners, and for apps that are not connected to their business. */
+async function requireOwner({ storage }: WebDeps, request: OwnerRequest): Promise<{ app: App; business: Named }> {
   const { user } = requireSession(request);
   const { business: id, app: appId } = request.params;
   const membership = isId(id) ? await findMembership(storage.durable, user.id, id) : undefined;
@@ -87,37 +86,22 @@ async function enterAsOwner({ storage }: WebDeps, request: OwnerRequest): Promis
   return { app, business: { id, name: membership.businessName } };
 }
 
-interface Ending {
-  app: App;
-  businessId: string;
-  /** Whose; without it, everyone's. */
-  user?: Named;
+type Connected = Parameters<typeof disconnect>[2];
+
+async function disconnectOr404({ storage, clock }: WebDeps, request: FastifyRequest, connected: Connected) {
+  if (!(await disconnect(actorOf(request), storage.durable, connected, clock()))) throw notFound();
 }
 
-/** Doing it once more changes nothing, and says the same. What there never was is not there. */
-async function end({ storage, clock }: WebDeps, request: FastifyRequest, { app, businessId, user }: Ending) {
-  const [actor, now] = [actorOf(request), clock()];
-  const reason = user?.id === actor.id ? 'disconnected_by_user' : 'disconnected_by_owner';
-  await storage.transaction(async (db) => {
-    const people = await disconnect(db, { appId: app.id, businessId, userId: user?.id }, reason, now);
-    if (people === undefined) throw notFound();
-    if (people === 0) return;
-    const subject = { kind: 'app' as const, id: app.id, name: app.name };
-    const detail: Record<string, string> = user ? { user: user.name } : { user: 'everyone', people: String(people) };
-    await recordAudit(db, { action: 'grant.disconnected', actor, businessId, subject, detail }, now);
-  });
-}
-
-interface Question {
+interface Confirmation {
   title: string;
   body: Html;
   action: string;
 }
 
-async function ask(
+async function confirm(
   deps: WebDeps,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  { title, body, action }: Question,
+  { title, body, action }: Confirmation,
 ): Promise<FastifyReply> {
   const context = await loadPageContext(deps, request);
   return sendPage(reply, {
@@ -132,26 +116,30 @@ ${postForm({ action, csrf: context.csrf, body: html`<button class="danger">Disco
   });
 }
 
-function personQuestion({ app, user, business, since, lastUsedAt }: Connection): Question {
+function confirmForPerson({ app, user, business, since, lastUsedAt }: Connection): Confirmation {
   return {
     title: `Disconnect ${app.name} for ${user.name}?`,
     action: `${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/disconnect`,
-    body: html`<p>Every token that the app has for ${user.name} in ${business.name} ends at once, and ${app.name} is told that an owner ended it. ${user.name} can allow it again.</p>
+    body: html`<p>Every token that ${app.name} has for ${user.name} in ${business.name} stops working at once, and ${app.name} is told that an owner disconnected it. ${user.name} can allow it again.</p>
 <dl class="facts">
 <div><dt>Connected since</dt><dd>${time(since)}</dd></div>
-<div><dt>Last used</dt><dd>${lastUsedAt === null ? 'Not lately' : time(lastUsedAt)}</dd></div>
+<div><dt>Last used</dt><dd>${lastUsedAt === null ? 'Not recently' : time(lastUsedAt)}</dd></div>
 </dl>`,
   };
 }
 
-function everyoneQuestion(app: App, business: Named, { people, live }: { people: number; live: number }): Question {
+function confirmForEveryone(
+  app: App,
+  business: Named,
+  { people, live }: { people: number; live: number },
+): Confirmation {
   return {
     title: `Disconnect ${app.name} for everyone?`,
     action: `${CONNECTED_APPS}/${business.id}/${app.id}/disconnect`,
-    body: html`<p>Every token that the app has in ${business.name} ends at once, and ${app.name} is told that an owner ended it. Anyone can allow it again.</p>
+    body: html`<p>Every token that ${app.name} has in ${business.name} stops working at once, and ${app.name} is told that an owner disconnected it. Anyone can allow it again.</p>
 <dl class="facts">
 <div><dt>People who have connected it</dt><dd>${people}</dd></div>
-<div><dt>For whom it has access now</dt><dd>${live}</dd></div>
+<div><dt>People it has access for now</dt><dd>${live}</dd></div>
 </dl>`,
   };
 }

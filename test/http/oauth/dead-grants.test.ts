@@ -4,7 +4,7 @@ import { deleteMembership, insertMembership } from '../../../src/accounts/member
 import { markUserDisabled, markUserEnabled, type User } from '../../../src/accounts/users.ts';
 import { changeApp, deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { disconnect } from '../../../src/grants/connections.ts';
+import { endConnections } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/people.ts';
@@ -45,12 +45,13 @@ const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, 
   ['member_removed', ({ user }) => deleteMembership(db(), user.id, world.acme.id), true],
   [
     'disconnected_by_user',
-    (connected) => disconnect(db(), parties(connected), 'disconnected_by_user', world.clock()),
+    (connected) => endConnections(db(), parties(connected), 'disconnected_by_user', world.clock()),
     true,
   ],
   [
     'disconnected_by_owner',
-    ({ app }) => disconnect(db(), { appId: app.id, businessId: world.acme.id }, 'disconnected_by_owner', world.clock()),
+    ({ app }) =>
+      endConnections(db(), { appId: app.id, businessId: world.acme.id }, 'disconnected_by_owner', world.clock()),
     true,
   ],
   ['code_reused', ({ code, credentials }) => world.exchange(code, credentials), false],

@@ -127,7 +127,7 @@ test('an owner ends an app for everyone, after seeing how many they are; the app
   await ada.submit(question, ofApp(app));
 
   assert.match(question.text, /People who have connected it<\/dt><dd>3</);
-  assert.match(question.text, /For whom it has access now<\/dt><dd>2</);
+  assert.match(question.text, /People it has access for now<\/dt><dd>2</);
   const reasons = [];
   for (const { refresh_token } of tokens) reasons.push((await client.refresh(refresh_token)).body.reason);
   assert.deepEqual(reasons, ['disconnected_by_owner', 'disconnected_by_owner', 'revoked_by_app']);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { recordEvent } from '../../../src/events/events.ts';
-import { disconnect } from '../../../src/grants/connections.ts';
+import { endConnections } from '../../../src/grants/connections.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
@@ -144,7 +144,7 @@ test('a payload that the app may not read any more is not shown, nor is one that
   await world.addInvoice(world.acme, { number: 'UNSENT-1' });
   const waiting = await shows(path, /Waiting/);
   const parties = { userId: world.ada.id, appId: app.id, businessId: world.acme.id };
-  await disconnect(db(), parties, 'disconnected_by_user', world.clock());
+  await endConnections(db(), parties, 'disconnected_by_user', world.clock());
   const { text } = await browser.open(path);
 
   assert.doesNotMatch(waiting.text, /UNSENT-1/);

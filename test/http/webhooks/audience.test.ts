@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findEvent, recordEvent, SETTLED_AFTER } from '../../../src/events/events.ts';
-import { disconnect } from '../../../src/grants/connections.ts';
+import { endConnections } from '../../../src/grants/connections.ts';
 import { findGrant, listAppsAllowed, listBusinessesAllowing } from '../../../src/grants/status.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
@@ -107,9 +107,9 @@ test('one grant that lives is enough, whatever became of the others', async () =
   const hears = async () =>
     (await listAppsAllowed(db(), { businessId: world.acme.id, scope }, world.clock())).includes(app.id);
 
-  await disconnect(db(), parties, 'disconnected_by_user', world.clock());
+  await endConnections(db(), parties, 'disconnected_by_user', world.clock());
   assert.ok(await hears());
-  await disconnect(db(), { ...parties, userId: eve.id }, 'disconnected_by_user', world.clock());
+  await endConnections(db(), { ...parties, userId: eve.id }, 'disconnected_by_user', world.clock());
   assert.ok(!(await hears()));
 });
 
@@ -134,7 +134,7 @@ test('of a page of events an app reads what tells of businesses that let it look
 
   const all = await read();
   const parties = { userId: bob.id, appId: app.id, businessId: cafe.id };
-  await disconnect(db(), parties, 'disconnected_by_user', world.clock());
+  await endConnections(db(), parties, 'disconnected_by_user', world.clock());
 
   assert.deepEqual(all.slice(-3), ['A-1', 'C-1', 'C-2']);
   assert.deepEqual((await read()).slice(-2), ['A-1', 'grant.revoked']);

@@ -5,7 +5,7 @@ import { addSecret, listSecrets, removeSecret } from '../../../src/apps/secrets.
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { setInvoiceStatus } from '../../../src/business/invoices.ts';
 import { SETTLED_AFTER } from '../../../src/events/events.ts';
-import { disconnect } from '../../../src/grants/connections.ts';
+import { endConnections } from '../../../src/grants/connections.ts';
 import { revokeGrantsOfUser, warnOfExpiring } from '../../../src/grants/grants.ts';
 import { disableApp, disableUser } from '../../../src/grants/suspension.ts';
 import { DAY } from '../../../src/lib/clock.ts';
@@ -116,7 +116,7 @@ test('what an app was told of a business it cannot read again once it was discon
   assert.ok((await typesOf(app)).includes('invoice.created'));
 
   const parties = { userId: world.ada.id, appId: app.id, businessId: world.acme.id };
-  await disconnect(world.storage().durable, parties, 'disconnected_by_user', world.clock());
+  await endConnections(world.storage().durable, parties, 'disconnected_by_user', world.clock());
 
   const types = await typesOf(app);
   assert.ok(!types.includes('invoice.created'));

@@ -4,8 +4,8 @@ import { markUserDisabled } from '../../../src/accounts/users.ts';
 import { changeApp, deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
-import { disconnect } from '../../../src/grants/connections.ts';
-import { endGrant } from '../../../src/grants/grants.ts';
+import { endConnections } from '../../../src/grants/connections.ts';
+import { revokeGrant } from '../../../src/grants/grants.ts';
 import { disableApp, pauseApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
@@ -98,13 +98,13 @@ function endedByPeople({ world, connect }: Connections) {
     async disconnected_by_user() {
       const connected = await connect();
       const parties = { userId: world.ada.id, appId: connected.app.id, businessId: world.acme.id };
-      await disconnect(db(), parties, 'disconnected_by_user', world.clock());
+      await endConnections(db(), parties, 'disconnected_by_user', world.clock());
       return connected;
     },
     async disconnected_by_owner() {
       const connected = await connect();
       const everyone = { appId: connected.app.id, businessId: world.acme.id };
-      await disconnect(db(), everyone, 'disconnected_by_owner', world.clock());
+      await endConnections(db(), everyone, 'disconnected_by_owner', world.clock());
       return connected;
     },
     async app_deleted() {
@@ -151,7 +151,7 @@ function endedByPeople({ world, connect }: Connections) {
     async backup_restored() {
       const connected = await connect();
       const [grant] = await db().selectFrom('grants').select('id').where('app_id', '=', connected.app.id).execute();
-      await endGrant(db(), grant?.id ?? '', 'backup_restored', world.clock());
+      await revokeGrant(db(), grant?.id ?? '', 'backup_restored', world.clock());
       return connected;
     },
   };

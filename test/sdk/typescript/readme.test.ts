@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { disconnect } from '../../../src/grants/connections.ts';
+import { endConnections } from '../../../src/grants/connections.ts';
 import { newDesk, type Program } from '../../support/guides.ts';
 import { freePort } from '../../support/ports.ts';
 import { newWorld } from '../../support/world.ts';
@@ -91,7 +91,7 @@ test('the five minutes of the README refuse what another browser began, and go o
 test('the five minutes of the README begin again when the grant has ended', async () => {
   const [cookie = ''] = (await connect()).cookies;
   const parties = { userId: world.ada.id, appId: registration.id, businessId: world.acme.id };
-  await disconnect(world.storage().durable, parties, 'disconnected_by_user', world.clock());
+  await endConnections(world.storage().durable, parties, 'disconnected_by_user', world.clock());
 
   const ended = await open(home, cookie);
   assert.deepEqual([ended.status, ended.headers.get('location')], [303, '/']);

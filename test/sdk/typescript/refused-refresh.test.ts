@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatehouseError, type Tokens } from '../../../sdk/typescript/src/index.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { disconnect } from '../../../src/grants/connections.ts';
+import { endConnections } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { newWorld } from '../../support/world.ts';
@@ -13,7 +13,7 @@ const REFRESH = 'token refresh_token';
 
 const disconnectLedger = () => {
   const parties = { userId: world.ada.id, appId: world.ledger.id, businessId: world.acme.id };
-  return disconnect(world.storage().durable, parties, 'disconnected_by_user', world.clock());
+  return endConnections(world.storage().durable, parties, 'disconnected_by_user', world.clock());
 };
 
 async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {

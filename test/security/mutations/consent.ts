@@ -10,8 +10,8 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C1',
     breaks: 'a double click on Allow makes two grants',
     file: 'src/web/consent.ts',
-    find: 'allow(deps, asked, { grantId,',
-    replace: 'allow(deps, asked, { grantId: newId(clock()),',
+    find: 'authorization = { request: asked, grantId,',
+    replace: 'authorization = { request: asked, grantId: newId(clock()),',
     tests: [SEAL],
   },
   {

@@ -23,7 +23,7 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
     promise: 'D2',
     breaks: 'disconnecting ends no grant',
     file: 'src/grants/grants.ts',
-    find: "return endGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);",
+    find: "return revokeGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);",
     replace: 'return [];',
     tests: [CONNECTED],
   },

@@ -50,8 +50,8 @@ export const REVOKE_MUTATIONS: Mutation[] = [
     promise: 'R4',
     breaks: 'revoking a refresh token leaves the grant active',
     file: 'src/oauth/revoke.ts',
-    find: "if (token.kind === 'refresh') await endByApp",
-    replace: 'if (false) await endByApp',
+    find: "if (token.kind === 'refresh') await revokeByApp",
+    replace: 'if (false) await revokeByApp',
     tests: [REVOKE],
   },
   {
