@@ -40,7 +40,7 @@ export function appListBody(section: AppSection, entry: Entry, list: AppList): H
   const isLong = Boolean(search || after || next);
   return html`<div class="head"><h1>${section.title}</h1>
 ${entry.canChange && html`<a class="button primary" href="${path}/new">New app</a>`}</div>
-<p class="muted">${entry.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. See also <a href="${issuer}/docs">the API reference</a> and <a href="${issuer}/docs/errors">the error list</a>.</p>
+<p class="muted">${entry.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. Something failing? See <a href="${issuer}/docs/errors">the error list</a>. All requests are in <a href="${issuer}/docs">the API reference</a>.</p>
 ${isLong && searchForm({ path, search, label: 'Search by name or client_id' })}
 ${apps.length === 0 && html`<p class="empty">${nothing(entry, list)}</p>`}
 <ul class="rows">${apps.map((listed) => appRow(path, listed))}</ul>

@@ -54,7 +54,7 @@ ${bars.map((bar, place) => drawBar(bar, place, { count: bars.length, most }))}
 <polyline class="refreshes" points="${refreshLine(bars, most)}"/>
 </svg>
 <div class="ends"><span>${when(bars[0]?.at ?? now)} UTC</span><span>${when(now)} UTC</span></div>
-<details><summary>The same in numbers</summary>${table(bars, period)}</details>
+<details><summary>View as table</summary>${table(bars, period)}</details>
 </figure>`;
 }
 
