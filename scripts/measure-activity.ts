@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSettings } from '../src/config.ts';
-import type { openActivity } from '../src/request-log/request-recorder.ts';
+import type { createRequestRecorder } from '../src/request-log/recorder.ts';
 import { startServer } from '../src/server.ts';
 import { newBrowser } from '../test/support/browser.ts';
 import { newClient } from '../test/support/client.ts';
@@ -24,7 +24,12 @@ const BEFOREHAND = 10_000;
 const LOOPS = 16;
 const INVOICES = 20;
 
-const forgetful: typeof openActivity = () => ({ note() {}, async flush() {}, dropped: () => 0, async stop() {} });
+const forgetful: typeof createRequestRecorder = () => ({
+  record() {},
+  async flush() {},
+  dropped: () => 0,
+  async stop() {},
+});
 
 if (process.argv[2] === 'serve') await serve(process.argv[3] === 'remembering');
 else await measure();

@@ -17,7 +17,7 @@ import { openStandardOutput } from './lib/log-output.ts';
 import { VERSION } from './lib/package.ts';
 import { createRateLimit } from './lib/rate-limit.ts';
 import { mountOAuth } from './oauth/routes.ts';
-import { openActivity, type RequestRecorder } from './request-log/request-recorder.ts';
+import { createRequestRecorder, type RequestRecorder } from './request-log/recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
 import { retentionSteps } from './retention-steps.ts';
 import { ensureMigrated } from './storage/migrate.ts';
@@ -53,7 +53,7 @@ interface RunningServer {
 export async function startServer(
   settings: Settings,
   clock: Clock = systemClock,
-  remember: typeof openActivity = openActivity,
+  remember: typeof createRequestRecorder = createRequestRecorder,
 ): Promise<RunningServer> {
   const metrics = createMetrics();
   const tracing = await openTracing(settings, metrics);

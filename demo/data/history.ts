@@ -1,6 +1,5 @@
-import { addRequests, isError, type NewRequest } from '../../src/request-log/logged-requests.ts';
-import { addCounts, type Counts, hourOf } from '../../src/request-log/request-counts.ts';
-import { addScopeUses } from '../../src/request-log/scope-uses.ts';
+import { addRequests, isError, type NewRequest } from '../../src/request-log/log.ts';
+import { addCounts, type Counts, hourOf, addScopeUses } from '../../src/request-log/counts.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { newRandomId } from '../../src/lib/ids.ts';
 import type { Database } from '../../src/storage/storage.ts';

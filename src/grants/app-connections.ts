@@ -1,5 +1,5 @@
 import type { App } from '../apps/apps.ts';
-import { lastUses } from '../request-log/scope-uses.ts';
+import { lastUses } from '../request-log/counts.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { selectLiveGrants } from './status.ts';

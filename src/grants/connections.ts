@@ -2,7 +2,7 @@ import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { DAY } from '../lib/clock.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
-import { listScopeUses } from '../request-log/scope-uses.ts';
+import { listScopeUses } from '../request-log/counts.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
 import {

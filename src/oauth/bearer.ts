@@ -4,7 +4,7 @@ import { ApiError, type ReasonOf, toErrorCharacters } from '../http/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
-import type { RequestContext } from '../request-log/request-context.ts';
+import type { RequestContext } from '../request-log/log.ts';
 import type { Database } from '../storage/storage.ts';
 import { decodeToken, describeUnknownToken, findVerifiedToken, scopesOf } from './tokens.ts';
 

@@ -5,7 +5,7 @@ import { isId } from '../lib/ids.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import { hashSecret, sameText } from '../lib/secrets.ts';
-import type { RequestContext } from '../request-log/request-context.ts';
+import type { RequestContext } from '../request-log/log.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { AppNotAuthenticated, OAuthError } from './errors.ts';

@@ -1,10 +1,7 @@
-import { isError, isFromStranger, type NewRequest } from './logged-requests.ts';
-import type { RequestContext } from './request-context.ts';
-import { type HourOfCounts, hourOf } from './request-counts.ts';
-import { keyOf, type NewScopeUse } from './scope-uses.ts';
+import { type HourOfCounts, hourOf, keyOf, type NewScopeUse } from './counts.ts';
+import { isError, isFromStranger, type NewRequest, type RequestContext } from './log.ts';
 
-/** A request that has been answered. */
-export interface AnsweredRequest {
+export interface RecordedRequest {
   method: string;
   route: string;
   status: number;
@@ -13,37 +10,37 @@ export interface AnsweredRequest {
   took: number;
 }
 
-/** The newest requests of each app: so many of one, and so many in all. */
-interface Shelf {
+/** The newest requests of each app, with a limit per app and one for all. */
+interface RequestBuffer {
   byApp: Map<string, Ring>;
   count: number;
-  mostPerApp: number;
-  most: number;
+  maxPerApp: number;
+  max: number;
 }
 
-/** Once it is full, the newest takes the place of the oldest: to move all of them along would take longer than all else here. */
+/** A ring buffer: once it is full, the newest request overwrites the oldest. */
 interface Ring {
   requests: NewRequest[];
   oldest: number;
 }
 
-/** What has been noted and not stored yet. However long the database is away, it takes up only so much room. */
+/** Recorded and not stored yet. Its size is bounded, however long the database is unavailable. */
 export interface Batch {
-  requests: Shelf;
-  wrongSecrets: Shelf;
+  requests: RequestBuffer;
+  wrongSecrets: RequestBuffer;
   counts: Map<string, HourOfCounts>;
   uses: Map<string, NewScopeUse>;
-  /** What there was no room for. */
+  /** Requests and uses that exceeded the bounds. */
   dropped: number;
 }
 
-const MOST_KEYS = 20_000;
+const MAX_KEYS = 20_000;
 
-/** Of what one app asks for at once, only the newest are logged; the rest is counted. */
+/** Of many requests of one app, only the newest are logged; all are counted. */
 export function emptyBatch(): Batch {
   return {
-    requests: { byApp: new Map(), count: 0, mostPerApp: 100, most: 10_000 },
-    wrongSecrets: { byApp: new Map(), count: 0, mostPerApp: 20, most: 1000 },
+    requests: { byApp: new Map(), count: 0, maxPerApp: 100, max: 10_000 },
+    wrongSecrets: { byApp: new Map(), count: 0, maxPerApp: 20, max: 1000 },
     counts: new Map(),
     uses: new Map(),
     dropped: 0,
@@ -58,7 +55,6 @@ export function countRequests({ counts }: Batch): number {
   return counts.values().reduce((sum, { requests }) => sum + requests, 0);
 }
 
-/** All that is to be logged, by app. */
 export function requestsByApp({ requests, wrongSecrets }: Batch): Map<string, NewRequest[]> {
   const all = new Map<string, NewRequest[]>();
   for (const { byApp } of [requests, wrongSecrets]) {
@@ -71,11 +67,11 @@ function inOrder({ requests, oldest }: Ring): NewRequest[] {
   return [...requests.slice(oldest), ...requests.slice(0, oldest)];
 }
 
-/** Nothing here waits for anything: a request must not take longer because it is noted. */
-export function noteRequest(
+/** Synchronous: recording must not delay a request. */
+export function addToBatch(
   batch: Batch,
   appId: string,
-  answered: AnsweredRequest,
+  answered: RecordedRequest,
   context: RequestContext,
   now: number,
 ) {
@@ -85,38 +81,37 @@ export function noteRequest(
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
   const exchanges = grantType === 'authorization_code' && !errors ? 1 : 0;
   const pkceExchanges = usedPkce ? exchanges : 0;
-  keepRequest(batch, { appId, at: now, method, route, grantType, status, reason, requestId, businessId, took });
-  // What anyone can send would drown what the app itself does.
+  addRequest(batch, { appId, at: now, method, route, grantType, status, reason, requestId, businessId, took });
+  // Requests that anyone can send are not counted as the app's own.
   if (isFromStranger(answered)) return;
-  keepCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes, exchanges, pkceExchanges });
+  addToCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes, exchanges, pkceExchanges });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
-  keepUse(batch, { businessId, appId, userId, scope, uses: 1, lastAt: now });
+  addToUses(batch, { businessId, appId, userId, scope, uses: 1, lastAt: now });
 }
 
-/** One batch out of two. */
-export function merge(older: Batch, newer: Batch): Batch {
-  for (const requests of requestsByApp(newer).values()) for (const request of requests) keepRequest(older, request);
-  for (const counts of newer.counts.values()) keepCounts(older, counts);
-  for (const use of newer.uses.values()) keepUse(older, use);
+export function mergeBatches(older: Batch, newer: Batch): Batch {
+  for (const requests of requestsByApp(newer).values()) for (const request of requests) addRequest(older, request);
+  for (const counts of newer.counts.values()) addToCounts(older, counts);
+  for (const use of newer.uses.values()) addToUses(older, use);
   older.dropped += newer.dropped;
   return older;
 }
 
-export function keepRequest(batch: Batch, request: NewRequest): void {
+export function addRequest(batch: Batch, request: NewRequest): void {
   const shelf = isFromStranger(request) ? batch.wrongSecrets : batch.requests;
   const ring = shelf.byApp.get(request.appId);
-  if (ring?.requests.length === shelf.mostPerApp) {
+  if (ring?.requests.length === shelf.maxPerApp) {
     ring.requests[ring.oldest] = request;
-    ring.oldest = (ring.oldest + 1) % shelf.mostPerApp;
+    ring.oldest = (ring.oldest + 1) % shelf.maxPerApp;
     return;
   }
-  if (shelf.count === shelf.most) return;
+  if (shelf.count === shelf.max) return;
   shelf.count += 1;
   if (ring) ring.requests.push(request);
   else shelf.byApp.set(request.appId, { requests: [request], oldest: 0 });
 }
 
-export function keepCounts(batch: Batch, more: HourOfCounts): void {
+export function addToCounts(batch: Batch, more: HourOfCounts): void {
   const key = `${more.appId} ${more.hour}`;
   const counts = batch.counts.get(key);
   if (counts) {
@@ -125,16 +120,16 @@ export function keepCounts(batch: Batch, more: HourOfCounts): void {
     counts.refreshes += more.refreshes;
     counts.exchanges = (counts.exchanges ?? 0) + (more.exchanges ?? 0);
     counts.pkceExchanges = (counts.pkceExchanges ?? 0) + (more.pkceExchanges ?? 0);
-  } else if (batch.counts.size < MOST_KEYS) batch.counts.set(key, { ...more });
+  } else if (batch.counts.size < MAX_KEYS) batch.counts.set(key, { ...more });
   else batch.dropped += more.requests;
 }
 
-export function keepUse(batch: Batch, more: NewScopeUse): void {
+export function addToUses(batch: Batch, more: NewScopeUse): void {
   const key = keyOf(more);
   const use = batch.uses.get(key);
   if (use) {
     use.uses += more.uses;
     use.lastAt = Math.max(use.lastAt, more.lastAt);
-  } else if (batch.uses.size < MOST_KEYS) batch.uses.set(key, { ...more });
+  } else if (batch.uses.size < MAX_KEYS) batch.uses.set(key, { ...more });
   else batch.dropped += more.uses;
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import '../http/host.ts';
-import type { RequestContext } from './request-context.ts';
-import type { RequestRecorder } from './request-recorder.ts';
+import type { RequestContext } from './log.ts';
+import type { RequestRecorder } from './recorder.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,6 +21,6 @@ export function recordRequests(host: FastifyInstance, activity: RequestRecorder)
     // Missing without a route of the API: on a page, where both hosts are one, and on an unknown path.
     const context = request?.requestContext;
     if (context)
-      activity.note({ method, route, status, reason, requestId: request.id, took: Math.round(took) }, context);
+      activity.record({ method, route, status, reason, requestId: request.id, took: Math.round(took) }, context);
   });
 }

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { openStandardOutput } from '../lib/log-output.ts';
-import type { RequestRecorder } from '../request-log/request-recorder.ts';
+import type { RequestRecorder } from '../request-log/recorder.ts';
 import type { Storage } from '../storage/storage.ts';
 import { databaseGauges } from './database-gauges.ts';
 import { type Metrics, readCounter, readGauge, type Sample } from './metrics.ts';

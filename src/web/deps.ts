@@ -2,7 +2,7 @@ import type { Site } from '../accounts/webauthn.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import type { RequestRecorder } from '../request-log/request-recorder.ts';
+import type { RequestRecorder } from '../request-log/recorder.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** What the pages are built on. */

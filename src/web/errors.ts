@@ -137,24 +137,24 @@ function describe(error: unknown): Description {
   }
   if (error instanceof ApiError) {
     if (error.status === 404) return describe(notFound());
-    const title = error.status === 405 ? 'Not possible' : 'Not done';
+    const title = error.status === 405 ? 'Method not allowed' : 'Request failed';
     return { status: error.status, title, body: html`<p>${error.message}</p>` };
   }
-  if (error instanceof FormError) return { status: 400, title: 'Not done', body: html`<p>${error.message}</p>` };
+  if (error instanceof FormError) return { status: 400, title: 'Request failed', body: html`<p>${error.message}</p>` };
   if (error instanceof TooManyRequests) {
     const headers = { 'retry-after': String(error.retryAfter) };
     return { status: 429, title: 'Too many requests', body: html`<p>${error.message}</p>`, headers };
   }
   if (error instanceof StorageUnavailable || error instanceof Overloaded) {
     const body = html`<p>Try again in a moment.</p>`;
-    return { status: 503, title: 'Not available just now', body, headers: { 'retry-after': '1' } };
+    return { status: 503, title: 'Temporarily unavailable', body, headers: { 'retry-after': '1' } };
   }
   return describeStatus((error as { statusCode?: number }).statusCode ?? 500);
 }
 
 function describeStatus(status: number): Description {
   if (status === 404) return describe(notFound());
-  if (status < 500) return { status, title: 'Not understood', body: html`<p>The request cannot be read.</p>` };
+  if (status < 500) return { status, title: 'Bad request', body: html`<p>The request could not be parsed.</p>` };
   const body = html`<p>It has been logged. Try again, or come back later.</p>`;
   return { status: 500, title: 'Something went wrong', body };
 }

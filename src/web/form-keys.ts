@@ -4,10 +4,10 @@ import { decodeSigned, encodeSigned } from '../lib/keyring.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound, PageError } from './errors.ts';
 
-/** What a form will make. Its id is chosen when the form is shown, so that sending it twice makes one. */
+/** An idempotency key: the id of the new row is chosen when the form is rendered, so that sending it twice creates one. */
 interface FormKey {
   id: string;
-  /** Whose it will be: who acts for another by the time the form is sent is told so, rather than obeyed. */
+  /** The business that will own the row; a form that is sent after a switch of business is rejected. */
   owner: string | null;
   until: number;
 }
@@ -19,9 +19,9 @@ const LIFETIME = DAY;
 export function formKey<More extends object>(
   { keys, clock }: FormKeyDeps,
   purpose: string,
-  ticket: { owner: string | null } & More,
+  key: { owner: string | null } & More,
 ): string {
-  return encodeSigned(keys, purpose, { id: newId(clock()), until: clock() + LIFETIME, ...ticket });
+  return encodeSigned(keys, purpose, { id: newId(clock()), until: clock() + LIFETIME, ...key });
 }
 
 export function readFormKey<More extends object>(
@@ -29,16 +29,20 @@ export function readFormKey<More extends object>(
   purpose: string,
   { sealed, owner }: { sealed: string; owner: string | null },
 ): FormKey & More {
-  const ticket = decodeSigned<FormKey & More>(keys, purpose, sealed);
-  if (!ticket) throw notFound();
-  if (ticket.owner !== owner) {
+  const key = decodeSigned<FormKey & More>(keys, purpose, sealed);
+  if (!key) throw notFound();
+  if (key.owner !== owner) {
     throw new PageError(
       409,
-      'Another place',
-      'This form is about something else than you act for now. Nothing was made.',
+      'You switched to another business',
+      'This form belongs to another business or to the platform. Nothing was created.',
     );
   }
-  if (ticket.until <= clock())
-    throw new PageError(409, 'Too late', 'This form is a day old. Open it anew. Nothing was made.');
-  return ticket;
+  if (key.until <= clock())
+    throw new PageError(
+      409,
+      'This form has expired',
+      'This form is more than a day old. Open it again. Nothing was created.',
+    );
+  return key;
 }

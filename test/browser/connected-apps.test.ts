@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { addScopeUses } from '../../src/request-log/scope-uses.ts';
+import { addScopeUses } from '../../src/request-log/counts.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { newClient } from '../support/client.ts';
 import { assertOpen, follow, newJourneys, press, read } from '../support/journey.ts';

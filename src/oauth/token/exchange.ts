@@ -2,7 +2,7 @@ import { isRegistered } from '../../apps/redirect-uris.ts';
 import { type Grant, markExchanged, revokeGrant } from '../../grants/grants.ts';
 import { explain } from '../../grants/inactive-reasons.ts';
 import type { Keyring } from '../../lib/keyring.ts';
-import type { RequestContext } from '../../request-log/request-context.ts';
+import type { RequestContext } from '../../request-log/log.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { AuthenticatedClient } from '../client-authentication.ts';
 import { OAuthError } from '../errors.ts';

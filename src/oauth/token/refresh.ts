@@ -3,7 +3,7 @@ import { explain } from '../../grants/inactive-reasons.ts';
 import type { TokenUses } from '../../grants/token-uses.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
-import type { RequestContext } from '../../request-log/request-context.ts';
+import type { RequestContext } from '../../request-log/log.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { AuthenticatedClient } from '../client-authentication.ts';
 import { OAuthError } from '../errors.ts';

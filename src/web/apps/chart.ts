@@ -1,6 +1,6 @@
 import { DAY, HOUR } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Counts, HourOfCounts } from '../../request-log/request-counts.ts';
+import type { Counts, HourOfCounts } from '../../request-log/counts.ts';
 
 /** How far back a chart looks, and in which steps. */
 export interface Period {

@@ -1,7 +1,7 @@
 import type { App } from '../../apps/apps.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { countExchanges } from '../../request-log/request-counts.ts';
+import { countExchanges } from '../../request-log/counts.ts';
 import type { WebDeps } from '../deps.ts';
 import { postForm } from '../forms.ts';
 import type { Entry } from './section.ts';

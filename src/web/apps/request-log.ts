@@ -1,8 +1,8 @@
 import type { App } from '../../apps/apps.ts';
 import { errorUri } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { isError, type LoggedRequest } from '../../request-log/logged-requests.ts';
-import type { HourOfCounts } from '../../request-log/request-counts.ts';
+import type { HourOfCounts } from '../../request-log/counts.ts';
+import { isError, type LoggedRequest } from '../../request-log/log.ts';
 import { preciseTime } from '../forms.ts';
 import { type Listing, listingUrl, pager, searchForm } from '../listing.ts';
 import { prose } from '../reference/prose.ts';

@@ -6,10 +6,9 @@ import { after, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
 import { newRandomId } from '../../../src/lib/ids.ts';
-import type { RequestContext } from '../../../src/request-log/request-context.ts';
-import { hourOf, listCounts } from '../../../src/request-log/request-counts.ts';
-import { openActivity } from '../../../src/request-log/request-recorder.ts';
-import { listScopeUses } from '../../../src/request-log/scope-uses.ts';
+import { hourOf, listCounts, listScopeUses } from '../../../src/request-log/counts.ts';
+import type { RequestContext } from '../../../src/request-log/log.ts';
+import { createRequestRecorder } from '../../../src/request-log/recorder.ts';
 import { retentionSteps } from '../../../src/retention-steps.ts';
 import { migrate } from '../../../src/storage/migrate.ts';
 import { openStorage } from '../../../src/storage/open.ts';
@@ -38,7 +37,7 @@ interface Noted extends RequestContext {
 function newRecorder() {
   const reported: unknown[] = [];
   let now = START;
-  const activity = openActivity(
+  const activity = createRequestRecorder(
     storage,
     () => now,
     (error) => reported.push(error),
@@ -47,7 +46,7 @@ function newRecorder() {
   const parties = { appId: newRandomId(), userId: newRandomId(), businessId: newRandomId() };
   const note = ({ status = 200, reason = null, ...context }: Noted = {}) => {
     const answered = { method: 'GET', route: '/api/v1/accounting/invoices', requestId: newRandomId(), took: 3 };
-    activity.note({ ...answered, status, reason }, { ...parties, scope: 'read:invoices', ...context });
+    activity.record({ ...answered, status, reason }, { ...parties, scope: 'read:invoices', ...context });
   };
   const logged = (appId = parties.appId) =>
     db.selectFrom('logged_requests').selectAll().where('app_id', '=', appId).orderBy('id').execute();
@@ -259,7 +258,7 @@ test('a request of no known app leaves no trace', async () => {
   const { activity } = newRecorder();
   const before = await db.selectFrom('logged_requests').select('id').execute();
 
-  activity.note({ method: 'POST', route: '/x', status: 401, reason: null, requestId: newRandomId(), took: 1 }, {});
+  activity.record({ method: 'POST', route: '/x', status: 401, reason: null, requestId: newRandomId(), took: 1 }, {});
   await activity.flush();
 
   assert.equal((await db.selectFrom('logged_requests').select('id').execute()).length, before.length);

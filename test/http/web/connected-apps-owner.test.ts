@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { User } from '../../../src/accounts/users.ts';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
-import { addScopeUses } from '../../../src/request-log/scope-uses.ts';
+import { addScopeUses } from '../../../src/request-log/counts.ts';
 import type { Browser, Visited } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
 import type { RegisteredApp } from '../../support/people.ts';

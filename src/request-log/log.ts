@@ -1,7 +1,7 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
-import { inChunks } from './chunks.ts';
+import { inChunks } from './recorder.ts';
 
 /** One request of an app, as its developers see it. It holds no token, no code, no secret and no address with a query. */
 export interface NewRequest {
@@ -28,7 +28,7 @@ export interface LoggedRequest extends NewRequest {
 const KEPT_FOR = 7 * DAY;
 
 /** Of each app, so many are kept; a busy app must not fill the disk. */
-export const MOST_KEPT = 1000;
+export const MAX_PER_APP = 1000;
 
 /** Anyone who knows the id of an app can send these, so they are kept apart: they take no room from what the app asked for. */
 const MOST_WRONG_SECRETS_KEPT = 100;
@@ -93,7 +93,7 @@ export async function listRequests(
 
 /** Leaves an app its newest, and the newest of those that only named it. */
 export async function trimRequests(db: Database, appId: string): Promise<void> {
-  await trim(db, { appId, which: 'is distinct from', most: MOST_KEPT });
+  await trim(db, { appId, which: 'is distinct from', most: MAX_PER_APP });
   await trim(db, { appId, which: '=', most: MOST_WRONG_SECRETS_KEPT });
 }
 
@@ -146,4 +146,17 @@ function toRow(request: NewRequest) {
     business_id: request.businessId,
     took: request.took,
   };
+}
+
+/** Filled in while the request is handled, because an error can end it at any step. */
+export interface RequestContext {
+  appId?: string;
+  userId?: string;
+  businessId?: string;
+  /** The scope that allowed the request. */
+  scope?: string;
+  /** At the token endpoint. */
+  grantType?: string;
+  /** At a code exchange: whether the app sent a code_verifier. */
+  usedPkce?: boolean;
 }

@@ -1,7 +1,94 @@
-import { DAY } from '../lib/clock.ts';
+import { DAY, HOUR } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { inChunks } from './chunks.ts';
+import { inChunks } from './recorder.ts';
+
+export interface Counts {
+  requests: number;
+  errors: number;
+  /** Those at which an app got a new pair of tokens for an old one. */
+  refreshes: number;
+}
+
+/** What one app asked for within one hour. */
+export interface HourOfCounts extends Counts {
+  appId: string;
+  /** Hours since 1970. */
+  hour: number;
+  /** Codes that the app has exchanged. */
+  exchanges?: number;
+  pkceExchanges?: number;
+}
+
+const KEPT_FOR = 31 * DAY;
+
+/** In the order of their keys: two nodes that add to the same rows then wait for each other, and never in a circle. */
+export async function addCounts(db: Database, counts: HourOfCounts[]): Promise<void> {
+  const sorted = counts.toSorted((a, b) => (a.appId === b.appId ? a.hour - b.hour : a.appId < b.appId ? -1 : 1));
+  for (const chunk of inChunks(sorted)) {
+    await db
+      .insertInto('request_counts')
+      .values(chunk.map(toCountRow))
+      .onConflict((conflict) =>
+        conflict.columns(['app_id', 'hour']).doUpdateSet(({ eb, ref }) => ({
+          requests: eb('request_counts.requests', '+', ref('excluded.requests')),
+          errors: eb('request_counts.errors', '+', ref('excluded.errors')),
+          refreshes: eb('request_counts.refreshes', '+', ref('excluded.refreshes')),
+          exchanges: eb('request_counts.exchanges', '+', ref('excluded.exchanges')),
+          pkce_exchanges: eb('request_counts.pkce_exchanges', '+', ref('excluded.pkce_exchanges')),
+        })),
+      )
+      .execute();
+  }
+}
+
+function toCountRow({ appId, exchanges = 0, pkceExchanges = 0, ...counted }: HourOfCounts) {
+  return { app_id: appId, ...counted, exchanges, pkce_exchanges: pkceExchanges };
+}
+
+/** How many codes an app has exchanged since then, and how many of them with PKCE. */
+export async function countExchanges(
+  db: Database,
+  appId: string,
+  since: number,
+): Promise<{ exchanges: number; pkceExchanges: number }> {
+  const row = await db
+    .selectFrom('request_counts')
+    .select(({ fn }) => [fn.sum('exchanges').as('exchanges'), fn.sum('pkce_exchanges').as('pkce')])
+    .where('app_id', '=', appId)
+    .where('hour', '>=', hourOf(since))
+    .executeTakeFirst();
+  return { exchanges: Number(row?.exchanges ?? 0), pkceExchanges: Number(row?.pkce ?? 0) };
+}
+
+/** Oldest first; hours in which nothing was asked are left out. */
+export async function listCounts(db: Database, appId: string, since: number): Promise<HourOfCounts[]> {
+  return db
+    .selectFrom('request_counts')
+    .select(['app_id as appId', 'hour', 'requests', 'errors', 'refreshes'])
+    .where('app_id', '=', appId)
+    .where('hour', '>=', hourOf(since))
+    .orderBy('hour')
+    .execute();
+}
+
+export function hourOf(at: number): number {
+  return Math.floor(at / HOUR);
+}
+
+export async function removeOldCounts(db: Database, limit: number, now: number): Promise<number> {
+  const old = db
+    .selectFrom('request_counts')
+    .select(['app_id', 'hour'])
+    .where('hour', '<', hourOf(now - KEPT_FOR))
+    .orderBy('hour')
+    .limit(limit);
+  const result = await db
+    .deleteFrom('request_counts')
+    .where(({ eb, refTuple }) => eb(refTuple('app_id', 'hour'), 'in', old.$asTuple('app_id', 'hour')))
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
+}
 
 /** How often an app has used one scope, of what one user allowed it in one business. */
 interface ScopeUse {
@@ -14,12 +101,10 @@ interface ScopeUse {
 
 export type NewScopeUse = ScopeUse & { businessId: string };
 
-const KEPT_FOR = 31 * DAY;
-
 /** In the order of their keys: two nodes that add to the same rows then wait for each other, and never in a circle. */
 export async function addScopeUses(db: Database, uses: NewScopeUse[]): Promise<void> {
   const rows = uses
-    .map((use) => ({ key: keyOf(use), row: toRow(use) }))
+    .map((use) => ({ key: keyOf(use), row: toUseRow(use) }))
     .sort((a, b) => (a.key < b.key ? -1 : 1))
     .map(({ row }) => row);
   for (const values of inChunks(rows)) {
@@ -106,7 +191,7 @@ export async function removeOldScopeUses(db: Database, limit: number, now: numbe
   return Number(result.numDeletedRows);
 }
 
-function toRow(use: NewScopeUse): Row<'scope_uses'> {
+function toUseRow(use: NewScopeUse): Row<'scope_uses'> {
   return {
     business_id: use.businessId,
     app_id: use.appId,

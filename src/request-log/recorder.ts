@@ -2,41 +2,42 @@ import { setImmediate } from 'node:timers/promises';
 import { type Clock, SECOND } from '../lib/clock.ts';
 import { type Database, type Storage, StorageUnavailable } from '../storage/storage.ts';
 import {
-  type AnsweredRequest,
+  addRequest,
+  addToBatch,
+  addToCounts,
+  addToUses,
   type Batch,
   countRequests,
   emptyBatch,
   isEmpty,
-  keepCounts,
-  keepRequest,
-  keepUse,
-  merge,
-  noteRequest,
+  mergeBatches,
+  type RecordedRequest,
   requestsByApp,
 } from './batch.ts';
-import { inChunks } from './chunks.ts';
-import { addRequests, MOST_KEPT, type NewRequest, trimRequests } from './logged-requests.ts';
-import type { RequestContext } from './request-context.ts';
-import { addCounts } from './request-counts.ts';
-import { addScopeUses } from './scope-uses.ts';
+import { addCounts, addScopeUses } from './counts.ts';
+import { addRequests, MAX_PER_APP, type NewRequest, type RequestContext, trimRequests } from './log.ts';
 
-/** Remembers what apps ask for, so that people can see it. It is in nobody's way: nothing waits for it, and nothing fails by it. */
+/** Records the requests of apps in the background. No request waits for it or fails because of it. */
 export interface RequestRecorder {
-  /** Only what an app is known for is kept. */
-  note(answered: AnsweredRequest, context: RequestContext): void;
-  /** Resolves when all that was noted before is stored, or could not be. */
+  /** Ignores requests without a known app. */
+  record(answered: RecordedRequest, context: RequestContext): void;
+  /** Resolves when everything recorded before is stored, or has failed to be. */
   flush(): Promise<void>;
-  /** How many requests and uses there was no room for, since it was opened. */
+  /** Requests and scope uses that exceeded the buffers since the start. */
   dropped(): number;
   stop(): Promise<void>;
 }
 
-const FLUSHED_EVERY = 2 * SECOND;
+const FLUSH_INTERVAL = 2 * SECOND;
 
-/** After so many new rows, an app's oldest go. */
-const TRIMMED_AFTER = MOST_KEPT / 2;
+/** In new rows of one app, after which its oldest rows are deleted. */
+const TRIM_INTERVAL = MAX_PER_APP / 2;
 
-export function openActivity(storage: Storage, clock: Clock, report: (error: unknown) => void): RequestRecorder {
+export function createRequestRecorder(
+  storage: Storage,
+  clock: Clock,
+  report: (error: unknown) => void,
+): RequestRecorder {
   const untrimmed = new Map<string, number>();
   let pending = emptyBatch();
   let last = Promise.resolve();
@@ -50,12 +51,12 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
     pending = emptyBatch();
     isBusy = true;
     const requests = requestsByApp(batch);
-    const steps = stepsOf(batch, [...requests.values()].flat());
+    const steps = toSteps(batch, [...requests.values()].flat());
     try {
       for (let step = steps[0]; step; step = steps[0]) {
         await step.store(storage.relaxed);
         steps.shift();
-        // Whoever waits for an answer goes first.
+        // Lets requests run between two statements.
         await setImmediate();
       }
       await trimApps(storage.relaxed, requests, untrimmed);
@@ -65,9 +66,9 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
     } catch (error) {
       if (!isFailing) report(error);
       isFailing = true;
-      const left = leftOf(steps, batch.dropped);
-      // What the database refused for another reason, it would refuse again.
-      if (error instanceof StorageUnavailable) pending = merge(left, pending);
+      const left = remaining(steps, batch.dropped);
+      // Any other error would occur again.
+      if (error instanceof StorageUnavailable) pending = mergeBatches(left, pending);
       else dropped += left.dropped + countRequests(left);
     } finally {
       isBusy = false;
@@ -81,11 +82,11 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
 
   const timer = setInterval(() => {
     if (!isBusy) flush();
-  }, FLUSHED_EVERY);
+  }, FLUSH_INTERVAL);
   timer.unref();
   return {
-    note(answered, context) {
-      if (context.appId !== undefined) noteRequest(pending, context.appId, answered, context, clock());
+    record(answered, context) {
+      if (context.appId !== undefined) addToBatch(pending, context.appId, answered, context, clock());
     },
     flush,
     dropped: () => dropped + pending.dropped,
@@ -96,17 +97,17 @@ export function openActivity(storage: Storage, clock: Clock, report: (error: unk
   };
 }
 
-/** As much as one statement takes, so that nobody waits for more than that: to be stored, or kept for another time. */
+/** The rows of one statement: stored, or returned to a batch if the database is unavailable. */
 interface Step {
   store(db: Database): Promise<void>;
-  keepIn(batch: Batch): void;
+  returnTo(batch: Batch): void;
 }
 
-function stepsOf(batch: Batch, requests: NewRequest[]): Step[] {
+function toSteps(batch: Batch, requests: NewRequest[]): Step[] {
   return [
-    ...inSteps([...batch.counts.values()], addCounts, keepCounts),
-    ...inSteps([...batch.uses.values()], addScopeUses, keepUse),
-    ...inSteps(requests, addRequests, keepRequest),
+    ...inSteps([...batch.counts.values()], addCounts, addToCounts),
+    ...inSteps([...batch.uses.values()], addScopeUses, addToUses),
+    ...inSteps(requests, addRequests, addRequest),
   ];
 }
 
@@ -117,25 +118,38 @@ function inSteps<Row>(
 ): Step[] {
   return inChunks(rows).map((chunk) => ({
     store: (db) => store(db, chunk),
-    keepIn: (batch) => {
+    returnTo: (batch) => {
       for (const row of chunk) keep(batch, row);
     },
   }));
 }
 
-function leftOf(steps: Step[], dropped: number): Batch {
+function remaining(steps: Step[], dropped: number): Batch {
   const left = { ...emptyBatch(), dropped };
-  for (const step of steps) step.keepIn(left);
+  for (const step of steps) step.returnTo(left);
   return left;
 }
 
 async function trimApps(db: Database, requests: Map<string, NewRequest[]>, untrimmed: Map<string, number>) {
   for (const [appId, { length }] of requests) {
     const added = (untrimmed.get(appId) ?? 0) + length;
-    if (added >= TRIMMED_AFTER) {
+    if (added >= TRIM_INTERVAL) {
       await trimRequests(db, appId);
       await setImmediate();
     }
-    untrimmed.set(appId, added >= TRIMMED_AFTER ? 0 : added);
+    untrimmed.set(appId, added >= TRIM_INTERVAL ? 0 : added);
   }
+}
+
+/** Few sizes, so that the database caches few statements. */
+const SIZES = [64, 16, 4, 1];
+
+export function inChunks<Row>(rows: Row[]): Row[][] {
+  const chunks: Row[][] = [];
+  for (let place = 0; place < rows.length; ) {
+    const size = SIZES.find((each) => each <= rows.length - place) ?? 1;
+    chunks.push(rows.slice(place, place + size));
+    place += size;
+  }
+  return chunks;
 }
