@@ -1,7 +1,6 @@
 // `npm test` runs the unit and HTTP tests on SQLite. The folder of a test decides its lane:
 //   test/postgres, test/nodes, test/faults, test/browser, test/sdk, test/guides   `npm run test:nodes` and so on
 //   test/http        on SQLite in `npm test`, and once more on PostgreSQL in `npm run test:postgres`
-//   test/process     in `npm test`, each file in a process of its own, since its tests observe the whole process
 //   all other tests  `npm test`
 // `npm run test:all` runs every lane, and searches all logs for the secrets that the tests have seen.
 // `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
@@ -13,11 +12,12 @@ import { fileURLToPath } from 'node:url';
 import { searchLogs } from '../test/support/logs.ts';
 import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
-/** Their tests start processes of their own and mostly wait for them, so each file gets a process and many run at once. */
+/** Their tests start processes of their own and mostly wait for them: a process for each file, and many at once. */
 const PROCESS_LANES = ['faults', 'nodes', 'browser', 'guides', 'sdk'];
 const LANES = ['postgres', ...PROCESS_LANES];
 const FILES_AT_ONCE = 4;
-/** The other tests share processes, since loading the server takes longer than most files. Their servers run until a process ends. */
+/** Loading the server takes longer than most of these files, so they share processes. Their servers run until a process ends. */
+const SHARED = ['http', 'lib', 'reference', 'security'];
 const FILES_PER_PROCESS = 25;
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
@@ -52,10 +52,10 @@ async function runAll() {
 }
 
 async function runUsual(env) {
-  const apart = new Set(findTests(['process', ...LANES].map((name) => `test/${name}`)));
-  const files = findTests(['test']).filter((file) => !apart.has(file));
-  const together = await runTogether('Unit and HTTP tests, on SQLite', files, env);
-  return Math.max(together, await runApart(findTests(['test/process']), env));
+  const [shared, lanes] = [SHARED, LANES].map((names) => findTests(names.map((name) => `test/${name}`)));
+  const others = findTests(['test']).filter((file) => !shared.includes(file) && !lanes.includes(file));
+  const together = await runTogether('Unit and HTTP tests, on SQLite', shared, env);
+  return Math.max(together, await runApart(others, env));
 }
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
