@@ -31,14 +31,14 @@ export function consentScreen(shown: ConsentQuestion): Page {
   const { name } = asked.app;
   const businessName = context.current?.businessName ?? '';
   return {
-    title: `Let ${name} into ${businessName}?`,
+    title: `${name} wants to access ${businessName}`,
     platformName,
     width: 'narrow',
     // For the delay of Allow alone.
     runsScript: true,
     body: html`<div class="card consent">
 <div class="parties" aria-hidden="true"><span class="tile">${initial(name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
-<h1>Let <strong>${name}</strong> into <strong>${businessName}</strong>?</h1>
+<h1><strong>${name}</strong> wants to access <strong>${businessName}</strong></h1>
 ${shown.isChosen && html`<p class="done" role="status">You chose ${businessName}. Check what is asked, then allow.</p>`}
 ${maker(shown)}
 ${earlierAnswer(shown)}
@@ -68,14 +68,14 @@ function maker({ asked: { app }, ownerName, platformName }: ConsentQuestion): Ht
 function earlierAnswer({ asked, consent }: ConsentQuestion): Html | null {
   if (commonScopes(asked.scopes, consent.allowed).length === 0) return null;
   const canNarrow = commonScopes(asked.optionalScopes, consent.allowed).length > 0;
-  return html`<p class="notice">You have allowed this app before. What it asks for now and did not have is marked <span class="new">New</span>.
-${canNarrow && html`What it has already it keeps until you disconnect it, also if you untick it here.`}</p>`;
+  return html`<p class="notice">You have allowed this app before. What it asks for in addition is marked <span class="new">New</span>.
+${canNarrow && html`It keeps what you allowed before until you disconnect it, even if you untick it here.`}</p>`;
 }
 
 function scopesAsked(shown: ConsentQuestion): Html {
   const { asked, problem } = shown;
   const hint =
-    asked.optionalScopes.length > 0 ? 'Untick what you would rather not allow: the app can do without.' : undefined;
+    asked.optionalScopes.length > 0 ? 'Untick what you do not want to allow. The app works without it.' : undefined;
   return html`<fieldset class="field" ${ariaAttributes('optional_scope', { hint, wrong: problem !== undefined })}>
 <legend class="visually-hidden">What ${asked.app.name} asks for</legend>
 ${scopeList('What it may see', 'read', shown)}

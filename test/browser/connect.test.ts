@@ -43,7 +43,7 @@ test('a person connects a third-party app, sees the invoices in it, refreshes an
   await page.getByRole('link', { name: 'Connect to Gatehouse' }).click();
   assert.match(page.url(), /\/sign-in\?return_to=/);
   await signIn(page, world.ada.email, PASSWORD);
-  assert.match((await page.textContent('h1')) ?? '', /Let Ledgerly into Acme\?/);
+  assert.match((await page.textContent('h1')) ?? '', /Ledgerly wants to access Acme/);
   await page.getByRole('button', { name: 'Allow' }).click();
 
   assert.equal(page.url(), app.url);

@@ -85,9 +85,9 @@ function listBody(context: PageContext, { listing, here, elsewhere }: Found, pla
   const forEveryone = (people: Connection[]) => isOwner(context) && (people.length > 1 || !isWhole);
   const isLong = shown.length > 1 || elsewhere.length > 0 || !isWhole;
   return html`<h1>Connected apps</h1>
-<p class="muted">${isOwner(context) ? `What you and the other people of ${context.current?.businessName} have let in.` : 'What you have let into your businesses.'} Disconnecting an app ends its access at once.</p>
+<p class="muted">${isOwner(context) ? `Apps that you and other members have connected to ${context.current?.businessName}.` : 'Apps that you have connected to your businesses.'} Disconnecting an app ends its access at once.</p>
 ${isLong && searchForm({ path: CONNECTED_APPS, search, label: isOwner(context) ? 'Search by app or person' : 'Search by app' })}
-${shown.length > 0 && html`<p class="muted small">Beside each permission stands how often the app has used it in the last 30 days.</p>`}
+${shown.length > 0 && html`<p class="muted small">Usage counts cover the last 30 days.</p>`}
 ${shown.length === 0 && html`<p class="empty">${emptySentence(context, listing, elsewhere)}</p>`}
 ${appCards(shown, viewer, { forEveryone })}
 ${pager({ path: CONNECTED_APPS, search, after }, next)}
@@ -100,14 +100,14 @@ ${elsewhere.length > MOST_ELSEWHERE && html`<p class="muted small">There are mor
 }
 
 const NOWHERE =
-  'You are not a member of any business yet, so no app can act for you. Ask an owner of yours for an invitation: it is a link that lets you in.';
+  'You are not a member of any business yet, so no app can act for you. Ask an owner of your business for an invitation link.';
 
 function emptySentence(context: PageContext, { search, after }: Listing, elsewhere: Connection[]): string {
   const business = context.current?.businessName;
   if (!business) return NOWHERE;
   if (search) return `No connection in ${business} matches “${search}”.`;
   if (after) return 'There are no more.';
-  if (isOwner(context)) return `No app acts for anyone in ${business}. When someone allows one, it is listed here.`;
-  if (elsewhere.length > 0) return `No app acts for you in ${business}.`;
-  return 'No app acts for you. When you allow one, it is listed here.';
+  if (isOwner(context)) return `No app is connected to ${business}. Apps that members allow are listed here.`;
+  if (elsewhere.length > 0) return `You have not connected an app to ${business}.`;
+  return 'You have not connected an app yet. Apps that you allow are listed here.';
 }

@@ -146,7 +146,7 @@ test('an answer that comes more than an hour after the question is asked for ane
   const again = await press(browser, page);
 
   assert.equal(again.status, 200);
-  assert.match(again.text, /Let <strong>Ledger<\/strong> into/);
+  assert.match(again.text, /<strong>Ledger<\/strong> wants to access/);
   assert.equal(await countGrants(world), before);
   assert.ok(told((await press(browser, again)).leftTo?.href).code);
 });

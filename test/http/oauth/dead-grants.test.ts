@@ -211,7 +211,7 @@ test('someone who left a business and came back is asked anew', async () => {
 
   const page = await (await world.signedIn(user)).open(world.authorizeUrl({ client_id: app.id }));
 
-  assert.match(page.text, /<h1>Let <strong>Ledger/);
+  assert.match(page.text, /<h1><strong>Ledger<\/strong> wants to access/);
 });
 
 test('a replayed refresh token ends the grant whatever scope comes with it', async () => {

@@ -176,7 +176,7 @@ test('unticking what was allowed before takes it out of what is granted silently
   await choose(browser, ASKED, [CONTACTS]);
 
   const page = await browser.open(world.authorizeUrl({ scope: `${INVOICES} ${CHANGES}`, optional_scope: CONTACTS }));
-  assert.match(page.text, /it keeps until you disconnect it/);
+  assert.match(page.text, /It keeps what you allowed before until you disconnect it/);
   await grantedBy(await press(browser, page, []));
 
   const again = await browser.open(world.authorizeUrl(ASKED));

@@ -23,7 +23,7 @@ async function newcomer(name: string) {
 test('someone who has connected nothing is told so', async () => {
   const { browser } = await newcomer('Ann');
 
-  assert.match((await browser.open(PATH)).text, /No app acts for you\./);
+  assert.match((await browser.open(PATH)).text, /You have not connected an app yet\./);
 });
 
 test('each connection names the app, the business, since when, and what it may do', async () => {
@@ -64,8 +64,8 @@ test('a consent is listed as long as it is remembered, also when no token lives 
   const asked = await browser.open(world.authorizeUrl());
 
   assert.match(listed.text, /<h2>Ledger /);
-  assert.match(emptied.text, /No app acts for you\./);
-  assert.match(asked.text, /Let <strong>Ledger<\/strong> into/);
+  assert.match(emptied.text, /You have not connected an app yet\./);
+  assert.match(asked.text, /<strong>Ledger<\/strong> wants to access/);
 });
 
 test('disconnecting ends every token at once, and the app is told why [D2]', async () => {
@@ -75,7 +75,7 @@ test('disconnecting ends every token at once, and the app is told why [D2]', asy
 
   const page = await browser.submit(await browser.open(PATH), `${PATH}/disconnect`);
 
-  assert.match(page.text, /No app acts for you\./);
+  assert.match(page.text, /You have not connected an app yet\./);
   for (const { access_token, refresh_token } of [first, second]) {
     assert.equal((await world.listInvoices(access_token)).status, 401);
     const refused = await world.refresh(refresh_token);
@@ -105,7 +105,7 @@ test('after disconnecting, the app has to ask for consent again [D2]', async () 
 
   assert.ok(remembered.leftTo?.searchParams.get('code'));
   assert.equal(asked.status, 200);
-  assert.match(asked.text, /Let <strong>Ledger<\/strong> into <strong>Acme<\/strong>\?/);
+  assert.match(asked.text, /<strong>Ledger<\/strong> wants to access <strong>Acme<\/strong>/);
 });
 
 test('disconnecting in one business leaves the other business connected [D2]', async () => {
@@ -129,7 +129,7 @@ test('nobody can disconnect what another user connected [D5]', async () => {
 
   assert.equal((await world.listInvoices(tokens.access_token)).status, 200);
   assert.match((await ida.open(PATH)).text, /<h2>Ledger/);
-  assert.match((await jon.open(PATH)).text, /No app acts for you\./);
+  assert.match((await jon.open(PATH)).text, /You have not connected an app yet\./);
 });
 
 test('ids that are no ids name nothing to disconnect', async () => {
@@ -162,7 +162,7 @@ test('a connection leaves the list with the membership that it stood on', async 
 
   await deleteMembership(world.storage().durable, user.id, world.acme.id);
 
-  assert.match((await browser.open(PATH)).text, /No app acts for you\./);
+  assert.match((await browser.open(PATH)).text, /You have not connected an app yet\./);
 });
 
 test('a first-party app that nobody refreshed for 30 days leaves the list by itself', async () => {
@@ -172,7 +172,7 @@ test('a first-party app that nobody refreshed for 30 days leaves the list by its
 
   world.wind(30 * DAY);
 
-  assert.match((await (await world.signedIn(user)).open(PATH)).text, /No app acts for you\./);
+  assert.match((await (await world.signedIn(user)).open(PATH)).text, /You have not connected an app yet\./);
 });
 
 test('someone in no business is told what to do, and the menu has only what they can use', async () => {
@@ -180,7 +180,11 @@ test('someone in no business is told what to do, and the menu has only what they
 
   for (const path of ['/settings/connected-apps', '/settings/connected-apps?q=x']) {
     const { text } = await browser.open(path);
-    assert.match(text, /You are not a member of any business yet.*Ask an owner of yours for an invitation/, path);
+    assert.match(
+      text,
+      /You are not a member of any business yet.*Ask an owner of your business for an invitation/,
+      path,
+    );
     assert.doesNotMatch(text, /href="\/settings\/(members|developer|audit-log)"/, path);
   }
 });

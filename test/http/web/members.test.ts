@@ -178,7 +178,7 @@ test('a later membership restores neither tokens nor consents', async () => {
   await world.addMember(user, world.acme);
 
   assert.equal((await world.listInvoices(tokens.access_token)).status, 401);
-  assert.match((await browser.open(world.authorizeUrl())).text, /Let <strong>Ledger<\/strong> into/);
+  assert.match((await browser.open(world.authorizeUrl())).text, /<strong>Ledger<\/strong> wants to access/);
 });
 
 test('every member can leave, and an owner can while there is another one', async () => {

@@ -89,7 +89,7 @@ test('an app that asks for a new sign-in accepts a passkey, and its user returns
   const page = await send(browser, '/sign-in/passkey', key.get(options), { return_to });
 
   assert.match(page.url, /\/consent\?/);
-  assert.match(page.text, /Let <strong>Ledger/);
+  assert.match(page.text, /<strong>Ledger<\/strong> wants to access/);
 });
 
 test('a passkey signs in after the password was changed, and not after it was removed [D3]', async () => {
