@@ -12,9 +12,9 @@ import { type Command, type Options, required, withStorage } from './command.ts'
 export const auditCommands: Command[] = [
   {
     name: 'audit export',
-    summary: `Write the audit log as CSV, the newest first, at most ${MAX_EXPORTED} entries`,
+    summary: `Write the audit log as CSV, newest first, at most ${MAX_EXPORTED} entries`,
     options: {
-      business: { value: 'ID', help: 'What the owners of this business see; left out, everything' },
+      business: { value: 'ID', help: 'Only what the owners of this business see (default: everything)' },
       before: { value: 'ID', help: 'Continue after the entry with this id' },
     },
     run: (options, env) =>
@@ -27,7 +27,7 @@ export const auditCommands: Command[] = [
   },
 ];
 
-/** Whoever has read enough closes the pipe, and that is no failure. */
+/** A closed pipe, as by `head`, is not an error. */
 async function print(lines: AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(Readable.from(lines), process.stdout, { end: false });

@@ -7,23 +7,22 @@ import { ensureMigrated } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Storage, StorageError } from '../storage/storage.ts';
 
-/** One file of this folder is one or a few of these, about one noun. */
 export interface Command {
-  /** How it is called, like `business add`. */
+  /** Such as `business add`. */
   name: string;
   summary: string;
   options: Record<string, Option>;
-  /** What it returns is printed: in lines for people, or as one JSON object with `--json`. */
+  /** The result is printed: one line per field, or one JSON object with `--json`. */
   run(options: Options, env: NodeJS.ProcessEnv): Promise<object | undefined>;
-  /** How people read its result, where that is not a line for each field. */
+  /** Another output than one line per field. */
   format?(result: object): string;
-  /** Whether what it found out is bad news, though nothing went wrong: then it ends with 1. */
-  isBadNews?(result: object): boolean;
+  /** Whether to exit with 1 though the command itself succeeded. */
+  isFailure?(result: object): boolean;
 }
 
 export interface Option {
   help: string;
-  /** What stands for the value in the help text; without it the option is a flag. */
+  /** The placeholder of the value in the help text; without it the option is a flag. */
   value?: string;
   required?: boolean;
   /** May be given more than once. */
@@ -31,13 +30,13 @@ export interface Option {
 }
 
 export interface Options {
-  /** The value, or an empty text where it was left out. */
+  /** The value, or an empty string if omitted. */
   text(name: string): string;
   list(name: string): string[];
   flag(name: string): boolean;
 }
 
-/** The call makes no sense as it stands; the sentence says how to mend it. */
+/** Wrong arguments. */
 export class UsageError extends Error {}
 
 export function readOptions(command: Command, args: string[]): Options {
@@ -63,16 +62,16 @@ function parse(command: Command, args: string[]) {
   }
 }
 
-/** SQLite would create a missing file, and a typo in the address would look like a database without any data. */
+/** SQLite would create a missing file, so a typo in DATABASE_URL would look like an empty database. */
 export function requireDatabase(env: NodeJS.ProcessEnv): void {
   const url = readDatabaseUrl(env);
   if (!isSqlite(url) || existsSync(fileOf(url))) return;
   throw new StorageError(
-    `DATABASE_URL points at ${fileOf(url)}, and there is no such file. To create it, run: npm run --silent gatehouse -- migrate`,
+    `DATABASE_URL points at ${fileOf(url)}, which does not exist. To create it, run: npm run --silent gatehouse -- migrate`,
   );
 }
 
-/** An administrative act: on the same database as the server, whether or not it runs. */
+/** Opens the database of DATABASE_URL. A server may be running on it. */
 export async function withStorage<Result>(
   env: NodeJS.ProcessEnv,
   work: (storage: Storage) => Promise<Result>,

@@ -8,16 +8,16 @@ import type { Finding } from './doctor/finding.ts';
 import { checkKeys } from './doctor/keys.ts';
 import { checkSettings, isWithoutKeys, readForDoctor } from './doctor/settings.ts';
 
-/** Everything that can be known beforehand about why a server might not do well; it changes nothing. */
+/** Read-only. */
 export const doctorCommand: Command = {
   name: 'doctor',
   summary:
-    'Check settings, clock, database, keys and addresses, and say what to mend; ends with 1 if there is a problem',
+    'Check settings, clock, database, keys and addresses, and say how to fix problems; exits with 1 if there is one',
   options: {},
   async run(_, env) {
     const { settings, findings } = readForDoctor(env);
-    const areRefused = findings.some(({ says }) => says.startsWith('SECRET_KEYS'));
-    const source = areRefused ? undefined : isWithoutKeys(env) ? NO_KEYS : readSecretKeys(env);
+    const areInvalid = findings.some(({ says }) => says.startsWith('SECRET_KEYS'));
+    const source = areInvalid ? undefined : isWithoutKeys(env) ? NO_KEYS : readSecretKeys(env);
     return {
       findings: [
         ...checkSettings(settings, findings),
@@ -29,7 +29,7 @@ export const doctorCommand: Command = {
     };
   },
   format: (result) => (result as Result).findings.map(formatFinding).join('\n'),
-  isBadNews: (result) => (result as Result).findings.some(({ level }) => level === 'problem'),
+  isFailure: (result) => (result as Result).findings.some(({ level }) => level === 'problem'),
 };
 
 const NO_KEYS: KeySource = { keys: [], file: undefined };

@@ -3,10 +3,10 @@ import { FormError } from '../lib/errors.ts';
 import { StorageError, StorageUnavailable } from '../storage/storage.ts';
 import { type Command, UsageError } from './command.ts';
 
-/** The workers could not begin, or not end, as they should; the sentence says all that there is to say. */
+/** A worker could not start, or did not stop in time. */
 export class WorkersFailed extends Error {}
 
-/** One sentence for whatever the caller can mend; anything else is a bug, and shows all of itself. */
+/** One sentence for errors that the caller can fix; any other error is a bug, and is printed with its stack. */
 export function explain({ name, options }: Command, error: unknown): unknown {
   if (error instanceof UsageError) return `${error.message} See: npm run --silent gatehouse -- ${name} --help`;
   if (error instanceof FormError) {
@@ -16,7 +16,7 @@ export function explain({ name, options }: Command, error: unknown): unknown {
   return explainServing(error);
 }
 
-/** The same where the options are not to blame. */
+/** The same, for errors that do not concern an option. */
 export function explainServing(error: unknown): unknown {
   if (error instanceof InvalidSetting || error instanceof StorageError) return error.message;
   if (error instanceof StorageUnavailable) return `${error.message} DATABASE_URL says which one.`;

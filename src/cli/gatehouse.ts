@@ -1,10 +1,8 @@
 import { VERSION } from '../lib/package.ts';
-import { type Command, readOptions, requireDatabase } from './command.ts';
+import { type Command, type Option, readOptions, requireDatabase } from './command.ts';
 import { explain } from './explain.ts';
-import { helpFor, overview } from './help.ts';
-import { formatResult } from './output.ts';
 
-/** By the first word, in the order of the overview. Only what is called is loaded. */
+/** By the first word, in the order of the overview. Loaded on demand. */
 const COMMANDS: Record<string, () => Promise<Command[]>> = {
   serve: async () => [(await import('./serve.ts')).serveCommand],
   demo: async () => [(await import('./demo.ts')).demoCommand],
@@ -24,10 +22,10 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
   listen: async () => [(await import('./listen.ts')).listenCommand],
 };
 
-/** These create a database, use none, or report themselves that there is none. */
+/** These create a database, use none, or report a missing one themselves. */
 const WITHOUT_DATABASE = ['serve', 'demo', 'migrate', 'restore', 'listen', 'doctor'];
 
-/** Gives the exit code. */
+/** Returns the exit code. */
 export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   if (args[0] === 'help') return runGatehouse([...args.slice(1), '--help'], env);
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));
@@ -45,11 +43,11 @@ export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Prom
   const related = await load(words[0] ?? '');
   const command = related.find(({ name }) => name === words.join(' '));
   if (!command) {
-    const isQuestion = related.length > 0 && args.includes('--help');
+    const isHelp = related.length > 0 && args.includes('--help');
     const known = overview(related.length > 0 ? related : await loadAll());
-    if (isQuestion) console.log(known);
+    if (isHelp) console.log(known);
     else console.error(`There is no command '${args.join(' ')}'.\n\n${known}`);
-    return isQuestion ? 0 : 1;
+    return isHelp ? 0 : 1;
   }
   if (args.includes('--help')) {
     console.log(helpFor(command));
@@ -73,9 +71,40 @@ async function run(command: Command, args: string[], env: NodeJS.ProcessEnv): Pr
     const result = await command.run(options, env);
     const format = command.format ?? formatResult;
     if (result) console.log(args.includes('--json') ? JSON.stringify(result) : format(result));
-    return result && command.isBadNews?.(result) ? 1 : 0;
+    return result && command.isFailure?.(result) ? 1 : 0;
   } catch (error) {
     console.error(explain(command, error));
     return 1;
   }
+}
+
+function overview(commands: Command[]): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+  return ['Usage: npm run --silent gatehouse -- COMMAND [OPTIONS]', '', ...lines, '', footer].join('\n');
+}
+
+const footer = `Every command takes --help, and --json to print one JSON object. --version prints the version.
+DATABASE_URL says which database; docs/reference/settings.md lists every setting.`;
+
+function helpFor({ name, summary, options }: Command): string {
+  const entries = Object.entries<Option>({ ...options, json: { help: 'Print one JSON object' } });
+  const terms = entries.map(([option, { value }]) => `--${option}${value ? ` ${value}` : ''}`);
+  const width = Math.max(...terms.map((term) => term.length));
+  const lines = entries.map(([, { help, required, many }], i) => {
+    const notes = [required && 'required', many && 'may be repeated'].filter(Boolean).join(', ');
+    return `  ${(terms[i] ?? '').padEnd(width)}  ${help}${notes && ` (${notes})`}`;
+  });
+  return [`gatehouse ${name}: ${summary}`, '', ...lines].join('\n');
+}
+
+/** One line per field, and one block per item of a list. */
+function formatResult(result: object): string {
+  return Object.entries(result).map(formatField).join('\n');
+}
+
+function formatField([name, value]: [string, unknown]): string {
+  if (!Array.isArray(value)) return `${name}: ${value ?? '-'}`;
+  if (value.every((item) => typeof item !== 'object')) return `${name}: ${value.join(' ')}`;
+  return value.map((item) => formatResult(item)).join('\n\n');
 }

@@ -10,11 +10,11 @@ export const invoiceCommands: Command[] = [
     summary: 'Add an invoice to a business',
     options: {
       business: { value: 'ID', help: 'The business’s id', required: true },
-      number: { value: 'NUMBER', help: 'What people call it, like INV-1', required: true },
-      total: { value: 'AMOUNT', help: 'A decimal, like 1234.50', required: true },
-      currency: { value: 'CODE', help: 'An ISO 4217 code, like GBP', required: true },
-      customer: { value: 'ID', help: 'The CRM contact it is for', required: true },
-      status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID (DRAFT if left out)' },
+      number: { value: 'NUMBER', help: 'The invoice number, such as INV-1', required: true },
+      total: { value: 'AMOUNT', help: 'A decimal, such as 1234.50', required: true },
+      currency: { value: 'CODE', help: 'An ISO 4217 code, such as GBP', required: true },
+      customer: { value: 'ID', help: 'The id of the CRM contact', required: true },
+      status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID (default: DRAFT)' },
     },
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
@@ -32,10 +32,10 @@ export const invoiceCommands: Command[] = [
   },
   {
     name: 'invoice set-status',
-    summary: 'Change how far an invoice has come; the apps that may read it hear of it',
+    summary: 'Change the status of an invoice, and notify the apps that may read it',
     options: {
       business: { value: 'ID', help: 'The business’s id', required: true },
-      number: { value: 'NUMBER', help: 'What people call it, like INV-1', required: true },
+      number: { value: 'NUMBER', help: 'The invoice number, such as INV-1', required: true },
       status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID', required: true },
     },
     run: (options, env) =>

@@ -11,45 +11,45 @@ import type { Command } from './command.ts';
 /** How long clients have to close their keep-alive connections when a node stops. */
 export const DRAIN_TIMEOUT = 3 * SECOND;
 
-const MOST_WORKERS = 64;
+const MAX_WORKERS = 64;
 
 export const serveCommand: Command = {
   name: 'serve',
-  summary: 'Serve both hosts until stopped; adds nothing to the database',
+  summary: 'Serve both hosts until stopped, without sample data',
   options: {
     workers: {
       value: 'N',
-      help: `How many processes serve together, from 1 to ${MOST_WORKERS}, or auto for one per core; 1 if left out`,
+      help: `The number of worker processes, from 1 to ${MAX_WORKERS}, or auto for one per core (default: 1)`,
     },
   },
   async run(options, env) {
     const workers = readWorkers(options.text('workers'));
     const settings = { ...readSettings(env), workers };
-    if (workers === 1) await serveAlone(settings);
-    else await (await import('./workers.ts')).serveTogether(settings, env);
+    if (workers === 1) await serveInProcess(settings);
+    else await (await import('./workers.ts')).serveWithWorkers(settings, env);
     return undefined;
   },
 };
 
 function readWorkers(text: string): number {
   if (text === '') return 1;
-  if (text === 'auto') return Math.min(availableParallelism(), MOST_WORKERS);
-  if (!/^[1-9]\d?$/.test(text) || Number(text) > MOST_WORKERS) {
-    throw new FormError('workers', `This must be a whole number from 1 to ${MOST_WORKERS}, or auto.`);
+  if (text === 'auto') return Math.min(availableParallelism(), MAX_WORKERS);
+  if (!/^[1-9]\d?$/.test(text) || Number(text) > MAX_WORKERS) {
+    throw new FormError('workers', `Use a whole number from 1 to ${MAX_WORKERS}, or auto.`);
   }
   return Number(text);
 }
 
-async function serveAlone(settings: Settings): Promise<void> {
-  // Before the first listener is open: a signal that comes right after it must not end the process by default.
+async function serveInProcess(settings: Settings): Promise<void> {
+  // Before the first listener opens: a signal right after it must not kill the process.
   const stopped = untilStopped();
-  // Only those who serve wait for what it takes to load.
+  // Imported here: the server takes longest to load, and other commands do not need it.
   const { startServer } = await import('../server.ts');
   const server = await startServer(settings);
   try {
-    await refuseDemoData(server.storage, settings);
+    await rejectDemoData(server.storage, settings);
     console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
-    // Now, and not at its end: a node may be killed.
+    // Not at exit: a node may be killed.
     flushCompileCache();
     await stopped;
   } finally {
@@ -58,18 +58,16 @@ async function serveAlone(settings: Settings): Promise<void> {
   }
 }
 
-/** A pending write to a log that nobody reads would keep the process alive. If nothing is pending, it ends before this. */
+/** A pending write to a log that nobody reads would keep the process alive. */
 export function exitSoon(): void {
   setTimeout(() => process.exit(), SECOND).unref();
 }
 
-/** The demo's passwords are printed for everyone to read. */
-export async function refuseDemoData(storage: Storage, { baseUrl }: Settings): Promise<void> {
+/** The passwords of the demo are public. */
+export async function rejectDemoData(storage: Storage, { baseUrl }: Settings): Promise<void> {
   const isPublic = baseUrl.startsWith('https:');
   if (!isPublic || !(await findUserByEmail(storage.durable, DEMO_USERS.admin.email))) return;
-  throw new InvalidSetting(
-    'DATABASE_URL names a database with the demo in it, and its passwords are public. Use another.',
-  );
+  throw new InvalidSetting('DATABASE_URL is a database with demo data, and its passwords are public. Use another.');
 }
 
 export function untilStopped(): Promise<void> {

@@ -1,120 +1,167 @@
 import cluster, { type Worker } from 'node:cluster';
-import { setTimeout } from 'node:timers/promises';
+import { flushCompileCache } from 'node:module';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import type { Settings } from '../config.ts';
 import { MINUTE, SECOND, systemClock } from '../lib/clock.ts';
 import { withStorage } from './command.ts';
-import { WorkersFailed } from './explain.ts';
-import { refuseDemoData, untilStopped } from './serve.ts';
-import { ENDS_WITHIN, type Report, serveAsWorker } from './worker.ts';
+import { explainServing, WorkersFailed } from './explain.ts';
+import { DRAIN_TIMEOUT, exitSoon, rejectDemoData, untilStopped } from './serve.ts';
 
-/** A worker that dies within this of its start may well die again. */
-const SOON = MINUTE;
-const SHORTEST_DELAY = SECOND / 2;
-const LONGEST_DELAY = 30 * SECOND;
+/** A worker that exits sooner after its start may be in a crash loop. */
+const STABLE_AFTER = MINUTE;
+const MIN_DELAY = SECOND / 2;
+const MAX_DELAY = 30 * SECOND;
 
-/** Several processes on the same addresses and the same database. This one starts them, and serves nothing itself. */
-export async function serveTogether(settings: Settings, env: NodeJS.ProcessEnv): Promise<void> {
+/** Several processes on the same ports and database. The primary process starts them, and serves no requests. */
+export async function serveWithWorkers(settings: Settings, env: NodeJS.ProcessEnv): Promise<void> {
   if (cluster.isWorker) return serveAsWorker(settings);
   const { baseUrl, consentUrl, workers } = settings;
-  await withStorage(env, (storage) => refuseDemoData(storage, settings));
-  // Before the first listener is open. From here on no signal ends this process by default, however many come.
+  await withStorage(env, (storage) => rejectDemoData(storage, settings));
+  // Before the first listener opens. From here on no signal kills this process.
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
   const stopped = untilStopped();
   cluster.setupPrimary({ args: ['serve', '--workers', String(workers)] });
-  const crew = newCrew();
-  const members = Array.from({ length: workers }, () => crew.start());
+  const pool = createWorkerPool();
+  const started = Array.from({ length: workers }, () => pool.start());
   try {
-    const allReady = Promise.all(members.map(({ ready }) => ready)).then(() => true);
+    const allReady = Promise.all(started.map(({ ready }) => ready)).then(() => true);
     if (!(await Promise.race([allReady, stopped.then(() => false)]))) return;
-    for (const member of members) crew.keepUp(member);
+    for (const entry of started) pool.respawn(entry);
     console.error(`Gatehouse serves ${baseUrl} (API) and ${consentUrl} (web) with ${workers} workers.`);
     await stopped;
   } finally {
-    await crew.end();
+    await pool.end();
   }
 }
 
-/** One worker, from its start to its end. */
-interface Member {
+interface PoolWorker {
   worker: Worker;
   startedAt: number;
-  /** Rejects with what the worker says if it ends before it serves. */
+  /** Rejects with the worker's error if it exits before it serves. */
   ready: Promise<void>;
-  /** Resolves with the reason. */
+  /** Resolves with the reason of the exit. */
   ended: Promise<string>;
 }
 
-function newCrew() {
+function createWorkerPool() {
   const stopping = new AbortController();
-  const living = new Set<Member>();
+  const running = new Set<PoolWorker>();
 
-  function start(): Member {
-    const member = startMember();
-    living.add(member);
-    member.ended.then(() => living.delete(member));
-    return member;
+  function start(): PoolWorker {
+    const entry = forkWorker();
+    running.add(entry);
+    entry.ended.then(() => running.delete(entry));
+    return entry;
   }
 
-  /** Puts another in the place of each that ends, for as long as there is no end to it all. */
-  async function keepUp(first: Member): Promise<void> {
+  /** Replaces the worker whenever it exits, until the pool stops. */
+  async function respawn(first: PoolWorker): Promise<void> {
     let delay = 0;
-    for (let member = first; ; member = start()) {
-      const reason = await member.ended;
+    for (let entry = first; ; entry = start()) {
+      const reason = await entry.ended;
       if (stopping.signal.aborted) return;
-      delay = nextDelay(delay, systemClock() - member.startedAt);
+      delay = nextDelay(delay, systemClock() - entry.startedAt);
       const when = delay === 0 ? 'now' : `in ${delay / SECOND} s`;
-      console.error(`Worker ${member.worker.process.pid} has ended: ${reason} Another takes its place ${when}.`);
-      await setTimeout(delay, undefined, { signal: stopping.signal }).catch(() => {});
+      console.error(`Worker ${entry.worker.process.pid} has exited: ${reason} A replacement starts ${when}.`);
+      await sleep(delay, undefined, { signal: stopping.signal }).catch(() => {});
       if (stopping.signal.aborted) return;
     }
   }
 
   async function end(): Promise<void> {
     stopping.abort();
-    const allEnded = Promise.all([...living].map(({ ended }) => ended));
-    for (const { worker } of living) worker.process.kill('SIGTERM');
-    await Promise.race([allEnded, setTimeout(ENDS_WITHIN, undefined, { ref: false }), untilToldAgain()]);
-    const late = [...living];
+    const allEnded = Promise.all([...running].map(({ ended }) => ended));
+    for (const { worker } of running) worker.process.kill('SIGTERM');
+    await Promise.race([allEnded, sleep(STOP_TIMEOUT, undefined, { ref: false }), untilSecondSignal()]);
+    const late = [...running];
     for (const { worker } of late) worker.process.kill('SIGKILL');
     await allEnded;
-    if (late.length === 1) throw new WorkersFailed('1 worker had not finished and was killed.');
-    if (late.length > 1) throw new WorkersFailed(`${late.length} workers had not finished and were killed.`);
+    if (late.length === 1) throw new WorkersFailed('1 worker did not stop in time and was killed.');
+    if (late.length > 1) throw new WorkersFailed(`${late.length} workers did not stop in time and were killed.`);
   }
 
-  return { start, keepUp, end };
+  return { start, respawn, end };
 }
 
-/** The first that dies after a good while is replaced at once; the more of them die young, the longer it takes. */
-function nextDelay(last: number, livedFor: number): number {
-  return livedFor > SOON ? 0 : Math.min(Math.max(2 * last, SHORTEST_DELAY), LONGEST_DELAY);
+/** No delay after a stable run; exponential backoff in a crash loop. */
+function nextDelay(last: number, uptime: number): number {
+  return uptime > STABLE_AFTER ? 0 : Math.min(Math.max(2 * last, MIN_DELAY), MAX_DELAY);
 }
 
-function startMember(): Member {
+function forkWorker(): PoolWorker {
   const worker = cluster.fork();
-  let refusal: string | undefined;
+  let failure: string | undefined;
   const isReady = new Promise<void>((resolve) => {
     worker.on('message', (report: Report) => {
-      if ('refusal' in report) refusal = report.refusal;
+      if ('failure' in report) failure = report.failure;
       else resolve();
     });
   });
   const ended = new Promise<string>((resolve) => {
-    worker.once('exit', (code, signal) => resolve(refusal ?? `${signal ?? `exit code ${code}`}.`));
+    worker.once('exit', (code, signal) => resolve(failure ?? `${signal ?? `exit code ${code}`}.`));
     worker.on('error', (error) => {
       if (worker.process.pid === undefined) resolve(`it could not be started (${error.message}).`);
     });
   });
   const failed = ended.then((reason) => {
-    throw new WorkersFailed(refusal ?? `A worker ended before it could serve: ${reason}`);
+    throw new WorkersFailed(failure ?? `A worker exited before it could serve: ${reason}`);
   });
   const ready = Promise.race([isReady, failed]);
-  // Of several that fail for one reason, one is heard.
+  // Several workers may fail for the same reason; one error is reported.
   ready.catch(() => {});
   return { worker, startedAt: systemClock(), ready, ended };
 }
 
-/** What comes within a second is no second signal: npm passes on what the terminal has sent to everyone already. */
-async function untilToldAgain(): Promise<void> {
-  await setTimeout(SECOND, undefined, { ref: false });
+/** Signals within the first second are duplicates: npm forwards the signal that the terminal sent to every process. */
+async function untilSecondSignal(): Promise<void> {
+  await sleep(SECOND, undefined, { ref: false });
   await untilStopped();
+}
+
+/** How long a worker may take to stop: longer than any of its own timeouts. */
+const STOP_TIMEOUT = 30 * SECOND;
+
+/** A message from a worker to the primary process. */
+type Report = { isReady: true } | { failure: string };
+
+async function serveAsWorker(settings: Settings): Promise<void> {
+  const stopRequested = untilStopRequested();
+  try {
+    const { startServer } = await import('../server.ts');
+    const server = await startServer(settings);
+    await report({ isReady: true });
+    flushCompileCache();
+    await stopRequested;
+    await server.close(DRAIN_TIMEOUT);
+  } catch (error) {
+    const sentence = explainServing(error);
+    await report({ failure: typeof sentence === 'string' ? sentence : inspect(error) });
+  }
+  exitSoon();
+  if (process.connected) process.disconnect?.();
+}
+
+/**
+ * A worker stops on SIGTERM, and when the primary process is gone. It ignores SIGINT: Ctrl+C reaches every process in the
+ * terminal, and the primary process handles it.
+ */
+function untilStopRequested(): Promise<void> {
+  process.on('SIGINT', () => {});
+  return new Promise((resolve) => {
+    process.on('SIGTERM', () => resolve());
+    cluster.worker?.once('disconnect', () => {
+      // Otherwise Node exits immediately.
+      if (cluster.worker) cluster.worker.exitedAfterDisconnect = true;
+      setTimeout(() => process.exit(1), STOP_TIMEOUT).unref();
+      resolve();
+    });
+  });
+}
+
+/** Does nothing without a primary process. */
+function report(message: Report): Promise<void> {
+  return new Promise((resolve) => {
+    process.send?.(message, undefined, undefined, () => resolve());
+  });
 }

@@ -1,5 +1,6 @@
+import { type Action, type Actor, recordAudit } from '../audit/entries.ts';
 import { encryptionKeyId, type Keyring } from '../lib/keyring.ts';
-import type { Database } from '../storage/storage.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { reencrypt } from './endpoint-secrets.ts';
 import { storeReencrypted } from './endpoints.ts';
 
@@ -17,11 +18,41 @@ export async function countSecretsByKey(db: Database): Promise<Map<string, numbe
   return counts;
 }
 
-/**
- * Encrypts every signing secret with the first key, so that the other keys can be removed. Needs a transaction. `lost`
- * names the endpoints whose secret was encrypted with a key that is missing.
- */
-export async function reencryptSecrets(db: Database, keys: Keyring): Promise<{ resealed: number; lost: string[] }> {
+type KeyAction = Extract<Action, `key.${string}`>;
+
+/** `write` changes the key file inside the transaction: if it throws, no audit entry is kept. */
+export function changeKeys(
+  actor: Actor,
+  db: Database,
+  { action, id, write }: { action: KeyAction; id: string; write: () => void },
+  now: number,
+): Promise<void> {
+  return inTransaction(db, async (tx) => {
+    await recordKeyAudit(tx, { action, actor, id, detail: {} }, now);
+    write();
+  });
+}
+
+/** Encrypts every signing secret with the first key. `lost` are the endpoints whose secret cannot be decrypted: its key is gone. */
+export function reencryptSecrets(actor: Actor, db: Database, keys: Keyring, now: number) {
+  return inTransaction(db, async (tx) => {
+    const done = await reencryptAll(tx, keys);
+    const id = keys.signing.id.toString('hex');
+    const detail = { endpoints: String(done.resealed) };
+    if (done.resealed > 0) await recordKeyAudit(tx, { action: 'key.resealed', actor, id, detail }, now);
+    return done;
+  });
+}
+
+function recordKeyAudit(
+  db: Database,
+  { action, actor, id, detail }: { action: KeyAction; actor: Actor; id: string; detail: Record<string, string> },
+  now: number,
+): Promise<void> {
+  return recordAudit(db, { action, actor, businessId: null, subject: { kind: 'key', id, name: id }, detail }, now);
+}
+
+async function reencryptAll(db: Database, keys: Keyring): Promise<{ resealed: number; lost: string[] }> {
   const isOutdated = (text: string | null) => text !== null && !encryptionKeyId(text).equals(keys.signing.id);
   let resealed = 0;
   const lost: string[] = [];

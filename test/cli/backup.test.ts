@@ -82,12 +82,12 @@ test('a backup replaces nothing unless told to, and is refused where it makes no
   const elsewhere = await cli.run(['backup', '--to', 'x.db'], { env: postgres });
   const back = await cli.run(['restore', '--from', file], { env: postgres });
 
-  assert.match(taken.stderr, /^--to: There is a file .* --force\.\n$/);
+  assert.match(taken.stderr, /^--to: .* exists already\. .*--force\.\n$/);
   assert.match(itself.stderr, /^--to: This is the database itself\.\n$/);
   assert.match(nowhere.stderr, /cannot be copied to/);
-  assert.match(missing.stderr, /no such file/);
+  assert.match(missing.stderr, /does not exist/);
   for (const { stderr, status } of [elsewhere, back]) {
-    assert.match(stderr, /^DATABASE_URL names a PostgreSQL.*pg_basebackup.*\n$/);
+    assert.match(stderr, /^DATABASE_URL is a PostgreSQL.*pg_basebackup.*\n$/);
     assert.equal(stderr.includes('secret'), false);
     assert.equal(status, 1);
   }
@@ -178,7 +178,7 @@ test('a restore while a server runs is refused; afterwards nothing that may have
   );
   assert.equal(silently.leftTo?.searchParams.get('error'), 'login_required');
   assert.deepEqual([done.grants_ended, done.consents_forgotten, done.sessions_ended], [2, 1, 1]);
-  assert.match(done.next, /as they were then\. Do again what was done since\. .*audit export/);
+  assert.match(done.next, /as of the backup\. Repeat the changes made since\. .*audit export/);
   assert.equal(acts[0].action, 'database.restored');
   assert.equal(works, 200);
 });

@@ -85,7 +85,7 @@ test('a key is replaced without ending a token or losing a webhook, and once the
     [0, 1],
   );
   assert.match(tooEarly.stderr, /^--end-tokens: .*less than 30 days ago.*Wait 30 more days/);
-  assert.match(stillNeeded.stderr, /^--keep: .*First: keys reseal/);
+  assert.match(stillNeeded.stderr, /^--keep: .*First run: keys reseal/);
   assert.deepEqual(resealed, { resealed: 1, lost: [] });
   assert.deepEqual(pruned.removed, rotated.verifies);
   assert.deepEqual(place.readKeys(), [fresh]);
@@ -117,8 +117,8 @@ test('keys in the variable are written to a new file, and to no other', async ()
   const { stdout } = await cli.run(['keys', 'rotate', '--to', file], { env });
   const again = await cli.run(['keys', 'rotate', '--to', file], { env });
 
-  assert.match(refused.stderr, /^--to: The keys stand in SECRET_KEYS.*set SECRET_KEYS_FILE/);
-  assert.match(again.stderr, /^--to: There is a file/);
+  assert.match(refused.stderr, /^--to: The keys are in SECRET_KEYS.*set SECRET_KEYS_FILE/);
+  assert.match(again.stderr, /^--to: .* exists already\./);
   const [fresh = '', old] = readFileSync(file, 'utf8').trim().split('\n');
   assert.equal(old, env.SECRET_KEYS);
   assert.ok(fresh.length >= 43);

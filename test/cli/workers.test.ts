@@ -15,7 +15,7 @@ for (const workers of ['0', '65', '1.5']) {
     const { status, stdout, stderr } = await cli.run(['serve', `--workers=${workers}`]);
 
     assert.deepEqual([status, stdout], [1, '']);
-    assert.equal(stderr, '--workers: This must be a whole number from 1 to 64, or auto.\n');
+    assert.equal(stderr, '--workers: Use a whole number from 1 to 64, or auto.\n');
   });
 }
 
@@ -113,7 +113,7 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
 
     assert.equal(endedByItself, false);
     assert.equal(code, 1);
-    assert.match(workers.said.at(-1) ?? '', /^1 worker had not finished and was killed\.$/);
+    assert.match(workers.said.at(-1) ?? '', /^1 worker did not stop in time and was killed\.$/);
     assert.equal(workers.isGone(), true);
   });
 });

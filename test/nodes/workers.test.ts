@@ -154,7 +154,7 @@ suite('workers', { concurrency: true }, () => {
         for (const { refresh_token } of newest) assert.equal((await client.refresh(refresh_token)).status, 200);
         assert.deepEqual(load.wrong, []);
         const lines = workers.said.filter((line) => line.includes(String(victim)));
-        assert.deepEqual(lines, [`Worker ${victim} has ended: SIGKILL. Another takes its place in 0.5 s.`]);
+        assert.deepEqual(lines, [`Worker ${victim} has exited: SIGKILL. A replacement starts in 0.5 s.`]);
       });
 
       test(`SIGTERM under load on ${engine} lets every request that has begun finish, and ends with 0`, async () => {
