@@ -1,7 +1,7 @@
 import { DAY, HOUR } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { inChunks } from './recorder.ts';
+import { inChunks } from './chunks.ts';
 
 export interface Counts {
   requests: number;

@@ -1,7 +1,7 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
-import { inChunks } from './recorder.ts';
+import { inChunks } from './chunks.ts';
 
 /** One request of an app, as its developers see it. It holds no token, no code, no secret and no address with a query. */
 export interface NewRequest {

@@ -14,6 +14,7 @@ import {
   type RecordedRequest,
   requestsByApp,
 } from './batch.ts';
+import { inChunks } from './chunks.ts';
 import { addCounts, addScopeUses } from './counts.ts';
 import { addRequests, MAX_PER_APP, type NewRequest, type RequestContext, trimRequests } from './log.ts';
 
@@ -139,17 +140,4 @@ async function trimApps(db: Database, requests: Map<string, NewRequest[]>, untri
     }
     untrimmed.set(appId, added >= TRIM_INTERVAL ? 0 : added);
   }
-}
-
-/** Few sizes, so that the database caches few statements. */
-const SIZES = [64, 16, 4, 1];
-
-export function inChunks<Row>(rows: Row[]): Row[][] {
-  const chunks: Row[][] = [];
-  for (let place = 0; place < rows.length; ) {
-    const size = SIZES.find((each) => each <= rows.length - place) ?? 1;
-    chunks.push(rows.slice(place, place + size));
-    place += size;
-  }
-  return chunks;
 }
