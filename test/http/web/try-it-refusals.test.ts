@@ -52,7 +52,7 @@ test('a walk counts only in the session that began it, for its own app, unchange
   const lost = [
     await send(sameUser, app, walk),
     await send(browser, other, walk),
-    await send(browser, app, `${walk.slice(0, -1)}${walk.endsWith('A') ? 'B' : 'A'}`),
+    await send(browser, app, changeMiddle(walk)),
     await send(browser, app, ''),
     await send(browser, app, '%00'),
   ];
@@ -157,3 +157,9 @@ test('a server that cannot reach its own public address says so, and the place i
   assert.match(unreachable.text, new RegExp(`could not reach ${apart.api}, its own public address`));
   assert.ok(unreachable.text.includes(`action="${path}/exchange"`));
 });
+
+/** Not the last character: some of its bits decode to nothing. */
+function changeMiddle(text: string): string {
+  const place = Math.floor(text.length / 2);
+  return `${text.slice(0, place)}${text[place] === 'A' ? 'B' : 'A'}${text.slice(place + 1)}`;
+}
