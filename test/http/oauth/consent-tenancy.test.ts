@@ -74,7 +74,7 @@ test('a private app acts in the business that owns it, whichever is current', as
   const page = await browser.open(world.authorizeUrl());
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
-  assert.match(page.text, /into <strong>Acme<\/strong>/);
+  assert.match(page.text, /access <strong>Acme<\/strong>/);
   assert.deepEqual(await actingIn(world.ledger, told(answer.leftTo?.href).code ?? ''), ['Acme']);
 });
 
@@ -95,7 +95,7 @@ test('an app open to any business acts in the current business, also for users w
   const page = await browser.open(world.authorizeUrl(askOpen));
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
-  assert.match(page.text, /into <strong>Beta<\/strong>/);
+  assert.match(page.text, /access <strong>Beta<\/strong>/);
   assert.match(page.text, /an app by Acme/);
   assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
@@ -107,8 +107,8 @@ test('the business can be switched from the screen, which then asks about the ot
   const switched = await switchTo(browser, page, beta);
   const answer = await browser.submit(switched, '/consent', { answer: 'allow' });
 
-  assert.match(page.text, /into <strong>Acme<\/strong>/);
-  assert.match(switched.text, /into <strong>Beta<\/strong>/);
+  assert.match(page.text, /access <strong>Acme<\/strong>/);
+  assert.match(switched.text, /access <strong>Beta<\/strong>/);
   assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
 
@@ -120,7 +120,7 @@ test('Allow with another business chosen than the screen was about grants nothin
   const answer = await browser.submit(asked, '/consent', { answer: 'allow', business: beta.id });
 
   assert.equal(asked.leftTo, undefined);
-  assert.match(asked.text, /into <strong>Beta<\/strong>/);
+  assert.match(asked.text, /access <strong>Beta<\/strong>/);
   assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
 
@@ -140,7 +140,7 @@ test('a business that is not the user’s own cannot be switched to', async () =
   const answer = await switchTo(browser, page, other);
 
   assert.equal(answer.status, 404);
-  assert.match((await browser.open(world.authorizeUrl(askOpen))).text, /into <strong>Acme<\/strong>/);
+  assert.match((await browser.open(world.authorizeUrl(askOpen))).text, /access <strong>Acme<\/strong>/);
 });
 
 test('consent is remembered per business', async () => {
@@ -152,7 +152,7 @@ test('consent is remembered per business', async () => {
   const page = await browser.open(world.authorizeUrl(askOpen));
 
   assert.equal(page.status, 200);
-  assert.match(page.text, /into <strong>Beta<\/strong>/);
+  assert.match(page.text, /access <strong>Beta<\/strong>/);
 });
 
 test('Allow means the business that the screen showed, even if another has become current meanwhile', async () => {

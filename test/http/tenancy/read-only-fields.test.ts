@@ -22,7 +22,7 @@ const COLUMNS = {
   id: '01a1dd0a-eb11-7000-997c-587fb8fee946',
   app_id: '01a1dd0a-eb11-7000-997c-587fb8fee946',
   client_id: '01a1dd0a-eb11-7000-997c-587fb8fee946',
-  client_secret: `gcs_${'a'.repeat(43)}`,
+  client_secret: `gcs_${'Not-a-real-secret'.repeat(2)}of-client`,
   secret_hash: 'chosen',
   secret: `whsec_${'a'.repeat(43)}=`,
   owner_scope: 'platform',
