@@ -6,11 +6,10 @@ import { listCounts } from '../../request-log/counts.ts';
 import { listRequests } from '../../request-log/log.ts';
 import { type Form, text } from '../forms.ts';
 import { PAGE_SIZE, readListing, takePage } from '../listing.ts';
-import { readPeriod, startOf } from './chart.ts';
-import { connectionsBody } from './connections-page.ts';
-import type { Desk } from './desk.ts';
-import { requestLogBody } from './request-log.ts';
-import { appHead } from './tabs.ts';
+import { connectionsBody } from './app-connections.ts';
+import { appHead, type Desk } from './app-page.ts';
+import { requestLogBody } from './app-requests.ts';
+import { readPeriod, startOf } from './request-chart.ts';
 
 type ForApp = { Params: { id: string }; Querystring: Form };
 

@@ -2,7 +2,7 @@ import type { AppSettings } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { readScopes, SCOPES } from '../../oauth/scopes.ts';
 import { ariaAttributes, type Form, input, list, type Problem, problemText, text } from '../forms.ts';
-import type { AppSection } from './section.ts';
+import type { AppSection } from './app-page.ts';
 
 export const emptyApp: AppSettings = {
   name: '',

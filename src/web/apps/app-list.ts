@@ -6,9 +6,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { pluralize } from '../components.ts';
 import { time } from '../forms.ts';
 import { type Listing, PAGE_SIZE, pager, searchForm, takePage } from '../listing.ts';
-import type { Desk } from './desk.ts';
-import type { AppSection, Entry } from './section.ts';
-import { badgesOf } from './tabs.ts';
+import { type AppSection, badgesOf, type Desk, type Entry } from './app-page.ts';
 
 interface ListedApp {
   app: App;

@@ -11,13 +11,12 @@ import { actorOf } from '../session.ts';
 import { mountActivity } from './activity-routes.ts';
 import { emptyApp, readAppForm } from './app-form.ts';
 import { appListBody, readAppList } from './app-list.ts';
-import { newAppBody, newSecretBody, nextSteps } from './app-pages.ts';
-import { type AppRequest, type Desk, openDesk } from './desk.ts';
-import { mountEndpoints } from './endpoints/routes.ts';
-import { mountSecrets } from './secret-routes.ts';
-import type { AppSection } from './section.ts';
-import { mountStops } from './stop-routes.ts';
-import { mountTryIt } from './try/routes.ts';
+import { type AppRequest, type AppSection, type Desk, openDesk } from './app-page.ts';
+import { mountSecrets } from './app-secrets.ts';
+import { newAppBody, newSecretBody, nextSteps } from './app-settings.ts';
+import { mountStops } from './app-status.ts';
+import { mountTryIt } from './playground/routes.ts';
+import { mountEndpoints } from './webhooks/routes.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 

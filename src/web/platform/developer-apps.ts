@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { access } from '../access.ts';
+import type { AppSection } from '../apps/app-page.ts';
 import { mountAppPages } from '../apps/routes.ts';
-import type { AppSection } from '../apps/section.ts';
 import type { WebDeps } from '../deps.ts';
 import { loadPageContext } from '../page-context.ts';
 import { platformTabs } from './page.ts';

@@ -55,7 +55,7 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
   {
     promise: 'D5',
     breaks: 'the app of another business can be opened',
-    file: 'src/web/apps/desk.ts',
+    file: 'src/web/apps/app-page.ts',
     find: 'if (!app || !isOwn) throw',
     replace: 'if (!app) throw',
     tests: [DEVELOPER],

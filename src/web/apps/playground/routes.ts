@@ -1,20 +1,19 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type App, changeApp, findApp } from '../../../apps/apps.ts';
 import { FormError } from '../../../lib/errors.ts';
-import { commonScopes } from '../../../lib/scope-lists.ts';
+import { commonScopes, type Scopes } from '../../../lib/scope-lists.ts';
 import { newSecret } from '../../../lib/secrets.ts';
 import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
-import { type Form, list, text, tryForm } from '../../forms.ts';
-import { actorOf } from '../../session.ts';
-import type { Desk } from '../desk.ts';
-import { readCallback, readPasted } from './callback.ts';
-import { openTryDesk, type TryDesk } from './desk.ts';
-import { authorizeBody, type Question, switchBody } from './pages.ts';
-import { sendCall } from './send.ts';
-import { callbackBody, retryBody, stepBody } from './step-pages.ts';
+import { type Form, list, type Problem, text, tryForm } from '../../forms.ts';
+import { actorOf, requireSession } from '../../session.ts';
+import type { AppRequest, Desk } from '../app-page.ts';
+import { authorizeBody, type Question, readCallback, readPasted, startBody, switchBody } from './authorize.ts';
+import type { Trial } from './layout.ts';
+import { sendCall } from './requests.ts';
+import { keepWalk, openWalk, type PlaygroundState } from './state.ts';
+import { callbackBody, retryBody, stepBody } from './step-views.ts';
 import { isStep, STEPS, type StepName } from './steps.ts';
-import type { PlaygroundState } from './walk.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 type ForStep = { Params: { id: string; step: string }; Body: Form };
@@ -167,4 +166,54 @@ async function takeStep(issuer: string, name: StepName, walk: PlaygroundState) {
   const secrets = { CLIENT_SECRET: secret, ACCESS_TOKEN: tokens?.access ?? '', REFRESH_TOKEN: tokens?.refresh ?? '' };
   const answer = await sendCall(call, secrets);
   return { name, call, answer, learned: answer ? STEPS[name].learn(walk, answer) : walk };
+}
+
+type TryDesk = ReturnType<typeof openTryDesk>;
+
+/** What every page of a walk does: let in, know how far someone has come, and begin again where that cannot be known. */
+function openTryDesk(desk: Desk) {
+  const { keys, clock, issuer, consentUrl, section, enterApp, show } = desk;
+  const returnAddress = `${consentUrl}${section.path}/try`;
+
+  function showStart(reply: FastifyReply, trial: Trial, { question, problem }: Start = {}): FastifyReply {
+    const body = startBody(trial, question ?? usualQuestion(trial), problem);
+    return show(reply, trial.entry, body, problem ? 400 : 200);
+  }
+
+  return {
+    ...desk,
+    returnAddress,
+    showStart,
+
+    async enterTrial(request: AppRequest): Promise<Trial> {
+      return { section, ...(await enterApp(request)), issuer, returnAddress };
+    },
+
+    keep: (request: FastifyRequest, walk: PlaygroundState): string =>
+      keepWalk({ keys, session: requireSession(request) }, walk, clock()),
+
+    open: (request: FastifyRequest, kept: string): PlaygroundState | undefined =>
+      openWalk({ keys, session: requireSession(request) }, kept, clock()),
+
+    showLost: (reply: FastifyReply, trial: Trial): FastifyReply =>
+      showStart(reply, trial, {
+        problem: { field: 'walk', message: 'Start again: this was begun over 30 minutes ago, or by someone else.' },
+      }),
+  };
+}
+
+interface Start {
+  question?: Question;
+  problem?: Problem;
+}
+
+/** Nobody is asked for more than to be looked at, unless the developer says so. */
+function usualQuestion({ app, returnAddress }: Trial): Question {
+  const { redirectUris } = app;
+  const redirectUri = redirectUris.includes(returnAddress) ? returnAddress : (redirectUris[0] ?? '');
+  return { scopes: usualScopes(app), redirectUri };
+}
+
+function usualScopes({ allowedScopes }: App): Scopes {
+  return allowedScopes.includes('read:invoices') ? ['read:invoices'] : allowedScopes;
 }

@@ -1,11 +1,22 @@
+import { EVENTS } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import type { Endpoint } from '../../../webhooks/endpoints.ts';
-import { copyable, type Problem, postForm, time } from '../../forms.ts';
-import { appHead } from '../tabs.ts';
-import type { EndpointsOf, OneEndpoint } from './desk.ts';
-import { type EndpointSettings, endpointFields } from './form.ts';
-import { type Log, logSection } from './log.ts';
-import { stateBadge, stateNotice } from './state.ts';
+import { type Endpoint, SUBSCRIBABLE_EVENTS } from '../../../webhooks/endpoints.ts';
+import {
+  ariaAttributes,
+  copyable,
+  type Form,
+  input,
+  list,
+  type Problem,
+  postForm,
+  problemText,
+  text,
+  time,
+} from '../../forms.ts';
+import { appHead } from '../app-page.ts';
+import { type Log, logSection } from './delivery-log.ts';
+import type { EndpointsOf, OneEndpoint } from './endpoint-page.ts';
+import { stateBadge, stateNotice } from './endpoint-status.ts';
 
 export function endpointListBody(of: EndpointsOf, endpoints: Endpoint[], now: number): Html {
   const { app, path } = of;
@@ -121,4 +132,30 @@ export function removeEndpointBody({ endpoint, app, entry, path }: OneEndpoint):
 <p>${app.name} hears nothing more there. What still waits for it is not sent, and its log is gone.</p>
 <div class="answers"><a class="button secondary" href="${path}">Keep it</a>
 ${postForm({ action: `${path}/remove`, csrf: entry.context.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div></div>`;
+}
+
+export interface EndpointSettings {
+  url: string;
+  eventTypes: string[];
+}
+
+export const emptyEndpoint: EndpointSettings = { url: '', eventTypes: SUBSCRIBABLE_EVENTS };
+
+/** What was typed, sound or not, so that the form can show it again. */
+export function readEndpointForm(form: Form): EndpointSettings {
+  return { url: text(form, 'url'), eventTypes: list(form, 'events') };
+}
+
+function endpointFields({ url, eventTypes }: EndpointSettings, problem?: Problem): Html {
+  const wrong = problem?.field === 'events';
+  const hint = 'Where events are sent, by POST. https, or http on localhost.';
+  return html`${input({ name: 'url', label: 'Address', value: url, hint }, problem)}
+<fieldset class="field" ${ariaAttributes('events', { wrong })}>
+<legend>Events</legend>
+${problem && wrong && problemText(problem)}
+${SUBSCRIBABLE_EVENTS.map(
+  (type) =>
+    html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${eventTypes.includes(type) && html`checked`}><span><code>${type}</code> ${EVENTS[type].summary}.</span></label>`,
+)}
+</fieldset>`;
 }

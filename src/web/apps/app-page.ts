@@ -4,15 +4,63 @@ import { type App, type AppSettings, findApp } from '../../apps/apps.ts';
 import { listSecrets } from '../../apps/secrets.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listEndpoints } from '../../webhooks/endpoints.ts';
+import type { RouteAccess } from '../access.ts';
+import { appBadges } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import type { Problem } from '../forms.ts';
-import { sendPage } from '../layout.ts';
+import { type PageContext, sendPage } from '../layout.ts';
 import { findReason } from '../platform/page.ts';
 import { notFoundOrOtherBusiness } from '../session.ts';
-import { appBody } from './app-pages.ts';
-import { pkceOffer } from './pkce-offer.ts';
-import type { AppSection, Entry } from './section.ts';
+import { appBody, pkceOffer } from './app-settings.ts';
+
+/** A part of the site in which apps are kept: a business's own, or the platform's. The pages are the same in both. */
+export interface AppSection {
+  path: string;
+  title: string;
+  /** What stands at the top of each of its pages. */
+  above?(context: PageContext): Html;
+  /** Whether it makes sense to open an app here to other businesses. */
+  canOpenToAnyBusiness: boolean;
+  /** Who may open the list of apps, an app, and what changes an app. */
+  list: RouteAccess;
+  view: RouteAccess;
+  edit: RouteAccess;
+  enter(request: FastifyRequest): Promise<Entry>;
+}
+
+export interface Entry {
+  context: PageContext;
+  /** Null for the platform. */
+  ownerBusinessId: string | null;
+  intro: string;
+  canChange: boolean;
+}
+
+type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
+
+/** Its name, and the way around its pages. Those who may not change the app have no business with the last two. */
+export function appHead(section: AppSection, entry: Entry, app: App, here: AppTab): Html {
+  const path = `${section.path}/${app.id}`;
+  const tabs = [
+    { name: 'Settings', to: path },
+    { name: 'Requests', to: `${path}/requests` },
+    { name: 'Connections', to: `${path}/connections` },
+    ...(entry.canChange ? [{ name: 'Webhooks', to: `${path}/endpoints` }] : []),
+    ...(entry.canChange ? [{ name: 'Try it', to: `${path}/try` }] : []),
+  ];
+  return html`<p><a href="${section.path}">${section.title}</a></p>
+<h1>${app.name} ${badgesOf(app)}</h1>
+<nav class="tabs" aria-label="${app.name}"><ul>
+${tabs.map(({ name, to }) => html`<li><a href="${to}" ${name === here && html`aria-current="page"`}>${name}</a></li>`)}
+</ul></nav>`;
+}
+
+/** And to whom it is open. */
+export function badgesOf(app: App): Html {
+  return html`${app.openToAnyBusiness && html`<span class="badge">Any business</span>`}
+${appBadges(app)}`;
+}
 
 export type AppRequest = FastifyRequest<{ Params: { id: string } }>;
 

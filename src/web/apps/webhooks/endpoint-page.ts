@@ -6,10 +6,8 @@ import { type Endpoint, findEndpoint, findSecretFingerprint } from '../../../web
 import { visibleTo } from '../../../webhooks/visibility.ts';
 import { notFound } from '../../errors.ts';
 import type { Problem } from '../../forms.ts';
-import type { Desk } from '../desk.ts';
-import type { AppSection, Entry } from '../section.ts';
-import type { EndpointSettings } from './form.ts';
-import { endpointBody } from './pages.ts';
+import type { AppSection, Desk, Entry } from '../app-page.ts';
+import { type EndpointSettings, endpointBody } from './endpoint-views.ts';
 
 type ForEndpoints = FastifyRequest<{ Params: { id: string } }>;
 type ForEndpoint = FastifyRequest<{ Params: { id: string; endpoint: string } }>;

@@ -1,6 +1,5 @@
-import { type Call, clientSecret, getWithToken, post, refreshToken } from './calls.ts';
-import type { Answer } from './send.ts';
-import type { PlaygroundState } from './walk.ts';
+import { type Answer, type Call, clientSecret, getWithToken, post, refreshToken } from './requests.ts';
+import type { PlaygroundState } from './state.ts';
 
 /** One request of the walk. */
 interface Step {

@@ -1,15 +1,17 @@
 import type { App, AppSettings } from '../../apps/apps.ts';
 import type { AppSecret } from '../../apps/secrets.ts';
+import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
+import { countExchanges } from '../../request-log/counts.ts';
 import type { Endpoint } from '../../webhooks/endpoints.ts';
+import type { WebDeps } from '../deps.ts';
 import { copyable, type Problem, postForm, time } from '../forms.ts';
 import { appFields } from './app-form.ts';
-import { troubleNotices } from './endpoints/state.ts';
-import { secretRows } from './secret-rows.ts';
-import type { AppSection, Entry } from './section.ts';
-import { stopSection } from './stop-pages.ts';
-import { appHead } from './tabs.ts';
+import { type AppSection, appHead, type Entry } from './app-page.ts';
+import { secretRows } from './app-secrets.ts';
+import { stopSection } from './app-status.ts';
+import { troubleNotices } from './webhooks/endpoint-status.ts';
 
 export function newAppBody(section: AppSection, entry: Entry, form: NewAppForm): Html {
   return html`<h1>Register an app</h1>
@@ -116,4 +118,22 @@ function summary(app: App): Html {
 
 function action({ context }: Entry, path: string, button: Html): Html {
   return postForm({ action: path, csrf: context.csrf, body: button });
+}
+
+const LOOKED_BACK = 7 * DAY;
+const FEWEST = 5;
+
+/** Requiring PKCE breaks an app that does not use it, so it is offered once every exchange of a week has used it. */
+export async function pkceOffer(
+  { storage, activity, clock }: WebDeps,
+  { app, entry, path }: { app: App; entry: Entry; path: string },
+): Promise<Html | null> {
+  if (app.requiresPkce || !entry.canChange) return null;
+  // The newest exchanges may still be in memory.
+  await activity.flush();
+  const { exchanges, pkceExchanges } = await countExchanges(storage.durable, app.id, clock() - LOOKED_BACK);
+  if (exchanges < FEWEST || pkceExchanges < exchanges) return null;
+  return html`<section class="card"><h2>Require PKCE?</h2>
+<p>Each of the ${exchanges} code exchanges in the last 7 days used PKCE. If you require it, an intercepted code is useless even where someone leaves the code_challenge out.</p>
+${postForm({ action: `${path}/require-pkce`, csrf: entry.context.csrf, body: html`<button class="secondary">Require PKCE</button>` })}</section>`;
 }

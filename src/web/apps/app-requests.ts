@@ -5,9 +5,9 @@ import type { HourOfCounts } from '../../request-log/counts.ts';
 import { isError, type LoggedRequest } from '../../request-log/log.ts';
 import { preciseTime } from '../forms.ts';
 import { type Listing, listingUrl, pager, searchForm } from '../listing.ts';
+import { ERROR_CODES, explainError } from '../reference/error-guide.ts';
 import { prose } from '../reference/prose.ts';
-import { chart, PERIODS, type Period } from './chart.ts';
-import { explainReason } from './reason-words.ts';
+import { chart, PERIODS, type Period } from './request-chart.ts';
 
 const LONGEST_NAME = 30;
 const WHAT_IS_LOGGED =
@@ -105,4 +105,20 @@ function why({ reason, route }: LoggedRequest, issuer: string): Html | null {
 function shorten(name: string): string {
   const characters = [...name];
   return characters.length > LONGEST_NAME ? `${characters.slice(0, LONGEST_NAME).join('')}…` : name;
+}
+
+/** A reason in words, and the error that it belongs to. */
+interface ReasonInWords {
+  code: string;
+  words: string;
+}
+
+/** The first sentence of what the reference says. Some reasons belong to two errors; which, depends on what was asked. */
+function explainReason(reason: string, route: string): ReasonInWords | undefined {
+  const codes = ERROR_CODES.filter((code) => Object.hasOwn(explainError(code)?.reasons ?? {}, reason));
+  const usual = route.startsWith('/api/v1/oauth/') ? 'invalid_grant' : 'invalid_token';
+  const code = codes.includes(usual) ? usual : codes[0];
+  if (code === undefined) return undefined;
+  const [words = ''] = /^.*?[.:](?=\s|$)/.exec(explainError(code)?.reasons[reason] ?? '') ?? [];
+  return { code, words: words.replace(/:$/, '.') };
 }

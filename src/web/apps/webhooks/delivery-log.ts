@@ -3,7 +3,7 @@ import { type Html, html } from '../../../lib/html.ts';
 import type { LoggedAttempt, LoggedDelivery } from '../../../webhooks/deliveries.ts';
 import { toMessage } from '../../../webhooks/signatures.ts';
 import { postForm, preciseTime } from '../../forms.ts';
-import type { OneEndpoint } from './desk.ts';
+import type { OneEndpoint } from './endpoint-page.ts';
 
 /** One page of what was sent to an endpoint, newest first. */
 export interface Log {

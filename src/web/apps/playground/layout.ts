@@ -1,7 +1,6 @@
 import type { App } from '../../../apps/apps.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import type { AppSection, Entry } from '../section.ts';
-import { appHead } from '../tabs.ts';
+import { type AppSection, appHead, type Entry } from '../app-page.ts';
 import type { StepName } from './steps.ts';
 
 /** Whose app is tried, and where its pages are. */

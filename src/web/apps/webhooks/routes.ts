@@ -15,10 +15,16 @@ import { redirectWithFlash } from '../../flash.ts';
 import { formKey, readFormKey } from '../../form-keys.ts';
 import { type Form, text, tryForm } from '../../forms.ts';
 import { actorOf } from '../../session.ts';
-import type { Desk } from '../desk.ts';
-import { type EndpointDesk, openEndpointDesk } from './desk.ts';
-import { emptyEndpoint, readEndpointForm } from './form.ts';
-import { endpointListBody, newEndpointBody, removeEndpointBody, signingSecretBody } from './pages.ts';
+import type { Desk } from '../app-page.ts';
+import { type EndpointDesk, openEndpointDesk } from './endpoint-page.ts';
+import {
+  emptyEndpoint,
+  endpointListBody,
+  newEndpointBody,
+  readEndpointForm,
+  removeEndpointBody,
+  signingSecretBody,
+} from './endpoint-views.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 type ForOne = { Params: { id: string; endpoint: string }; Body: Form; Querystring: Form };

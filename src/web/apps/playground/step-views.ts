@@ -1,11 +1,10 @@
 import { type Html, html } from '../../../lib/html.ts';
 import { input, type Problem, postForm } from '../../forms.ts';
-import type { Callback } from './callback.ts';
-import { type Call, curlText, exportText, requestText } from './calls.ts';
-import { frame, sample, type Trial } from './frame.ts';
-import type { Answer } from './send.ts';
+import type { Callback } from './authorize.ts';
+import { frame, sample, type Trial } from './layout.ts';
+import { type Answer, type Call, curlText, exportText, requestText } from './requests.ts';
+import type { PlaygroundState } from './state.ts';
 import { nextSteps, STEPS, type StepName } from './steps.ts';
-import type { PlaygroundState } from './walk.ts';
 
 /** Where someone stands: what they know, as they see it and as it travels. */
 interface Standing {
