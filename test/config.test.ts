@@ -52,7 +52,7 @@ const DEFAULTS: Settings = {
     connectionsCheckingInterval: 1000,
     maxConnections: 10_000,
   },
-  overload: { maxEventLoopDelay: 500, sampleInterval: 1000 },
+  overload: { maxEventLoopDelay: 500, sampleInterval: 1000, minRequests: 100 },
   webhookTimeout: 15_000,
 };
 

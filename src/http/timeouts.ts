@@ -23,12 +23,20 @@ export const SERVER_TIMEOUTS: ServerTimeouts = {
 };
 
 /**
- * In milliseconds: requests get a 503 while the mean event loop delay of the last interval exceeds the maximum. 0 turns it
- * off. A single stall is not overload: the mean includes the many short delays before and after it.
+ * Requests get a 503 while the mean event loop delay of the last interval exceeds the maximum, and at least `minRequests`
+ * are in progress: few requests on a slow machine are served slowly, not rejected. A single stall is not overload either:
+ * the mean includes the many short delays before and after it.
  */
 export interface OverloadLimit {
+  /** In milliseconds; 0 turns it off. */
   maxEventLoopDelay: number;
+  /** In milliseconds. */
   sampleInterval: number;
+  minRequests: number;
 }
 
-export const OVERLOAD_LIMIT: OverloadLimit = { maxEventLoopDelay: SECOND / 2, sampleInterval: SECOND };
+export const OVERLOAD_LIMIT: OverloadLimit = {
+  maxEventLoopDelay: SECOND / 2,
+  sampleInterval: SECOND,
+  minRequests: 100,
+};

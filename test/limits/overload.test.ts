@@ -25,7 +25,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<boolean> {
 test('an overloaded server responds 503 with Retry-After, health checks still succeed, and it recovers', async () => {
   const world = await newWorld();
   const { access_token, refresh_token } = await world.connect();
-  await world.restart({ settings: { overload: { maxEventLoopDelay: 100, sampleInterval: 500 } } });
+  await world.restart({ settings: { overload: { maxEventLoopDelay: 100, sampleInterval: 500, minRequests: 1 } } });
 
   const stop = delayEventLoop(150);
   await setTimeout(1500);
@@ -53,7 +53,7 @@ test('an overloaded server responds 503 with Retry-After, health checks still su
 test('a single stall of the event loop is not overload', async () => {
   const world = await newWorld();
   const { access_token } = await world.connect();
-  await world.restart({ settings: { overload: { maxEventLoopDelay: 500, sampleInterval: 1000 } } });
+  await world.restart({ settings: { overload: { maxEventLoopDelay: 500, sampleInterval: 1000, minRequests: 1 } } });
 
   const statuses: number[] = [];
   for (let requests = 0; requests < 3; requests++) {
@@ -63,4 +63,20 @@ test('a single stall of the event loop is not overload', async () => {
   }
 
   assert.deepEqual(statuses, [200, 200, 200]);
+});
+
+test('few requests are served, however slow the machine', async () => {
+  const world = await newWorld();
+  const { access_token } = await world.connect();
+  await world.restart({ settings: { overload: { maxEventLoopDelay: 100, sampleInterval: 500, minRequests: 20 } } });
+  const stop = delayEventLoop(150);
+  await setTimeout(1500);
+
+  const responses = await Promise.all(Array.from({ length: 5 }, () => world.listInvoices(access_token)));
+  stop();
+
+  assert.deepEqual(
+    responses.map(({ status }) => status),
+    [200, 200, 200, 200, 200],
+  );
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertUnique, SCOPES, type Scope } from '../../../src/oauth/scopes.ts';
-import { told } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
+import { assertUnique, SCOPES, type Scope } from '../../src/oauth/scopes.ts';
+import { told } from '../support/wire.ts';
+import { newWorld } from '../support/world.ts';
 
 /** Forty more, added as a developer would add them: to the list, and nowhere else. */
 const added = Array.from({ length: 40 }, (_, index) => `read:thing-${index + 1}`);
