@@ -1,27 +1,41 @@
+import type { FastifyInstance } from 'fastify';
 import type { App } from '../../apps/apps.ts';
-import type { AppConnection } from '../../grants/app-connections.ts';
+import { type AppConnection, listAppConnections } from '../../grants/app-connections.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { time } from '../forms.ts';
-import { type Listing, pager, searchForm } from '../listing.ts';
+import { type Form, time } from '../forms.ts';
+import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
+import { type AppPages, appHead } from './app-page.ts';
 
-export interface Connections extends Listing {
+type ForApp = { Params: { id: string }; Querystring: Form };
+
+export function mountAppConnections(host: FastifyInstance, { section, db, clock, show, loadApp }: AppPages): void {
+  host.get<ForApp>(`${section.path}/:id/connections`, section.view, async (request, reply) => {
+    const { viewer, app, path } = await loadApp(request);
+    const listing = readListing(request.query);
+    const found = await listAppConnections(db, app, { ...listing, limit: PAGE_SIZE + 1 }, clock());
+    const body = connectionsBody({ app, path: `${path}/connections`, ...listing, ...takePage(found) });
+    return show(reply, viewer, html`${appHead(section, viewer, app, 'Connections')}${body}`);
+  });
+}
+
+interface Connections extends Listing {
   app: App;
   path: string;
   shown: AppConnection[];
   next: string | undefined;
 }
 
-export function connectionsBody(connections: Connections): Html {
+function connectionsBody(connections: Connections): Html {
   const { app, path, search, after, shown, next } = connections;
   return html`<section class="card"><h2>Who has connected it</h2>
 <p class="muted small">The businesses in which ${app.name} may act now, and for how many of their users. Who they are is theirs to tell.</p>
 ${searchForm({ path, search, label: 'Find a business by its name' })}
-${shown.length === 0 ? html`<p class="empty">${nothing(connections)}</p>` : table(shown)}
+${shown.length === 0 ? html`<p class="empty">${emptyText(connections)}</p>` : table(shown)}
 ${pager({ path, search, after }, next)}
 </section>`;
 }
 
-function nothing({ search, after }: Connections): string {
+function emptyText({ search, after }: Connections): string {
   if (search) return 'No business with such a name has connected it.';
   return after
     ? 'There are no more.'

@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import { searchAppsOf } from '../../apps/app-search.ts';
 import type { App } from '../../apps/apps.ts';
 import { listLastUses } from '../../apps/secrets.ts';
@@ -5,8 +6,17 @@ import { countConnections } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { pluralize } from '../components.ts';
 import { time } from '../forms.ts';
-import { type Listing, PAGE_SIZE, pager, searchForm, takePage } from '../listing.ts';
-import { type AppSection, badgesOf, type Desk, type Entry } from './app-page.ts';
+import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
+import { type AppPages, type AppSection, appStatusBadges, type Viewer } from './app-page.ts';
+
+export function mountAppList(host: FastifyInstance, pages: AppPages): void {
+  const { section, show } = pages;
+  host.get(section.path, section.list, async (request, reply) => {
+    const viewer = await section.loadViewer(request);
+    const list = await readAppList(pages, viewer, readListing(request.query));
+    return show(reply, viewer, appListBody(section, viewer, list));
+  });
+}
 
 interface ListedApp {
   app: App;
@@ -20,9 +30,8 @@ interface AppList extends Listing {
   issuer: string;
 }
 
-/** A page of an owner's apps, with how each is doing. */
-export async function readAppList({ db, clock, issuer }: Desk, entry: Entry, listing: Listing): Promise<AppList> {
-  const found = await searchAppsOf(db, entry.ownerBusinessId, { ...listing, limit: PAGE_SIZE + 1 });
+async function readAppList({ db, clock, issuer }: AppPages, viewer: Viewer, listing: Listing): Promise<AppList> {
+  const found = await searchAppsOf(db, viewer.ownerBusinessId, { ...listing, limit: PAGE_SIZE + 1 });
   const { shown, next } = takePage(found);
   const ids = shown.map(({ id }) => id);
   const countOf = await countConnections(db, ids, clock());
@@ -31,21 +40,21 @@ export async function readAppList({ db, clock, issuer }: Desk, entry: Entry, lis
   return { ...listing, apps, next, issuer };
 }
 
-/** Whoever has few apps sees them all, and needs no search. */
-export function appListBody(section: AppSection, entry: Entry, list: AppList): Html {
+/** A list that fits on one page has no search. */
+function appListBody(section: AppSection, viewer: Viewer, list: AppList): Html {
   const { apps, search, after, next, issuer } = list;
   const { path } = section;
   const isLong = Boolean(search || after || next);
   return html`<div class="head"><h1>${section.title}</h1>
-${entry.canChange && html`<a class="button primary" href="${path}/new">New app</a>`}</div>
-<p class="muted">${entry.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. Something failing? See <a href="${issuer}/docs/errors">the error list</a>. All requests are in <a href="${issuer}/docs">the API reference</a>.</p>
+${viewer.canChange && html`<a class="button primary" href="${path}/new">New app</a>`}</div>
+<p class="muted">${viewer.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. Something failing? See <a href="${issuer}/docs/errors">the error list</a>. All requests are in <a href="${issuer}/docs">the API reference</a>.</p>
 ${isLong && searchForm({ path, search, label: 'Search by name or client_id' })}
-${apps.length === 0 && html`<p class="empty">${nothing(entry, list)}</p>`}
+${apps.length === 0 && html`<p class="empty">${emptyText(viewer, list)}</p>`}
 <ul class="rows">${apps.map((listed) => appRow(path, listed))}</ul>
 ${pager({ path, search, after }, next)}`;
 }
 
-function nothing({ canChange }: Entry, { search, after }: AppList): string {
+function emptyText({ canChange }: Viewer, { search, after }: AppList): string {
   if (search) return `No app found for “${search}”.`;
   if (after) return 'There are no more.';
   return canChange
@@ -54,6 +63,6 @@ function nothing({ canChange }: Entry, { search, after }: AppList): string {
 }
 
 function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html {
-  return html`<li><div><a href="${path}/${app.id}">${app.name}</a> ${badgesOf(app)}
+  return html`<li><div><a href="${path}/${app.id}">${app.name}</a> ${appStatusBadges(app)}
 <p class="muted small">${pluralize(connections, 'connection', 'connections')} · ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`} · <code>${app.id}</code></p></div></li>`;
 }

@@ -1,35 +1,30 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Membership } from '../../accounts/memberships.ts';
-import { type App, type AppSettings, findApp } from '../../apps/apps.ts';
-import { listSecrets } from '../../apps/secrets.ts';
+import { type App, findApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { listEndpoints } from '../../webhooks/endpoints.ts';
 import type { RouteAccess } from '../access.ts';
 import { appBadges } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import type { Problem } from '../forms.ts';
 import { type PageContext, sendPage } from '../layout.ts';
-import { findReason } from '../platform/page.ts';
 import { notFoundOrOtherBusiness } from '../session.ts';
-import { appBody, pkceOffer } from './app-settings.ts';
 
-/** A part of the site in which apps are kept: a business's own, or the platform's. The pages are the same in both. */
+/** The app pages are mounted twice: for the apps of a business, and for those of the platform. */
 export interface AppSection {
   path: string;
   title: string;
-  /** What stands at the top of each of its pages. */
+  /** Shown at the top of each page. */
   above?(context: PageContext): Html;
-  /** Whether it makes sense to open an app here to other businesses. */
+  /** Whether an app of this section can be opened to other businesses. */
   canOpenToAnyBusiness: boolean;
-  /** Who may open the list of apps, an app, and what changes an app. */
+  /** Access to the list of apps, to an app, and to the routes that change an app. */
   list: RouteAccess;
   view: RouteAccess;
   edit: RouteAccess;
-  enter(request: FastifyRequest): Promise<Entry>;
+  loadViewer(request: FastifyRequest): Promise<Viewer>;
 }
 
-export interface Entry {
+export interface Viewer {
   context: PageContext;
   /** Null for the platform. */
   ownerBusinessId: string | null;
@@ -39,38 +34,37 @@ export interface Entry {
 
 type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
 
-/** Its name, and the way around its pages. Those who may not change the app have no business with the last two. */
-export function appHead(section: AppSection, entry: Entry, app: App, here: AppTab): Html {
+/** The app's name and tabs. Only those who may change the app see the last two tabs. */
+export function appHead(section: AppSection, viewer: Viewer, app: App, here: AppTab): Html {
   const path = `${section.path}/${app.id}`;
   const tabs = [
     { name: 'Settings', to: path },
     { name: 'Requests', to: `${path}/requests` },
     { name: 'Connections', to: `${path}/connections` },
-    ...(entry.canChange ? [{ name: 'Webhooks', to: `${path}/endpoints` }] : []),
-    ...(entry.canChange ? [{ name: 'Try it', to: `${path}/try` }] : []),
+    ...(viewer.canChange ? [{ name: 'Webhooks', to: `${path}/endpoints` }] : []),
+    ...(viewer.canChange ? [{ name: 'Try it', to: `${path}/try` }] : []),
   ];
   return html`<p><a href="${section.path}">${section.title}</a></p>
-<h1>${app.name} ${badgesOf(app)}</h1>
+<h1>${app.name} ${appStatusBadges(app)}</h1>
 <nav class="tabs" aria-label="${app.name}"><ul>
 ${tabs.map(({ name, to }) => html`<li><a href="${to}" ${name === here && html`aria-current="page"`}>${name}</a></li>`)}
 </ul></nav>`;
 }
 
-/** And to whom it is open. */
-export function badgesOf(app: App): Html {
+export function appStatusBadges(app: App): Html {
   return html`${app.openToAnyBusiness && html`<span class="badge">Any business</span>`}
 ${appBadges(app)}`;
 }
 
 export type AppRequest = FastifyRequest<{ Params: { id: string } }>;
 
-/** What every page about apps does: let in, find the app, show it, and show it again with what was wrong. */
-export type Desk = ReturnType<typeof openDesk>;
+/** What all app pages share: load the viewer and the app, check access, send the page. */
+export type AppPages = ReturnType<typeof createAppPages>;
 
-export function openDesk(deps: WebDeps, section: AppSection) {
+export function createAppPages(deps: WebDeps, section: AppSection) {
   const db = deps.storage.durable;
 
-  const show = (reply: FastifyReply, { context }: Entry, content: Html, status = 200): FastifyReply => {
+  const show = (reply: FastifyReply, { context }: Viewer, content: Html, status = 200): FastifyReply => {
     const body = html`${section.above?.(context)}${content}`;
     return sendPage(
       reply,
@@ -79,26 +73,26 @@ export function openDesk(deps: WebDeps, section: AppSection) {
     );
   };
 
-  /** Whoever may only look is offered no change; to them it does not exist. */
-  async function enterToChange(request: FastifyRequest): Promise<Entry> {
-    const entry = await section.enter(request);
-    if (!entry.canChange) throw notFound();
-    return entry;
+  /** For a viewer who may not change apps, pages that do are not found. */
+  async function requireEditor(request: FastifyRequest): Promise<Viewer> {
+    const viewer = await section.loadViewer(request);
+    if (!viewer.canChange) throw notFound();
+    return viewer;
   }
 
-  /** An app of another owner is not found, or is one switch away. */
-  async function findOwn(entry: Entry, id: string, { request, changes }: Purpose): Promise<App> {
+  /** The app of another owner is not found; its own members are offered to switch business. */
+  async function findOwnApp(viewer: Viewer, id: string, { request, toEdit }: AppLookup): Promise<App> {
     const app = await findApp(db, id);
-    const isOwn = app?.ownerBusinessId === entry.ownerBusinessId;
-    if (!app || !isOwn) throw notFoundOrOtherBusiness(app ? businessesOf(app, entry, changes) : [], request);
-    if (changes && !entry.canChange) throw notFound();
+    const isOwn = app?.ownerBusinessId === viewer.ownerBusinessId;
+    if (!app || !isOwn) throw notFoundOrOtherBusiness(app ? businessesOf(app, viewer, toEdit) : [], request);
+    if (toEdit && !viewer.canChange) throw notFound();
     return app;
   }
 
-  async function withApp(request: AppRequest, { changes }: { changes: boolean }): Promise<EnteredApp> {
-    const entry = await section.enter(request);
-    const app = await findOwn(entry, request.params.id, { request, changes });
-    return { entry, app, path: `${section.path}/${app.id}` };
+  async function load(request: AppRequest, { toEdit }: { toEdit: boolean }): Promise<LoadedApp> {
+    const viewer = await section.loadViewer(request);
+    const app = await findOwnApp(viewer, request.params.id, { request, toEdit });
+    return { viewer, app, path: `${section.path}/${app.id}` };
   }
 
   return {
@@ -106,45 +100,29 @@ export function openDesk(deps: WebDeps, section: AppSection) {
     section,
     db,
     show,
-    enterToChange,
-    findOwn,
+    requireEditor,
+    findOwnApp,
 
-    enterApp: (request: AppRequest) => withApp(request, { changes: true }),
-    lookAtApp: (request: AppRequest) => withApp(request, { changes: false }),
-
-    async showApp(reply: FastifyReply, entry: Entry, { app, settings = app, problem }: Shown): Promise<FastifyReply> {
-      const { issuer, platformName, clock } = deps;
-      const [secrets, endpoints] = [await listSecrets(db, app.id), await listEndpoints(db, app.id)];
-      const offer = await pkceOffer(deps, { app, entry, path: `${section.path}/${app.id}` });
-      const pauseReason = app.pausedAt === null ? undefined : await findReason(db, app.id, 'app.paused');
-      const view = { app, settings, secrets, endpoints, offer, pauseReason, issuer, platformName, now: clock() };
-      const body = appBody(section, entry, problem ? { ...view, problem } : view);
-      return show(reply, entry, body, problem ? 400 : 200);
-    },
+    loadEditableApp: (request: AppRequest) => load(request, { toEdit: true }),
+    loadApp: (request: AppRequest) => load(request, { toEdit: false }),
   };
 }
 
-interface Purpose {
+interface AppLookup {
   request: FastifyRequest;
-  /** Whether the page is for those who may change the app. */
-  changes: boolean;
+  /** Whether the page changes the app. */
+  toEdit: boolean;
 }
 
-interface EnteredApp {
-  entry: Entry;
+interface LoadedApp {
+  viewer: Viewer;
   app: App;
   path: string;
 }
 
-/** The user's membership in the business that owns the app, if it lets them open the page. The platform is no business. */
-function businessesOf({ ownerBusinessId }: App, entry: Entry, changes: boolean): Membership[] {
-  if (entry.ownerBusinessId === null) return [];
-  const owners = entry.context.memberships.filter(({ businessId }) => businessId === ownerBusinessId);
-  return owners.filter(({ role }) => !changes || role !== 'member');
-}
-
-interface Shown {
-  app: App;
-  settings?: AppSettings;
-  problem?: Problem;
+/** The user's membership in the business that owns the app, if its role may open the page. */
+function businessesOf({ ownerBusinessId }: App, viewer: Viewer, toEdit: boolean): Membership[] {
+  if (viewer.ownerBusinessId === null) return [];
+  const owners = viewer.context.memberships.filter(({ businessId }) => businessId === ownerBusinessId);
+  return owners.filter(({ role }) => !toEdit || role !== 'member');
 }

@@ -1,19 +1,47 @@
+import type { FastifyInstance } from 'fastify';
 import type { App } from '../../apps/apps.ts';
 import { errorUri } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { HourOfCounts } from '../../request-log/counts.ts';
-import { isError, type LoggedRequest } from '../../request-log/log.ts';
-import { preciseTime } from '../forms.ts';
-import { type Listing, listingUrl, pager, searchForm } from '../listing.ts';
+import { isId } from '../../lib/ids.ts';
+import { type HourOfCounts, listCounts } from '../../request-log/counts.ts';
+import { isError, type LoggedRequest, listRequests } from '../../request-log/log.ts';
+import { type Form, preciseTime, text } from '../forms.ts';
+import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { ERROR_CODES, explainError } from '../reference/error-guide.ts';
 import { prose } from '../reference/prose.ts';
-import { chart, PERIODS, type Period } from './request-chart.ts';
+import { type AppPages, appHead } from './app-page.ts';
+import { chart, PERIODS, type Period, readPeriod, startOf } from './request-chart.ts';
 
 const LONGEST_NAME = 30;
 const WHAT_IS_LOGGED =
   'What the app asked for at the token endpoint and the API: the newest thousand, for seven days. No token, code or ' +
   'secret is kept. Of requests with a wrong secret, which anyone can send, only some are listed here, and none are in ' +
   'the chart. What does not say which app it is from, and calls to addresses that there are not, are in no log.';
+
+type ForApp = { Params: { id: string }; Querystring: Form };
+
+export function mountAppRequests(host: FastifyInstance, pages: AppPages): void {
+  const { section, show, loadApp } = pages;
+  host.get<ForApp>(`${section.path}/:id/requests`, section.view, async (request, reply) => {
+    const { viewer, app, path } = await loadApp(request);
+    const body = requestLogBody({ app, path: `${path}/requests`, ...(await readLog(pages, app.id, request.query)) });
+    return show(reply, viewer, html`${appHead(section, viewer, app, 'Requests')}${body}`);
+  });
+}
+
+/** Flushes first, so that the newest requests are listed. */
+async function readLog({ db, clock, activity, issuer }: AppPages, appId: string, query: Form) {
+  await activity.flush();
+  const now = clock();
+  const { search, after } = readListing(query);
+  const onlyErrors = text(query, 'errors') === 'only';
+  const period = readPeriod(text(query, 'period'));
+  const requestId = search === '' ? undefined : search.toLowerCase();
+  const wanted = { appId, onlyErrors, requestId, before: after, limit: PAGE_SIZE + 1 };
+  const found = requestId === undefined || isId(requestId) ? await listRequests(db, wanted) : [];
+  const counts = await listCounts(db, appId, startOf(period, now));
+  return { issuer, search, after, onlyErrors, period, counts, ...takePage(found), now };
+}
 
 interface RequestLog extends Listing {
   app: App;
@@ -27,7 +55,7 @@ interface RequestLog extends Listing {
   now: number;
 }
 
-export function requestLogBody(log: RequestLog): Html {
+function requestLogBody(log: RequestLog): Html {
   const { path, search, after, onlyErrors, period, next } = log;
   const isFirst = after === undefined;
   const errors = onlyErrors ? 'only' : undefined;
@@ -72,13 +100,13 @@ function choices(label: string, links: Choice[]): Html {
 }
 
 function rows(log: RequestLog): Html {
-  if (log.shown.length === 0) return html`<p class="empty">${nothing(log)}</p>`;
+  if (log.shown.length === 0) return html`<p class="empty">${emptyText(log)}</p>`;
   return html`<div class="table" role="region" aria-label="Requests" tabindex="0"><table>
 <thead><tr><th scope="col">Time</th><th scope="col">Request</th><th scope="col">Outcome</th><th scope="col">Business</th><th scope="col">Request id</th></tr></thead>
 <tbody>${log.shown.map((request) => row(request, log.issuer))}</tbody></table></div>`;
 }
 
-function nothing({ search, onlyErrors, after }: RequestLog): string {
+function emptyText({ search, onlyErrors, after }: RequestLog): string {
   if (search) return 'No request of this app has this id. It stands in the header x-request-id of every answer.';
   if (after) return 'There is nothing older.';
   return onlyErrors

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { App } from '../../apps/apps.ts';
 import { type AppSecret, addSecret, listSecrets, removeSecret, secretName } from '../../apps/secrets.ts';
 import { DAY } from '../../lib/clock.ts';
@@ -6,43 +6,48 @@ import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
-import { type Form, postForm, text, time, tryForm } from '../forms.ts';
+import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { actorOf } from '../session.ts';
-import type { Desk, Entry } from './app-page.ts';
-import { newSecretBody } from './app-settings.ts';
+import type { AppPages, AppSection, Viewer } from './app-page.ts';
 
 type ForSecret = { Params: { id: string; secret: string }; Body: Form };
 
-export function mountSecrets(host: FastifyInstance, desk: Desk): void {
-  mountAddition(host, desk);
-  mountRemoval(host, desk);
+type ShowSettings = (
+  reply: FastifyReply,
+  viewer: Viewer,
+  shown: { app: App; problem: Problem },
+) => Promise<FastifyReply>;
+
+export function mountAppSecrets(host: FastifyInstance, pages: AppPages, showSettings: ShowSettings): void {
+  mountAddition(host, pages, showSettings);
+  mountRemoval(host, pages, showSettings);
 }
 
-function mountAddition(host: FastifyInstance, desk: Desk): void {
-  const { section, db, clock, issuer, show, enterApp, showApp } = desk;
+function mountAddition(host: FastifyInstance, pages: AppPages, showSettings: ShowSettings): void {
+  const { section, db, clock, issuer, show, loadEditableApp } = pages;
   host.post<{ Params: { id: string } }>(`${section.path}/:id/secrets`, section.edit, async (request, reply) => {
-    const { entry, app } = await enterApp(request);
+    const { viewer, app } = await loadEditableApp(request);
     const add = async () => {
       const secret = await addSecret(actorOf(request), db, app, clock());
-      return show(reply, entry, newSecretBody({ section, issuer }, app, secret));
+      return show(reply, viewer, newSecretBody({ section, issuer }, app, secret));
     };
-    return tryForm(add, (problem) => showApp(reply, entry, { app, problem }));
+    return tryForm(add, (problem) => showSettings(reply, viewer, { app, problem }));
   });
 }
 
 /** What is in use is removed only by whoever was asked, and is sure. */
-function mountRemoval(host: FastifyInstance, desk: Desk): void {
-  const { section, db, clock, show, enterApp, showApp } = desk;
+function mountRemoval(host: FastifyInstance, pages: AppPages, showSettings: ShowSettings): void {
+  const { section, db, clock, show, loadEditableApp } = pages;
   const removal = `${section.path}/:id/secrets/:secret/remove`;
   host.get<ForSecret>(removal, section.edit, async (request, reply) => {
-    const { entry, app, path } = await enterApp(request);
+    const { viewer, app, path } = await loadEditableApp(request);
     const { secret, isOnly } = await findSecret(db, app.id, request.params.secret);
     if (isOnly) return reply.redirect(path, 303);
-    return show(reply, entry, removeSecretBody({ entry, app, path }, secret));
+    return show(reply, viewer, removeSecretBody({ viewer, app, path }, secret));
   });
 
   host.post<ForSecret>(removal, section.edit, async (request, reply) => {
-    const { entry, app, path } = await enterApp(request);
+    const { viewer, app, path } = await loadEditableApp(request);
     const { secret, isOnly } = await findSecret(db, app.id, request.params.secret);
     const isSure = isOnly || !isInUse(secret, clock()) || text(request.body ?? {}, 'sure') === 'yes';
     if (!isSure) return reply.redirect(`${path}/secrets/${secret.id}/remove`, 303);
@@ -51,7 +56,7 @@ function mountRemoval(host: FastifyInstance, desk: Desk): void {
       if (!isRemoved) throw notFound();
       return redirectWithFlash(reply, path, 'secret_removed');
     };
-    return tryForm(remove, (problem) => showApp(reply, entry, { app, problem }));
+    return tryForm(remove, (problem) => showSettings(reply, viewer, { app, problem }));
   });
 }
 
@@ -63,7 +68,7 @@ async function findSecret(db: Database, appId: string, id: string): Promise<{ se
 }
 
 interface SecretRows {
-  entry: Entry;
+  viewer: Viewer;
   path: string;
   /** Oldest first. */
   secrets: AppSecret[];
@@ -83,16 +88,16 @@ export function secretRows(rows: SecretRows): Html {
 ${older && newer && advice(older, newer, rows.now)}`;
 }
 
-function secretRow({ entry, path, secrets, now }: SecretRows, secret: AppSecret): Html {
+function secretRow({ viewer, path, secrets, now }: SecretRows, secret: AppSecret): Html {
   const label = secrets.length === 1 ? 'Secret' : secret === secrets[0] ? 'Older secret' : 'Newer secret';
   return html`<li><div>${label} <code>${secretName(secret.hint)}</code>
 <p class="muted small">Added ${time(secret.createdAt)}, ${secret.lastUsedAt ? html`last used ${time(secret.lastUsedAt)}` : 'never used'}</p></div>
 ${
-  entry.canChange &&
+  viewer.canChange &&
   secrets.length > 1 &&
   postForm({
     action: `${path}/${secret.id}/remove`,
-    csrf: entry.context.csrf,
+    csrf: viewer.context.csrf,
     body: html`<button class="danger" aria-label="Remove the secret that ends in ${secret.hint}">${isInUse(secret, now) ? 'Remove…' : 'Remove'}</button>`,
   })
 }</li>`;
@@ -111,12 +116,35 @@ function advice(older: AppSecret, newer: AppSecret, now: number): Html {
 
 /** Asked where an app is still at work with it. */
 function removeSecretBody(
-  { entry, app, path }: { entry: Entry; app: App; path: string },
+  { viewer, app, path }: { viewer: Viewer; app: App; path: string },
   { id, hint, lastUsedAt }: AppSecret,
 ): Html {
   const body = html`<input type="hidden" name="sure" value="yes"><button class="danger">Remove secret</button>`;
   return html`<div class="card"><h1>Remove a secret of ${app.name}?</h1>
 <p>The secret <code>${secretName(hint)}</code> was ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}. Whatever still uses it is refused from then on, and it cannot be brought back.</p>
 <div class="answers"><a class="button secondary" href="${path}">Keep it</a>
-${postForm({ action: `${path}/secrets/${id}/remove`, csrf: entry.context.csrf, body })}</div></div>`;
+${postForm({ action: `${path}/secrets/${id}/remove`, csrf: viewer.context.csrf, body })}</div></div>`;
+}
+
+/** The only page that ever shows a secret. */
+export function newSecretBody(
+  { section, issuer }: { section: AppSection; issuer: string },
+  app: App,
+  secret: string,
+): Html {
+  return html`<h1>${app.name}</h1>
+<div class="card">
+<p class="notice"><strong>Copy the secret now.</strong> It is not kept in a form that can be read, so it is never shown again.</p>
+<dl class="facts">
+<div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
+<div><dt>client_secret</dt><dd>${copyable('client-secret', secret)}</dd></div>
+${endpointFacts(issuer)}
+</dl>
+<p><a class="button primary" href="${section.path}/${app.id}">I have copied it</a></p>
+</div>`;
+}
+
+export function endpointFacts(issuer: string): Html {
+  return html`<div><dt>Authorize at</dt><dd>${copyable('authorize-at', `${issuer}/api/v1/oauth/authorize`)}</dd></div>
+<div><dt>Get tokens at</dt><dd>${copyable('tokens-at', `${issuer}/api/v1/oauth/token`)}</dd></div>`;
 }

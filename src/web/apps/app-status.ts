@@ -7,22 +7,22 @@ import { impactText } from '../components.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { postForm } from '../forms.ts';
 import { actorOf } from '../session.ts';
-import type { AppRequest, AppSection, Desk, Entry } from './app-page.ts';
+import type { AppPages, AppRequest, AppSection, Viewer } from './app-page.ts';
 
 type ForApp = { Params: { id: string } };
 
 /** What stops an app is asked about first, with how many would notice. */
-export function mountStops(host: FastifyInstance, desk: Desk): void {
-  mountSwitches(host, desk);
-  mountDeletion(host, desk);
+export function mountAppStatus(host: FastifyInstance, pages: AppPages): void {
+  mountSwitches(host, pages);
+  mountDeletion(host, pages);
 }
 
-function mountSwitches(host: FastifyInstance, desk: Desk): void {
-  const { section, db, clock, show, enterApp } = desk;
+function mountSwitches(host: FastifyInstance, pages: AppPages): void {
+  const { section, db, clock, show, loadEditableApp } = pages;
   host.get<ForApp>(`${section.path}/:id/disable`, section.edit, async (request, reply) => {
-    const { entry, app, path } = await enterApp(request);
+    const { viewer, app, path } = await loadEditableApp(request);
     if (app.disabledAt !== null) return reply.redirect(path, 303);
-    return show(reply, entry, disableBody(await askAbout(desk, request)));
+    return show(reply, viewer, disableBody(await loadConfirmation(pages, request)));
   });
 
   const switches = [
@@ -31,55 +31,55 @@ function mountSwitches(host: FastifyInstance, desk: Desk): void {
   ] as const;
   for (const { verb, change, done } of switches) {
     host.post<ForApp>(`${section.path}/:id/${verb}`, section.edit, async (request, reply) => {
-      const { app, path } = await enterApp(request);
+      const { app, path } = await loadEditableApp(request);
       await change(actorOf(request), db, app, clock());
       return redirectWithFlash(reply, path, done);
     });
   }
 }
 
-function mountDeletion(host: FastifyInstance, desk: Desk): void {
-  const { section, db, clock, show, enterApp } = desk;
+function mountDeletion(host: FastifyInstance, pages: AppPages): void {
+  const { section, db, clock, show, loadEditableApp } = pages;
   host.get<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
-    const question = await askAbout(desk, request);
-    return show(reply, question.entry, deleteBody(question));
+    const question = await loadConfirmation(pages, request);
+    return show(reply, question.viewer, deleteBody(question));
   });
 
   host.post<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
-    const { app } = await enterApp(request);
+    const { app } = await loadEditableApp(request);
     await deleteApp(actorOf(request), db, app, clock());
     return redirectWithFlash(reply, section.path, 'app_deleted');
   });
 }
 
-async function askAbout({ section, db, clock, enterApp }: Desk, request: AppRequest) {
-  const { entry, app } = await enterApp(request);
-  return { section, entry, app, reach: await countAffected(db, { app_id: app.id }, clock()) };
+async function loadConfirmation({ section, db, clock, loadEditableApp }: AppPages, request: AppRequest) {
+  const { viewer, app } = await loadEditableApp(request);
+  return { section, viewer, app, impact: await countAffected(db, { app_id: app.id }, clock()) };
 }
 
-interface StopQuestion {
+interface ConfirmationView {
   section: AppSection;
-  entry: Entry;
+  viewer: Viewer;
   app: App;
   /** What would stop at this moment. */
-  reach: Impact;
+  impact: Impact;
 }
 
 /** At the end of an app's settings. */
-export function stopSection({ section, entry, app }: Omit<StopQuestion, 'reach'>): Html {
+export function stopSection({ section, viewer, app }: Omit<ConfirmationView, 'impact'>): Html {
   const path = `${section.path}/${app.id}`;
   return html`<section class="card"><h2>Stop the app</h2>
 ${
   app.disabledAt
-    ? html`<p>The app is disabled: none of its tokens work, and nobody can connect it.</p>${postForm({ action: `${path}/enable`, csrf: entry.context.csrf, body: html`<button class="secondary">Enable</button>` })}`
+    ? html`<p>The app is disabled: none of its tokens work, and nobody can connect it.</p>${postForm({ action: `${path}/enable`, csrf: viewer.context.csrf, body: html`<button class="secondary">Enable</button>` })}`
     : html`<p>Disabling stops every token of the app at once. You can enable it again.</p><p><a class="button danger" href="${path}/disable">Disable…</a></p>`
 }
 <p>Deleting cannot be undone.</p><p><a class="button danger" href="${path}/delete">Delete…</a></p>
 </section>`;
 }
 
-function disableBody(question: StopQuestion): Html {
-  return stopBody(question, {
+function disableBody(question: ConfirmationView): Html {
+  return confirmationBody(question, {
     verb: 'disable',
     title: 'Disable',
     effect: 'Every token of the app stops working at once, and nobody can connect it, until you enable it again.',
@@ -87,8 +87,8 @@ function disableBody(question: StopQuestion): Html {
   });
 }
 
-function deleteBody(question: StopQuestion): Html {
-  return stopBody(question, {
+function deleteBody(question: ConfirmationView): Html {
+  return confirmationBody(question, {
     verb: 'delete',
     title: 'Delete',
     effect: 'Every token of the app stops working at once, and its client_id is gone for good.',
@@ -103,11 +103,14 @@ interface Stop {
   keep: string;
 }
 
-function stopBody({ section, entry, app, reach }: StopQuestion, { verb, title, effect, keep }: Stop): Html {
+function confirmationBody(
+  { section, viewer, app, impact }: ConfirmationView,
+  { verb, title, effect, keep }: Stop,
+): Html {
   const path = `${section.path}/${app.id}`;
   return html`<div class="card"><h1>${title} ${app.name}?</h1>
-<p>It is connected by <strong>${impactText(reach)}</strong> right now.</p>
+<p>It is connected by <strong>${impactText(impact)}</strong> right now.</p>
 <p>${effect}</p>
 <div class="answers"><a class="button secondary" href="${path}">${keep}</a>
-${postForm({ action: `${path}/${verb}`, csrf: entry.context.csrf, body: html`<button class="danger">${title} app</button>` })}</div></div>`;
+${postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: html`<button class="danger">${title} app</button>` })}</div></div>`;
 }

@@ -44,9 +44,9 @@ function mountApp(host: FastifyInstance, deps: WebDeps): void {
   host.get<ForApp>(`${PATH}/:id`, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const app = await requireApp(storage.durable, request.params.id);
-    const reach = await countAffected(storage.durable, { app_id: app.id }, clock());
+    const impact = await countAffected(storage.durable, { app_id: app.id }, clock());
     const reason = app.pausedAt === null ? undefined : await findReason(storage.durable, app.id, 'app.paused');
-    const body = appBody(app, { platformName, reach, reason, csrf: context.csrf });
+    const body = appBody(app, { platformName, impact, reason, csrf: context.csrf });
     return sendPlatformPage(reply, deps, { context, title: app.name, body });
   });
 
@@ -85,8 +85,8 @@ async function askToPause(
 ): Promise<FastifyReply> {
   const { storage, clock, platformName } = deps;
   const context = await loadPageContext(deps, request);
-  const reach = await countAffected(storage.durable, { app_id: app.id }, clock());
-  const around = { platformName, reach, csrf: context.csrf, typed: text(request.body ?? {}, 'reason') };
+  const impact = await countAffected(storage.durable, { app_id: app.id }, clock());
+  const around = { platformName, impact, csrf: context.csrf, typed: text(request.body ?? {}, 'reason') };
   const body = pauseBody(app, problem ? { ...around, problem } : around);
   return sendPlatformPage(reply, deps, { context, title: `Pause ${app.name}`, body, status: problem ? 400 : 200 });
 }
@@ -97,9 +97,9 @@ async function requireApp(db: Database, id: string): Promise<OwnedApp> {
   return app;
 }
 
-interface Around {
+interface AppView {
   platformName: string;
-  reach: Impact;
+  impact: Impact;
   csrf: string;
 }
 
@@ -109,7 +109,7 @@ function appRow(app: OwnedApp, { platformName, connections }: { platformName: st
 `;
 }
 
-function appBody(app: OwnedApp, around: Around & { reason: string | undefined }): Html {
+function appBody(app: OwnedApp, around: AppView & { reason: string | undefined }): Html {
   return html`<h1>${app.name} ${appBadges(app)}</h1>
 <section class="card"><h2>The app</h2>
 <dl class="facts">
@@ -119,7 +119,7 @@ function appBody(app: OwnedApp, around: Around & { reason: string | undefined })
 <div><dt>Who can connect it</dt><dd>${app.ownerScope === 'platform' || app.openToAnyBusiness ? 'Users of any business' : 'Users of its owner only'}</dd></div>
 <div><dt>May ask for</dt><dd>${listScopes(app.allowedScopes).map(({ name }) => html`<code>${name}</code><br>`)}</dd></div>
 <div><dt>Sends users to</dt><dd>${app.redirectUris.map((uri) => html`<code>${uri}</code><br>`)}</dd></div>
-<div><dt>Connected by</dt><dd>${impactText(around.reach)}</dd></div>
+<div><dt>Connected by</dt><dd>${impactText(around.impact)}</dd></div>
 </dl>
 ${app.ownerScope === 'platform' && html`<p><a class="button secondary" href="/platform/developer/apps/${app.id}">Settings of the app</a></p>`}
 </section>
@@ -146,11 +146,11 @@ ${postForm({ action: `${path}/resume`, csrf, body: html`<button class="primary">
 }
 
 /** Asked before it is done, with what it would stop at this moment. */
-function pauseBody(app: OwnedApp, { platformName, reach, csrf, typed, problem }: PauseQuestion): Html {
+function pauseBody(app: OwnedApp, { platformName, impact, csrf, typed, problem }: PauseQuestion): Html {
   const path = `/platform/apps/${app.id}`;
   const hint = 'Shown on the page of the app, and in the audit log of its owners.';
   return html`<div class="card"><h1>Pause ${app.name} everywhere?</h1>
-<p>This app of ${app.ownerName ?? platformName} is connected by <strong>${impactText(reach)}</strong> right now.</p>
+<p>This app of ${app.ownerName ?? platformName} is connected by <strong>${impactText(impact)}</strong> right now.</p>
 ${app.disabledAt !== null && html`<p class="notice">Its owner has disabled it already: none of its tokens work now.</p>`}
 <p>Every call of the app is refused from the next one on, it hears of it by webhook, and nobody can connect it. Nothing is lost:
 once a platform admin resumes it, the same tokens work again.</p>
@@ -162,7 +162,7 @@ ${postForm({
 })}</div>`;
 }
 
-interface PauseQuestion extends Around {
+interface PauseQuestion extends AppView {
   /** As a reason, sound or not. */
   typed: string;
   problem?: Problem;

@@ -20,7 +20,7 @@ function platformSection(deps: WebDeps): AppSection {
     list: access('platform_admin'),
     view: access('platform_admin'),
     edit: access('platform_admin'),
-    async enter(request) {
+    async loadViewer(request) {
       return {
         context: await loadPageContext(deps, request),
         ownerBusinessId: null,

@@ -19,7 +19,7 @@ export function mountDeveloper(host: FastifyInstance, deps: WebDeps): void {
     list: access('signed_in'),
     view: access('member'),
     edit: access('admin', (request, context) => findOtherOwner(deps, request, context)),
-    async enter(request) {
+    async loadViewer(request) {
       const context = await loadPageContext(deps, request);
       if (!context.current && request.url.startsWith(`${PATH}/`)) throw notFound();
       if (!context.current) throw forbidden('You are not a member of any business yet, and apps belong to a business.');

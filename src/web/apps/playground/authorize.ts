@@ -5,28 +5,28 @@ import { formatScopes, type Scopes } from '../../../lib/scope-lists.ts';
 import { sha256 } from '../../../lib/secrets.ts';
 import { listScopes } from '../../../oauth/scopes.ts';
 import { ariaAttributes, type Form, type Problem, postForm, problemText, text } from '../../forms.ts';
-import { frame, sample, type Trial } from './layout.ts';
+import { frame, type Playground, sample } from './layout.ts';
 import { curlText } from './requests.ts';
 import type { PlaygroundState } from './state.ts';
 
-export interface Question {
+export interface AuthorizeChoices {
   scopes: Scopes;
   redirectUri: string;
 }
 
 /** What to ask for, and where the answer should go. */
-export function startBody(trial: Trial, { scopes, redirectUri }: Question, problem?: Problem): Html {
-  const { app, path, entry } = trial;
+export function startBody(playground: Playground, { scopes, redirectUri }: AuthorizeChoices, problem?: Problem): Html {
+  const { app, path, viewer } = playground;
   const wrong = (field: string) => problem?.field === field && problemText(problem);
   return frame(
-    trial,
+    playground,
     'authorize',
     html`<p class="muted">Walk through the flow for real, one request at a time, as yourself. You see what is sent and what comes back.</p>
 ${problem?.field === 'walk' && html`<p class="notice" role="alert">${problem.message}</p>`}
 ${(app.disabledAt ?? app.pausedAt) !== null && html`<p class="notice">The app is stopped, so every request will be refused for now. See for yourself, or start it first.</p>`}
 ${postForm({
   action: `${path}/try`,
-  csrf: entry.context.csrf,
+  csrf: viewer.context.csrf,
   style: 'card',
   body: html`<h2>Ask a user</h2>
 <fieldset class="field" ${ariaAttributes('scope', { wrong: problem?.field === 'scope' })}>
@@ -42,17 +42,17 @@ ${listScopes(app.allowedScopes).map(
 ${wrong('redirect_uri')}
 ${app.redirectUris.map(
   (uri) =>
-    html`<label class="choice"><input type="radio" name="redirect_uri" value="${uri}" ${uri === redirectUri && html`checked`}><span><code>${uri}</code>${uri === trial.returnAddress && ' This page: the answer comes back here by itself.'}</span></label>`,
+    html`<label class="choice"><input type="radio" name="redirect_uri" value="${uri}" ${uri === redirectUri && html`checked`}><span><code>${uri}</code>${uri === playground.returnAddress && ' This page: the answer comes back here by itself.'}</span></label>`,
 )}
 </fieldset>
 <button class="primary">Show me the request</button>`,
 })}
-${returnCard(trial, problem)}`,
+${returnCard(playground, problem)}`,
   );
 }
 
 /** The app's own address gets the answer, unless its owner lets this page have it. */
-function returnCard({ app, path, entry, returnAddress }: Trial, problem?: Problem): Html {
+function returnCard({ app, path, viewer, returnAddress }: Playground, problem?: Problem): Html {
   const isIn = app.redirectUris.includes(returnAddress);
   return html`<section class="card"><h2>Come back by itself</h2>
 <p>${
@@ -64,7 +64,7 @@ function returnCard({ app, path, entry, returnAddress }: Trial, problem?: Proble
 ${problem?.field === 'redirect_uris' && problemText(problem)}
 ${postForm({
   action: `${path}/try/return-address`,
-  csrf: entry.context.csrf,
+  csrf: viewer.context.csrf,
   body: html`<input type="hidden" name="answer" value="${isIn ? 'remove' : 'add'}">
 <button class="secondary">${isIn ? 'Remove it from the redirect URIs' : 'Add it to the redirect URIs'}</button>`,
 })}</section>`;
@@ -83,19 +83,19 @@ const MEANINGS: Record<string, string> = {
 
 /** The request that a browser makes, before it is made. `state` is the walk itself. */
 export function authorizeBody(
-  trial: Trial,
-  walk: PlaygroundState,
+  playground: Playground,
+  progress: PlaygroundState,
   state: string,
   again?: { pasted: string; problem: Problem },
 ) {
-  const url = authorizeUrl(trial.issuer, walk, state);
-  const comesBack = walk.redirectUri === trial.returnAddress;
-  const query = Object.entries(authorizeQuery(walk, state));
+  const url = authorizeUrl(playground.issuer, progress, state);
+  const comesBack = progress.redirectUri === playground.returnAddress;
+  const query = Object.entries(authorizeQuery(progress, state));
   return frame(
-    trial,
+    playground,
     'authorize',
     html`<section class="card"><h2>Send the browser to the authorize endpoint</h2>
-<p>Your app redirects its user to <code>${trial.issuer}/api/v1/oauth/authorize</code>. There is no secret in the address.</p>
+<p>Your app redirects its user to <code>${playground.issuer}/api/v1/oauth/authorize</code>. There is no secret in the address.</p>
 <dl class="facts">${query.map(([name, value]) => html`<div><dt><code>${name}</code></dt><dd><code>${value}</code><br><span class="muted small">${MEANINGS[name]}</span></dd></div>`)}</dl>
 <details><summary>As curl</summary>
 <p class="small">It shows the first answer, a 303 to the page that asks the user. The rest needs a browser.</p>
@@ -106,16 +106,16 @@ ${sample('curl-authorize', curlText({ method: 'GET', url, headers: [] }))}</deta
         : html`<a class="button primary" href="${url}" target="_blank" rel="noopener">Go there in a new tab</a>`
     }</p>
 </section>
-${!comesBack && pasteCard(trial, state, again)}`,
+${!comesBack && pasteCard(playground, state, again)}`,
   );
 }
 
-function pasteCard({ path, entry }: Trial, state: string, again?: { pasted: string; problem: Problem }): Html {
+function pasteCard({ path, viewer }: Playground, state: string, again?: { pasted: string; problem: Problem }): Html {
   const hint =
     'Your app may say that it does not know the state: it did not send this request, so it is right. The address still has the code.';
   return postForm({
     action: `${path}/try/callback`,
-    csrf: entry.context.csrf,
+    csrf: viewer.context.csrf,
     style: 'card',
     body: html`<h2>Paste the address that you were sent to</h2>
 <input type="hidden" name="walk" value="${state}">
@@ -141,20 +141,20 @@ ${postForm({
 }
 
 /** What the browser is sent to the authorize endpoint with (RFC 6749 §4.1.1, RFC 7636 §4.3). */
-function authorizeQuery(walk: PlaygroundState, state: string): Record<string, string> {
+function authorizeQuery(progress: PlaygroundState, state: string): Record<string, string> {
   return {
     response_type: 'code',
-    client_id: walk.appId,
-    redirect_uri: walk.redirectUri,
-    scope: formatScopes(walk.scopes),
+    client_id: progress.appId,
+    redirect_uri: progress.redirectUri,
+    scope: formatScopes(progress.scopes),
     state,
-    code_challenge: sha256(walk.verifier),
+    code_challenge: sha256(progress.verifier),
     code_challenge_method: 'S256',
   };
 }
 
-function authorizeUrl(issuer: string, walk: PlaygroundState, state: string): string {
-  return `${issuer}/api/v1/oauth/authorize?${new URLSearchParams(authorizeQuery(walk, state))}`;
+function authorizeUrl(issuer: string, progress: PlaygroundState, state: string): string {
+  return `${issuer}/api/v1/oauth/authorize?${new URLSearchParams(authorizeQuery(progress, state))}`;
 }
 
 /** How an authorize request was answered. */

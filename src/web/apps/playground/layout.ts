@@ -1,12 +1,12 @@
 import type { App } from '../../../apps/apps.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { type AppSection, appHead, type Entry } from '../app-page.ts';
+import { type AppSection, appHead, type Viewer } from '../app-page.ts';
 import type { StepName } from './steps.ts';
 
 /** Whose app is tried, and where its pages are. */
-export interface Trial {
+export interface Playground {
   section: AppSection;
-  entry: Entry;
+  viewer: Viewer;
   app: App;
   /** The page of the app. */
   path: string;
@@ -24,8 +24,8 @@ const STAGES: [name: string, steps: (StepName | 'authorize')[]][] = [
 ];
 
 /** What every page of a walk has above it: whose it is, and how far along. */
-export function frame({ section, entry, app }: Trial, at: StepName | 'authorize', body: Html): Html {
-  return html`${appHead(section, entry, app, 'Try it')}
+export function frame({ section, viewer, app }: Playground, at: StepName | 'authorize', body: Html): Html {
+  return html`${appHead(section, viewer, app, 'Try it')}
 <ol class="stages">${STAGES.map(([name, steps]) => html`<li class="stage" ${steps.includes(at) && html`aria-current="step"`}>${name}</li>`)}</ol>
 ${body}`;
 }

@@ -84,7 +84,7 @@ function escaped(text: string): string {
 type Secrets = Partial<Record<HiddenName, string>>;
 
 /** What came back. */
-export interface Answer {
+export interface ApiResponse {
   status: number;
   /** The status line, and those headers that an app would look at. */
   head: string;
@@ -102,7 +102,7 @@ const HEADERS = ['content-type', 'cache-control', 'www-authenticate', 'retry-aft
  * Over the network and through whatever stands before this server, as any app would. The address is always our own.
  * Undefined if it could not be reached.
  */
-export async function sendCall(call: Call, secrets: Secrets): Promise<Answer | undefined> {
+export async function sendCall(call: Call, secrets: Secrets): Promise<ApiResponse | undefined> {
   const { method, url, headers, body } = call;
   const known = (part: Call['headers'][0][1][0]) => (typeof part === 'string' ? part : (secrets[part.hidden] ?? ''));
   try {
@@ -115,13 +115,13 @@ export async function sendCall(call: Call, secrets: Secrets): Promise<Answer | u
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT),
     });
-    return readAnswer(response, await response.text());
+    return readResponse(response, await response.text());
   } catch {
     return undefined;
   }
 }
 
-function readAnswer({ status, headers }: Response, text: string): Answer {
+function readResponse({ status, headers }: Response, text: string): ApiResponse {
   const kept = HEADERS.flatMap((name) => (headers.has(name) ? [`${name}: ${headers.get(name)}`] : []));
   const head = [`${status} ${STATUS_CODES[status] ?? ''}`.trim(), ...kept].join('\n');
   const json = headers.get('content-type')?.includes('json') ? parse(text) : undefined;

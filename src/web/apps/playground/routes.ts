@@ -7,11 +7,11 @@ import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { type Form, list, type Problem, text, tryForm } from '../../forms.ts';
 import { actorOf, requireSession } from '../../session.ts';
-import type { AppRequest, Desk } from '../app-page.ts';
-import { authorizeBody, type Question, readCallback, readPasted, startBody, switchBody } from './authorize.ts';
-import type { Trial } from './layout.ts';
+import type { AppPages, AppRequest } from '../app-page.ts';
+import { type AuthorizeChoices, authorizeBody, readCallback, readPasted, startBody, switchBody } from './authorize.ts';
+import type { Playground } from './layout.ts';
 import { sendCall } from './requests.ts';
-import { keepWalk, openWalk, type PlaygroundState } from './state.ts';
+import { decryptState, encryptState, type PlaygroundState } from './state.ts';
 import { callbackBody, retryBody, stepBody } from './step-views.ts';
 import { isStep, STEPS, type StepName } from './steps.ts';
 
@@ -19,55 +19,55 @@ type ForApp = { Params: { id: string }; Body: Form };
 type ForStep = { Params: { id: string; step: string }; Body: Form };
 
 /** The flow for real, step by step, for those who may change the app. */
-export function mountTryIt(host: FastifyInstance, desk: Desk): void {
-  const tryDesk = openTryDesk(desk);
-  const path = `${desk.section.path}/:id/try`;
-  for (const mount of [mountStart, mountReturnAddress, mountPaste, mountSteps]) mount(host, tryDesk, path);
-  mountReturn(host, tryDesk);
+export function mountPlayground(host: FastifyInstance, pages: AppPages): void {
+  const playgroundPages = createPlaygroundPages(pages);
+  const path = `${pages.section.path}/:id/try`;
+  for (const mount of [mountStart, mountReturnAddress, mountPaste, mountSteps]) mount(host, playgroundPages, path);
+  mountReturn(host, playgroundPages);
 }
 
 function mountStart(
   host: FastifyInstance,
-  { section, show, keep, enterTrial, showStart }: TryDesk,
+  { section, show, encryptProgress, loadPlayground, showStart }: PlaygroundPages,
   path: string,
 ): void {
-  host.get<ForApp>(path, section.edit, async (request, reply) => showStart(reply, await enterTrial(request)));
+  host.get<ForApp>(path, section.edit, async (request, reply) => showStart(reply, await loadPlayground(request)));
 
   host.post<ForApp>(path, section.edit, async (request, reply) => {
-    const trial = await enterTrial(request);
-    const question = readQuestion(request.body, trial.app);
+    const playground = await loadPlayground(request);
+    const choices = readChoices(request.body, playground.app);
     const begin = async () => {
-      refuseEmpty(question, trial.app);
-      const walk = { appId: trial.app.id, verifier: newSecret(), ...question };
-      return show(reply, trial.entry, authorizeBody(trial, walk, keep(request, walk)));
+      requireChoices(choices, playground.app);
+      const progress = { appId: playground.app.id, verifier: newSecret(), ...choices };
+      return show(reply, playground.viewer, authorizeBody(playground, progress, encryptProgress(request, progress)));
     };
-    return tryForm(begin, (problem) => showStart(reply, trial, { question, problem }));
+    return tryForm(begin, (problem) => showStart(reply, playground, { choices, problem }));
   });
 }
 
-function readQuestion(form: Form, { allowedScopes }: App): Question {
+function readChoices(form: Form, { allowedScopes }: App): AuthorizeChoices {
   return { scopes: commonScopes(allowedScopes, list(form, 'scope')), redirectUri: text(form, 'redirect_uri') };
 }
 
-function refuseEmpty({ scopes, redirectUri }: Question, { redirectUris }: App): void {
+function requireChoices({ scopes, redirectUri }: AuthorizeChoices, { redirectUris }: App): void {
   if (scopes.length === 0) throw new FormError('scope', 'Choose at least one scope.');
   if (!redirectUris.includes(redirectUri)) throw new FormError('redirect_uri', 'Choose one of the redirect URIs.');
 }
 
-function mountReturnAddress(host: FastifyInstance, desk: TryDesk, path: string): void {
-  host.post<ForApp>(`${path}/return-address`, desk.section.edit, async (request, reply) => {
-    const trial = await desk.enterTrial(request);
+function mountReturnAddress(host: FastifyInstance, pages: PlaygroundPages, path: string): void {
+  host.post<ForApp>(`${path}/return-address`, pages.section.edit, async (request, reply) => {
+    const playground = await pages.loadPlayground(request);
     const change = async () => {
-      await setReturnAddress(desk, request, trial.app.id);
-      return redirectWithFlash(reply, `${trial.path}/try`, 'saved');
+      await setReturnAddress(pages, request, playground.app.id);
+      return redirectWithFlash(reply, `${playground.path}/try`, 'saved');
     };
-    return tryForm(change, (problem) => desk.showStart(reply, trial, { problem }));
+    return tryForm(change, (problem) => pages.showStart(reply, playground, { problem }));
   });
 }
 
 /** An owner may let answers come to these pages, as they may let them go to any other address. */
 async function setReturnAddress(
-  { db, clock, returnAddress }: TryDesk,
+  { db, clock, returnAddress }: PlaygroundPages,
   request: FastifyRequest<ForApp>,
   appId: string,
 ): Promise<void> {
@@ -81,139 +81,154 @@ async function setReturnAddress(
 }
 
 /** What was pasted takes the way that it would have come by itself. */
-function mountPaste(host: FastifyInstance, { section, show, open, enterTrial, showLost }: TryDesk, path: string): void {
+function mountPaste(
+  host: FastifyInstance,
+  { section, show, decryptProgress, loadPlayground, showExpired }: PlaygroundPages,
+  path: string,
+): void {
   host.post<ForApp>(`${path}/callback`, section.edit, async (request, reply) => {
     const [state, pasted] = [text(request.body, 'walk'), text(request.body, 'pasted')];
-    const walk = open(request, state);
-    if (walk?.appId !== request.params.id) return showLost(reply, await enterTrial(request));
+    const progress = decryptProgress(request, state);
+    if (progress?.appId !== request.params.id) return showExpired(reply, await loadPlayground(request));
     const goOn = async () => reply.redirect(`${section.path}/try?${readPasted(pasted, state)}`, 303);
     return tryForm(goOn, async (problem) => {
-      const trial = await enterTrial(request);
-      return show(reply, trial.entry, authorizeBody(trial, walk, state, { pasted, problem }), 400);
+      const playground = await loadPlayground(request);
+      return show(reply, playground.viewer, authorizeBody(playground, progress, state, { pasted, problem }), 400);
     });
   });
 }
 
 /** One address for all apps: the state says which of them was tried, and by whom. */
-function mountReturn(host: FastifyInstance, desk: TryDesk): void {
-  const { section, issuer, returnAddress, show, open, keep, findOwn } = desk;
+function mountReturn(host: FastifyInstance, pages: PlaygroundPages): void {
+  const { section, issuer, returnAddress, show, decryptProgress, encryptProgress, findOwnApp } = pages;
   host.get<{ Querystring: Form }>(`${section.path}/try`, section.list, async (request, reply) => {
-    const walk = open(request, text(request.query, 'state'));
+    const progress = decryptProgress(request, text(request.query, 'state'));
     const callback = readCallback(request.query);
-    if (!walk || !callback || (callback.iss !== '' && callback.iss !== issuer)) throw notAnAnswer();
-    if (await isElsewhere(desk, request, reply, walk)) return reply;
-    const entry = await section.enter(request);
-    const app = await findOwn(entry, walk.appId, { request, changes: true });
-    const trial = { section, entry, app, path: `${section.path}/${app.id}`, issuer, returnAddress };
-    const learned = { ...walk, code: callback.code };
-    return show(reply, entry, callbackBody({ trial, walk: learned, kept: keep(request, learned) }, callback));
+    if (!progress || !callback || (callback.iss !== '' && callback.iss !== issuer)) throw unknownCallback();
+    if (await offerBusinessSwitch(pages, request, reply, progress)) return reply;
+    const viewer = await section.loadViewer(request);
+    const app = await findOwnApp(viewer, progress.appId, { request, toEdit: true });
+    const playground = { section, viewer, app, path: `${section.path}/${app.id}`, issuer, returnAddress };
+    const updated = { ...progress, code: callback.code };
+    return show(
+      reply,
+      viewer,
+      callbackBody({ playground, progress: updated, encrypted: encryptProgress(request, updated) }, callback),
+    );
   });
 }
 
-function notAnAnswer(): PageError {
+function unknownCallback(): PageError {
   const sentence =
     'This is no answer to a request that you have made here in the last 30 minutes. Open the app and try it again.';
   return new PageError(400, 'Not an answer', sentence);
 }
 
 /** On the way someone may have chosen another business to act for; to them, and to them only, the app is elsewhere. */
-async function isElsewhere(
-  { section, db, show }: TryDesk,
+async function offerBusinessSwitch(
+  { section, db, show }: PlaygroundPages,
   request: FastifyRequest,
   reply: FastifyReply,
-  walk: PlaygroundState,
+  progress: PlaygroundState,
 ): Promise<boolean> {
-  const entry = await section.enter(request);
-  const app = await findApp(db, walk.appId);
-  if (!app || app.ownerBusinessId === entry.ownerBusinessId) return false;
-  const home = entry.context.memberships.find(({ businessId }) => businessId === app.ownerBusinessId);
+  const viewer = await section.loadViewer(request);
+  const app = await findApp(db, progress.appId);
+  if (!app || app.ownerBusinessId === viewer.ownerBusinessId) return false;
+  const home = viewer.context.memberships.find(({ businessId }) => businessId === app.ownerBusinessId);
   if (!home || home.role === 'member') return false;
-  show(reply, entry, switchBody(app, { ...home, csrf: entry.context.csrf, url: request.url }), 409);
+  show(reply, viewer, switchBody(app, { ...home, csrf: viewer.context.csrf, url: request.url }), 409);
   return true;
 }
 
-function mountSteps(host: FastifyInstance, desk: TryDesk, path: string): void {
-  const { section, show, open, keep, enterTrial, showLost } = desk;
+function mountSteps(host: FastifyInstance, pages: PlaygroundPages, path: string): void {
+  const { section, show, decryptProgress, encryptProgress, loadPlayground, showExpired } = pages;
   host.post<ForStep>(`${path}/:step`, section.edit, async (request, reply) => {
-    const trial = await enterTrial(request);
+    const playground = await loadPlayground(request);
     const { step: name } = request.params;
     if (!isStep(name)) throw notFound();
-    const kept = text(request.body, 'walk');
-    const walk = open(request, kept);
-    if (walk?.appId !== trial.app.id || !STEPS[name].isPossible(walk)) return showLost(reply, trial);
+    const encrypted = text(request.body, 'walk');
+    const progress = decryptProgress(request, encrypted);
+    if (progress?.appId !== playground.app.id || !STEPS[name].isPossible(progress))
+      return showExpired(reply, playground);
     const take = async () => {
-      const { learned, ...sent } = await takeStep(trial.issuer, name, withSecret(name, walk, request.body));
-      return show(reply, trial.entry, stepBody({ trial, walk: learned, kept: keep(request, learned) }, sent));
+      const { updated, ...sent } = await runStep(playground.issuer, name, withSecret(name, progress, request.body));
+      return show(
+        reply,
+        playground.viewer,
+        stepBody({ playground, progress: updated, encrypted: encryptProgress(request, updated) }, sent),
+      );
     };
-    return tryForm(take, (problem) => show(reply, trial.entry, retryBody({ trial, walk, kept, problem }, name), 400));
+    return tryForm(take, (problem) =>
+      show(reply, playground.viewer, retryBody({ playground, progress, encrypted, problem }, name), 400),
+    );
   });
 }
 
 /** Typed once, where it is first needed. */
-function withSecret(name: StepName, walk: PlaygroundState, form: Form): PlaygroundState {
-  if (name !== 'exchange') return walk;
+function withSecret(name: StepName, progress: PlaygroundState, form: Form): PlaygroundState {
+  if (name !== 'exchange') return progress;
   const secret = text(form, 'client_secret').trim();
   if (secret === '') throw new FormError('client_secret', 'Enter one of the app’s secrets.');
   if (!/^[\x21-\x7e]{1,200}$/.test(secret)) {
     throw new FormError('client_secret', 'A secret starts with gcs_ and has no spaces.');
   }
-  return { ...walk, secret };
+  return { ...progress, secret };
 }
 
-async function takeStep(issuer: string, name: StepName, walk: PlaygroundState) {
-  const { secret = '', tokens } = walk;
-  const call = STEPS[name].call(issuer, walk);
+async function runStep(issuer: string, name: StepName, progress: PlaygroundState) {
+  const { secret = '', tokens } = progress;
+  const call = STEPS[name].call(issuer, progress);
   const secrets = { CLIENT_SECRET: secret, ACCESS_TOKEN: tokens?.access ?? '', REFRESH_TOKEN: tokens?.refresh ?? '' };
-  const answer = await sendCall(call, secrets);
-  return { name, call, answer, learned: answer ? STEPS[name].learn(walk, answer) : walk };
+  const response = await sendCall(call, secrets);
+  return { name, call, response, updated: response ? STEPS[name].update(progress, response) : progress };
 }
 
-type TryDesk = ReturnType<typeof openTryDesk>;
+type PlaygroundPages = ReturnType<typeof createPlaygroundPages>;
 
 /** What every page of a walk does: let in, know how far someone has come, and begin again where that cannot be known. */
-function openTryDesk(desk: Desk) {
-  const { keys, clock, issuer, consentUrl, section, enterApp, show } = desk;
+function createPlaygroundPages(pages: AppPages) {
+  const { keys, clock, issuer, consentUrl, section, loadEditableApp, show } = pages;
   const returnAddress = `${consentUrl}${section.path}/try`;
 
-  function showStart(reply: FastifyReply, trial: Trial, { question, problem }: Start = {}): FastifyReply {
-    const body = startBody(trial, question ?? usualQuestion(trial), problem);
-    return show(reply, trial.entry, body, problem ? 400 : 200);
+  function showStart(reply: FastifyReply, playground: Playground, { choices, problem }: Start = {}): FastifyReply {
+    const body = startBody(playground, choices ?? defaultChoices(playground), problem);
+    return show(reply, playground.viewer, body, problem ? 400 : 200);
   }
 
   return {
-    ...desk,
+    ...pages,
     returnAddress,
     showStart,
 
-    async enterTrial(request: AppRequest): Promise<Trial> {
-      return { section, ...(await enterApp(request)), issuer, returnAddress };
+    async loadPlayground(request: AppRequest): Promise<Playground> {
+      return { section, ...(await loadEditableApp(request)), issuer, returnAddress };
     },
 
-    keep: (request: FastifyRequest, walk: PlaygroundState): string =>
-      keepWalk({ keys, session: requireSession(request) }, walk, clock()),
+    encryptProgress: (request: FastifyRequest, progress: PlaygroundState): string =>
+      encryptState({ keys, session: requireSession(request) }, progress, clock()),
 
-    open: (request: FastifyRequest, kept: string): PlaygroundState | undefined =>
-      openWalk({ keys, session: requireSession(request) }, kept, clock()),
+    decryptProgress: (request: FastifyRequest, encrypted: string): PlaygroundState | undefined =>
+      decryptState({ keys, session: requireSession(request) }, encrypted, clock()),
 
-    showLost: (reply: FastifyReply, trial: Trial): FastifyReply =>
-      showStart(reply, trial, {
+    showExpired: (reply: FastifyReply, playground: Playground): FastifyReply =>
+      showStart(reply, playground, {
         problem: { field: 'walk', message: 'Start again: this was begun over 30 minutes ago, or by someone else.' },
       }),
   };
 }
 
 interface Start {
-  question?: Question;
+  choices?: AuthorizeChoices;
   problem?: Problem;
 }
 
 /** Nobody is asked for more than to be looked at, unless the developer says so. */
-function usualQuestion({ app, returnAddress }: Trial): Question {
+function defaultChoices({ app, returnAddress }: Playground): AuthorizeChoices {
   const { redirectUris } = app;
   const redirectUri = redirectUris.includes(returnAddress) ? returnAddress : (redirectUris[0] ?? '');
-  return { scopes: usualScopes(app), redirectUri };
+  return { scopes: defaultScopes(app), redirectUri };
 }
 
-function usualScopes({ allowedScopes }: App): Scopes {
+function defaultScopes({ allowedScopes }: App): Scopes {
   return allowedScopes.includes('read:invoices') ? ['read:invoices'] : allowedScopes;
 }

@@ -17,32 +17,32 @@ export interface PlaygroundState {
   hasEnded?: boolean;
 }
 
-interface Kept {
+interface EncryptedState {
   session: string;
   at: number;
-  walk: PlaygroundState;
+  progress: PlaygroundState;
 }
 
-interface Keeper {
+interface StateOwner {
   keys: Keyring;
   session: { id: string };
 }
 
-const GOOD_FOR = 30 * MINUTE;
+const LIFETIME = 30 * MINUTE;
 
 /**
  * It travels through its owner's browser, as the `state` of the request and then in forms, and nothing of it is stored
  * here. Concealed and not just sealed: the verifier is in it, and later a secret and tokens.
  */
-export function keepWalk({ keys, session }: Keeper, walk: PlaygroundState, now: number): string {
-  const kept: Kept = { session: hashSecret(session.id), at: now, walk };
-  return encrypt(keys, 'try it', JSON.stringify(kept));
+export function encryptState({ keys, session }: StateOwner, progress: PlaygroundState, now: number): string {
+  const payload: EncryptedState = { session: hashSecret(session.id), at: now, progress };
+  return encrypt(keys, 'try it', JSON.stringify(payload));
 }
 
 /** Undefined if it was changed, was kept too long ago, or belongs to another session. */
-export function openWalk({ keys, session }: Keeper, text: string, now: number): PlaygroundState | undefined {
+export function decryptState({ keys, session }: StateOwner, text: string, now: number): PlaygroundState | undefined {
   const revealed = decrypt(keys, 'try it', text);
   if (revealed === undefined) return undefined;
-  const { session: of, at, walk } = JSON.parse(revealed) as Kept;
-  return of === hashSecret(session.id) && now - at < GOOD_FOR ? walk : undefined;
+  const { session: of, at, progress } = JSON.parse(revealed) as EncryptedState;
+  return of === hashSecret(session.id) && now - at < LIFETIME ? progress : undefined;
 }

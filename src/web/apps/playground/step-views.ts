@@ -1,26 +1,26 @@
 import { type Html, html } from '../../../lib/html.ts';
 import { input, type Problem, postForm } from '../../forms.ts';
 import type { Callback } from './authorize.ts';
-import { frame, sample, type Trial } from './layout.ts';
-import { type Answer, type Call, curlText, exportText, requestText } from './requests.ts';
+import { frame, type Playground, sample } from './layout.ts';
+import { type ApiResponse, type Call, curlText, exportText, requestText } from './requests.ts';
 import type { PlaygroundState } from './state.ts';
 import { nextSteps, STEPS, type StepName } from './steps.ts';
 
 /** Where someone stands: what they know, as they see it and as it travels. */
-interface Standing {
-  trial: Trial;
-  walk: PlaygroundState;
+interface StepContext {
+  playground: Playground;
+  progress: PlaygroundState;
   /** The same, concealed. */
-  kept: string;
+  encrypted: string;
   problem?: Problem | undefined;
 }
 
 /** The answer to the authorize request, which a browser brought. */
-export function callbackBody(standing: Standing, callback: Callback): Html {
-  const { trial } = standing;
-  if (callback.error !== '') return frame(trial, 'authorize', refusedCard(trial, callback));
+export function callbackBody(context: StepContext, callback: Callback): Html {
+  const { playground } = context;
+  if (callback.error !== '') return frame(playground, 'authorize', errorCard(playground, callback));
   return frame(
-    trial,
+    playground,
     'exchange',
     html`<section class="card"><h2>What came back</h2>
 <dl class="facts">
@@ -32,65 +32,65 @@ ${
 <div><dt><code>iss</code></dt><dd><code>${callback.iss}</code><br><span class="muted small">The server that was asked.</span></dd></div>`
 }
 </dl></section>
-${stepCards(standing, ['exchange'])}`,
+${stepCards(context, ['exchange'])}`,
   );
 }
 
-function refusedCard(trial: Trial, { error, description, errorUri }: Callback): Html {
+function errorCard(playground: Playground, { error, description, errorUri }: Callback): Html {
   return html`<section class="card"><h2>What came back</h2>
 <dl class="facts"><div><dt><code>error</code></dt><dd><code>${error}</code></dd></div>
 <div><dt><code>error_description</code></dt><dd>${description}</dd></div></dl>
-${explanation(trial, errorUri)}
+${explanation(playground, errorUri)}
 <p>There is no code, so your app explains to its user what happened, and lets them try again.</p>
-${startAgain(trial)}</section>`;
+${startAgain(playground)}</section>`;
 }
 
 interface Sent {
   name: StepName;
   call: Call;
   /** Undefined if nothing came back. */
-  answer: Answer | undefined;
+  response: ApiResponse | undefined;
 }
 
 /** One request that was made, and what can be done next. */
-export function stepBody(standing: Standing, { name, call, answer }: Sent): Html {
-  const { trial, walk } = standing;
-  const steps = nextSteps(walk, name);
-  const next = answer ? steps : [name, ...steps.filter((step) => step !== name)];
+export function stepBody(context: StepContext, { name, call, response }: Sent): Html {
+  const { playground, progress } = context;
+  const steps = nextSteps(progress, name);
+  const next = response ? steps : [name, ...steps.filter((step) => step !== name)];
   return frame(
-    trial,
+    playground,
     name,
     html`<section class="card sent"><h2>${STEPS[name].title}</h2>
 <h3>What was sent</h3>
 ${showCall('curl-sent', call)}
 <h3>What came back</h3>
-${answer ? showAnswer(trial, answer) : unreachable(trial)}
-${walk.tokens && showTokens(walk.tokens)}
+${response ? showResponse(playground, response) : unreachable(playground)}
+${progress.tokens && showTokens(progress.tokens)}
 </section>
-${walk.hasEnded && name === 'revoke' && html`<p class="notice">It has ended. See what your app is told from now on:</p>`}
-${stepCards(standing, next)}
-${startAgain(trial)}`,
+${progress.hasEnded && name === 'revoke' && html`<p class="notice">It has ended. See what your app is told from now on:</p>`}
+${stepCards(context, next)}
+${startAgain(playground)}`,
   );
 }
 
 /** The form of a step could not be taken as it was filled in. */
-export function retryBody(standing: Standing, name: StepName): Html {
-  return frame(standing.trial, name, html`${stepCards(standing, [name])}${startAgain(standing.trial)}`);
+export function retryBody(context: StepContext, name: StepName): Html {
+  return frame(context.playground, name, html`${stepCards(context, [name])}${startAgain(context.playground)}`);
 }
 
-function showAnswer(trial: Trial, { head, text, json }: Answer): Html {
+function showResponse(playground: Playground, { head, text, json }: ApiResponse): Html {
   const uri = (json as { error_uri?: unknown } | null | undefined)?.error_uri;
   return html`<pre class="sample">${head}
 
 ${text}</pre>
-${typeof uri === 'string' && explanation(trial, uri)}`;
+${typeof uri === 'string' && explanation(playground, uri)}`;
 }
 
-function unreachable({ issuer }: Trial): Html {
+function unreachable({ issuer }: Playground): Html {
   return html`<p class="notice" role="alert">This server could not reach ${issuer}, its own public address (BASE_URL), within 10 seconds. Whoever runs it can let it; until then, run the request from your own machine, as curl.</p>`;
 }
 
-function explanation({ issuer }: Trial, uri: string): Html {
+function explanation({ issuer }: Playground, uri: string): Html {
   return html`${uri.startsWith(`${issuer}/`) && html`<p><a href="${uri}" target="_blank" rel="noopener">What this means, and what to do about it</a></p>`}`;
 }
 
@@ -102,21 +102,21 @@ ${sample('tokens', exportText(variables))}</details>`;
 }
 
 /** The first is what an app would do next. */
-function stepCards(standing: Standing, names: StepName[]): Html {
-  return html`${names.map((name, place) => stepCard(standing, name, place === 0))}`;
+function stepCards(context: StepContext, names: StepName[]): Html {
+  return html`${names.map((name, place) => stepCard(context, name, place === 0))}`;
 }
 
-function stepCard({ trial, walk, kept, problem }: Standing, name: StepName, isNext: boolean): Html {
+function stepCard({ playground, progress, encrypted, problem }: StepContext, name: StepName, isNext: boolean): Html {
   const { title, why, button, call } = STEPS[name];
   const hint = 'Used for these requests alone. It is not stored.';
   return postForm({
-    action: `${trial.path}/try/${name}`,
-    csrf: trial.entry.context.csrf,
+    action: `${playground.path}/try/${name}`,
+    csrf: playground.viewer.context.csrf,
     style: 'card',
     body: html`<h2>${title}</h2>
 <p>${why}</p>
-<input type="hidden" name="walk" value="${kept}">
-<details ${isNext && html`open`}><summary>The request</summary>${showCall(`curl-${name}`, call(trial.issuer, walk))}</details>
+<input type="hidden" name="walk" value="${encrypted}">
+<details ${isNext && html`open`}><summary>The request</summary>${showCall(`curl-${name}`, call(playground.issuer, progress))}</details>
 ${name === 'exchange' && input({ name: 'client_secret', label: 'client_secret', type: 'password', hint }, problem)}
 <button class="${isNext ? 'primary' : 'secondary'}">${button}</button>`,
   });
@@ -127,6 +127,6 @@ function showCall(id: string, call: Call): Html {
 <details><summary>As curl</summary>${sample(id, curlText(call))}</details>`;
 }
 
-function startAgain({ path }: Trial): Html {
+function startAgain({ path }: Playground): Html {
   return html`<p><a class="button secondary" href="${path}/try">Start again</a></p>`;
 }

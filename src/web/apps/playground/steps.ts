@@ -1,4 +1,4 @@
-import { type Answer, type Call, clientSecret, getWithToken, post, refreshToken } from './requests.ts';
+import { type ApiResponse, type Call, clientSecret, getWithToken, post, refreshToken } from './requests.ts';
 import type { PlaygroundState } from './state.ts';
 
 /** One request of the walk. */
@@ -6,10 +6,10 @@ interface Step {
   title: string;
   why: string;
   button: string;
-  isPossible(walk: PlaygroundState): boolean;
-  call(issuer: string, walk: PlaygroundState): Call;
+  isPossible(progress: PlaygroundState): boolean;
+  call(issuer: string, progress: PlaygroundState): Call;
   /** What is known after an answer. */
-  learn(walk: PlaygroundState, answer: Answer): PlaygroundState;
+  update(progress: PlaygroundState, response: ApiResponse): PlaygroundState;
 }
 
 export type StepName = 'exchange' | 'businesses' | 'invoices' | 'refresh' | 'revoke';
@@ -28,10 +28,10 @@ const exchange: Step = {
       client_id: appId,
       client_secret: clientSecret,
     }),
-  learn(walk, answer) {
-    const learned = learnTokens(walk, answer);
+  update(progress, response) {
+    const updated = storeTokens(progress, response);
     // Only where the app itself was not recognised is the code still as good as before.
-    return learned.tokens || answer.status === 400 ? { ...learned, code: undefined } : walk;
+    return updated.tokens || response.status === 400 ? { ...updated, code: undefined } : progress;
   },
 };
 
@@ -41,9 +41,9 @@ const businesses: Step = {
   button: 'Call the API',
   isPossible: ({ tokens }) => tokens !== undefined,
   call: (issuer) => getWithToken(`${issuer}/api/v1/businesses`),
-  learn(walk, { json }) {
+  update(progress, { json }) {
     const id = (json as { id?: unknown }[] | undefined)?.[0]?.id;
-    return typeof id === 'string' ? { ...walk, businessId: id } : walk;
+    return typeof id === 'string' ? { ...progress, businessId: id } : progress;
   },
 };
 
@@ -54,7 +54,7 @@ const invoices: Step = {
   isPossible: ({ tokens, businessId }) => tokens !== undefined && businessId !== undefined,
   call: (issuer, { businessId = '' }) =>
     getWithToken(`${issuer}/api/v1/accounting/invoices?limit=3`, [['x-business-id', [businessId]]]),
-  learn: (walk) => walk,
+  update: (progress) => progress,
 };
 
 const refresh: Step = {
@@ -69,7 +69,7 @@ const refresh: Step = {
       client_id: appId,
       client_secret: clientSecret,
     }),
-  learn: (walk, answer) => learnTokens(walk, answer),
+  update: (progress, response) => storeTokens(progress, response),
 };
 
 const revoke: Step = {
@@ -78,7 +78,7 @@ const revoke: Step = {
   button: 'Revoke',
   isPossible: ({ tokens, hasEnded }) => tokens !== undefined && !hasEnded,
   call: (issuer) => post(`${issuer}/api/v1/oauth/revoke`, { token: refreshToken }),
-  learn: (walk, { status }) => (status === 200 ? { ...walk, hasEnded: true } : walk),
+  update: (progress, { status }) => (status === 200 ? { ...progress, hasEnded: true } : progress),
 };
 
 /** In the order in which an app would come to them. */
@@ -91,12 +91,14 @@ export function isStep(name: string): name is StepName {
 }
 
 /** What can be done from here: first what an app would do next, then the rest. */
-export function nextSteps(walk: PlaygroundState, last: StepName | undefined): StepName[] {
+export function nextSteps(progress: PlaygroundState, last: StepName | undefined): StepName[] {
   const place = last === undefined ? 0 : NAMES.indexOf(last) + 1;
-  return [...NAMES.slice(place), ...NAMES.slice(0, place)].filter((name) => STEPS[name].isPossible(walk));
+  return [...NAMES.slice(place), ...NAMES.slice(0, place)].filter((name) => STEPS[name].isPossible(progress));
 }
 
-function learnTokens(walk: PlaygroundState, { json }: Answer): PlaygroundState {
+function storeTokens(progress: PlaygroundState, { json }: ApiResponse): PlaygroundState {
   const { access_token: access, refresh_token: refresh } = (json ?? {}) as Record<string, unknown>;
-  return typeof access === 'string' && typeof refresh === 'string' ? { ...walk, tokens: { access, refresh } } : walk;
+  return typeof access === 'string' && typeof refresh === 'string'
+    ? { ...progress, tokens: { access, refresh } }
+    : progress;
 }

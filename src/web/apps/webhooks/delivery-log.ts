@@ -3,7 +3,7 @@ import { type Html, html } from '../../../lib/html.ts';
 import type { LoggedAttempt, LoggedDelivery } from '../../../webhooks/deliveries.ts';
 import { toMessage } from '../../../webhooks/signatures.ts';
 import { postForm, preciseTime } from '../../forms.ts';
-import type { OneEndpoint } from './endpoint-page.ts';
+import type { EndpointContext } from './endpoint-page.ts';
 
 /** One page of what was sent to an endpoint, newest first. */
 export interface Log {
@@ -16,29 +16,29 @@ export interface Log {
   before: string | undefined;
 }
 
-export function logSection(one: OneEndpoint, log: Log): Html {
+export function logSection(one: EndpointContext, log: Log): Html {
   const { deliveries, older, before } = log;
-  const { endpoint, entry, path } = one;
+  const { endpoint, viewer, path } = one;
   const isOn = endpoint.disabledAt === null;
   return html`<section class="card" id="log"><div class="head"><h2>Deliveries</h2>
-${isOn && postForm({ action: `${path}/test`, csrf: entry.context.csrf, body: html`<button class="secondary">Send a test event</button>` })}</div>
+${isOn && postForm({ action: `${path}/test`, csrf: viewer.context.csrf, body: html`<button class="secondary">Send a test event</button>` })}</div>
 ${deliveries.length === 0 && html`<p class="empty">${before ? 'Nothing older is kept.' : 'Nothing has been sent here yet.'}</p>`}
 <ul class="rows">${deliveries.map((delivery) => row(one, log, delivery))}</ul>
 ${(before || older) && html`<p>${before && html`<a href="${path}#log">Newest</a> `}${older && html`<a href="${path}?before=${older}#log">Older</a>`}</p>`}
 </section>`;
 }
 
-function row({ endpoint, entry, path }: OneEndpoint, { readable }: Log, delivery: LoggedDelivery): Html {
+function row({ endpoint, viewer, path }: EndpointContext, { readable }: Log, delivery: LoggedDelivery): Html {
   const { id, event, createdAt, attemptsMade } = delivery;
   const name = event?.type ?? 'An event that is no longer kept';
-  const { look, badge, detail } = stateOf(delivery, endpoint.disabledAt === null);
+  const { look, badge, detail } = statusOf(delivery, endpoint.disabledAt === null);
   return html`<li class="${look}"><div><code>${name}</code> ${preciseTime(createdAt)}
 <p class="small"><span class="badge ${BADGES[look]}">${badge}</span> ${detail}</p>
 ${attemptsMade.map(attemptMade)}
 ${event && attemptsMade.some(wasSent) && payload(event, readable)}</div>
 ${postForm({
   action: `${path}/deliveries/${id}/resend`,
-  csrf: entry.context.csrf,
+  csrf: viewer.context.csrf,
   body: html`<button class="quiet" aria-label="Resend ${name} of ${new Date(createdAt).toISOString()}">Resend</button>`,
 })}</li>`;
 }
@@ -52,7 +52,7 @@ interface State {
 }
 
 /** A delivery that is due again may have arrived before, so the next attempt is named first. */
-function stateOf({ dueAt, deliveredAt, givenUpAt, attempts, attemptsMade }: LoggedDelivery, isOn: boolean): State {
+function statusOf({ dueAt, deliveredAt, givenUpAt, attempts, attemptsMade }: LoggedDelivery, isOn: boolean): State {
   const waiting = (badge: string, detail: Html | null): State => ({ look: 'waiting', badge, detail });
   const failed = (detail: Html): State => ({ look: 'failed', badge: 'Failed', detail });
   if (dueAt !== null && !isOn) return waiting('Waiting', html`Until the endpoint is switched on`);

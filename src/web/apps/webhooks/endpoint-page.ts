@@ -1,82 +1,40 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { App } from '../../../apps/apps.ts';
 import { isId } from '../../../lib/ids.ts';
-import { listDeliveries } from '../../../webhooks/deliveries.ts';
-import { type Endpoint, findEndpoint, findSecretFingerprint } from '../../../webhooks/endpoints.ts';
-import { visibleTo } from '../../../webhooks/visibility.ts';
+import { type Endpoint, findEndpoint } from '../../../webhooks/endpoints.ts';
 import { notFound } from '../../errors.ts';
-import type { Problem } from '../../forms.ts';
-import type { AppSection, Desk, Entry } from '../app-page.ts';
-import { type EndpointSettings, endpointBody } from './endpoint-views.ts';
+import type { AppPages, AppSection, Viewer } from '../app-page.ts';
 
-type ForEndpoints = FastifyRequest<{ Params: { id: string } }>;
-type ForEndpoint = FastifyRequest<{ Params: { id: string; endpoint: string } }>;
-
-/** Whose endpoints, and where their pages are. */
-export interface EndpointsOf {
+/** The app whose endpoints a page shows, and the path of their list. */
+export interface EndpointListContext {
   section: AppSection;
-  entry: Entry;
+  viewer: Viewer;
   app: App;
   path: string;
 }
 
-export interface OneEndpoint extends EndpointsOf {
+/** One endpoint, with the path of its page. */
+export interface EndpointContext extends EndpointListContext {
   endpoint: Endpoint;
-  /** The list that it is in. */
   listPath: string;
 }
 
-export type EndpointDesk = ReturnType<typeof openEndpointDesk>;
-
-const PAGE = 25;
-
-/** What every page about endpoints does: let in, find the endpoint, show it with its log. */
-export function openEndpointDesk(desk: Desk) {
-  const { section, db, clock, show } = desk;
-
-  /** To those who may look at the app but not change it, its endpoints do not exist: an address can be a secret. */
-  async function enterEndpoints(request: ForEndpoints): Promise<EndpointsOf> {
-    const { path, ...of } = await desk.enterApp(request);
-    return { section, ...of, path: `${path}/endpoints` };
-  }
-
-  return {
-    ...desk,
-    enterEndpoints,
-
-    async enterEndpoint(request: ForEndpoint): Promise<OneEndpoint> {
-      const { path: listPath, ...of } = await enterEndpoints(request);
-      const { endpoint: id } = request.params;
-      const endpoint = isId(id) ? await findEndpoint(db, of.app.id, id) : undefined;
-      if (!endpoint) throw notFound();
-      return { ...of, endpoint, listPath, path: `${listPath}/${endpoint.id}` };
-    },
-
-    async showEndpoint(reply: FastifyReply, one: OneEndpoint, shown: Shown = {}): Promise<FastifyReply> {
-      const { settings = one.endpoint, problem, before, notice } = shown;
-      const found = await listDeliveries(db, { endpointId: one.endpoint.id, before, limit: PAGE + 1 });
-      const deliveries = found.slice(0, PAGE);
-      const older = found.length > PAGE ? deliveries.at(-1)?.eventId : undefined;
-      const events = deliveries.flatMap(({ event }) => event ?? []);
-      const readable = new Set(await visibleTo(db, one.app.id, events, clock()));
-      const secretMark = await findSecretFingerprint(db, one.endpoint);
-      const view = {
-        ...one,
-        settings,
-        problem,
-        notice,
-        log: { deliveries, readable, older, before },
-        secretMark,
-        now: clock(),
-      };
-      return show(reply, one.entry, endpointBody(view), problem ? 400 : 200);
-    },
-  };
+/** Only those who may change the app can see its endpoints: an address can be a secret. */
+export async function loadEndpointList(
+  { section, loadEditableApp }: AppPages,
+  request: FastifyRequest<{ Params: { id: string } }>,
+): Promise<EndpointListContext> {
+  const { viewer, app, path } = await loadEditableApp(request);
+  return { section, viewer, app, path: `${path}/endpoints` };
 }
 
-interface Shown {
-  settings?: EndpointSettings;
-  problem?: Problem;
-  notice?: string | undefined;
-  before?: string | undefined;
+export async function loadEndpoint(
+  pages: AppPages,
+  request: FastifyRequest<{ Params: { id: string; endpoint: string } }>,
+): Promise<EndpointContext> {
+  const list = await loadEndpointList(pages, request);
+  const { endpoint: id } = request.params;
+  const endpoint = isId(id) ? await findEndpoint(pages.db, list.app.id, id) : undefined;
+  if (!endpoint) throw notFound();
+  return { ...list, endpoint, listPath: list.path, path: `${list.path}/${endpoint.id}` };
 }

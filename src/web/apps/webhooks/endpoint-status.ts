@@ -9,29 +9,29 @@ const REASONS: Record<DisabledReason, string> = {
   failing: 'Nothing that was sent to it arrived for three days.',
 };
 
-export function stateBadge({ disabledAt }: Endpoint): Html {
+export function statusBadge({ disabledAt }: Endpoint): Html {
   return disabledAt === null ? html`<span class="badge">On</span>` : html`<span class="badge warn">Off</span>`;
 }
 
 /** What the app's own page says of endpoints that its events do not reach. */
-export function troubleNotices(path: string, endpoints: Endpoint[], now: number): Html[] {
+export function failingNotices(path: string, endpoints: Endpoint[], now: number): Html[] {
   return endpoints
-    .filter((endpoint) => isInTrouble(endpoint, now))
+    .filter((endpoint) => isFailing(endpoint, now))
     .map(
       (
         endpoint,
       ) => html`<div class="notice"><p><strong>Webhooks do not arrive</strong> at <a href="${path}/${endpoint.id}">${endpoint.url}</a>.</p>
-${stateNotice(endpoint, now)}</div>`,
+${statusNotice(endpoint, now)}</div>`,
     );
 }
 
-function isInTrouble({ disabledAt, disabledReason, failingSince }: Endpoint, now: number): boolean {
+function isFailing({ disabledAt, disabledReason, failingSince }: Endpoint, now: number): boolean {
   if (disabledAt !== null) return disabledReason === 'failing';
   return failingSince !== null && now - failingSince >= WARNED_AFTER;
 }
 
 /** Why it is off, or that it soon will be. */
-export function stateNotice(endpoint: Endpoint, now: number): Html {
+export function statusNotice(endpoint: Endpoint, now: number): Html {
   const { disabledAt, disabledReason, failingSince } = endpoint;
   if (disabledAt !== null) {
     return html`<p class="small">Off since ${time(disabledAt)}. ${disabledReason && REASONS[disabledReason]}</p>`;

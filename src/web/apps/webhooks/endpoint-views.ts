@@ -1,6 +1,9 @@
+import type { FastifyReply } from 'fastify';
 import { EVENTS } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { type Endpoint, SUBSCRIBABLE_EVENTS } from '../../../webhooks/endpoints.ts';
+import { listDeliveries } from '../../../webhooks/deliveries.ts';
+import { type Endpoint, findSecretFingerprint, SUBSCRIBABLE_EVENTS } from '../../../webhooks/endpoints.ts';
+import { visibleTo } from '../../../webhooks/visibility.ts';
 import {
   ariaAttributes,
   copyable,
@@ -13,38 +16,40 @@ import {
   text,
   time,
 } from '../../forms.ts';
-import { appHead } from '../app-page.ts';
+import { type AppPages, appHead } from '../app-page.ts';
 import { type Log, logSection } from './delivery-log.ts';
-import type { EndpointsOf, OneEndpoint } from './endpoint-page.ts';
-import { stateBadge, stateNotice } from './endpoint-status.ts';
+import type { EndpointContext, EndpointListContext } from './endpoint-page.ts';
+import { statusBadge, statusNotice } from './endpoint-status.ts';
 
-export function endpointListBody(of: EndpointsOf, endpoints: Endpoint[], now: number): Html {
-  const { app, path } = of;
-  return html`${headOf(of)}
+const PAGE_SIZE = 25;
+
+export function endpointListBody(list: EndpointListContext, endpoints: Endpoint[], now: number): Html {
+  const { app, path } = list;
+  return html`${headOf(list)}
 <div class="head"><h2>Webhooks</h2><a class="button primary" href="${path}/new">New endpoint</a></div>
 <p class="muted">Where ${app.name} hears of what happens. Each event is sent, signed, until it arrives.</p>
 ${endpoints.length === 0 && html`<p class="empty">No endpoints yet. Add one to get its signing secret.</p>`}
 <ul class="rows">${endpoints.map(
-    (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${stateBadge(endpoint)}
+    (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${statusBadge(endpoint)}
 <p class="muted small">${endpoint.eventTypes.join(', ')}</p>
-${stateNotice(endpoint, now)}</div></li>`,
+${statusNotice(endpoint, now)}</div></li>`,
   )}</ul>`;
 }
 
-function headOf({ section, entry, app }: EndpointsOf): Html {
-  return appHead(section, entry, app, 'Webhooks');
+function headOf({ section, viewer, app }: EndpointListContext): Html {
+  return appHead(section, viewer, app, 'Webhooks');
 }
 
 export function newEndpointBody(
-  of: EndpointsOf,
+  list: EndpointListContext,
   { settings, ticket, problem }: { settings: EndpointSettings; ticket: string; problem?: Problem },
 ): Html {
-  const { entry, app, path } = of;
-  return html`${headOf(of)}
+  const { viewer, app, path } = list;
+  return html`${headOf(list)}
 <h2>Add an endpoint to ${app.name}</h2>
 ${postForm({
   action: path,
-  csrf: entry.context.csrf,
+  csrf: viewer.context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="ticket" value="${ticket}">
 ${endpointFields(settings, problem)}<button class="primary">Add endpoint</button>`,
@@ -65,28 +70,55 @@ ${endpoint.oldSecretUntil !== null && html`<div><dt>The one before</dt><dd>Signs
 </div>`;
 }
 
-interface EndpointView extends OneEndpoint {
+/** The page of an endpoint, with a page of its deliveries. */
+export async function showEndpoint(
+  { db, clock, show }: AppPages,
+  reply: FastifyReply,
+  context: EndpointContext,
+  shown: Shown = {},
+): Promise<FastifyReply> {
+  const { settings = context.endpoint, problem, before, notice } = shown;
+  const { endpoint, app, viewer } = context;
+  const found = await listDeliveries(db, { endpointId: endpoint.id, before, limit: PAGE_SIZE + 1 });
+  const deliveries = found.slice(0, PAGE_SIZE);
+  const older = found.length > PAGE_SIZE ? deliveries.at(-1)?.eventId : undefined;
+  const events = deliveries.flatMap(({ event }) => event ?? []);
+  const readable = new Set(await visibleTo(db, app.id, events, clock()));
+  const secretFingerprint = await findSecretFingerprint(db, endpoint);
+  const log = { deliveries, readable, older, before };
+  const view = { ...context, settings, problem, notice, log, secretFingerprint, now: clock() };
+  return show(reply, viewer, endpointBody(view), problem ? 400 : 200);
+}
+
+interface Shown {
+  settings?: EndpointSettings;
+  problem?: Problem;
+  notice?: string | undefined;
+  before?: string | undefined;
+}
+
+interface EndpointView extends EndpointContext {
   /** What the form shows, which is not what is stored when something in it was refused. */
   settings: EndpointSettings;
   problem: Problem | undefined;
   notice: string | undefined;
   log: Log;
   /** Says which secret the page is about, so that a form sent twice replaces one. */
-  secretMark: string;
+  secretFingerprint: string;
   now: number;
 }
 
-export function endpointBody(view: EndpointView): Html {
-  const { endpoint, entry, path, listPath, settings, problem, notice, log, now } = view;
+function endpointBody(view: EndpointView): Html {
+  const { endpoint, viewer, path, listPath, settings, problem, notice, log, now } = view;
   return html`${headOf(view)}
 <p><a href="${listPath}">All endpoints</a></p>
-<h2>${endpoint.url} ${stateBadge(endpoint)}</h2>
-${stateNotice(endpoint, now)}
+<h2>${endpoint.url} ${statusBadge(endpoint)}</h2>
+${statusNotice(endpoint, now)}
 ${notice && html`<p class="notice" role="status">${notice}</p>`}
 ${problem?.field === 'endpoint' && html`<p class="problem">${problem.message}</p>`}
 ${postForm({
   action: path,
-  csrf: entry.context.csrf,
+  csrf: viewer.context.csrf,
   style: 'card',
   body: html`<h2>Settings</h2>${endpointFields(settings, problem)}<button class="primary">Save</button>`,
 })}
@@ -95,7 +127,7 @@ ${secretSection(view)}
 ${stopSection(view)}`;
 }
 
-function secretSection({ endpoint, entry, path, secretMark, now }: EndpointView): Html {
+function secretSection({ endpoint, viewer, path, secretFingerprint, now }: EndpointView): Html {
   const { oldSecretUntil } = endpoint;
   const bothSign = oldSecretUntil !== null && oldSecretUntil > now;
   return html`<section class="card"><h2>Signing secret</h2>
@@ -106,16 +138,16 @@ ${
 }
 ${postForm({
   action: `${path}/secret`,
-  csrf: entry.context.csrf,
-  body: html`<input type="hidden" name="secret_mark" value="${secretMark}">
+  csrf: viewer.context.csrf,
+  body: html`<input type="hidden" name="secret_mark" value="${secretFingerprint}">
 <button class="secondary">Replace the secret</button>`,
 })}
 </section>`;
 }
 
-function stopSection({ endpoint, entry, path }: EndpointView): Html {
+function stopSection({ endpoint, viewer, path }: EndpointView): Html {
   const action = (verb: string, button: Html) =>
-    postForm({ action: `${path}/${verb}`, csrf: entry.context.csrf, body: button });
+    postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: button });
   return html`<section class="card"><h2>Stop the endpoint</h2>
 ${
   endpoint.disabledAt === null
@@ -126,12 +158,12 @@ ${
 </section>`;
 }
 
-export function removeEndpointBody({ endpoint, app, entry, path }: OneEndpoint): Html {
+export function removeEndpointBody({ endpoint, app, viewer, path }: EndpointContext): Html {
   return html`<div class="card"><h1>Remove this endpoint?</h1>
 <p><code>${endpoint.url}</code></p>
 <p>${app.name} hears nothing more there. What still waits for it is not sent, and its log is gone.</p>
 <div class="answers"><a class="button secondary" href="${path}">Keep it</a>
-${postForm({ action: `${path}/remove`, csrf: entry.context.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div></div>`;
+${postForm({ action: `${path}/remove`, csrf: viewer.context.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div></div>`;
 }
 
 export interface EndpointSettings {
