@@ -80,7 +80,7 @@ test('each refusal stands in the log of its app, with the reason in words and a 
   const expected = [
     /401 \d+ ms revoked_by_app The app itself revoked the token/,
     /403 \d+ ms business_mismatch GET \/api\/v1\/businesses returns/,
-    /400 \d+ ms token_unknown This server did not issue it/,
+    /400 \d+ ms token_unknown This server did not issue the token/,
     /401 \d+ ms credentials_wrong No app has this client_id together with this client_secret/,
   ];
   assert.equal(rows.length, expected.length, rows.join('\n'));
