@@ -65,7 +65,7 @@ export const PIPELINE_LOCK_TIMEOUT = 1;
 /** Between two attempts at a locked row; two seconds in all. */
 const RETRY_PAUSES = [10, 50, 150, 300, 500, 990];
 /** Each attempt delays all other statements by up to PIPELINE_LOCK_TIMEOUT. */
-const MAX_WAITING = 20;
+const MAX_WAITING = 50;
 
 /** Waits for locked rows without occupying a connection: it tries again after a pause. */
 export function retryLocked({ run, close }: Pipeline): Pipeline {
