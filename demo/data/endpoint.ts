@@ -5,7 +5,7 @@ import { type Storage } from '../../src/storage/storage.ts';
 import { addEndpoint } from '../../src/webhooks/endpoint-changes.ts';
 import { SUBSCRIBABLE_EVENTS, listEndpoints, rotateSecret } from '../../src/webhooks/endpoints.ts';
 
-/** Where a demo app hears of what happens. Gives its signing secret, which is a new one at every start. */
+/** Registers the webhook endpoint of a demo app. Returns its signing secret, which is new at every start. */
 export function ensureDemoEndpoint(
   storage: Storage,
   keys: Keyring,

@@ -199,7 +199,7 @@ test('iss accompanies code and error, and equals the issuer of the metadata [A15
   assert.ok(told(allowed.leftTo?.href).code);
 });
 
-test('the authorize endpoint has no CORS headers, whoever asks and however [A20]', async () => {
+test('the authorize endpoint has no CORS headers, for any origin and any method [A20]', async () => {
   const headers = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
     const answer = await ask(world.authorizeUrl(), { method, headers });

@@ -51,7 +51,7 @@ test('of 200 attempts at once from one address, by password or passkey, exactly 
   await assertExact((turn) => (turn % 2 ? byPassword(`${turn}@example.com`) : byPasskey()), 401);
 });
 
-test('whoever has a whole network of IPv6 addresses has one limit, and the next network has its own [S9][S12]', async () => {
+test('all addresses of one IPv6 network share one limit, and the next network has its own [S9][S12]', async () => {
   const world = await newWorld({
     LIMIT_SIGN_IN_PER_ADDRESS: '2',
     LIMIT_WRONG_SECRETS: '2',

@@ -84,7 +84,7 @@ test('an Allow that cannot be stored is a 503 page, and neither grant nor consen
   assert.ok((await member.submit(page, '/consent', { answer: 'allow' })).leftTo?.searchParams.get('code'));
 });
 
-test('where the last of several writes fails, none of them is kept and nobody hears of a success [T29]', async () => {
+test('if the last of several writes fails, all are rolled back and no response reports success [T29]', async () => {
   const member = await world.signedIn(await world.addUser('Edsger', [[world.acme, 'member']]));
   const page = await member.open(world.authorizeUrl());
   const { access_token, refresh_token } = await world.connect({}, browser);

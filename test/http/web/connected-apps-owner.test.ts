@@ -114,7 +114,7 @@ test('an owner ends what one person has connected, after a question; the very ne
   assert.deepEqual(await listEntries(app), ['Ada Cabinet {"user":"Ben"}']);
 });
 
-test('an owner ends an app for everyone, after seeing how many they are; the app hears of each [D2]', async () => {
+test('an owner disconnects an app for everyone, after seeing how many users that affects; the app receives an event for each [D2]', async () => {
   const { app, client } = await newApp('Dynamo');
   const tokens = [
     await client.connect({}, ada),

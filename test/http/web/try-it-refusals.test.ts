@@ -80,7 +80,7 @@ test('a walk counts only in the session that began it, for its own app, unchange
   assert.equal(await countGrants(world), grants);
 });
 
-test('whoever may not change the app cannot try it, on any address of it [D5]', async () => {
+test('a user who may not change the app cannot open any page of its playground [D5]', async () => {
   const app = await newApp();
   const page = await reachExchange(app);
   const walk = walkIn(page);

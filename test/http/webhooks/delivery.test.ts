@@ -24,7 +24,7 @@ async function listen(url: string, appId: string, eventTypes: string[] = ['grant
 
 const newApp = () => world.addApp({ ownerBusinessId: world.acme.id });
 
-test('an app hears of a grant, signed, with ids and nothing that opens anything [W1]', async () => {
+test('an app receives a signed event about a grant, with ids and no credentials [W1]', async () => {
   const [app, receiver] = [await newApp(), await newReceiver()];
   const { secret } = await listen(receiver.url, app.id);
 

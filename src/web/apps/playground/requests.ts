@@ -99,7 +99,7 @@ const LONGEST = 8000;
 const HEADERS = ['content-type', 'cache-control', 'www-authenticate', 'retry-after', 'link', 'x-request-id'];
 
 /**
- * Over the network and through whatever stands before this server, as any app would. The address is always our own.
+ * Over the network and through any proxy in front of this server, as an app would. The address is always our own.
  * Undefined if it could not be reached.
  */
 export async function sendCall(call: Call, secrets: Secrets): Promise<ApiResponse | undefined> {
