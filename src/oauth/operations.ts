@@ -126,7 +126,7 @@ export const revokeOperation = {
 export const introspectOperation = {
   operationId: 'introspect',
   tags: TAGS,
-  summary: 'Ask what a token is worth',
+  summary: 'Introspect a token',
   description:
     'An app learns of its own tokens only (RFC 7662), and proves itself with its credentials, in the body or by HTTP Basic. ' +
     'Whatever else is sent answers `{"active":false}`.',
@@ -134,7 +134,7 @@ export const introspectOperation = {
   consumes: BODIES,
   body: INTROSPECTION_REQUEST,
   response: {
-    200: describeAnswer('What the token is worth at this moment.', 'Introspection', {
+    200: describeAnswer('Whether the token is active, and what it allows.', 'Introspection', {
       active: true,
       scope: 'read:invoices',
       client_id: EXAMPLE_APP,

@@ -27,8 +27,8 @@ interface Connections extends Listing {
 
 function connectionsBody(connections: Connections): Html {
   const { app, path, search, after, shown, next } = connections;
-  return html`<section class="card"><h2>Who has connected it</h2>
-<p class="muted small">The businesses in which ${app.name} may act now, and for how many of their users. Who they are is theirs to tell.</p>
+  return html`<section class="card"><h2>Connections</h2>
+<p class="muted small">The businesses that have connected ${app.name}, with the number of users. The users themselves are not listed.</p>
 ${searchForm({ path, search, label: 'Find a business by its name' })}
 ${shown.length === 0 ? html`<p class="empty">${emptyText(connections)}</p>` : table(shown)}
 ${pager({ path, search, after }, next)}

@@ -24,10 +24,10 @@ import { statusBadge, statusNotice } from './endpoint-status.ts';
 const PAGE_SIZE = 25;
 
 export function endpointListBody(list: EndpointListContext, endpoints: Endpoint[], now: number): Html {
-  const { app, path } = list;
+  const { path } = list;
   return html`${headOf(list)}
 <div class="head"><h2>Webhooks</h2><a class="button primary" href="${path}/new">New endpoint</a></div>
-<p class="muted">Where ${app.name} hears of what happens. Each event is sent, signed, until it arrives.</p>
+<p class="muted">Signed events are sent to these endpoints and retried until they arrive.</p>
 ${endpoints.length === 0 && html`<p class="empty">No endpoints yet. Add one to get its signing secret.</p>`}
 <ul class="rows">${endpoints.map(
     (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${statusBadge(endpoint)}
@@ -161,7 +161,7 @@ ${
 export function removeEndpointBody({ endpoint, app, viewer, path }: EndpointContext): Html {
   return html`<div class="card"><h1>Remove this endpoint?</h1>
 <p><code>${endpoint.url}</code></p>
-<p>${app.name} hears nothing more there. What still waits for it is not sent, and its log is gone.</p>
+<p>${app.name} receives no more events there. Pending deliveries are cancelled, and the delivery log is deleted.</p>
 <div class="answers"><a class="button secondary" href="${path}">Keep it</a>
 ${postForm({ action: `${path}/remove`, csrf: viewer.context.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div></div>`;
 }

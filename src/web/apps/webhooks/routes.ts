@@ -30,7 +30,7 @@ import {
 type ForApp = { Params: { id: string }; Body: Form };
 type ForOne = { Params: { id: string; endpoint: string }; Body: Form; Querystring: Form };
 
-/** Where an app hears of what happens: below the app's own page, for those who may change the app. */
+/** The webhook endpoints of an app, for those who may change the app. */
 export function mountWebhooks(host: FastifyInstance, pages: AppPages): void {
   const list = `${pages.section.path}/:id/endpoints`;
   for (const mount of [mountList, mountAddition]) mount(host, pages, list);
@@ -99,8 +99,8 @@ function mountSettings(host: FastifyInstance, pages: AppPages, path: string): vo
 
 const NOTICES: Record<string, string | undefined> = {
   __proto__: null as never,
-  test: 'A test event is on its way. Load this page again to see how it fared.',
-  again: 'It is on its way again. Load this page again to see how it fared.',
+  test: 'A test event is on its way. Reload this page to see the result.',
+  again: 'The event is being sent again. Reload this page to see the result.',
 };
 
 function mountSecret(host: FastifyInstance, pages: AppPages, path: string): void {
