@@ -41,13 +41,13 @@ journey('a developer tries an app from Allow to Revoke', async ({ world, arrive 
     await read(page, text);
     await assertOpen(page);
   };
-  await look('Scopes to ask for');
+  await look('Scopes to request');
   await press(page, 'Add it to the redirect URIs');
-  await press(page, 'Show me the request');
+  await press(page, 'Show the request');
   await look('Send the browser to the authorize endpoint');
   await follow(page, 'Go there');
   await press(page, 'Allow');
-  await look('The server that was asked');
+  await look('The authorization server that responded');
   await page.getByLabel('client_secret').fill('gcs_wrong');
   await press(page, 'Send the request');
   await look('invalid_client');
@@ -59,7 +59,7 @@ journey('a developer tries an app from Allow to Revoke', async ({ world, arrive 
   await look('INV-77');
   await press(page, 'Refresh');
   await press(page, 'Revoke');
-  await look('It has ended');
+  await look('The grant is revoked');
   await press(page, 'Call the API');
   await look('revoked_by_app');
 });

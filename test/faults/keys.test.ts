@@ -45,7 +45,7 @@ test('without the first key what it signed is refused with a reason, the pages g
   const page = await browser.open('/settings/account');
   const stale = await browser.submit(oldForm, '/sign-out');
   const fresh = await world.connect({}, browser);
-  await shows(() => browser.open(log), /the key is gone that kept its signing secret/);
+  await shows(() => browser.open(log), /the key that encrypted the signing secret is missing/);
   const sent = receiver.received.length;
   await world.restart();
 

@@ -36,10 +36,8 @@ ${pager({ path, search, after }, next)}
 }
 
 function emptyText({ search, after }: Connections): string {
-  if (search) return 'No business with such a name has connected it.';
-  return after
-    ? 'There are no more.'
-    : 'Nobody has connected it yet. Send a user to the authorize endpoint, or try it yourself.';
+  if (search) return 'No business with this name has connected the app.';
+  return after ? 'No more connections.' : 'No connections yet. Send a user to the authorize endpoint, or use Try it.';
 }
 
 function table(shown: AppConnection[]): Html {
@@ -47,6 +45,6 @@ function table(shown: AppConnection[]): Html {
 <thead><tr><th scope="col">Business</th><th scope="col">Users</th><th scope="col">Since</th><th scope="col">Last used</th></tr></thead>
 <tbody>${shown.map(
     ({ businessName, users, since, lastUsedAt }) =>
-      html`<tr><th scope="row">${businessName}</th><td>${users}</td><td>${time(since)}</td><td>${lastUsedAt ? time(lastUsedAt) : 'Not lately'}</td></tr>`,
+      html`<tr><th scope="row">${businessName}</th><td>${users}</td><td>${time(since)}</td><td>${lastUsedAt ? time(lastUsedAt) : 'Not recently'}</td></tr>`,
   )}</tbody></table></div>`;
 }

@@ -12,7 +12,7 @@ export const emptyApp: AppSettings = {
   requiresPkce: false,
 };
 
-/** What was typed, sound or not, so that the form can show it again. */
+/** What was submitted, valid or not, so that the form can show it again. */
 export function readAppForm(form: Form, section: AppSection): AppSettings {
   return {
     name: text(form, 'name'),
@@ -25,8 +25,9 @@ export function readAppForm(form: Form, section: AppSection): AppSettings {
 
 export function appFields(app: AppSettings, section: AppSection, problem?: Problem): Html {
   const wrong = (field: string) => problem?.field === field;
-  const uriHint = 'One per line. https, or http on localhost. Users are sent here after they decide.';
-  return html`${input({ name: 'name', label: 'App name', value: app.name, hint: 'Users see it when they are asked to allow the app.' }, problem)}
+  const uriHint =
+    'One per line. https, or http on localhost. Users are redirected here after they allow or deny access.';
+  return html`${input({ name: 'name', label: 'App name', value: app.name, hint: 'Shown to users on the consent screen.' }, problem)}
 <div class="field">
 <label for="redirect_uris">Redirect URIs</label>
 <p class="hint" id="redirect_uris-hint">${uriHint}</p>
@@ -45,8 +46,8 @@ ${
   section.canOpenToAnyBusiness &&
   html`<fieldset class="field">
 <legend>Who can connect it</legend>
-<label class="choice"><input type="radio" name="open_to_any_business" value="no" ${!app.openToAnyBusiness && html`checked`}><span>Only this business. The app acts in this business alone.</span></label>
-<label class="choice"><input type="radio" name="open_to_any_business" value="yes" ${app.openToAnyBusiness && html`checked`}><span>Any business. Each user connects it to the business they act for.</span></label>
+<label class="choice"><input type="radio" name="open_to_any_business" value="no" ${!app.openToAnyBusiness && html`checked`}><span>Only this business.</span></label>
+<label class="choice"><input type="radio" name="open_to_any_business" value="yes" ${app.openToAnyBusiness && html`checked`}><span>Any business. Each user connects it to their current business.</span></label>
 </fieldset>`
 }
 <fieldset class="field">

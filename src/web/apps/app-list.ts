@@ -56,7 +56,7 @@ ${pager({ path, search, after }, next)}`;
 
 function emptyText({ canChange }: Viewer, { search, after }: AppList): string {
   if (search) return `No app found for “${search}”.`;
-  if (after) return 'There are no more.';
+  if (after) return 'No more apps.';
   return canChange
     ? 'No apps yet. Register one to get its client_id and client_secret.'
     : 'No apps yet. Owners and admins of the business can register one.';

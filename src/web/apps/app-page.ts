@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Membership } from '../../accounts/memberships.ts';
 import { type App, findApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
+import type { Database } from '../../storage/storage.ts';
 import type { RouteAccess } from '../access.ts';
 import { appBadges } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
@@ -80,18 +81,9 @@ export function createAppPages(deps: WebDeps, section: AppSection) {
     return viewer;
   }
 
-  /** The app of another owner is not found; its own members are offered to switch business. */
-  async function findOwnApp(viewer: Viewer, id: string, { request, toEdit }: AppLookup): Promise<App> {
-    const app = await findApp(db, id);
-    const isOwn = app?.ownerBusinessId === viewer.ownerBusinessId;
-    if (!app || !isOwn) throw notFoundOrOtherBusiness(app ? businessesOf(app, viewer, toEdit) : [], request);
-    if (toEdit && !viewer.canChange) throw notFound();
-    return app;
-  }
-
   async function load(request: AppRequest, { toEdit }: { toEdit: boolean }): Promise<LoadedApp> {
     const viewer = await section.loadViewer(request);
-    const app = await findOwnApp(viewer, request.params.id, { request, toEdit });
+    const app = await findOwnApp(db, viewer, { id: request.params.id, request, toEdit });
     return { viewer, app, path: `${section.path}/${app.id}` };
   }
 
@@ -101,14 +93,23 @@ export function createAppPages(deps: WebDeps, section: AppSection) {
     db,
     show,
     requireEditor,
-    findOwnApp,
 
     loadEditableApp: (request: AppRequest) => load(request, { toEdit: true }),
     loadApp: (request: AppRequest) => load(request, { toEdit: false }),
   };
 }
 
+/** The app of another owner is not found; its own members are offered to switch business. */
+export async function findOwnApp(db: Database, viewer: Viewer, { id, request, toEdit }: AppLookup): Promise<App> {
+  const app = await findApp(db, id);
+  const isOwn = app?.ownerBusinessId === viewer.ownerBusinessId;
+  if (!app || !isOwn) throw notFoundOrOtherBusiness(app ? businessesOf(app, viewer, toEdit) : [], request);
+  if (toEdit && !viewer.canChange) throw notFound();
+  return app;
+}
+
 interface AppLookup {
+  id: string;
   request: FastifyRequest;
   /** Whether the page changes the app. */
   toEdit: boolean;

@@ -12,11 +12,11 @@ import { prose } from '../reference/prose.ts';
 import { type AppPages, appHead } from './app-page.ts';
 import { chart, PERIODS, type Period, readPeriod, startOf } from './request-chart.ts';
 
-const LONGEST_NAME = 30;
-const WHAT_IS_LOGGED =
-  'What the app asked for at the token endpoint and the API: the newest thousand, for seven days. No token, code or ' +
-  'secret is kept. Of requests with a wrong secret, which anyone can send, only some are listed here, and none are in ' +
-  'the chart. What does not say which app it is from, and calls to addresses that there are not, are in no log.';
+const MAX_NAME_LENGTH = 30;
+const LOG_DESCRIPTION =
+  'The newest 1,000 requests to the token endpoint and the API, for seven days. Tokens, codes and secrets are not stored. ' +
+  'Anyone can send requests with a wrong secret, so only some of those are listed, and none are in the chart. Requests ' +
+  'that do not identify the app, and requests to unknown paths, are not logged.';
 
 type ForApp = { Params: { id: string }; Querystring: Form };
 
@@ -61,7 +61,7 @@ function requestLogBody(log: RequestLog): Html {
   const errors = onlyErrors ? 'only' : undefined;
   return html`${isFirst && search === '' && chartSection(log)}
 <section class="card"><div class="head"><h2>Requests</h2>${filter(log)}</div>
-<p class="muted small">${WHAT_IS_LOGGED}</p>
+<p class="muted small">${LOG_DESCRIPTION}</p>
 ${searchForm({ path, search, label: 'Find a request by its id' })}
 <div id="requests" ${isFirst && html`data-live`}>${rows(log)}</div>
 ${pager({ path, search, after, filters: { errors, period: period.name === 'day' ? undefined : period.name } }, next)}
@@ -107,11 +107,9 @@ function rows(log: RequestLog): Html {
 }
 
 function emptyText({ search, onlyErrors, after }: RequestLog): string {
-  if (search) return 'No request of this app has this id. It stands in the header x-request-id of every answer.';
-  if (after) return 'There is nothing older.';
-  return onlyErrors
-    ? 'No errors. Nothing that the app asked for was refused.'
-    : 'The app has not asked for anything yet.';
+  if (search) return 'No request of this app has this id. The id is in the x-request-id header of every response.';
+  if (after) return 'No older requests.';
+  return onlyErrors ? 'No errors.' : 'No requests yet.';
 }
 
 function row(request: LoggedRequest, issuer: string): Html {
@@ -129,19 +127,17 @@ function why({ reason, route }: LoggedRequest, issuer: string): Html | null {
   return html`<br><a href="${errorUri(issuer, known.code, reason)}">${reason}</a><br>${prose(known.words)}`;
 }
 
-/** The page holds fifty of them. */
 function shorten(name: string): string {
   const characters = [...name];
-  return characters.length > LONGEST_NAME ? `${characters.slice(0, LONGEST_NAME).join('')}…` : name;
+  return characters.length > MAX_NAME_LENGTH ? `${characters.slice(0, MAX_NAME_LENGTH).join('')}…` : name;
 }
 
-/** A reason in words, and the error that it belongs to. */
 interface ReasonInWords {
   code: string;
   words: string;
 }
 
-/** The first sentence of what the reference says. Some reasons belong to two errors; which, depends on what was asked. */
+/** The first sentence of the error reference. Some reasons belong to two errors; the route decides which. */
 function explainReason(reason: string, route: string): ReasonInWords | undefined {
   const codes = ERROR_CODES.filter((code) => Object.hasOwn(explainError(code)?.reasons ?? {}, reason));
   const usual = route.startsWith('/api/v1/oauth/') ? 'invalid_grant' : 'invalid_token';

@@ -35,7 +35,7 @@ function mountAddition(host: FastifyInstance, pages: AppPages, showSettings: Sho
   });
 }
 
-/** What is in use is removed only by whoever was asked, and is sure. */
+/** A secret in use is removed only after a confirmation. */
 function mountRemoval(host: FastifyInstance, pages: AppPages, showSettings: ShowSettings): void {
   const { section, db, clock, show, loadEditableApp } = pages;
   const removal = `${section.path}/:id/secrets/:secret/remove`;
@@ -77,7 +77,6 @@ interface SecretRows {
 
 const IN_USE_FOR = 7 * DAY;
 
-/** What was used so lately is in use. */
 function isInUse({ lastUsedAt }: AppSecret, now: number): boolean {
   return lastUsedAt !== null && now - lastUsedAt < IN_USE_FOR;
 }
@@ -103,7 +102,7 @@ ${
 }</li>`;
 }
 
-/** Both secrets work. Whoever removes the older too early breaks their app; whoever never does has two to guard. */
+/** Says whether the older of two secrets can be removed without breaking the app. */
 function advice(older: AppSecret, newer: AppSecret, now: number): Html {
   const { lastUsedAt } = older;
   if (lastUsedAt !== null && isInUse(older, now)) {
@@ -111,22 +110,21 @@ function advice(older: AppSecret, newer: AppSecret, now: number): Html {
   }
   const since = lastUsedAt === null ? 'has never been used' : html`has not been used since ${time(lastUsedAt)}`;
   if (newer.lastUsedAt !== null) return html`<p class="notice">The older secret ${since}: it can be removed.</p>`;
-  return html`<p class="notice">The older secret ${since}, and the newer one has never been used. See that your app has the newer one, then remove the older.</p>`;
+  return html`<p class="notice">The older secret ${since}, and the newer one has never been used. Check that your app uses the newer one, then remove the older.</p>`;
 }
 
-/** Asked where an app is still at work with it. */
 function removeSecretBody(
   { viewer, app, path }: { viewer: Viewer; app: App; path: string },
   { id, hint, lastUsedAt }: AppSecret,
 ): Html {
   const body = html`<input type="hidden" name="sure" value="yes"><button class="danger">Remove secret</button>`;
   return html`<div class="card"><h1>Remove a secret of ${app.name}?</h1>
-<p>The secret <code>${secretName(hint)}</code> was ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}. Whatever still uses it is refused from then on, and it cannot be brought back.</p>
+<p>The secret <code>${secretName(hint)}</code> was ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}. Requests that still use it will be rejected. This cannot be undone.</p>
 <div class="answers"><a class="button secondary" href="${path}">Keep it</a>
 ${postForm({ action: `${path}/secrets/${id}/remove`, csrf: viewer.context.csrf, body })}</div></div>`;
 }
 
-/** The only page that ever shows a secret. */
+/** The only page that shows a secret. */
 export function newSecretBody(
   { section, issuer }: { section: AppSection; issuer: string },
   app: App,
@@ -134,7 +132,7 @@ export function newSecretBody(
 ): Html {
   return html`<h1>${app.name}</h1>
 <div class="card">
-<p class="notice"><strong>Copy the secret now.</strong> It is not kept in a form that can be read, so it is never shown again.</p>
+<p class="notice"><strong>Copy the secret now.</strong> Only a hash of it is stored, so it cannot be shown again.</p>
 <dl class="facts">
 <div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 <div><dt>client_secret</dt><dd>${copyable('client-secret', secret)}</dd></div>

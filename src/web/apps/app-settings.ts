@@ -71,7 +71,7 @@ export async function showSettings(
 function settingsBody(section: AppSection, viewer: Viewer, view: AppView): Html {
   const { app, secrets, problem } = view;
   return html`${appHead(section, viewer, app, 'Settings')}
-${app.pausedAt !== null && html`<p class="notice">Paused by ${view.platformName} since ${time(app.pausedAt)}: nothing of the app works until it is resumed there.${view.pauseReason !== undefined && html`<br>Reason: ${view.pauseReason}`}</p>`}
+${app.pausedAt !== null && html`<p class="notice">Paused by ${view.platformName} since ${time(app.pausedAt)}: the app does not work until the platform resumes it.${view.pauseReason !== undefined && html`<br>Reason: ${view.pauseReason}`}</p>`}
 ${viewer.canChange && failingNotices(`${section.path}/${app.id}/endpoints`, view.endpoints, view.now)}
 <section class="card"><h2>Credentials</h2>
 <dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
@@ -87,13 +87,12 @@ ${viewer.canChange ? changes(section, viewer, view) : summary(app)}`;
 interface AppView {
   app: App;
   secrets: AppSecret[];
-  /** What the form shows, which is not what is stored when something in it was refused. */
+  /** What the form shows: the stored settings, or what was submitted if it was rejected. */
   settings: AppSettings;
   problem: Problem | undefined;
   endpoints: Endpoint[];
-  /** To require PKCE. */
+  /** The offer to require PKCE. */
   offer: Html | null;
-  /** As the platform gave it, if it did. */
   pauseReason: string | undefined;
   issuer: string;
   platformName: string;
@@ -124,10 +123,10 @@ function action({ context }: Viewer, path: string, button: Html): Html {
   return postForm({ action: path, csrf: context.csrf, body: button });
 }
 
-const LOOKED_BACK = 7 * DAY;
-const FEWEST = 5;
+const OFFER_PERIOD = 7 * DAY;
+const MIN_EXCHANGES = 5;
 
-/** Requiring PKCE breaks an app that does not use it, so it is offered once every exchange of a week has used it. */
+/** Requiring PKCE breaks an app that does not use it, so it is offered when every exchange of the last week used it. */
 async function pkceOffer(
   { storage, activity, clock }: WebDeps,
   { app, viewer, path }: { app: App; viewer: Viewer; path: string },
@@ -135,9 +134,9 @@ async function pkceOffer(
   if (app.requiresPkce || !viewer.canChange) return null;
   // The newest exchanges may still be in memory.
   await activity.flush();
-  const { exchanges, pkceExchanges } = await countExchanges(storage.durable, app.id, clock() - LOOKED_BACK);
-  if (exchanges < FEWEST || pkceExchanges < exchanges) return null;
+  const { exchanges, pkceExchanges } = await countExchanges(storage.durable, app.id, clock() - OFFER_PERIOD);
+  if (exchanges < MIN_EXCHANGES || pkceExchanges < exchanges) return null;
   return html`<section class="card"><h2>Require PKCE?</h2>
-<p>Each of the ${exchanges} code exchanges in the last 7 days used PKCE. If you require it, an intercepted code is useless even where someone leaves the code_challenge out.</p>
+<p>Each of the ${exchanges} code exchanges in the last 7 days used PKCE. If you require it, an intercepted code is useless even if a request leaves out the code_challenge.</p>
 ${postForm({ action: `${path}/require-pkce`, csrf: viewer.context.csrf, body: html`<button class="secondary">Require PKCE</button>` })}</section>`;
 }

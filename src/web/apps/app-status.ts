@@ -11,7 +11,7 @@ import type { AppPages, AppRequest, AppSection, Viewer } from './app-page.ts';
 
 type ForApp = { Params: { id: string } };
 
-/** What stops an app is asked about first, with how many would notice. */
+/** Disabling and deleting an app are confirmed first, with the number of users affected. */
 export function mountAppStatus(host: FastifyInstance, pages: AppPages): void {
   mountSwitches(host, pages);
   mountDeletion(host, pages);
@@ -61,14 +61,12 @@ interface ConfirmationView {
   section: AppSection;
   viewer: Viewer;
   app: App;
-  /** What would stop at this moment. */
   impact: Impact;
 }
 
-/** At the end of an app's settings. */
 export function stopSection({ section, viewer, app }: Omit<ConfirmationView, 'impact'>): Html {
   const path = `${section.path}/${app.id}`;
-  return html`<section class="card"><h2>Stop the app</h2>
+  return html`<section class="card"><h2>Disable or delete</h2>
 ${
   app.disabledAt
     ? html`<p>The app is disabled: none of its tokens work, and nobody can connect it.</p>${postForm({ action: `${path}/enable`, csrf: viewer.context.csrf, body: html`<button class="secondary">Enable</button>` })}`
@@ -91,7 +89,7 @@ function deleteBody(question: ConfirmationView): Html {
   return confirmationBody(question, {
     verb: 'delete',
     title: 'Delete',
-    effect: 'Every token of the app stops working at once, and its client_id is gone for good.',
+    effect: 'Every token of the app stops working at once, and its client_id is deleted. This cannot be undone.',
     keep: 'Keep it',
   });
 }

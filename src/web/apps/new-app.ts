@@ -49,12 +49,11 @@ ${appFields(form.settings, section, form.problem)}
 
 interface NewAppForm {
   settings: AppSettings;
-  /** Makes a second click register nothing more. */
+  /** Prevents a form that is sent twice from registering two apps. */
   ticket: string;
   problem?: Problem;
 }
 
-/** Below the credentials of a new app. */
 function nextSteps({ section, issuer }: { section: AppSection; issuer: string }, app: App): Html {
   return html`<section class="card"><h2>Next</h2>
 <ul>

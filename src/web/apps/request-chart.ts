@@ -2,10 +2,10 @@ import { DAY, HOUR } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Counts, HourOfCounts } from '../../request-log/counts.ts';
 
-/** How far back a chart looks, and in which steps. */
+/** The period of a chart, and its resolution. */
 export interface Period {
   name: 'day' | 'month';
-  /** What stands in a sentence after "in the last". */
+  /** Follows "in the last". */
   words: string;
   step: number;
   steps: number;
@@ -20,7 +20,7 @@ export function readPeriod(name: string): Period {
   return PERIODS.find((period) => period.name === name) ?? PERIODS[0];
 }
 
-/** The step that is not over yet is the last. */
+/** The current, incomplete step is the last one. */
 export function startOf({ step, steps }: Period, now: number): number {
   return (Math.floor(now / step) - steps + 1) * step;
 }
@@ -33,7 +33,7 @@ const WIDTH = 720;
 const HEIGHT = 160;
 const GAP = 2;
 
-/** Drawn here, as shapes alone: every word and number beside it is text that can be read, zoomed and searched. */
+/** The SVG has shapes only; labels and numbers are HTML text, which can be read aloud, zoomed and searched. */
 export function chart(period: Period, counts: HourOfCounts[], now: number): Html {
   const bars = toBars(period, counts, now);
   const total = bars.reduce(add, { requests: 0, errors: 0, refreshes: 0 });
@@ -82,7 +82,7 @@ function add(a: Counts, b: Counts): Counts {
   };
 }
 
-/** Errors are a part of the requests, so they stand inside of the bar. */
+/** Errors are part of the requests, so they are drawn inside the bar. */
 function drawBar(bar: Bar, place: number, { count, most }: { count: number; most: number }): Html | null {
   if (bar.requests === 0) return null;
   const wide = WIDTH / count;
@@ -112,7 +112,7 @@ function table(bars: Bar[], period: Period): Html {
 <tbody>${rows}</tbody></table>`;
 }
 
-/** In UTC for every reader: days are counted by UTC, and a chart in two zones misleads. The script leaves plain text alone. */
+/** In UTC, because the counts are per UTC day. The script that localises <time> does not change plain text. */
 function inUtc({ name }: Period, at: number): string {
   const iso = new Date(at).toISOString();
   return name === 'day' ? iso.slice(0, 16).replace('T', ' ') : iso.slice(0, 10);

@@ -19,7 +19,7 @@ import { findReason, longList, reasonDetail, reasonField, reasonText, sendPlatfo
 const PATH = '/platform/apps';
 type ForApp = { Params: { id: string }; Body: Form | undefined };
 
-/** Every app, whoever owns it. */
+/** The apps of all owners. */
 export function mountAllApps(host: FastifyInstance, deps: WebDeps): void {
   for (const mount of [mountList, mountApp, mountSwitches]) mount(host, deps);
 }
@@ -53,11 +53,11 @@ function mountApp(host: FastifyInstance, deps: WebDeps): void {
   host.get<ForApp>(`${PATH}/:id/pause`, access('platform_admin'), async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
     if (app.pausedAt !== null) return reply.redirect(`${PATH}/${app.id}`, 303);
-    return askToPause(deps, request, reply, app);
+    return showPauseForm(deps, request, reply, app);
   });
 }
 
-/** Whoever was second, or sends a form once more, changes nothing and is shown how it stands. */
+/** Pausing a paused app, or resuming a running one, changes nothing. */
 function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
   host.post<ForApp>(`${PATH}/:id/pause`, access('platform_admin'), async (request, reply) => {
@@ -66,7 +66,7 @@ function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
       await pauseApp(actorOf(request), storage.durable, { app, ...reasonDetail(request.body) }, clock());
       return redirectWithFlash(reply, `${PATH}/${app.id}`, 'app_paused');
     };
-    return tryForm(pause, (problem) => askToPause(deps, request, reply, app, problem));
+    return tryForm(pause, (problem) => showPauseForm(deps, request, reply, app, problem));
   });
 
   host.post<ForApp>(`${PATH}/:id/resume`, access('platform_admin'), async (request, reply) => {
@@ -76,7 +76,7 @@ function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
   });
 }
 
-async function askToPause(
+async function showPauseForm(
   deps: WebDeps,
   request: FastifyRequest<ForApp>,
   reply: FastifyReply,
@@ -111,14 +111,14 @@ function appRow(app: OwnedApp, { platformName, connections }: { platformName: st
 
 function appBody(app: OwnedApp, around: AppView & { reason: string | undefined }): Html {
   return html`<h1>${app.name} ${appBadges(app)}</h1>
-<section class="card"><h2>The app</h2>
+<section class="card"><h2>Details</h2>
 <dl class="facts">
 <div><dt>Owner</dt><dd>${owner(app, around.platformName)}</dd></div>
 <div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 <div><dt>Registered</dt><dd>${time(app.createdAt)}</dd></div>
 <div><dt>Who can connect it</dt><dd>${app.ownerScope === 'platform' || app.openToAnyBusiness ? 'Users of any business' : 'Users of its owner only'}</dd></div>
-<div><dt>May ask for</dt><dd>${listScopes(app.allowedScopes).map(({ name }) => html`<code>${name}</code><br>`)}</dd></div>
-<div><dt>Sends users to</dt><dd>${app.redirectUris.map((uri) => html`<code>${uri}</code><br>`)}</dd></div>
+<div><dt>Allowed scopes</dt><dd>${listScopes(app.allowedScopes).map(({ name }) => html`<code>${name}</code><br>`)}</dd></div>
+<div><dt>Redirect URIs</dt><dd>${app.redirectUris.map((uri) => html`<code>${uri}</code><br>`)}</dd></div>
 <div><dt>Connected by</dt><dd>${impactText(around.impact)}</dd></div>
 </dl>
 ${app.ownerScope === 'platform' && html`<p><a class="button secondary" href="/platform/developer/apps/${app.id}">Settings of the app</a></p>`}
@@ -141,19 +141,19 @@ function pauseSection(app: OwnedApp, { reason, csrf }: { reason: string | undefi
   return html`<section class="card"><h2>Paused everywhere</h2>
 <p>Paused since ${time(app.pausedAt)}: none of its tokens work, and nobody can connect it. Once it is resumed, the same tokens work again.</p>
 ${reasonText(reason)}
-${app.disabledAt !== null && html`<p>Its owner has disabled it too. Resuming leaves that as it is.</p>`}
+${app.disabledAt !== null && html`<p>Its owner has disabled it, too. It stays disabled after you resume it.</p>`}
 ${postForm({ action: `${path}/resume`, csrf, body: html`<button class="primary">Resume</button>` })}</section>`;
 }
 
-/** Asked before it is done, with what it would stop at this moment. */
+/** The confirmation, with the number of users affected. */
 function pauseBody(app: OwnedApp, { platformName, impact, csrf, typed, problem }: PauseQuestion): Html {
   const path = `/platform/apps/${app.id}`;
   const hint = 'Shown on the page of the app, and in the audit log of its owners.';
   return html`<div class="card"><h1>Pause ${app.name} everywhere?</h1>
 <p>This app of ${app.ownerName ?? platformName} is connected by <strong>${impactText(impact)}</strong> right now.</p>
 ${app.disabledAt !== null && html`<p class="notice">Its owner has disabled it already: none of its tokens work now.</p>`}
-<p>Every call of the app is refused from the next one on, it hears of it by webhook, and nobody can connect it. Nothing is lost:
-once a platform admin resumes it, the same tokens work again.</p>
+<p>From now on every call of the app is rejected, and nobody can connect it. The app is notified by webhook.
+Once a platform admin resumes it, the same tokens work again.</p>
 ${postForm({
   action: `${path}/pause`,
   csrf,
@@ -163,7 +163,7 @@ ${postForm({
 }
 
 interface PauseQuestion extends AppView {
-  /** As a reason, sound or not. */
+  /** The submitted reason, valid or not. */
   typed: string;
   problem?: Problem;
 }

@@ -24,7 +24,7 @@ function platformSection(deps: WebDeps): AppSection {
       return {
         context: await loadPageContext(deps, request),
         ownerBusinessId: null,
-        intro: 'First-party apps. They act in the current business of whoever signs in, and ask for no consent.',
+        intro: 'First-party apps. They act in the current business of the signed-in user, without asking for consent.',
         canChange: true,
       };
     },

@@ -10,7 +10,7 @@ import { loadPageContext } from '../page-context.ts';
 
 const PATH = '/settings/developer';
 
-/** The current business's own apps. Every member may look; owners and admins may change. */
+/** The apps of the current business. Every member can view them; owners and admins can change them. */
 export function mountDeveloper(host: FastifyInstance, deps: WebDeps): void {
   mountAppPages(host, deps, {
     path: PATH,

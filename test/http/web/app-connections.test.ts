@@ -47,7 +47,7 @@ test('an app open to any business shows which have connected it, for how many us
   ]);
   assert.deepEqual(listed(found), [['Bolt &amp; Sons', '2']]);
   assert.doesNotMatch(page.text, /Boris|Beatrix|boris@|beatrix@/);
-  assert.match((await browser.open(`${path}/connections?q=%25`)).text, /No business with such a name/);
+  assert.match((await browser.open(`${path}/connections?q=%25`)).text, /No business with this name/);
 });
 
 test('a connection that ended is not shown, and the last use of one that lives is', async () => {
@@ -71,7 +71,7 @@ test('a connection that ended is not shown, and the last use of one that lives i
 test('an app that nobody has connected says so', async () => {
   const { path } = await newApp('Lonely');
 
-  assert.match((await browser.open(`${path}/connections`)).text, /Nobody has connected it yet/);
+  assert.match((await browser.open(`${path}/connections`)).text, /No connections yet/);
 });
 
 test('connections of an app that was closed to other businesses are not shown', async () => {
@@ -156,7 +156,7 @@ test('an app’s own page warns of webhooks that do not arrive, to those who may
 
   for (const id of [failing, off]) assert.ok(text.includes(`href="${path}/endpoints/${id}"`));
   assert.ok(!text.includes(fine));
-  assert.match(text, /Webhooks do not arrive.*Nothing has arrived here since/s);
+  assert.match(text, /Webhook deliveries are failing.*No delivery has succeeded since/s);
   assert.doesNotMatch((await member.open(path)).text, /failing\.example|do not arrive/);
 });
 
@@ -225,7 +225,7 @@ test('while the older of two secrets is in use the page says so, and later that 
   const inUseAgain = await later.open(path);
 
   assert.match(inUse.text, /The older secret was last used <time[^>]*>[^<]*<\/time>: it is still in use/);
-  assert.match(neither.text, /has not been used since .*the newer one has never been used\. See that your app has/);
+  assert.match(neither.text, /has not been used since .*the newer one has never been used\. Check that your app uses/);
   assert.match(canGo.text, /The older secret has not been used since <time[^>]*>[^<]*<\/time>: it can be removed/);
   assert.match(inUseAgain.text, /it is still in use/);
   assert.ok(![inUse, neither, canGo].some(({ text }) => text.includes(secret) || text.includes(app.secret)));

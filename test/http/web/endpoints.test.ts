@@ -173,13 +173,13 @@ test('an endpoint that was switched off by what it answered says why', async () 
   await markEndpointDisabled(db(), gone.endpoint.id, 'gone', world.clock());
   await markEndpointDisabled(db(), failing.endpoint.id, 'failing', world.clock());
 
-  assert.match((await browser.open(gone.list)).text, /It answered 410/);
-  assert.match((await browser.open(failing.path)).text, /Nothing that was sent to it arrived for three days/);
+  assert.match((await browser.open(gone.list)).text, /It responded with 410/);
+  assert.match((await browser.open(failing.path)).text, /No delivery succeeded for three days/);
 });
 
 test('an endpoint that has failed for a day is warned about, until it is switched on afresh', async () => {
   const { list, path, endpoint, act } = await newEndpoint();
-  const [warning, visit] = [/Nothing has arrived here since .* switched off at /, () => browser.open(list)];
+  const [warning, visit] = [/No delivery has succeeded since .* switched off at /, () => browser.open(list)];
   await recordFailure(db(), endpoint, 0.5, world.clock() - DAY + HOUR);
   const early = await visit();
   world.wind(HOUR);
@@ -201,7 +201,7 @@ test('a replaced secret is shown once, with the time until which both sign', asy
 
   const until = new Date(world.clock() + DAY).toISOString();
   assert.notEqual(newer, secret);
-  assert.ok(page.text.includes(`Signs as well until <time datetime="${until}">`));
+  assert.ok(page.text.includes(`Also signs until <time datetime="${until}">`));
   assert.ok(text.includes(`Two secrets sign until <time datetime="${until}">`));
   assert.ok(!text.includes('whsec_') && !text.includes(newer.slice(6)));
   assert.deepEqual(await signingSecrets(endpoint.id), [newer, secret]);

@@ -101,7 +101,7 @@ test('whoever is sent to authorize an app leaves nothing in its log, since anyon
   await client.authorize({ scope: 'read:everything' }, browser);
 
   const { text } = await open();
-  assert.match(text, /The app has not asked for anything yet/);
+  assert.match(text, /No requests yet/);
   assert.match(text, /No requests in the last 24 hours/);
 });
 
@@ -121,7 +121,7 @@ test('a wrong secret is not in the log of any other app, nor an unknown app in a
   await client.refresh('grt_x', { client_id: newRandomId() });
   await client.refresh('grt_x', { client_id: world.ledger.id, client_secret: 'gcs_wrong' });
 
-  assert.match((await open()).text, /The app has not asked for anything yet/);
+  assert.match((await open()).text, /No requests yet/);
 });
 
 test('no code, token or secret that was sent stands in what is kept [X4]', async () => {
@@ -237,7 +237,7 @@ test('an app that nobody uses has an empty chart and an empty log', async () => 
   const { text } = await (await newApp('Idle')).open();
 
   assert.match(text, /No requests in the last 24 hours\./);
-  assert.match(text, /The app has not asked for anything yet\./);
+  assert.match(text, /No requests yet\./);
 });
 
 test('what an app read is counted by scope, day and user; what was refused is not', async () => {

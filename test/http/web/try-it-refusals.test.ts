@@ -31,11 +31,11 @@ test('what is pasted may be the address, its query or the code alone, and is kep
 
   for (const { status, text } of [whole, query, alone])
     assert.match(`${status} ${text}`, new RegExp(`^200.*${code}`, 's'));
-  assert.match(alone.text, /You pasted the code alone/);
+  assert.match(alone.text, /You pasted only the code/);
   assert.match(refused.text, /id="pasted-problem">The state is not the one that was sent/);
   assert.match(refused.text, /state=of-someone-else.*<\/textarea>/);
-  assert.match(empty.text, /id="pasted-problem">There is neither a code nor an error/);
-  assert.match(nonsense.text, /id="pasted-problem">Paste the whole address/);
+  assert.match(empty.text, /id="pasted-problem">This URL contains neither a code nor an error/);
+  assert.match(nonsense.text, /id="pasted-problem">Paste the whole URL/);
   assert.match(nonsense.text, /&lt;no code&gt;.<\/textarea>/);
 });
 
@@ -70,11 +70,11 @@ test('a walk counts only in the session that began it, for its own app, unchange
 
   for (const answer of [...lost, late]) {
     assert.equal(answer.status, 400);
-    assert.match(answer.text, /Start again: this was begun over 30 minutes ago, or by someone else/);
+    assert.match(answer.text, /Start again: this was started over 30 minutes ago, or in another session/);
   }
   for (const answer of [...returned, lateReturn]) {
     assert.equal(answer.status, 400, answer.url);
-    assert.match(answer.text, /Not an answer/);
+    assert.match(answer.text, /Unknown response/);
   }
   assert.equal(inTime.status, 200);
   assert.equal(await countGrants(world), grants);

@@ -67,7 +67,7 @@ test('an answer comes back by itself while the page is one of the app’s redire
 
   assert.match(added.text, /role="status">Saved/);
   assert.ok(page.url.startsWith(`${RETURN}?code=gac_`), page.url);
-  assert.match(page.text, /The server that was asked/);
+  assert.match(page.text, /The authorization server that responded/);
   assert.match(tokens.text, /200 OK/);
   assert.ok(!removed.text.includes(`value="${RETURN}"`));
   const acts = await world

@@ -14,23 +14,22 @@ export interface AuthorizeChoices {
   redirectUri: string;
 }
 
-/** What to ask for, and where the answer should go. */
 export function startBody(playground: Playground, { scopes, redirectUri }: AuthorizeChoices, problem?: Problem): Html {
   const { app, path, viewer } = playground;
   const wrong = (field: string) => problem?.field === field && problemText(problem);
   return frame(
     playground,
     'authorize',
-    html`<p class="muted">Walk through the flow for real, one request at a time, as yourself. You see what is sent and what comes back.</p>
+    html`<p class="muted">Run the real flow as yourself, one request at a time, and see each request and response.</p>
 ${problem?.field === 'walk' && html`<p class="notice" role="alert">${problem.message}</p>`}
-${(app.disabledAt ?? app.pausedAt) !== null && html`<p class="notice">The app is stopped, so every request will be refused for now. See for yourself, or start it first.</p>`}
+${(app.disabledAt ?? app.pausedAt) !== null && html`<p class="notice">The app is disabled or paused, so every request will be rejected until it is enabled again.</p>`}
 ${postForm({
   action: `${path}/try`,
   csrf: viewer.context.csrf,
   style: 'card',
-  body: html`<h2>Ask a user</h2>
+  body: html`<h2>Request authorization</h2>
 <fieldset class="field" ${ariaAttributes('scope', { wrong: problem?.field === 'scope' })}>
-<legend>Scopes to ask for</legend>
+<legend>Scopes to request</legend>
 ${wrong('scope')}
 ${listScopes(app.allowedScopes).map(
   ({ name, meaning }) =>
@@ -38,27 +37,27 @@ ${listScopes(app.allowedScopes).map(
 )}
 </fieldset>
 <fieldset class="field" ${ariaAttributes('redirect_uri', { wrong: problem?.field === 'redirect_uri' })}>
-<legend>Redirect URI to come back to</legend>
+<legend>Redirect URI</legend>
 ${wrong('redirect_uri')}
 ${app.redirectUris.map(
   (uri) =>
-    html`<label class="choice"><input type="radio" name="redirect_uri" value="${uri}" ${uri === redirectUri && html`checked`}><span><code>${uri}</code>${uri === playground.returnAddress && ' This page: the answer comes back here by itself.'}</span></label>`,
+    html`<label class="choice"><input type="radio" name="redirect_uri" value="${uri}" ${uri === redirectUri && html`checked`}><span><code>${uri}</code>${uri === playground.returnAddress && ' This page: the response arrives here automatically.'}</span></label>`,
 )}
 </fieldset>
-<button class="primary">Show me the request</button>`,
+<button class="primary">Show the request</button>`,
 })}
 ${returnCard(playground, problem)}`,
   );
 }
 
-/** The app's own address gets the answer, unless its owner lets this page have it. */
+/** Adds or removes this page as a redirect URI of the app. */
 function returnCard({ app, path, viewer, returnAddress }: Playground, problem?: Problem): Html {
   const isIn = app.redirectUris.includes(returnAddress);
-  return html`<section class="card"><h2>Come back by itself</h2>
+  return html`<section class="card"><h2>Return here automatically</h2>
 <p>${
     isIn
-      ? 'This page is one of the app’s redirect URIs. Remove it when you have finished trying.'
-      : 'An answer goes to a redirect URI of the app, and you copy it from there. Or make this page one of them, and the answer comes here.'
+      ? 'This page is one of the app’s redirect URIs. Remove it when you have finished.'
+      : 'The response goes to a redirect URI of the app, and you copy it from there. If you add this page as a redirect URI, the response arrives here.'
   }</p>
 <p><code>${returnAddress}</code></p>
 ${problem?.field === 'redirect_uris' && problemText(problem)}
@@ -71,17 +70,17 @@ ${postForm({
 }
 
 const MEANINGS: Record<string, string> = {
-  response_type: 'You want a code.',
-  client_id: 'The app.',
-  redirect_uri: 'Where the answer goes. It has to be registered, to the letter.',
-  scope: 'What the app wants to do.',
+  response_type: 'Requests an authorization code.',
+  client_id: 'Identifies the app.',
+  redirect_uri: 'Where the response goes. It must match a registered URI exactly.',
+  scope: 'The permissions that the app requests.',
   state:
-    'Made up for this one request, and repeated in the answer: that is how your app knows its own. Yours can be shorter.',
-  code_challenge: 'The SHA-256 of a secret that is sent with the code later: PKCE.',
+    'A random value, returned in the response, by which your app recognises its own request. Yours can be shorter.',
+  code_challenge: 'PKCE: the SHA-256 hash of a secret that is sent later, with the code.',
   code_challenge_method: 'No other method is supported.',
 };
 
-/** The request that a browser makes, before it is made. `state` is the walk itself. */
+/** The authorize request, before it is sent. Its `state` is the encrypted PlaygroundState. */
 export function authorizeBody(
   playground: Playground,
   progress: PlaygroundState,
@@ -95,15 +94,15 @@ export function authorizeBody(
     playground,
     'authorize',
     html`<section class="card"><h2>Send the browser to the authorize endpoint</h2>
-<p>Your app redirects its user to <code>${playground.issuer}/api/v1/oauth/authorize</code>. There is no secret in the address.</p>
+<p>Your app redirects its user to <code>${playground.issuer}/api/v1/oauth/authorize</code>. The URL contains no secret.</p>
 <dl class="facts">${query.map(([name, value]) => html`<div><dt><code>${name}</code></dt><dd><code>${value}</code><br><span class="muted small">${MEANINGS[name]}</span></dd></div>`)}</dl>
 <details><summary>As curl</summary>
-<p class="small">It shows the first answer, a 303 to the page that asks the user. The rest needs a browser.</p>
+<p class="small">This shows the first response, a 303 to the consent page. The rest needs a browser.</p>
 ${sample('curl-authorize', curlText({ method: 'GET', url, headers: [] }))}</details>
 <p>${
       comesBack
-        ? html`<a class="button primary" href="${url}">Go there</a>`
-        : html`<a class="button primary" href="${url}" target="_blank" rel="noopener">Go there in a new tab</a>`
+        ? html`<a class="button primary" href="${url}">Open</a>`
+        : html`<a class="button primary" href="${url}" target="_blank" rel="noopener">Open in a new tab</a>`
     }</p>
 </section>
 ${!comesBack && pasteCard(playground, state, again)}`,
@@ -111,36 +110,35 @@ ${!comesBack && pasteCard(playground, state, again)}`,
 }
 
 function pasteCard({ path, viewer }: Playground, state: string, again?: { pasted: string; problem: Problem }): Html {
-  const hint =
-    'Your app may say that it does not know the state: it did not send this request, so it is right. The address still has the code.';
+  const hint = 'Your app may reject the state, because it did not send this request. The URL still contains the code.';
   return postForm({
     action: `${path}/try/callback`,
     csrf: viewer.context.csrf,
     style: 'card',
-    body: html`<h2>Paste the address that you were sent to</h2>
+    body: html`<h2>Paste the URL you were redirected to</h2>
 <input type="hidden" name="walk" value="${state}">
-<div class="field"><label for="pasted">Address, or the code in it</label>
+<div class="field"><label for="pasted">URL, or the code in it</label>
 <p class="hint" id="pasted-hint">${hint}</p>
 <textarea id="pasted" name="pasted" rows="3" required spellcheck="false" autocomplete="off" ${ariaAttributes('pasted', { hint, wrong: again !== undefined })}>${again?.pasted}</textarea>
 ${again && problemText(again.problem)}</div>
-<button class="primary">Go on</button>`,
+<button class="primary">Continue</button>`,
   });
 }
 
-/** The answer has come while its owner acts for another business, in which the app is not theirs. */
+/** Shown when the user switched to another business before the response arrived. */
 export function switchBody(app: App, back: { businessId: string; businessName: string; csrf: string; url: string }) {
-  return html`<div class="card"><h1>You act for another business now</h1>
-<p>${app.name} belongs to ${back.businessName}, and is only there to be tried. Nothing is lost: the answer is still in the address of this page.</p>
+  return html`<div class="card"><h1>You have switched to another business</h1>
+<p>${app.name} belongs to ${back.businessName}. Switch back to continue; the response is still in the URL of this page.</p>
 ${postForm({
   action: '/settings/current-business',
   csrf: back.csrf,
   body: html`<input type="hidden" name="business" value="${back.businessId}">
 <input type="hidden" name="return_to" value="${back.url}">
-<button class="primary">Go on as ${back.businessName}</button>`,
+<button class="primary">Switch to ${back.businessName}</button>`,
 })}</div>`;
 }
 
-/** What the browser is sent to the authorize endpoint with (RFC 6749 §4.1.1, RFC 7636 §4.3). */
+/** The parameters of the authorize request (RFC 6749 §4.1.1, RFC 7636 §4.3). */
 function authorizeQuery(progress: PlaygroundState, state: string): Record<string, string> {
   return {
     response_type: 'code',
@@ -157,10 +155,10 @@ function authorizeUrl(issuer: string, progress: PlaygroundState, state: string):
   return `${issuer}/api/v1/oauth/authorize?${new URLSearchParams(authorizeQuery(progress, state))}`;
 }
 
-/** How an authorize request was answered. */
+/** The response to an authorize request. */
 export interface Callback {
   code: string;
-  /** Empty where the code was pasted alone. */
+  /** Empty if only the code was pasted. */
   iss: string;
   error: string;
   description: string;
@@ -168,34 +166,34 @@ export interface Callback {
 }
 
 const NAMES = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri'];
-const LONGEST = 500;
+const MAX_LENGTH = 500;
 const CODE = /^[\x21-\x7e]+$/;
 
-/** Undefined where it is no answer at all, or says something twice. */
+/** Undefined if the query is not an authorize response, or repeats a parameter. */
 export function readCallback(query: Form): Callback | undefined {
   if (NAMES.some((name) => Array.isArray(query[name]))) return undefined;
-  const read = (name: string) => text(query, name).slice(0, LONGEST);
+  const read = (name: string) => text(query, name).slice(0, MAX_LENGTH);
   const [code, error] = [read('code'), read('error')];
   if (!CODE.test(code) && error === '') return undefined;
   return { code, iss: read('iss'), error, description: read('error_description'), errorUri: read('error_uri') };
 }
 
-/** The query of an answer that someone has copied: the whole address at which their browser ended, or the code. */
+/** Reads what the user pasted: the whole URL their browser was redirected to, or only the code. */
 export function readPasted(pasted: string, state: string): URLSearchParams {
   const typed = pasted.trim();
   if (!typed.includes('=')) {
-    if (CODE.test(typed) && typed.length <= LONGEST) return new URLSearchParams({ code: typed, state });
-    throw new FormError('pasted', 'Paste the whole address that your browser was sent to, or the code in it.');
+    if (CODE.test(typed) && typed.length <= MAX_LENGTH) return new URLSearchParams({ code: typed, state });
+    throw new FormError('pasted', 'Paste the whole URL that your browser was redirected to, or the code in it.');
   }
   const query = new URLSearchParams(typed.replace(/^[^?]*\?/, '').replace(/#.*$/s, ''));
   const answer = new URLSearchParams([...query].filter(([name]) => NAMES.includes(name)));
   if (!readCallback(Object.fromEntries(answer))) {
-    throw new FormError('pasted', 'There is neither a code nor an error in this address.');
+    throw new FormError('pasted', 'This URL contains neither a code nor an error.');
   }
   if (answer.get('state') !== state) {
     throw new FormError(
       'pasted',
-      'The state is not the one that was sent, so this is an answer to something else. Your app has to stop here, too.',
+      'The state is not the one that was sent, so this response belongs to another request. Your app must reject it, too.',
     );
   }
   return answer;

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../lib/html.ts';
 import { type AppSection, appHead, type Viewer } from '../app-page.ts';
 import type { StepName } from './steps.ts';
 
-/** Whose app is tried, and where its pages are. */
+/** What every playground page needs. */
 export interface Playground {
   section: AppSection;
   viewer: Viewer;
@@ -11,7 +11,7 @@ export interface Playground {
   /** The page of the app. */
   path: string;
   issuer: string;
-  /** Where answers come by themselves, if the app has it among its redirect URIs. */
+  /** The redirect URI of the playground itself. */
   returnAddress: string;
 }
 
@@ -23,14 +23,14 @@ const STAGES: [name: string, steps: (StepName | 'authorize')[]][] = [
   ['Revoke', ['revoke']],
 ];
 
-/** What every page of a walk has above it: whose it is, and how far along. */
+/** The app's tabs, the stages and the page below them. */
 export function frame({ section, viewer, app }: Playground, at: StepName | 'authorize', body: Html): Html {
   return html`${appHead(section, viewer, app, 'Try it')}
 <ol class="stages">${STAGES.map(([name, steps]) => html`<li class="stage" ${steps.includes(at) && html`aria-current="step"`}>${name}</li>`)}</ol>
 ${body}`;
 }
 
-/** Text of several lines that someone will want to carry elsewhere. */
+/** Preformatted text with a copy button. */
 export function sample(id: string, content: string): Html {
   return html`<pre class="sample" id="${id}">${content}</pre>
 <p><button type="button" class="quiet" data-copy="${id}" hidden>Copy</button></p>`;

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { SECOND } from '../../../lib/clock.ts';
 
-/** A part of a request that is shown by its name alone. What it stands for is known only where the request is sent. */
+/** A placeholder for a secret, shown as a variable and replaced when the request is sent. */
 interface Hidden {
   hidden: HiddenName;
 }
@@ -31,13 +31,12 @@ export function getWithToken(url: string, more: Call['headers'] = []): Call {
   return { method: 'GET', url, headers: [['Authorization', ['Bearer ', accessToken]], ...more] };
 }
 
-/** What the request looks like on the wire. */
 export function requestText({ method, url, headers, body }: Call): string {
   const lines = headers.map(([name, value]) => `${name}: ${value.map(named).join('')}`);
   return [`${method} ${url}`, ...lines, ...(body ? ['', bodyParts(body).map(named).join('')] : [])].join('\n');
 }
 
-/** The same for a shell, in which the names are variables. */
+/** Placeholders become shell variables. */
 export function curlText({ method, url, headers, body }: Call): string {
   const words = [
     `curl -i ${method === 'GET' ? '' : `-X ${method} `}${quoted(url)}`,
@@ -52,7 +51,7 @@ export function exportText(variables: Partial<Record<HiddenName, string>>): stri
   return lines.join('\n');
 }
 
-/** JSON, with gaps where something is hidden. */
+/** JSON with placeholders. */
 function bodyParts(body: Record<string, Part>): Part[] {
   const fields = Object.entries(body).map(([name, value]): Part[] => {
     const label = `  ${JSON.stringify(name)}: `;
@@ -65,10 +64,10 @@ function named(part: Part): string {
   return typeof part === 'string' ? part : `$${part.hidden}`;
 }
 
-/** One word: a shell joins what stands side by side in different quotes. */
+/** One shell word: adjacent quoted strings are joined. */
 function inShell(parts: Part[]): string {
   const word = parts.map((part) => (typeof part === 'string' ? escaped(part) : `'"$${part.hidden}"'`)).join('');
-  // A word that ends with a variable needs no empty quotes behind it.
+  // No empty quotes after a variable at the end.
   return typeof parts.at(-1) === 'string' ? `'${word}'` : `'${word.slice(0, -1)}`;
 }
 
@@ -76,31 +75,30 @@ function quoted(text: string): string {
   return `'${escaped(text)}'`;
 }
 
-/** In single quotes a shell leaves everything as it is, but for the single quote itself. */
+/** Within single quotes a shell interprets nothing but the closing quote. */
 function escaped(text: string): string {
   return text.replaceAll("'", "'\\''");
 }
 
 type Secrets = Partial<Record<HiddenName, string>>;
 
-/** What came back. */
 export interface ApiResponse {
   status: number;
-  /** The status line, and those headers that an app would look at. */
+  /** The status line and the headers that matter to an app. */
   head: string;
-  /** As far as a page can show it. */
+  /** Shortened, with the tokens masked. */
   text: string;
   /** Undefined if it is not JSON. */
   json: unknown;
 }
 
 const TIMEOUT = 10 * SECOND;
-const LONGEST = 8000;
+const MAX_LENGTH = 8000;
 const HEADERS = ['content-type', 'cache-control', 'www-authenticate', 'retry-after', 'link', 'x-request-id'];
 
 /**
- * Over the network and through any proxy in front of this server, as an app would. The address is always our own.
- * Undefined if it could not be reached.
+ * Sends the request over the network and through any proxy, as an app would. The URL is always that of this server.
+ * Undefined if the server could not be reached.
  */
 export async function sendCall(call: Call, secrets: Secrets): Promise<ApiResponse | undefined> {
   const { method, url, headers, body } = call;
@@ -126,7 +124,7 @@ function readResponse({ status, headers }: Response, text: string): ApiResponse 
   const head = [`${status} ${STATUS_CODES[status] ?? ''}`.trim(), ...kept].join('\n');
   const json = headers.get('content-type')?.includes('json') ? parse(text) : undefined;
   const shown = json === undefined ? text : JSON.stringify(json, shortenTokens, 2);
-  return { status, head, json, text: shown.length > LONGEST ? `${shown.slice(0, LONGEST)}…` : shown };
+  return { status, head, json, text: shown.length > MAX_LENGTH ? `${shown.slice(0, MAX_LENGTH)}…` : shown };
 }
 
 function parse(text: string): unknown {

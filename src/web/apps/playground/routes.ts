@@ -7,7 +7,7 @@ import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { type Form, list, type Problem, text, tryForm } from '../../forms.ts';
 import { actorOf, requireSession } from '../../session.ts';
-import type { AppPages, AppRequest } from '../app-page.ts';
+import { type AppPages, type AppRequest, findOwnApp } from '../app-page.ts';
 import { type AuthorizeChoices, authorizeBody, readCallback, readPasted, startBody, switchBody } from './authorize.ts';
 import type { Playground } from './layout.ts';
 import { sendCall } from './requests.ts';
@@ -18,7 +18,7 @@ import { isStep, STEPS, type StepName } from './steps.ts';
 type ForApp = { Params: { id: string }; Body: Form };
 type ForStep = { Params: { id: string; step: string }; Body: Form };
 
-/** The flow for real, step by step, for those who may change the app. */
+/** Runs the real OAuth flow step by step, for those who may change the app. */
 export function mountPlayground(host: FastifyInstance, pages: AppPages): void {
   const playgroundPages = createPlaygroundPages(pages);
   const path = `${pages.section.path}/:id/try`;
@@ -65,7 +65,7 @@ function mountReturnAddress(host: FastifyInstance, pages: PlaygroundPages, path:
   });
 }
 
-/** An owner may let answers come to these pages, as they may let them go to any other address. */
+/** Adds this page to the redirect URIs of the app, or removes it. */
 async function setReturnAddress(
   { db, clock, returnAddress }: PlaygroundPages,
   request: FastifyRequest<ForApp>,
@@ -80,7 +80,7 @@ async function setReturnAddress(
   if (!(await changeApp(actorOf(request), db, { appId, change }, clock()))) throw notFound();
 }
 
-/** What was pasted takes the way that it would have come by itself. */
+/** Redirects to the page that receives responses, as if the response had arrived there. */
 function mountPaste(
   host: FastifyInstance,
   { section, show, decryptProgress, loadPlayground, showExpired }: PlaygroundPages,
@@ -90,24 +90,24 @@ function mountPaste(
     const [state, pasted] = [text(request.body, 'walk'), text(request.body, 'pasted')];
     const progress = decryptProgress(request, state);
     if (progress?.appId !== request.params.id) return showExpired(reply, await loadPlayground(request));
-    const goOn = async () => reply.redirect(`${section.path}/try?${readPasted(pasted, state)}`, 303);
-    return tryForm(goOn, async (problem) => {
+    const redirect = async () => reply.redirect(`${section.path}/try?${readPasted(pasted, state)}`, 303);
+    return tryForm(redirect, async (problem) => {
       const playground = await loadPlayground(request);
       return show(reply, playground.viewer, authorizeBody(playground, progress, state, { pasted, problem }), 400);
     });
   });
 }
 
-/** One address for all apps: the state says which of them was tried, and by whom. */
+/** The redirect URI of the playground, shared by all apps: the state names the app and the session. */
 function mountReturn(host: FastifyInstance, pages: PlaygroundPages): void {
-  const { section, issuer, returnAddress, show, decryptProgress, encryptProgress, findOwnApp } = pages;
+  const { section, issuer, returnAddress, show, decryptProgress, encryptProgress, db } = pages;
   host.get<{ Querystring: Form }>(`${section.path}/try`, section.list, async (request, reply) => {
     const progress = decryptProgress(request, text(request.query, 'state'));
     const callback = readCallback(request.query);
     if (!progress || !callback || (callback.iss !== '' && callback.iss !== issuer)) throw unknownCallback();
     if (await offerBusinessSwitch(pages, request, reply, progress)) return reply;
     const viewer = await section.loadViewer(request);
-    const app = await findOwnApp(viewer, progress.appId, { request, toEdit: true });
+    const app = await findOwnApp(db, viewer, { id: progress.appId, request, toEdit: true });
     const playground = { section, viewer, app, path: `${section.path}/${app.id}`, issuer, returnAddress };
     const updated = { ...progress, code: callback.code };
     return show(
@@ -120,11 +120,11 @@ function mountReturn(host: FastifyInstance, pages: PlaygroundPages): void {
 
 function unknownCallback(): PageError {
   const sentence =
-    'This is no answer to a request that you have made here in the last 30 minutes. Open the app and try it again.';
-  return new PageError(400, 'Not an answer', sentence);
+    'This does not match a request that you sent from here in the last 30 minutes. Open the app and try again.';
+  return new PageError(400, 'Unknown response', sentence);
 }
 
-/** On the way someone may have chosen another business to act for; to them, and to them only, the app is elsewhere. */
+/** If the user switched business meanwhile, and may change the app in the other one, offers to switch back. */
 async function offerBusinessSwitch(
   { section, db, show }: PlaygroundPages,
   request: FastifyRequest,
@@ -150,7 +150,7 @@ function mountSteps(host: FastifyInstance, pages: PlaygroundPages, path: string)
     const progress = decryptProgress(request, encrypted);
     if (progress?.appId !== playground.app.id || !STEPS[name].isPossible(progress))
       return showExpired(reply, playground);
-    const take = async () => {
+    const run = async () => {
       const { updated, ...sent } = await runStep(playground.issuer, name, withSecret(name, progress, request.body));
       return show(
         reply,
@@ -158,13 +158,13 @@ function mountSteps(host: FastifyInstance, pages: PlaygroundPages, path: string)
         stepBody({ playground, progress: updated, encrypted: encryptProgress(request, updated) }, sent),
       );
     };
-    return tryForm(take, (problem) =>
+    return tryForm(run, (problem) =>
       show(reply, playground.viewer, retryBody({ playground, progress, encrypted, problem }, name), 400),
     );
   });
 }
 
-/** Typed once, where it is first needed. */
+/** The secret is entered once, for the exchange, and then kept in the state. */
 function withSecret(name: StepName, progress: PlaygroundState, form: Form): PlaygroundState {
   if (name !== 'exchange') return progress;
   const secret = text(form, 'client_secret').trim();
@@ -185,7 +185,7 @@ async function runStep(issuer: string, name: StepName, progress: PlaygroundState
 
 type PlaygroundPages = ReturnType<typeof createPlaygroundPages>;
 
-/** What every page of a walk does: let in, know how far someone has come, and begin again where that cannot be known. */
+/** What all playground pages share: load the app, read and write the state, and restart if it has expired. */
 function createPlaygroundPages(pages: AppPages) {
   const { keys, clock, issuer, consentUrl, section, loadEditableApp, show } = pages;
   const returnAddress = `${consentUrl}${section.path}/try`;
@@ -212,7 +212,10 @@ function createPlaygroundPages(pages: AppPages) {
 
     showExpired: (reply: FastifyReply, playground: Playground): FastifyReply =>
       showStart(reply, playground, {
-        problem: { field: 'walk', message: 'Start again: this was begun over 30 minutes ago, or by someone else.' },
+        problem: {
+          field: 'walk',
+          message: 'Start again: this was started over 30 minutes ago, or in another session.',
+        },
       }),
   };
 }
@@ -222,7 +225,6 @@ interface Start {
   problem?: Problem;
 }
 
-/** Nobody is asked for more than to be looked at, unless the developer says so. */
 function defaultChoices({ app, returnAddress }: Playground): AuthorizeChoices {
   const { redirectUris } = app;
   const redirectUri = redirectUris.includes(returnAddress) ? returnAddress : (redirectUris[0] ?? '');

@@ -3,12 +3,12 @@ import { decrypt, encrypt, type Keyring } from '../../../lib/keyring.ts';
 import type { Scopes } from '../../../lib/scope-lists.ts';
 import { hashSecret } from '../../../lib/secrets.ts';
 
-/** How far someone has come in trying an app. */
+/** What the playground knows after each step. */
 export interface PlaygroundState {
   appId: string;
   redirectUri: string;
   scopes: Scopes;
-  /** What PKCE proves the asker by (RFC 7636 §4.1). */
+  /** The PKCE code verifier (RFC 7636 §4.1). */
   verifier: string;
   code?: string | undefined;
   secret?: string;
@@ -31,18 +31,18 @@ interface StateOwner {
 const LIFETIME = 30 * MINUTE;
 
 /**
- * It travels through its owner's browser, as the `state` of the request and then in forms, and nothing of it is stored
- * here. Concealed and not just sealed: the verifier is in it, and later a secret and tokens.
+ * The state is not stored on the server: the browser sends it back, as the OAuth `state` and in forms. It is encrypted
+ * and not only signed, because it contains the verifier and later the secret and the tokens.
  */
 export function encryptState({ keys, session }: StateOwner, progress: PlaygroundState, now: number): string {
   const payload: EncryptedState = { session: hashSecret(session.id), at: now, progress };
   return encrypt(keys, 'try it', JSON.stringify(payload));
 }
 
-/** Undefined if it was changed, was kept too long ago, or belongs to another session. */
+/** Undefined if it was modified, has expired, or belongs to another session. */
 export function decryptState({ keys, session }: StateOwner, text: string, now: number): PlaygroundState | undefined {
-  const revealed = decrypt(keys, 'try it', text);
-  if (revealed === undefined) return undefined;
-  const { session: of, at, progress } = JSON.parse(revealed) as EncryptedState;
-  return of === hashSecret(session.id) && now - at < LIFETIME ? progress : undefined;
+  const decrypted = decrypt(keys, 'try it', text);
+  if (decrypted === undefined) return undefined;
+  const { session: owner, at, progress } = JSON.parse(decrypted) as EncryptedState;
+  return owner === hashSecret(session.id) && now - at < LIFETIME ? progress : undefined;
 }

@@ -6,30 +6,29 @@ import { type ApiResponse, type Call, curlText, exportText, requestText } from '
 import type { PlaygroundState } from './state.ts';
 import { nextSteps, STEPS, type StepName } from './steps.ts';
 
-/** Where someone stands: what they know, as they see it and as it travels. */
 interface StepContext {
   playground: Playground;
   progress: PlaygroundState;
-  /** The same, concealed. */
+  /** The progress, encrypted for the form. */
   encrypted: string;
   problem?: Problem | undefined;
 }
 
-/** The answer to the authorize request, which a browser brought. */
+/** The response to the authorize request, and the exchange as the next step. */
 export function callbackBody(context: StepContext, callback: Callback): Html {
   const { playground } = context;
   if (callback.error !== '') return frame(playground, 'authorize', errorCard(playground, callback));
   return frame(
     playground,
     'exchange',
-    html`<section class="card"><h2>What came back</h2>
+    html`<section class="card"><h2>Response</h2>
 <dl class="facts">
 <div><dt><code>code</code></dt><dd><code>${callback.code}</code></dd></div>
 ${
   callback.iss === ''
-    ? html`<div><dt><code>state</code>, <code>iss</code></dt><dd>You pasted the code alone. Your app also has to compare the state with the one it sent.</dd></div>`
-    : html`<div><dt><code>state</code></dt><dd>The one that was sent.</dd></div>
-<div><dt><code>iss</code></dt><dd><code>${callback.iss}</code><br><span class="muted small">The server that was asked.</span></dd></div>`
+    ? html`<div><dt><code>state</code>, <code>iss</code></dt><dd>You pasted only the code. Your app must also compare the state with the one it sent.</dd></div>`
+    : html`<div><dt><code>state</code></dt><dd>The same as in the request.</dd></div>
+<div><dt><code>iss</code></dt><dd><code>${callback.iss}</code><br><span class="muted small">The authorization server that responded.</span></dd></div>`
 }
 </dl></section>
 ${stepCards(context, ['exchange'])}`,
@@ -37,22 +36,22 @@ ${stepCards(context, ['exchange'])}`,
 }
 
 function errorCard(playground: Playground, { error, description, errorUri }: Callback): Html {
-  return html`<section class="card"><h2>What came back</h2>
+  return html`<section class="card"><h2>Response</h2>
 <dl class="facts"><div><dt><code>error</code></dt><dd><code>${error}</code></dd></div>
 <div><dt><code>error_description</code></dt><dd>${description}</dd></div></dl>
 ${explanation(playground, errorUri)}
-<p>There is no code, so your app explains to its user what happened, and lets them try again.</p>
+<p>There is no code. Your app should explain what happened and let the user try again.</p>
 ${startAgain(playground)}</section>`;
 }
 
 interface Sent {
   name: StepName;
   call: Call;
-  /** Undefined if nothing came back. */
+  /** Undefined if there was no response. */
   response: ApiResponse | undefined;
 }
 
-/** One request that was made, and what can be done next. */
+/** The request, the response and the next steps. */
 export function stepBody(context: StepContext, { name, call, response }: Sent): Html {
   const { playground, progress } = context;
   const steps = nextSteps(progress, name);
@@ -61,19 +60,18 @@ export function stepBody(context: StepContext, { name, call, response }: Sent): 
     playground,
     name,
     html`<section class="card sent"><h2>${STEPS[name].title}</h2>
-<h3>What was sent</h3>
+<h3>Request</h3>
 ${showCall('curl-sent', call)}
-<h3>What came back</h3>
+<h3>Response</h3>
 ${response ? showResponse(playground, response) : unreachable(playground)}
 ${progress.tokens && showTokens(progress.tokens)}
 </section>
-${progress.hasEnded && name === 'revoke' && html`<p class="notice">It has ended. See what your app is told from now on:</p>`}
+${progress.hasEnded && name === 'revoke' && html`<p class="notice">The grant is revoked. See which errors your app receives now:</p>`}
 ${stepCards(context, next)}
 ${startAgain(playground)}`,
   );
 }
 
-/** The form of a step could not be taken as it was filled in. */
 export function retryBody(context: StepContext, name: StepName): Html {
   return frame(context.playground, name, html`${stepCards(context, [name])}${startAgain(context.playground)}`);
 }
@@ -87,28 +85,28 @@ ${typeof uri === 'string' && explanation(playground, uri)}`;
 }
 
 function unreachable({ issuer }: Playground): Html {
-  return html`<p class="notice" role="alert">This server could not reach ${issuer}, its own public address (BASE_URL), within 10 seconds. Whoever runs it can let it; until then, run the request from your own machine, as curl.</p>`;
+  return html`<p class="notice" role="alert">This server could not reach ${issuer}, its own public address (BASE_URL), within 10 seconds. Ask its operator to fix this; until then, run the request with curl from your own machine.</p>`;
 }
 
 function explanation({ issuer }: Playground, uri: string): Html {
-  return html`${uri.startsWith(`${issuer}/`) && html`<p><a href="${uri}" target="_blank" rel="noopener">What this means, and what to do about it</a></p>`}`;
+  return html`${uri.startsWith(`${issuer}/`) && html`<p><a href="${uri}" target="_blank" rel="noopener">What this error means and how to fix it</a></p>`}`;
 }
 
 function showTokens({ access, refresh }: NonNullable<PlaygroundState['tokens']>): Html {
   const variables = { ACCESS_TOKEN: access, REFRESH_TOKEN: refresh };
-  return html`<details><summary>Show the tokens in full, for curl</summary>
-<p class="small">They are real: whoever has them can do what you allowed.</p>
+  return html`<details><summary>Show the full tokens for curl</summary>
+<p class="small">These tokens are real: anyone who has them can do what you allowed.</p>
 ${sample('tokens', exportText(variables))}</details>`;
 }
 
-/** The first is what an app would do next. */
+/** The first card is the next step. */
 function stepCards(context: StepContext, names: StepName[]): Html {
   return html`${names.map((name, place) => stepCard(context, name, place === 0))}`;
 }
 
 function stepCard({ playground, progress, encrypted, problem }: StepContext, name: StepName, isNext: boolean): Html {
   const { title, why, button, call } = STEPS[name];
-  const hint = 'Used for these requests alone. It is not stored.';
+  const hint = 'Used only for these requests. It is not stored.';
   return postForm({
     action: `${playground.path}/try/${name}`,
     csrf: playground.viewer.context.csrf,
@@ -116,7 +114,7 @@ function stepCard({ playground, progress, encrypted, problem }: StepContext, nam
     body: html`<h2>${title}</h2>
 <p>${why}</p>
 <input type="hidden" name="walk" value="${encrypted}">
-<details ${isNext && html`open`}><summary>The request</summary>${showCall(`curl-${name}`, call(playground.issuer, progress))}</details>
+<details ${isNext && html`open`}><summary>Request</summary>${showCall(`curl-${name}`, call(playground.issuer, progress))}</details>
 ${name === 'exchange' && input({ name: 'client_secret', label: 'client_secret', type: 'password', hint }, problem)}
 <button class="${isNext ? 'primary' : 'secondary'}">${button}</button>`,
   });

@@ -1,14 +1,13 @@
 import { type ApiResponse, type Call, clientSecret, getWithToken, post, refreshToken } from './requests.ts';
 import type { PlaygroundState } from './state.ts';
 
-/** One request of the walk. */
 interface Step {
   title: string;
   why: string;
   button: string;
   isPossible(progress: PlaygroundState): boolean;
   call(issuer: string, progress: PlaygroundState): Call;
-  /** What is known after an answer. */
+  /** The state after the response. */
   update(progress: PlaygroundState, response: ApiResponse): PlaygroundState;
 }
 
@@ -16,7 +15,7 @@ export type StepName = 'exchange' | 'businesses' | 'invoices' | 'refresh' | 'rev
 
 const exchange: Step = {
   title: 'Exchange the code for tokens',
-  why: 'A code lives 10 minutes and works once; sent a second time, it ends what it gave the first time. Only your server makes this request, since only your server knows the client_secret.',
+  why: 'A code is valid for 10 minutes and works once; if it is sent again, the tokens issued for it are revoked. Only your server makes this request, because only your server knows the client_secret.',
   button: 'Send the request',
   isPossible: ({ code }) => code !== undefined,
   call: (issuer, { code = '', appId, redirectUri, verifier }) =>
@@ -30,14 +29,14 @@ const exchange: Step = {
     }),
   update(progress, response) {
     const updated = storeTokens(progress, response);
-    // Only where the app itself was not recognised is the code still as good as before.
+    // The code is still unused if client authentication failed.
     return updated.tokens || response.status === 400 ? { ...updated, code: undefined } : progress;
   },
 };
 
 const businesses: Step = {
-  title: 'Ask which business it is',
-  why: 'An access token works in one business: the one that the user acted for when they allowed the app. Every other call names it.',
+  title: 'Get the business',
+  why: 'An access token works in one business: the one that was current when the user allowed the app. Every other call names it.',
   button: 'Call the API',
   isPossible: ({ tokens }) => tokens !== undefined,
   call: (issuer) => getWithToken(`${issuer}/api/v1/businesses`),
@@ -49,7 +48,7 @@ const businesses: Step = {
 
 const invoices: Step = {
   title: 'List invoices',
-  why: 'x-business-id names the business. This needs the scope read:invoices: without it the answer is 403, and says so.',
+  why: 'x-business-id names the business. This needs the scope read:invoices; without it the response is 403 with insufficient_scope.',
   button: 'List invoices',
   isPossible: ({ tokens, businessId }) => tokens !== undefined && businessId !== undefined,
   call: (issuer, { businessId = '' }) =>
@@ -59,7 +58,7 @@ const invoices: Step = {
 
 const refresh: Step = {
   title: 'Refresh the tokens',
-  why: 'An access token lives an hour. A refresh token gets a new pair, and is replaced itself: keep the new one.',
+  why: 'An access token is valid for an hour. A refresh returns a new pair of tokens: store the new refresh token, because it replaces the old one.',
   button: 'Refresh',
   isPossible: ({ tokens, secret }) => tokens !== undefined && secret !== undefined,
   call: (issuer, { appId }) =>
@@ -73,15 +72,15 @@ const refresh: Step = {
 };
 
 const revoke: Step = {
-  title: 'Revoke them',
-  why: 'A revoked refresh token ends everything that came of this Allow. Call the API once more after it, and see what your app will be told.',
+  title: 'Revoke the tokens',
+  why: 'Revoking a refresh token revokes the whole grant. Call the API again afterwards to see the error your app receives.',
   button: 'Revoke',
   isPossible: ({ tokens, hasEnded }) => tokens !== undefined && !hasEnded,
   call: (issuer) => post(`${issuer}/api/v1/oauth/revoke`, { token: refreshToken }),
   update: (progress, { status }) => (status === 200 ? { ...progress, hasEnded: true } : progress),
 };
 
-/** In the order in which an app would come to them. */
+/** In the order in which an app uses them. */
 export const STEPS: Readonly<Record<StepName, Step>> = { exchange, businesses, invoices, refresh, revoke };
 
 const NAMES = Object.keys(STEPS) as StepName[];
@@ -90,7 +89,7 @@ export function isStep(name: string): name is StepName {
   return Object.hasOwn(STEPS, name);
 }
 
-/** What can be done from here: first what an app would do next, then the rest. */
+/** The possible steps: first those after the last one, then the earlier ones. */
 export function nextSteps(progress: PlaygroundState, last: StepName | undefined): StepName[] {
   const place = last === undefined ? 0 : NAMES.indexOf(last) + 1;
   return [...NAMES.slice(place), ...NAMES.slice(0, place)].filter((name) => STEPS[name].isPossible(progress));

@@ -5,14 +5,14 @@ import { toMessage } from '../../../webhooks/signatures.ts';
 import { postForm, preciseTime } from '../../forms.ts';
 import type { EndpointContext } from './endpoint-page.ts';
 
-/** One page of what was sent to an endpoint, newest first. */
+/** One page of deliveries, newest first. */
 export interface Log {
   deliveries: LoggedDelivery[];
   /** The events of these deliveries that the app may read now. */
   readable: ReadonlySet<Event>;
-  /** The last event of this page, if there are more before it. */
+  /** The cursor of the next page, if there is one. */
   older: string | undefined;
-  /** Where this page begins; undefined for the newest. */
+  /** The cursor of this page; undefined for the newest. */
   before: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export function logSection(one: EndpointContext, log: Log): Html {
   const isOn = endpoint.disabledAt === null;
   return html`<section class="card" id="log"><div class="head"><h2>Deliveries</h2>
 ${isOn && postForm({ action: `${path}/test`, csrf: viewer.context.csrf, body: html`<button class="secondary">Send a test event</button>` })}</div>
-${deliveries.length === 0 && html`<p class="empty">${before ? 'Nothing older is kept.' : 'Nothing has been sent here yet.'}</p>`}
+${deliveries.length === 0 && html`<p class="empty">${before ? 'No older deliveries.' : 'Nothing has been sent here yet.'}</p>`}
 <ul class="rows">${deliveries.map((delivery) => row(one, log, delivery))}</ul>
 ${(before || older) && html`<p>${before && html`<a href="${path}#log">Newest</a> `}${older && html`<a href="${path}?before=${older}#log">Older</a>`}</p>`}
 </section>`;
@@ -30,10 +30,10 @@ ${(before || older) && html`<p>${before && html`<a href="${path}#log">Newest</a>
 
 function row({ endpoint, viewer, path }: EndpointContext, { readable }: Log, delivery: LoggedDelivery): Html {
   const { id, event, createdAt, attemptsMade } = delivery;
-  const name = event?.type ?? 'An event that is no longer kept';
-  const { look, badge, detail } = statusOf(delivery, endpoint.disabledAt === null);
-  return html`<li class="${look}"><div><code>${name}</code> ${preciseTime(createdAt)}
-<p class="small"><span class="badge ${BADGES[look]}">${badge}</span> ${detail}</p>
+  const name = event?.type ?? 'Deleted event';
+  const { className, badge, detail } = statusOf(delivery, endpoint.disabledAt === null);
+  return html`<li class="${className}"><div><code>${name}</code> ${preciseTime(createdAt)}
+<p class="small"><span class="badge ${BADGES[className]}">${badge}</span> ${detail}</p>
 ${attemptsMade.map(attemptMade)}
 ${event && attemptsMade.some(wasSent) && payload(event, readable)}</div>
 ${postForm({
@@ -46,33 +46,33 @@ ${postForm({
 const BADGES = { delivered: 'good', failed: 'warn', waiting: '' } as const;
 
 interface State {
-  look: keyof typeof BADGES;
+  className: keyof typeof BADGES;
   badge: string;
   detail: Html | null;
 }
 
-/** A delivery that is due again may have arrived before, so the next attempt is named first. */
+/** A resent delivery may have succeeded before, so the next attempt comes first. */
 function statusOf({ dueAt, deliveredAt, givenUpAt, attempts, attemptsMade }: LoggedDelivery, isOn: boolean): State {
-  const waiting = (badge: string, detail: Html | null): State => ({ look: 'waiting', badge, detail });
-  const failed = (detail: Html): State => ({ look: 'failed', badge: 'Failed', detail });
+  const waiting = (badge: string, detail: Html | null): State => ({ className: 'waiting', badge, detail });
+  const failed = (detail: Html): State => ({ className: 'failed', badge: 'Failed', detail });
   if (dueAt !== null && !isOn) return waiting('Waiting', html`Until the endpoint is switched on`);
   if (dueAt !== null && attempts === 0) return waiting('On its way', null);
   if (dueAt !== null) return failed(html`Next attempt from ${preciseTime(dueAt)}`);
   if (attemptsMade.at(-1)?.outcome === 'withheld') return waiting('Not sent', null);
   if (givenUpAt !== null) return failed(html`Given up ${preciseTime(givenUpAt)}`);
-  if (deliveredAt !== null) return { look: 'delivered', badge: 'Delivered', detail: preciseTime(deliveredAt) };
-  return waiting('Nothing more to do', null);
+  if (deliveredAt !== null) return { className: 'delivered', badge: 'Delivered', detail: preciseTime(deliveredAt) };
+  return waiting('No further attempts', null);
 }
 
-/** The receiver may have it. The other outcomes are decided before anything is sent. */
+/** Whether the receiver may have the event. The other outcomes are decided before a request is sent. */
 function wasSent({ outcome }: LoggedAttempt): boolean {
   return ['delivered', 'refused', 'timeout', 'unreachable'].includes(outcome);
 }
 
-/** What we sent, never what the receiver responded. */
+/** The payload as it was sent. */
 function payload(event: Event, readable: ReadonlySet<Event>): Html {
   if (!readable.has(event)) {
-    return html`<p class="muted small">The payload is hidden: the app may not read it any more.</p>`;
+    return html`<p class="muted small">The payload is hidden: the app is no longer allowed to read it.</p>`;
   }
   const { id, body } = toMessage(event);
   return html`<details><summary class="small">Payload</summary>
@@ -90,11 +90,11 @@ function inWords(outcome: LoggedAttempt['outcome'], status: number | null): stri
   const words: Record<LoggedAttempt['outcome'], string> = {
     delivered: `delivered, with status ${status}`,
     refused: `refused, with status ${status}`,
-    timeout: 'no answer in time',
+    timeout: 'no response in time',
     unreachable: 'could not be reached',
     address_refused: 'not sent, because the address is not on the public internet',
-    withheld: 'not sent, because the app may not hear of it any more',
-    unsigned: 'Not sent: the key is gone that kept its signing secret. Replace the secret.',
+    withheld: 'not sent, because the app is no longer allowed to receive it',
+    unsigned: 'not sent, because the key that encrypted the signing secret is missing. Replace the secret',
   };
   return words[outcome];
 }

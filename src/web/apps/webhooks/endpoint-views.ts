@@ -56,15 +56,15 @@ ${endpointFields(settings, problem)}<button class="primary">Add endpoint</button
 })}`;
 }
 
-/** The only page that ever shows a signing secret. */
+/** The only page that shows a signing secret. */
 export function signingSecretBody(endpointPath: string, endpoint: Endpoint, secret: string): Html {
   return html`<h1>Signing secret</h1>
 <div class="card">
-<p class="notice"><strong>Copy the secret now.</strong> It is never shown again. With it your app checks that an event comes from here.</p>
+<p class="notice"><strong>Copy the secret now.</strong> It is not shown again. Your app verifies the signature of each event with it.</p>
 <dl class="facts">
 <div><dt>Endpoint</dt><dd>${copyable('endpoint-url', endpoint.url)}</dd></div>
 <div><dt>Signing secret</dt><dd>${copyable('signing-secret', secret)}</dd></div>
-${endpoint.oldSecretUntil !== null && html`<div><dt>The one before</dt><dd>Signs as well until ${time(endpoint.oldSecretUntil)}</dd></div>`}
+${endpoint.oldSecretUntil !== null && html`<div><dt>Previous secret</dt><dd>Also signs until ${time(endpoint.oldSecretUntil)}</dd></div>`}
 </dl>
 <p><a class="button primary" href="${endpointPath}">I have copied it</a></p>
 </div>`;
@@ -98,12 +98,12 @@ interface Shown {
 }
 
 interface EndpointView extends EndpointContext {
-  /** What the form shows, which is not what is stored when something in it was refused. */
+  /** What the form shows: the stored settings, or what was submitted if it was rejected. */
   settings: EndpointSettings;
   problem: Problem | undefined;
   notice: string | undefined;
   log: Log;
-  /** Says which secret the page is about, so that a form sent twice replaces one. */
+  /** Prevents a form that is sent twice from replacing two secrets. */
   secretFingerprint: string;
   now: number;
 }
@@ -133,8 +133,8 @@ function secretSection({ endpoint, viewer, path, secretFingerprint, now }: Endpo
   return html`<section class="card"><h2>Signing secret</h2>
 ${
   bothSign
-    ? html`<p>Two secrets sign until ${time(oldSecretUntil)}. Replacing again ends the older one at once.</p>`
-    : html`<p>After a new secret is made, the present one signs beside it for a day, so that your app can change over.</p>`
+    ? html`<p>Two secrets sign until ${time(oldSecretUntil)}. If you replace the secret again, the older one stops at once.</p>`
+    : html`<p>After a replacement, both secrets sign for a day, so that your app can switch.</p>`
 }
 ${postForm({
   action: `${path}/secret`,
@@ -148,11 +148,11 @@ ${postForm({
 function stopSection({ endpoint, viewer, path }: EndpointView): Html {
   const action = (verb: string, button: Html) =>
     postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: button });
-  return html`<section class="card"><h2>Stop the endpoint</h2>
+  return html`<section class="card"><h2>Switch off or remove</h2>
 ${
   endpoint.disabledAt === null
-    ? html`<p>While it is off, events wait. They are sent when you switch it on again.</p>${action('disable', html`<button class="danger">Switch off</button>`)}`
-    : html`<p>What has waited is sent as soon as it is on.</p>${action('enable', html`<button class="secondary">Switch on</button>`)}`
+    ? html`<p>While the endpoint is off, events are queued. They are sent when you switch it on again.</p>${action('disable', html`<button class="danger">Switch off</button>`)}`
+    : html`<p>Queued events are sent when you switch it on.</p>${action('enable', html`<button class="secondary">Switch on</button>`)}`
 }
 <p>Removing cannot be undone.</p><p><a class="button danger" href="${path}/remove">Remove…</a></p>
 </section>`;
@@ -173,7 +173,7 @@ export interface EndpointSettings {
 
 export const emptyEndpoint: EndpointSettings = { url: '', eventTypes: SUBSCRIBABLE_EVENTS };
 
-/** What was typed, sound or not, so that the form can show it again. */
+/** What was submitted, valid or not, so that the form can show it again. */
 export function readEndpointForm(form: Form): EndpointSettings {
   return { url: text(form, 'url'), eventTypes: list(form, 'events') };
 }
