@@ -45,7 +45,7 @@ journey('a developer tries an app from Allow to Revoke', async ({ world, arrive 
   await press(page, 'Add it to the redirect URIs');
   await press(page, 'Show the request');
   await look('Send the browser to the authorize endpoint');
-  await follow(page, 'Go there');
+  await follow(page, 'Open the authorize URL');
   await press(page, 'Allow');
   await look('The authorization server that responded');
   await page.getByLabel('client_secret').fill('gcs_wrong');

@@ -101,8 +101,8 @@ export function authorizeBody(
 ${sample('curl-authorize', curlText({ method: 'GET', url, headers: [] }))}</details>
 <p>${
       comesBack
-        ? html`<a class="button primary" href="${url}">Open</a>`
-        : html`<a class="button primary" href="${url}" target="_blank" rel="noopener">Open in a new tab</a>`
+        ? html`<a class="button primary" href="${url}">Open the authorize URL</a>`
+        : html`<a class="button primary" href="${url}" target="_blank" rel="noopener">Open the authorize URL in a new tab</a>`
     }</p>
 </section>
 ${!comesBack && pasteCard(playground, state, again)}`,
