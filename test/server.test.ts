@@ -4,39 +4,39 @@ import { test } from 'node:test';
 import { InvalidSetting } from '../src/config.ts';
 import { startServer } from '../src/server.ts';
 import { freePort } from './support/ports.ts';
-import { newWorld } from './support/world.ts';
+import { startTestServer } from './support/test-server.ts';
 
 test('/healthz reports that the process runs, and /readyz that its database responds', async () => {
-  const world = await newWorld();
+  const server = await startTestServer();
 
   for (const path of ['/healthz', '/readyz']) {
-    const answer = await fetch(world.api + path);
+    const answer = await fetch(server.api + path);
     assert.equal(answer.status, 200);
     assert.deepEqual(await answer.json(), { status: 'ok' });
   }
 });
 
 test('a closed server frees both ports for the next one', async () => {
-  const world = await newWorld();
-  const browser = await world.signedIn();
-  const { access_token } = await world.connect({}, browser);
+  const server = await startTestServer();
+  const browser = await server.signedIn();
+  const { access_token } = await server.connect({}, browser);
 
-  await world.restart();
+  await server.restart();
 
-  assert.equal((await world.listInvoices(access_token)).status, 200);
+  assert.equal((await server.listInvoices(access_token)).status, 200);
   assert.equal((await browser.open('/settings/account')).status, 200);
 });
 
 test('a server that cannot listen on its second port frees the first', async () => {
-  const world = await newWorld();
+  const server = await startTestServer();
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const address = taken.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   const listen = { host: '127.0.0.1', port: await freePort() };
-  const settings = { ...world.settings, listen, consentListen: { host: '127.0.0.1', port } };
+  const settings = { ...server.settings, listen, consentListen: { host: '127.0.0.1', port } };
 
-  const refused = startServer(settings, world.clock);
+  const refused = startServer(settings, server.clock);
 
   await assert.rejects(refused, (error) => error instanceof InvalidSetting && /CONSENT_LISTEN/.test(error.message));
   await assert.rejects(fetch(`http://127.0.0.1:${listen.port}/healthz`));
@@ -44,21 +44,21 @@ test('a server that cannot listen on its second port frees the first', async () 
 });
 
 test('a new first key signs from then on, and signatures of the old key stay valid', async () => {
-  const world = await newWorld();
-  const browser = await world.signedIn();
-  const { access_token, refresh_token } = await world.connect({}, browser);
-  const code = await world.allow({}, browser);
+  const server = await startTestServer();
+  const browser = await server.signedIn();
+  const { access_token, refresh_token } = await server.connect({}, browser);
+  const code = await server.allow({}, browser);
   const form = await browser.open('/settings/account');
-  const secretKeys = ['the-new-key-that-signs-from-now-on-and-on', ...world.settings.secretKeys];
+  const secretKeys = ['the-new-key-that-signs-from-now-on-and-on', ...server.settings.secretKeys];
 
-  await world.restart({ settings: { secretKeys } });
-  const refreshed = await world.refresh(refresh_token);
-  const exchanged = await world.exchange(code);
+  await server.restart({ settings: { secretKeys } });
+  const refreshed = await server.refresh(refresh_token);
+  const exchanged = await server.exchange(code);
   const sent = await browser.submit(form, '/sign-out');
-  const listed = await world.listInvoices(access_token);
-  await world.restart({ settings: { secretKeys: secretKeys.slice(0, 1) } });
+  const listed = await server.listInvoices(access_token);
+  await server.restart({ settings: { secretKeys: secretKeys.slice(0, 1) } });
 
   assert.deepEqual([listed.status, refreshed.status, exchanged.status, sent.status], [200, 200, 200, 200]);
-  assert.equal((await world.listInvoices(refreshed.body.access_token)).status, 200);
-  assert.equal((await world.listInvoices(access_token)).status, 401);
+  assert.equal((await server.listInvoices(refreshed.body.access_token)).status, 200);
+  assert.equal((await server.listInvoices(access_token)).status, 401);
 });

@@ -3,21 +3,21 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { findBarriers, launchChromium, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/people.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
-const world = await newWorld();
-const other = await world.addBusiness('Borealis');
-const admin = await world.addUser(
+const server = await startTestServer();
+const other = await server.addBusiness('Borealis');
+const admin = await server.addUser(
   'Pat',
   [
-    [world.acme, 'owner'],
+    [server.acme, 'owner'],
     [other, 'member'],
   ],
   true,
 );
-const open = await world.addApp({ name: 'Open', ownerBusinessId: world.acme.id, openToAnyBusiness: true });
-await world.connect();
+const open = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
+await server.connect();
 
 /** The theme decides contrast and the size decides what fits; the journeys have the other two pairs. */
 const LOOKS = [
@@ -30,14 +30,14 @@ const PRIVATE = [
   '/settings/connected-apps',
   '/settings/developer',
   '/settings/developer/new',
-  `/settings/developer/${world.ledger.id}`,
-  `/settings/developer/${world.ledger.id}/delete`,
-  `/settings/developer/${world.ledger.id}/requests`,
-  `/settings/developer/${world.ledger.id}/requests?period=month&errors=only`,
-  `/settings/developer/${world.ledger.id}/connections`,
-  `/settings/developer/${world.ledger.id}/endpoints`,
-  `/settings/developer/${world.ledger.id}/endpoints/new`,
-  `/settings/developer/${world.ledger.id}/try`,
+  `/settings/developer/${server.ledger.id}`,
+  `/settings/developer/${server.ledger.id}/delete`,
+  `/settings/developer/${server.ledger.id}/requests`,
+  `/settings/developer/${server.ledger.id}/requests?period=month&errors=only`,
+  `/settings/developer/${server.ledger.id}/connections`,
+  `/settings/developer/${server.ledger.id}/endpoints`,
+  `/settings/developer/${server.ledger.id}/endpoints/new`,
+  `/settings/developer/${server.ledger.id}/try`,
   '/settings/account',
   '/settings/members',
   '/settings/members/invite',
@@ -45,12 +45,12 @@ const PRIVATE = [
   '/settings/audit-log',
   '/settings/audit-log?kind=member&q=nobody',
   '/platform/apps',
-  `/platform/apps/${world.ledger.id}`,
-  `/platform/apps/${world.ledger.id}/pause`,
+  `/platform/apps/${server.ledger.id}`,
+  `/platform/apps/${server.ledger.id}/pause`,
   '/platform/businesses',
-  `/platform/businesses/${world.acme.id}`,
+  `/platform/businesses/${server.acme.id}`,
   '/platform/users',
-  `/platform/users/${world.ada.id}`,
+  `/platform/users/${server.ada.id}`,
   '/platform/audit-log',
   '/platform/developer/apps',
   '/platform/developer/apps/new',
@@ -59,8 +59,8 @@ const PRIVATE = [
 for (const { colorScheme, viewport } of LOOKS) {
   test(`every page is free of barriers and fits, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
     const { page } = await chromium.newPage({ colorScheme, viewport });
-    for (const path of PUBLIC) await visit(page, `${world.web}${path}`);
-    await visit(page, `${world.api}/api/v1/oauth/authorize?client_id=unknown`);
+    for (const path of PUBLIC) await visit(page, `${server.web}${path}`);
+    await visit(page, `${server.api}/api/v1/oauth/authorize?client_id=unknown`);
     for (const path of [
       '/',
       '/docs',
@@ -70,18 +70,18 @@ for (const { colorScheme, viewport } of LOOKS) {
       '/docs/guides/receive-webhooks',
       '/docs/reference/api',
     ]) {
-      await visit(page, `${world.api}${path}`);
+      await visit(page, `${server.api}${path}`);
     }
-    await page.goto(`${world.web}/sign-in`);
+    await page.goto(`${server.web}/sign-in`);
     await signIn(page, admin.email, PASSWORD);
-    for (const path of PRIVATE) await visit(page, `${world.web}${path}`);
-    await visit(page, world.authorizeUrl({ client_id: open.id, scope: 'read:invoices write:invoices read:contacts' }));
+    for (const path of PRIVATE) await visit(page, `${server.web}${path}`);
+    await visit(page, server.authorizeUrl({ client_id: open.id, scope: 'read:invoices write:invoices read:contacts' }));
   });
 }
 
 test('a form that is refused is as free of barriers as one that is not', async () => {
   const { page } = await chromium.newPage();
-  await page.goto(`${world.web}/settings/developer/new`);
+  await page.goto(`${server.web}/settings/developer/new`);
   await signIn(page, admin.email, PASSWORD);
   await page.getByLabel('App name').fill('Nameless');
   await page.getByLabel('Redirect URIs').fill('nowhere');

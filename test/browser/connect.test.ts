@@ -5,18 +5,18 @@ import { SECOND } from '../../src/lib/clock.ts';
 import { launchChromium, newCallback, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/people.ts';
 import { freePort } from '../support/ports.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
-const world = await newWorld();
+const server = await startTestServer();
 const { uri } = await newCallback();
 const loopback = { redirectUris: ['http://127.0.0.1/callback'] };
-const thirdParty = await world.addApp({ ...loopback, name: 'Ledgerly', ownerBusinessId: world.acme.id });
-const firstParty = await world.addApp({ ...loopback, name: 'Workbench' });
-await world.addInvoice(world.acme, { number: 'INV-2001', total: '99.90' });
+const thirdParty = await server.addApp({ ...loopback, name: 'Ledgerly', ownerBusinessId: server.acme.id });
+const firstParty = await server.addApp({ ...loopback, name: 'Workbench' });
+await server.addInvoice(server.acme, { number: 'INV-2001', total: '99.90' });
 
 function requestOf(app: { id: string }, changes: Record<string, string> = {}): string {
-  return world.authorizeUrl({ client_id: app.id, redirect_uri: uri, ...changes });
+  return server.authorizeUrl({ client_id: app.id, redirect_uri: uri, ...changes });
 }
 
 async function startApp(app: { id: string; secret: string }, name: string) {
@@ -26,7 +26,7 @@ async function startApp(app: { id: string; secret: string }, name: string) {
     scope: 'read:invoices',
     look: { id: name, name, tagline: 'A demo', about: 'It lists invoices.' },
     connection: {
-      baseUrl: world.api,
+      baseUrl: server.api,
       clientId: app.id,
       clientSecret: app.secret,
       redirectUri: `http://127.0.0.1:${port}/callback`,
@@ -42,7 +42,7 @@ test('a person connects a third-party app, sees the invoices in it, refreshes an
   await page.goto(app.url);
   await page.getByRole('link', { name: 'Connect to Gatehouse' }).click();
   assert.match(page.url(), /\/sign-in\?return_to=/);
-  await signIn(page, world.ada.email, PASSWORD);
+  await signIn(page, server.ada.email, PASSWORD);
   assert.match((await page.textContent('h1')) ?? '', /Ledgerly wants to access Acme/);
   await page.getByRole('button', { name: 'Allow' }).click();
 
@@ -58,8 +58,8 @@ test('a person connects a third-party app, sees the invoices in it, refreshes an
 
 test('Allow ignores a click that comes right after the page appears, or appears again', async () => {
   const { page } = await chromium.newPage();
-  const cara = await world.addUser('Cara', [[world.acme, 'member']]);
-  await page.goto(world.authorizeUrl());
+  const cara = await server.addUser('Cara', [[server.acme, 'member']]);
+  await page.goto(server.authorizeUrl());
   await signIn(page, cara.email, PASSWORD);
   const consent = page.url();
   const allow = page.getByRole('button', { name: 'Allow' });
@@ -79,7 +79,7 @@ test('Allow ignores a click that comes right after the page appears, or appears 
 });
 
 test('Deny sends the person back to the app, which learns that access was denied', async () => {
-  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
+  const bob = await server.addUser('Bob', [[server.acme, 'member']]);
   const { page, complaints } = await chromium.newPage();
 
   await page.goto(requestOf(thirdParty, { state: 'denied it' }));
@@ -99,7 +99,7 @@ test('a first-party app shows no consent screen, even straight after sign-in', a
 
   await page.goto(app.url);
   await page.getByRole('link', { name: 'Connect to Gatehouse' }).click();
-  await signIn(page, world.ada.email, PASSWORD);
+  await signIn(page, server.ada.email, PASSWORD);
 
   assert.equal(page.url(), app.url);
   await page.getByText('INV-2001').waitFor();
@@ -113,28 +113,28 @@ test('prompt=none shows no page: without a session the app hears login_required,
   await page.goto(requestOf(firstParty, { prompt: 'none' }));
   assert.equal(new URL(page.url()).searchParams.get('error'), 'login_required');
 
-  await page.goto(`${world.web}/sign-in`);
-  await signIn(page, world.ada.email, PASSWORD);
+  await page.goto(`${server.web}/sign-in`);
+  await signIn(page, server.ada.email, PASSWORD);
   await page.goto(requestOf(firstParty, { prompt: 'none' }));
   assert.match(new URL(page.url()).searchParams.get('code') ?? '', /^gac_/);
 });
 
 test('prompt=login asks for the password once, and only once, though there is a session', async () => {
   const { page } = await chromium.newPage();
-  await page.goto(`${world.web}/sign-in`);
-  await signIn(page, world.ada.email, PASSWORD);
-  world.wind(SECOND);
+  await page.goto(`${server.web}/sign-in`);
+  await signIn(page, server.ada.email, PASSWORD);
+  server.advanceClock(SECOND);
 
   await page.goto(requestOf(firstParty, { prompt: 'login' }));
   assert.match(page.url(), /\/sign-in/);
-  world.wind(SECOND);
-  await signIn(page, world.ada.email, PASSWORD);
+  server.advanceClock(SECOND);
+  await signIn(page, server.ada.email, PASSWORD);
 
   assert.match(new URL(page.url()).searchParams.get('code') ?? '', /^gac_/);
 });
 
 test('a person connects an app without JavaScript, with the keyboard alone', async () => {
-  const cleo = await world.addUser('Cleo', [[world.acme, 'member']]);
+  const cleo = await server.addUser('Cleo', [[server.acme, 'member']]);
   const { page } = await chromium.newPage({ javaScriptEnabled: false });
 
   await page.goto(requestOf(thirdParty));

@@ -6,18 +6,18 @@ import { assertOpen, follow, newJourneys, press, read } from '../support/journey
 
 const journey = newJourneys(await launchChromium());
 
-journey('an owner sees what everyone has connected, and disconnects it', async ({ world, arrive }) => {
-  const bolt = await world.addBusiness('Bolt');
-  const member = await world.addUser('Sam', [[world.acme, 'member']]);
-  const app = await world.addApp({ name: 'Ledgerly', ownerBusinessId: bolt.id, openToAnyBusiness: true });
-  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+journey('an owner sees what everyone has connected, and disconnects it', async ({ server, arrive }) => {
+  const bolt = await server.addBusiness('Bolt');
+  const member = await server.addUser('Sam', [[server.acme, 'member']]);
+  const app = await server.addApp({ name: 'Ledgerly', ownerBusinessId: bolt.id, openToAnyBusiness: true });
+  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
   const scope = 'read:invoices write:invoices';
   const tokens = [];
-  for (const user of [world.ada, member]) tokens.push(await client.connect({ scope }, await world.signedIn(user)));
-  const use = { businessId: world.acme.id, appId: app.id, scope: 'read:invoices', uses: 12, lastAt: world.clock() };
-  await addScopeUses(world.storage().durable, [{ ...use, userId: member.id }]);
+  for (const user of [server.ada, member]) tokens.push(await client.connect({ scope }, await server.signedIn(user)));
+  const use = { businessId: server.acme.id, appId: app.id, scope: 'read:invoices', uses: 12, lastAt: server.clock() };
+  await addScopeUses(server.storage().durable, [{ ...use, userId: member.id }]);
 
-  const page = await arrive(world.ada, '/settings/connected-apps');
+  const page = await arrive(server.ada, '/settings/connected-apps');
   await read(page, 'used 12 times');
   await assertOpen(page);
   await follow(page, 'Disconnect Ledgerly for Sam');

@@ -3,29 +3,32 @@ import { assertOpen, follow, newJourneys, press, read } from '../support/journey
 
 const journey = newJourneys(await launchChromium());
 
-journey('a developer sees a request as it is made, why it was refused, and who connects', async ({ world, arrive }) => {
-  const { access_token } = await world.connect();
-  const page = await arrive(world.ada, `/settings/developer/${world.ledger.id}`);
-  await assertOpen(page);
-  await follow(page, 'Requests');
-  await page.getByRole('heading', { name: 'Activity' }).waitFor();
-  await assertOpen(page);
+journey(
+  'a developer sees a request as it is made, why it was refused, and who connects',
+  async ({ server, arrive }) => {
+    const { access_token } = await server.connect();
+    const page = await arrive(server.ada, `/settings/developer/${server.ledger.id}`);
+    await assertOpen(page);
+    await follow(page, 'Requests');
+    await page.getByRole('heading', { name: 'Activity' }).waitFor();
+    await assertOpen(page);
 
-  const refused = await world.listInvoices(access_token, { 'x-business-id': world.ledger.id });
-  // It comes by itself: nobody reloads the page.
-  await read(page, refused.headers.get('x-request-id') ?? 'none');
-  await page.getByRole('listitem').filter({ hasText: 'Errors 1' }).waitFor();
-  await follow(page, 'Errors only');
-  await page.getByRole('link', { name: 'business_mismatch' }).waitFor();
+    const refused = await server.listInvoices(access_token, { 'x-business-id': server.ledger.id });
+    // It comes by itself: nobody reloads the page.
+    await read(page, refused.headers.get('x-request-id') ?? 'none');
+    await page.getByRole('listitem').filter({ hasText: 'Errors 1' }).waitFor();
+    await follow(page, 'Errors only');
+    await page.getByRole('link', { name: 'business_mismatch' }).waitFor();
 
-  await follow(page, 'Connections');
-  await page.getByRole('rowheader', { name: 'Acme' }).waitFor();
-  await assertOpen(page);
-});
+    await follow(page, 'Connections');
+    await page.getByRole('rowheader', { name: 'Acme' }).waitFor();
+    await assertOpen(page);
+  },
+);
 
-journey('a developer replaces a secret, and is warned while the old one is in use', async ({ world, arrive }) => {
-  await world.refresh('grt_whatever');
-  const page = await arrive(world.ada, `/settings/developer/${world.ledger.id}`);
+journey('a developer replaces a secret, and is warned while the old one is in use', async ({ server, arrive }) => {
+  await server.refresh('grt_whatever');
+  const page = await arrive(server.ada, `/settings/developer/${server.ledger.id}`);
   await press(page, 'Add a second secret');
   await read(page, 'Copy the secret now.');
   await assertOpen(page);
@@ -34,9 +37,9 @@ journey('a developer replaces a secret, and is warned while the old one is in us
   await assertOpen(page);
 });
 
-journey('a developer tries an app from Allow to Revoke', async ({ world, arrive }) => {
-  await world.addInvoice(world.acme, { number: 'INV-77' });
-  const page = await arrive(world.ada, `/settings/developer/${world.ledger.id}/try`);
+journey('a developer tries an app from Allow to Revoke', async ({ server, arrive }) => {
+  await server.addInvoice(server.acme, { number: 'INV-77' });
+  const page = await arrive(server.ada, `/settings/developer/${server.ledger.id}/try`);
   const look = async (text: string) => {
     await read(page, text);
     await assertOpen(page);
@@ -51,7 +54,7 @@ journey('a developer tries an app from Allow to Revoke', async ({ world, arrive 
   await page.getByLabel('client_secret').fill('gcs_wrong');
   await press(page, 'Send the request');
   await look('invalid_client');
-  await page.getByLabel('client_secret').fill(world.ledger.secret);
+  await page.getByLabel('client_secret').fill(server.ledger.secret);
   await press(page, 'Send the request');
   await look('"token_type": "bearer"');
   await press(page, 'Call the API');

@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { launchChromium, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/people.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
-const world = await newWorld();
-const other = await world.addBusiness('Borealis Logistics International');
-const admin = await world.addUser(
+const server = await startTestServer();
+const other = await server.addBusiness('Borealis Logistics International');
+const admin = await server.addUser(
   'Montgomery',
   [
-    [world.acme, 'owner'],
+    [server.acme, 'owner'],
     [other, 'member'],
   ],
   true,
 );
-const longest = await world.addUser('Bartholomew-Featherstonehaugh-Cholmondeley-Marjoribanks', [
-  [world.acme, 'member'],
+const longest = await server.addUser('Bartholomew-Featherstonehaugh-Cholmondeley-Marjoribanks', [
+  [server.acme, 'member'],
 ]);
 
 async function arrive(path: string, width: number) {
   const { page } = await chromium.newPage({ viewport: { width, height: 740 } });
-  await page.goto(world.web + path);
+  await page.goto(server.web + path);
   await signIn(page, admin.email, PASSWORD);
   await page.getByRole('navigation', { name: 'Settings' }).waitFor();
   return page;
@@ -59,8 +59,8 @@ test('nothing is cut off or scrolls sideways at 320 pixels, however long the nam
   };
 
   await assertFits();
-  for (const path of ['/settings/connected-apps', '/nowhere', `/settings/developer/${world.ledger.id}/try`]) {
-    await page.goto(world.web + path);
+  for (const path of ['/settings/connected-apps', '/nowhere', `/settings/developer/${server.ledger.id}/try`]) {
+    await page.goto(server.web + path);
     await assertFits();
   }
   await page.getByRole('button', { name: 'Add it to the redirect URIs' }).click();
@@ -70,14 +70,14 @@ test('nothing is cut off or scrolls sideways at 320 pixels, however long the nam
 
 test('the consent screen shows the whole name of the business, however long and however narrow the screen', async () => {
   const name = 'The Extraordinarily Long Wholesale Coffee and Tea Importers of Harbour Ltd';
-  const business = await world.addBusiness(name);
-  const user = await world.addUser('Wide', [
+  const business = await server.addBusiness(name);
+  const user = await server.addUser('Wide', [
     [business, 'owner'],
     [other, 'member'],
   ]);
-  const app = await world.addApp({ ownerBusinessId: business.id, openToAnyBusiness: true });
+  const app = await server.addApp({ ownerBusinessId: business.id, openToAnyBusiness: true });
   const { page } = await chromium.newPage({ viewport: { width: 320, height: 740 } });
-  await page.goto(world.authorizeUrl({ client_id: app.id }));
+  await page.goto(server.authorizeUrl({ client_id: app.id }));
   await signIn(page, user.email, PASSWORD);
   await page.getByLabel('Current business').selectOption(name);
   await page.getByRole('button', { name: 'Switch' }).click();
@@ -96,7 +96,7 @@ test('the consent screen shows the whole name of the business, however long and 
 
 test('whatever a browser says of a passkey that fails, a person reads a sentence of ours', async () => {
   const { page } = await chromium.newPage();
-  await page.goto(`${world.web}/sign-in`);
+  await page.goto(`${server.web}/sign-in`);
   await page.evaluate(() => {
     navigator.credentials.get = () => Promise.reject(new DOMException('0x80090029 NTE_FAIL', 'OperationError'));
   });

@@ -4,11 +4,11 @@ import type { Page } from 'playwright-core';
 import { HOUR } from '../../src/lib/clock.ts';
 import { findBarriers, giveAuthenticator, launchChromium, newCallback, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/people.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
-const world = await newWorld();
-const account = `${world.web}/settings/account`;
+const server = await startTestServer();
+const account = `${server.web}/settings/account`;
 
 async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
@@ -17,11 +17,11 @@ async function signOut(page: Page): Promise<void> {
 
 test('a person adds a passkey, connects an app with it instead of the password, and removes it', async () => {
   const { uri } = await newCallback();
-  const app = await world.addApp({ name: 'Ledgerly', redirectUris: [uri], ownerBusinessId: world.acme.id });
+  const app = await server.addApp({ name: 'Ledgerly', redirectUris: [uri], ownerBusinessId: server.acme.id });
   const { page, complaints } = await chromium.newPage({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
   await giveAuthenticator(page);
   await page.goto(account);
-  await signIn(page, world.ada.email, PASSWORD);
+  await signIn(page, server.ada.email, PASSWORD);
 
   await page.getByLabel('Name of the new passkey').fill('Ada’s phone');
   await page.getByRole('button', { name: 'Add a passkey' }).click();
@@ -29,7 +29,7 @@ test('a person adds a passkey, connects an app with it instead of the password, 
   assert.deepEqual(await findBarriers(page), []);
   await signOut(page);
 
-  await page.goto(world.authorizeUrl({ client_id: app.id, redirect_uri: uri }));
+  await page.goto(server.authorizeUrl({ client_id: app.id, redirect_uri: uri }));
   await page.getByRole('button', { name: 'Use a passkey instead' }).click();
   await page.getByRole('button', { name: 'Allow' }).click();
   await page.waitForURL(`${uri}?**`);
@@ -43,7 +43,7 @@ test('a person adds a passkey, connects an app with it instead of the password, 
 });
 
 test('a passkey that was removed, or an owner who was not recognised, is told so beside the button', async () => {
-  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
+  const bob = await server.addUser('Bob', [[server.acme, 'member']]);
   const { page } = await chromium.newPage();
   const device = await giveAuthenticator(page);
   await page.goto(account);
@@ -67,8 +67,8 @@ test('a passkey that was removed, or an owner who was not recognised, is told so
 });
 
 test('a person changes their name, ends another session, and signs in again before adding a passkey', async () => {
-  const cleo = await world.addUser('Cleo', [[world.acme, 'member']]);
-  await world.signedIn(cleo);
+  const cleo = await server.addUser('Cleo', [[server.acme, 'member']]);
+  await server.signedIn(cleo);
   const { page, complaints } = await chromium.newPage();
   await giveAuthenticator(page);
   await page.goto(account);
@@ -80,7 +80,7 @@ test('a person changes their name, ends another session, and signs in again befo
   await page.getByText('The session has ended.').waitFor();
   assert.equal(await page.getByRole('button', { name: /^End the session of/ }).count(), 0);
 
-  world.wind(HOUR);
+  server.advanceClock(HOUR);
   await page.goto(account);
   await page.getByRole('link', { name: 'sign in again' }).click();
   await signIn(page, cleo.email, PASSWORD);
@@ -94,7 +94,7 @@ test('without JavaScript passkeys are not offered, and everything else works', a
   const { page } = await chromium.newPage({ javaScriptEnabled: false });
   await page.goto(account);
   assert.equal(await page.getByRole('button', { name: 'Use a passkey instead' }).isVisible(), false);
-  await signIn(page, world.ada.email, PASSWORD);
+  await signIn(page, server.ada.email, PASSWORD);
   assert.equal(await page.getByRole('button', { name: 'Add a passkey' }).isVisible(), false);
   await page.getByText('Adding a passkey needs JavaScript').waitFor();
 });

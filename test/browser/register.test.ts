@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { launchChromium, newCallback, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/people.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
-const world = await newWorld();
+const server = await startTestServer();
 const { uri } = await newCallback();
 
 test('an owner registers an app in the dashboard, and its secret works', async () => {
   const { page, complaints } = await chromium.newPage();
-  await page.goto(`${world.web}/settings/developer`);
-  await signIn(page, world.ada.email, PASSWORD);
-  assert.equal(page.url(), `${world.web}/settings/developer`);
+  await page.goto(`${server.web}/settings/developer`);
+  await signIn(page, server.ada.email, PASSWORD);
+  assert.equal(page.url(), `${server.web}/settings/developer`);
 
   await page.getByRole('link', { name: 'New app' }).click();
   await page.getByLabel('App name').fill('Tallyho');
@@ -29,10 +29,10 @@ test('an owner registers an app in the dashboard, and its secret works', async (
   await page.getByRole('link', { name: 'I have copied it' }).click();
   assert.ok(!(await page.content()).includes(client_secret));
 
-  await page.goto(world.authorizeUrl({ client_id, redirect_uri: uri }));
+  await page.goto(server.authorizeUrl({ client_id, redirect_uri: uri }));
   await page.getByRole('button', { name: 'Allow' }).click();
   const code = new URL(page.url()).searchParams.get('code') ?? '';
-  const tokens = await world.exchange(code, { client_id, client_secret, redirect_uri: uri });
+  const tokens = await server.exchange(code, { client_id, client_secret, redirect_uri: uri });
   assert.equal(tokens.status, 200, JSON.stringify(tokens.body));
   // A 400 for a form that was filled in wrongly is what the page is meant to answer; nothing else is.
   assert.deepEqual(
@@ -42,15 +42,15 @@ test('an owner registers an app in the dashboard, and its secret works', async (
 });
 
 test('a person disconnects an app, and its tokens stop at once', async () => {
-  const tokens = await world.connect();
+  const tokens = await server.connect();
   const { page } = await chromium.newPage();
-  await page.goto(`${world.web}/settings/connected-apps`);
-  await signIn(page, world.ada.email, PASSWORD);
+  await page.goto(`${server.web}/settings/connected-apps`);
+  await signIn(page, server.ada.email, PASSWORD);
 
   await page.getByRole('button', { name: 'Disconnect Ledger from Acme' }).click();
   await page.waitForLoadState();
 
-  assert.equal((await world.listInvoices(tokens.access_token)).status, 401);
-  const refused = await world.refresh(tokens.refresh_token);
+  assert.equal((await server.listInvoices(tokens.access_token)).status, 401);
+  const refused = await server.refresh(tokens.refresh_token);
   assert.match(refused.body.error_description, /disconnected_by_user/);
 });

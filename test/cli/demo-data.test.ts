@@ -8,16 +8,16 @@ import { createKeyring } from '../../src/lib/keyring.ts';
 import { signMessage } from '../../src/webhooks/signatures.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
 import { freePort } from '../support/ports.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
-const world = await newWorld();
-const maker = await ensureDemoData(world.storage(), world.clock());
-const { thirdParty } = await ensureDemoApps(world.storage(), maker, join(world.folder, 'apps.json'), world.clock());
-const db = world.storage().durable;
+const server = await startTestServer();
+const maker = await ensureDemoData(server.storage(), server.clock());
+const { thirdParty } = await ensureDemoApps(server.storage(), maker, join(server.folder, 'apps.json'), server.clock());
+const db = server.storage().durable;
 const parcelwise = await db.selectFrom('apps').selectAll().where('name', '=', 'Parcelwise').executeTakeFirstOrThrow();
 
 async function signIn({ email }: { email: string }) {
-  const browser = world.browse();
+  const browser = server.browse();
   await browser.signIn(email, DEMO_PASSWORD);
   return browser;
 }
@@ -37,14 +37,14 @@ test('the maker of the demo’s app sees a month of work, the requests of the la
 });
 
 test('the demo’s counts, log and uses tell of the same requests', async () => {
-  const hour = Math.floor(world.clock() / 3_600_000) - 24;
+  const hour = Math.floor(server.clock() / 3_600_000) - 24;
   const counts = await db.selectFrom('request_counts').selectAll().where('hour', '>=', hour).execute();
   const logged = await db.selectFrom('logged_requests').selectAll().where('app_id', '=', parcelwise.id).execute();
 
   const sum = (name: 'requests' | 'errors') => counts.reduce((total, each) => total + each[name], 0);
   assert.equal(logged.length, sum('requests'));
   assert.equal(logged.filter(({ status }) => status >= 400).length, sum('errors'));
-  assert.ok(logged.every(({ at }) => at < world.clock()));
+  assert.ok(logged.every(({ at }) => at < server.clock()));
 });
 
 test('the owner of the demo’s business sees what its apps have read, and how it all came about', async () => {
@@ -67,21 +67,21 @@ test('a second start of the demo adds nothing', async () => {
       .execute();
   const before = await counts();
 
-  const again = await ensureDemoApps(world.storage(), maker, join(world.folder, 'apps.json'), world.clock());
+  const again = await ensureDemoApps(server.storage(), maker, join(server.folder, 'apps.json'), server.clock());
 
-  assert.equal(await ensureDemoData(world.storage(), world.clock()), maker);
+  assert.equal(await ensureDemoData(server.storage(), server.clock()), maker);
   assert.equal(again.thirdParty.clientId, thirdParty.clientId);
   assert.deepEqual(await counts(), before);
 });
 
 test('the demo app hears by webhook of what happens, at each start, and believes nobody else', async () => {
   const url = `http://127.0.0.1:${await freePort()}/webhooks`;
-  const keys = createKeyring(world.settings.secretKeys);
+  const keys = createKeyring(server.settings.secretKeys);
   const hearing = { appId: thirdParty.clientId, url };
-  await ensureDemoEndpoint(world.storage(), keys, hearing, world.clock());
-  const signingSecret = await ensureDemoEndpoint(world.storage(), keys, hearing, world.clock());
+  await ensureDemoEndpoint(server.storage(), keys, hearing, server.clock());
+  const signingSecret = await ensureDemoEndpoint(server.storage(), keys, hearing, server.clock());
   const look = { id: 'ledgerly', name: 'Ledgerly', tagline: '', about: '' };
-  const connection = { baseUrl: world.api, redirectUri: 'http://127.0.0.1/callback', ...thirdParty };
+  const connection = { baseUrl: server.api, redirectUri: 'http://127.0.0.1/callback', ...thirdParty };
   const { port, origin } = new URL(url);
   const app = await startDemoApp({ look, connection, scope: 'read:invoices', port: Number(port), signingSecret });
   after(() => app.close());

@@ -8,21 +8,21 @@ import { watchEvents } from '../../src/cli/listen.ts';
 import { recordEvent } from '../../src/events/events.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
 import { newReceiver } from '../support/receiver.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 test('listen sends what happens from now on to a receiver on this machine, signed, and says how it went', async () => {
-  const [world, receiver] = [await newWorld(), await newReceiver()];
-  await world.allow();
-  const args = [MAIN, 'listen', '--app', world.ledger.id, '--forward-to', receiver.url];
-  const env = { PATH: process.env.PATH, DATABASE_URL: world.settings.databaseUrl };
+  const [server, receiver] = [await startTestServer(), await newReceiver()];
+  await server.allow();
+  const args = [MAIN, 'listen', '--app', server.ledger.id, '--forward-to', receiver.url];
+  const env = { PATH: process.env.PATH, DATABASE_URL: server.settings.databaseUrl };
   const child = spawn(process.execPath, args, { env });
   after(() => child.kill('SIGKILL'));
   const [announcement] = await once(child.stderr, 'data');
   const [secret = ''] = /whsec_[A-Za-z0-9+/=]+/.exec(String(announcement)) ?? [];
 
-  await world.allow({ state: 'later' });
+  await server.allow({ state: 'later' });
   const [received] = await receiver.has(1);
   const [printed] = await once(child.stdout, 'data');
   child.kill('SIGINT');
@@ -39,20 +39,20 @@ test('listen sends what happens from now on to a receiver on this machine, signe
 });
 
 test('however long it took to send what came before, listen misses nothing and sends nothing twice', async () => {
-  const world = await newWorld();
-  const db = world.storage().durable;
-  const happen = async (at = world.clock()) =>
-    recordEvent(db, { type: 'endpoint.test', appId: world.ledger.id, businessId: null, data: {} }, at);
+  const server = await startTestServer();
+  const db = server.storage().durable;
+  const happen = async (at = server.clock()) =>
+    recordEvent(db, { type: 'endpoint.test', appId: server.ledger.id, businessId: null, data: {} }, at);
   await happen();
-  const nextEvents = await watchEvents(db, world.ledger.id, world.clock);
+  const nextEvents = await watchEvents(db, server.ledger.id, server.clock);
   const nextIds = async () => (await nextEvents()).map(({ id }) => id);
 
   const first = await happen();
   assert.deepEqual(await nextIds(), [first]);
   const meanwhile = await happen();
-  world.wind(5 * MINUTE);
+  server.advanceClock(5 * MINUTE);
   // Its transaction began earlier, and was slow.
-  const late = await happen(world.clock() - 10_000);
+  const late = await happen(server.clock() - 10_000);
   assert.deepEqual(await nextIds(), [meanwhile, late]);
   assert.deepEqual(await nextIds(), []);
 });

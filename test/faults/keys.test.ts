@@ -5,13 +5,13 @@ import { createKeyring } from '../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
 import { newReceiver } from '../support/receiver.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const [FIRST, SECOND] = [
   'the-first-key-with-which-everything-was-signed',
   'the-key-that-is-left-when-the-first-one-is-gone',
 ];
-const world = await newWorld({ SECRET_KEYS: `${FIRST},${SECOND}`, WEBHOOKS_TO_LOOPBACK: 'yes' });
+const server = await startTestServer({ SECRET_KEYS: `${FIRST},${SECOND}`, WEBHOOKS_TO_LOOPBACK: 'yes' });
 
 /** Looks again until the page says so: the server is at work meanwhile. */
 async function shows(open: () => Promise<{ text: string }>, expected: RegExp): Promise<void> {
@@ -19,35 +19,35 @@ async function shows(open: () => Promise<{ text: string }>, expected: RegExp): P
 }
 
 test('without the first key what it signed is refused with a reason, the pages go on, and the key put back heals it all', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
   const receiver = await newReceiver();
-  const { access_token, refresh_token } = await world.connect({}, browser);
-  const code = await world.allow({}, browser);
+  const { access_token, refresh_token } = await server.connect({}, browser);
+  const code = await server.allow({}, browser);
   // What happened before an endpoint was there is not for it.
-  world.wind(1);
+  server.advanceClock(1);
   const { endpoint } = await insertEndpoint(
-    world.storage().durable,
+    server.storage().durable,
     createKeyring([FIRST]),
-    { appId: world.ledger.id, url: receiver.url, eventTypes: ['grant.created'] },
-    world.clock(),
+    { appId: server.ledger.id, url: receiver.url, eventTypes: ['grant.created'] },
+    server.clock(),
   );
-  const log = `${DEVELOPER}/${world.ledger.id}/endpoints/${endpoint.id}`;
+  const log = `${DEVELOPER}/${server.ledger.id}/endpoints/${endpoint.id}`;
   const oldForm = await browser.open('/settings/account');
 
-  await world.restart({ settings: { secretKeys: [SECOND] } });
+  await server.restart({ settings: { secretKeys: [SECOND] } });
   const refused = [
-    await world.refresh(refresh_token),
-    await world.exchange(code),
-    await world.listInvoices(access_token),
+    await server.refresh(refresh_token),
+    await server.exchange(code),
+    await server.listInvoices(access_token),
   ];
-  const revoked = await world.revoke(refresh_token);
-  const introspected = await world.introspect(access_token);
+  const revoked = await server.revoke(refresh_token);
+  const introspected = await server.introspect(access_token);
   const page = await browser.open('/settings/account');
   const stale = await browser.submit(oldForm, '/sign-out');
-  const fresh = await world.connect({}, browser);
+  const fresh = await server.connect({}, browser);
   await shows(() => browser.open(log), /the key that encrypted the signing secret is missing/);
   const sent = receiver.received.length;
-  await world.restart();
+  await server.restart();
 
   assert.deepEqual(
     refused.map(({ status, body }) => [status, body.error, body.reason]),
@@ -61,10 +61,10 @@ test('without the first key what it signed is refused with a reason, the pages g
   assert.equal(page.status, 200, 'a session is not signed: whoever was here still is');
   assert.equal(stale.status, 403, 'a form is, and has to be opened again');
   assert.equal(sent, 0, 'nothing is sent unsigned');
-  assert.equal((await world.listInvoices(access_token)).status, 200);
-  assert.equal((await world.refresh(refresh_token)).status, 200);
-  assert.equal((await world.exchange(code)).status, 200);
-  assert.equal((await world.listInvoices(fresh.access_token)).status, 200, 'the second key counts as well');
+  assert.equal((await server.listInvoices(access_token)).status, 200);
+  assert.equal((await server.refresh(refresh_token)).status, 200);
+  assert.equal((await server.exchange(code)).status, 200);
+  assert.equal((await server.listInvoices(fresh.access_token)).status, 200, 'the second key counts as well');
   const message = await browser.submit(await browser.open(log), `${log}/test`);
   assert.equal(message.status, 200);
   await receiver.has(1);

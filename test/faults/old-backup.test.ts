@@ -1,59 +1,59 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { backUp } from '../support/rows.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const works = async (token: string) => (await world.listInvoices(token)).status;
-const refreshed = async (token: string) => (await world.refresh(token)).body;
+const server = await startTestServer();
+const browser = await server.signedIn();
+const works = async (token: string) => (await server.listInvoices(token)).status;
+const refreshed = async (token: string) => (await server.refresh(token)).body;
 /** Past the time in which a spent token is taken for a retry. */
 const LATER = 60_000;
 
 /** What the row has forgotten, the token proves. */
 test('after an old backup is put back, every app goes on with the newest token it holds', async () => {
-  const before = await world.connect({}, browser);
-  const code = await world.allow({}, browser);
-  const putBack = await backUp(world);
-  const exchanged = (await world.exchange(code)).body;
+  const before = await server.connect({}, browser);
+  const code = await server.allow({}, browser);
+  const putBack = await backUp(server);
+  const exchanged = (await server.exchange(code)).body;
   const newest = await refreshed((await refreshed(before.refresh_token)).refresh_token);
-  world.wind(LATER);
+  server.advanceClock(LATER);
   await putBack();
 
   assert.equal(await works(newest.access_token), 200);
-  assert.equal((await world.refresh(newest.refresh_token)).status, 200);
-  assert.equal((await world.refresh(exchanged.refresh_token)).status, 200);
-  assert.equal((await world.exchange(code)).status, 400, 'what it was exchanged for has been seen since');
+  assert.equal((await server.refresh(newest.refresh_token)).status, 200);
+  assert.equal((await server.refresh(exchanged.refresh_token)).status, 200);
+  assert.equal((await server.exchange(code)).status, 400, 'what it was exchanged for has been seen since');
 });
 
 test('what was allowed after the backup is unknown, and what was revoked after it lives until it is revoked again', async () => {
-  const ended = await world.connect({}, browser);
-  const putBack = await backUp(world);
-  await world.revoke(ended.refresh_token);
-  const since = await world.connect({}, browser);
+  const ended = await server.connect({}, browser);
+  const putBack = await backUp(server);
+  await server.revoke(ended.refresh_token);
+  const since = await server.connect({}, browser);
   await putBack();
 
-  assert.deepEqual([await works(since.access_token), (await world.refresh(since.refresh_token)).status], [401, 400]);
+  assert.deepEqual([await works(since.access_token), (await server.refresh(since.refresh_token)).status], [401, 400]);
   assert.equal(await works(ended.access_token), 200, 'this is what a plain copy of the file does');
-  assert.equal((await world.revoke(ended.refresh_token)).status, 200);
-  assert.deepEqual([await works(ended.access_token), (await world.refresh(ended.refresh_token)).status], [401, 400]);
+  assert.equal((await server.revoke(ended.refresh_token)).status, 200);
+  assert.deepEqual([await works(ended.access_token), (await server.refresh(ended.refresh_token)).status], [401, 400]);
 });
 
 test('two who hold tokens from after the backup do not both go on: the second use of either ends the grant', async () => {
-  const first = await world.connect({}, browser);
-  const putBack = await backUp(world);
+  const first = await server.connect({}, browser);
+  const putBack = await backUp(server);
   const stolen = await refreshed(first.refresh_token);
   const own = await refreshed((await refreshed(stolen.refresh_token)).refresh_token);
-  world.wind(LATER);
+  server.advanceClock(LATER);
   await putBack();
 
-  const thief = await world.refresh(stolen.refresh_token);
-  const owner = await world.refresh(own.refresh_token);
-  world.wind(LATER);
-  const again = await world.refresh(thief.body.refresh_token);
+  const thief = await server.refresh(stolen.refresh_token);
+  const owner = await server.refresh(own.refresh_token);
+  server.advanceClock(LATER);
+  const again = await server.refresh(thief.body.refresh_token);
 
   assert.deepEqual([thief.status, owner.status], [200, 200], 'both are ahead of the row, and proof of themselves');
   assert.match(again.body.error_description, /\(refresh_token_reused\)$/);
   assert.deepEqual([await works(owner.body.access_token), await works(thief.body.access_token)], [401, 401]);
-  assert.equal((await world.refresh(owner.body.refresh_token)).status, 400);
+  assert.equal((await server.refresh(owner.body.refresh_token)).status, 400);
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readRedirectUris } from '../../src/apps/redirect-uris.ts';
 import { FormError } from '../../src/lib/errors.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { askRaw } from '../support/wire.ts';
-import { newWorld } from '../support/world.ts';
 import { makeAddresses, makeVariants } from './addresses.ts';
 import { parseUri } from './rfc3986.ts';
 
@@ -68,12 +68,12 @@ function registeredAs(uri: string): string | undefined {
 }
 
 test('of 2,000 variants of registered addresses none leads anywhere but to where it says and is registered [A2][A3][A4]', async () => {
-  const world = await newWorld();
-  const { id } = await world.addApp({ ownerBusinessId: world.acme.id, redirectUris: REGISTERED });
+  const server = await startTestServer();
+  const { id } = await server.addApp({ ownerBusinessId: server.acme.id, redirectUris: REGISTERED });
   const ask = async (redirect_uri: string) => {
     // With a scope that there is not, a sound request is answered at the redirect URI at once.
-    const url = new URL(world.authorizeUrl({ client_id: id, redirect_uri, scope: 'read:nothing' }));
-    return { redirect_uri, ...(await askRaw(world.api, { path: url.pathname + url.search })) };
+    const url = new URL(server.authorizeUrl({ client_id: id, redirect_uri, scope: 'read:nothing' }));
+    return { redirect_uri, ...(await askRaw(server.api, { path: url.pathname + url.search })) };
   };
   const variants = makeVariants(REGISTERED, 2, COUNT);
   const answers = [];

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toBody } from '../support/browser.ts';
 import { PASSWORD } from '../support/people.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { askRaw } from '../support/wire.ts';
-import { newWorld } from '../support/world.ts';
 import { formsOf } from './crawl.ts';
 import { newRandom } from './random.ts';
 
@@ -73,10 +73,10 @@ function makeReturnAddresses(): string[] {
   return [...made];
 }
 
-const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '100000', LIMIT_SIGN_IN_PER_ADDRESS: '100000' });
-const browser = await world.signedIn();
+const server = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '100000', LIMIT_SIGN_IN_PER_ADDRESS: '100000' });
+const browser = await server.signedIn();
 const csrf = await browser.csrf();
-const guest = world.browse();
+const guest = server.browse();
 /** The form fields and the cookie of a browser in which nobody is signed in. */
 const signedOut = { csrf: await guest.csrf(), cookie: `__Host-visitor=${guest.cookies.get('__Host-visitor')}` };
 const addresses = makeReturnAddresses();
@@ -84,7 +84,11 @@ const addresses = makeReturnAddresses();
 /** Where a browser would go. */
 function assertStays(location: string | null | undefined, address: string): void {
   assert.equal(typeof location, 'string', address);
-  assert.equal(URL.parse(location ?? '', `${world.web}/sign-in`)?.origin, world.web, `${address} leads to ${location}`);
+  assert.equal(
+    URL.parse(location ?? '', `${server.web}/sign-in`)?.origin,
+    server.web,
+    `${address} leads to ${location}`,
+  );
   assert.match(location ?? '', /^\/(?![/\\])[\x21-\x7e]*$/, address);
 }
 
@@ -92,14 +96,16 @@ async function postSignedOut(path: string, fields: Record<string, string>, refer
   const { csrf, cookie } = signedOut;
   const body = toBody({ csrf, ...fields });
   const headers = { cookie, ...(referer && { referer }) };
-  return (await fetch(world.web + path, { method: 'POST', body, headers, redirect: 'manual' })).headers.get('location');
+  return (await fetch(server.web + path, { method: 'POST', body, headers, redirect: 'manual' })).headers.get(
+    'location',
+  );
 }
 
 test('none of 200 return addresses leads off this host, wherever one is taken [S7][S8]', async () => {
   for (const return_to of addresses) {
     const switched = await browser.ask('/settings/current-business', {
       method: 'POST',
-      body: toBody({ csrf, return_to, business: world.acme.id }),
+      body: toBody({ csrf, return_to, business: server.acme.id }),
     });
     assertStays(switched.headers.get('location'), return_to);
     const { text } = await browser.open(`/sign-in?${new URLSearchParams({ return_to })}`);
@@ -113,7 +119,7 @@ test('none of 200 return addresses leads off this host, wherever one is taken [S
 
 test('signing in leads to none of them either [S7][S8]', async () => {
   for (const return_to of addresses.filter((_, place) => place % 8 === 0)) {
-    const fields = { return_to, email: world.ada.email, password: PASSWORD };
+    const fields = { return_to, email: server.ada.email, password: PASSWORD };
     assertStays(await postSignedOut('/sign-in', fields), return_to);
   }
 });
@@ -121,11 +127,11 @@ test('signing in leads to none of them either [S7][S8]', async () => {
 test('whoever has to sign in first comes back to this host, whatever address or page they came by [S8]', async () => {
   for (const address of addresses) {
     const path = `/settings/account?${encodeURIComponent(address.toWellFormed())}`;
-    const { location } = await askRaw(world.web, { path });
-    assertStays(new URL(location ?? '', world.web).searchParams.get('return_to'), address);
-    const referer = `${world.web}${encodeURI(address.toWellFormed())}`;
+    const { location } = await askRaw(server.web, { path });
+    assertStays(new URL(location ?? '', server.web).searchParams.get('return_to'), address);
+    const referer = `${server.web}${encodeURI(address.toWellFormed())}`;
     const over = await postSignedOut('/settings/account/name', { name: 'x' }, referer);
     assertStays(over, address);
-    assertStays(new URL(over ?? '', world.web).searchParams.get('return_to') ?? '/', address);
+    assertStays(new URL(over ?? '', server.web).searchParams.get('return_to') ?? '/', address);
   }
 });

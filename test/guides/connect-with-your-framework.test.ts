@@ -9,7 +9,7 @@ import { EXPECTED, newVisitor, openRecipe } from './recipes/recipe.ts';
 const recipe = await openRecipe({ section: 'Auth.js', callback: '/auth/callback/gatehouse' });
 
 test('the Auth.js recipe signs a user in and lists invoices', async () => {
-  const { take, desk, env, home, world } = recipe;
+  const { take, desk, env, home, server } = recipe;
   assert.equal(take('sh'), 'npm install @auth/core\n');
   desk.borrow('@auth');
   desk.save('app.mjs', take('js'));
@@ -20,7 +20,7 @@ test('the Auth.js recipe signs a user in and lists invoices', async () => {
   const { csrfToken } = (await (await visitor.open(`${home}/auth/csrf`)).json()) as { csrfToken: string };
   const body = new URLSearchParams({ csrfToken, callbackUrl: home });
   const sent = await visitor.open(`${home}/auth/signin/gatehouse`, { method: 'POST', body });
-  const shown = await visitor.follow(await decide(world, sent.headers.get('location') ?? ''));
+  const shown = await visitor.follow(await decide(server, sent.headers.get('location') ?? ''));
 
   assert.equal(shown.text, EXPECTED);
   program.stop();

@@ -5,15 +5,15 @@ import { NO_PYTHON } from '../sdk/python/interpreter.ts';
 import { newDesk, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 import { downloadPythonPackages, type Packages } from '../support/python-packages.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('connect-your-app');
-const world = await newWorld();
+const server = await startTestServer();
 const desk = newDesk();
-for (const number of ['INV-1', 'INV-2', 'INV-3']) await world.addInvoice(world.acme, { number });
+for (const number of ['INV-1', 'INV-2', 'INV-3']) await server.addInvoice(server.acme, { number });
 const registration = await register();
 const env = {
-  BASE_URL: world.api,
+  BASE_URL: server.api,
   CLIENT_ID: registration.client_id,
   CLIENT_SECRET: registration.client_secret,
   GATEHOUSE: desk.checkout,
@@ -26,7 +26,7 @@ const packages: Packages = NO_PYTHON ? { missing: NO_PYTHON } : await downloadPy
 async function register() {
   const program = desk.bash(guide.take('Register it', 'sh'), {
     cwd: desk.checkout,
-    env: { DATABASE_URL: world.settings.databaseUrl, BUSINESS: world.acme.id },
+    env: { DATABASE_URL: server.settings.databaseUrl, BUSINESS: server.acme.id },
   });
   return JSON.parse(await program.ends());
 }
@@ -35,7 +35,7 @@ test('the curl of the guide connects, lists, refreshes and revokes', async () =>
   const program = desk.bash(guide.take('With curl', 'sh'), { env });
 
   const address = await program.prints(/^Open (.+)$/m);
-  program.say((await decide(world, address)).href);
+  program.say((await decide(server, address)).href);
   const printed = await program.ends();
 
   assert.match(printed, /"token_type":"bearer"/);
@@ -94,8 +94,8 @@ const LISTING = `Invoices of Acme\n${['INV-3', 'INV-2', 'INV-1'].map((number) =>
 async function connect(home: string): Promise<{ cookie: string }> {
   const first = await fetch(home, { redirect: 'manual' });
   const address = first.headers.get('location') ?? '';
-  assert.ok(address.startsWith(`${world.api}/api/v1/oauth/authorize?`), address);
-  const callback = await decide(world, address);
+  assert.ok(address.startsWith(`${server.api}/api/v1/oauth/authorize?`), address);
+  const callback = await decide(server, address);
   const back = await fetch(callback, { headers: { cookie: cookieOf(first) }, redirect: 'manual' });
   assert.equal(back.status, 303, await back.text());
   assert.notEqual(cookieOf(back), cookieOf(first));
@@ -105,7 +105,7 @@ async function connect(home: string): Promise<{ cookie: string }> {
 const cookieOf = ({ headers }: Response) => headers.get('set-cookie')?.split(';')[0] ?? '';
 
 async function disconnectAll(): Promise<void> {
-  const ada = await world.signedIn();
+  const ada = await server.signedIn();
   const page = await ada.open('/settings/connected-apps');
   await ada.submit(page, '/settings/connected-apps/disconnect');
 }

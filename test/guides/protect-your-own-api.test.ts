@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { newDesk, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('protect-your-own-api');
-const world = await newWorld();
+const server = await startTestServer();
 const desk = newDesk();
-const app = await world.addApp({ ownerBusinessId: world.acme.id, scopes: ['read:reports', 'read:invoices'] });
+const app = await server.addApp({ ownerBusinessId: server.acme.id, scopes: ['read:reports', 'read:invoices'] });
 const credentials = { client_id: app.id, client_secret: app.secret };
-const env = { BASE_URL: world.api, CLIENT_ID: app.id, CLIENT_SECRET: app.secret, GATEHOUSE: desk.checkout };
-const browser = await world.signedIn();
+const env = { BASE_URL: server.api, CLIENT_ID: app.id, CLIENT_SECRET: app.secret, GATEHOUSE: desk.checkout };
+const browser = await server.signedIn();
 const curl = guide.take('Try it', 'sh');
 
 before(async () => {
@@ -19,8 +19,8 @@ before(async () => {
 });
 
 async function tokensFor(scope: string) {
-  const code = await world.allow({ client_id: app.id, scope }, browser);
-  return (await world.exchange(code, credentials)).body;
+  const code = await server.allow({ client_id: app.id, scope }, browser);
+  return (await server.exchange(code, credentials)).body;
 }
 
 for (const framework of ['Fastify', 'Express']) {
@@ -37,7 +37,7 @@ for (const framework of ['Fastify', 'Express']) {
     const [good, narrow, foreign] = [
       await tokensFor('read:reports'),
       await tokensFor('read:invoices'),
-      await world.connect(),
+      await server.connect(),
     ];
 
     const printed = await desk.bash(curl, { env: { ...env, PORT, ACCESS_TOKEN: good.access_token } }).ends();
@@ -45,9 +45,9 @@ for (const framework of ['Fastify', 'Express']) {
     for (const token of [good.access_token, narrow.access_token, good.refresh_token, foreign.access_token, 'x']) {
       statuses.push(await ask(token));
     }
-    await world.revoke(good.refresh_token);
+    await server.revoke(good.refresh_token);
 
-    assert.deepEqual(JSON.parse(printed), { businessId: world.acme.id, reports: ['Profit and loss', 'Aged debtors'] });
+    assert.deepEqual(JSON.parse(printed), { businessId: server.acme.id, reports: ['Profit and loss', 'Aged debtors'] });
     assert.deepEqual(statuses, [200, 403, 401, 401, 401]);
     assert.equal(await ask(good.access_token), 401);
     assert.equal((await fetch(`http://127.0.0.1:${PORT}/reports`)).status, 401);

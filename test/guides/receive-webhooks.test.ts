@@ -8,17 +8,17 @@ import { newSigningSecret, signMessage } from '../../src/webhooks/signatures.ts'
 import { NO_PYTHON } from '../sdk/python/interpreter.ts';
 import { newDesk, openGuide, type Program, ROOT } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('receive-webhooks');
-const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
 const desk = newDesk();
 // The receivers are programs of their own, which have the real clock. Who joins now has joined before they allow anything.
-world.wind(Date.now() - world.clock());
-const cafe = await world.addBusiness('Cafe');
-const bob = await world.addUser('Bob', [[cafe, 'owner']]);
-const browser = await world.signedIn(bob);
-const db = () => world.storage().durable;
+server.advanceClock(Date.now() - server.clock());
+const cafe = await server.addBusiness('Cafe');
+const bob = await server.addUser('Bob', [[cafe, 'owner']]);
+const browser = await server.signedIn(bob);
+const db = () => server.storage().durable;
 
 const blocks = {
   add: guide.take('Add an endpoint', 'sh'),
@@ -58,23 +58,23 @@ test('the Python receiver does the same', { skip: NO_PYTHON }, async () => {
 async function assertReceives(command: string[]): Promise<void> {
   const { app, url, port, endpoint, gatehouse } = await addEndpoint();
   // An endpoint hears of nothing from before its time, and the command line has added it by the real clock.
-  world.wind(Date.now() - world.clock());
+  server.advanceClock(Date.now() - server.clock());
   const secrets = [newSigningSecret(), endpoint.secret];
   const PYTHONPATH = join(desk.checkout, 'sdk/python/src');
   const env = { PORT: port, WEBHOOK_SECRETS: secrets.join(' '), PYTHONPATH };
   const program = desk.run(command, { env });
   await program.prints(/^Listening at/m);
 
-  const code = await world.allow({ client_id: app.id }, browser);
+  const code = await server.allow({ client_id: app.id }, browser);
   await program.prints(/ grant\.created .*\n/);
   const credentials = { client_id: app.id, client_secret: app.secret };
-  const { refresh_token } = (await world.exchange(code, credentials)).body;
-  await world.addInvoice(cafe, { number: `INV-${port}` });
+  const { refresh_token } = (await server.exchange(code, credentials)).body;
+  await server.addInvoice(cafe, { number: `INV-${port}` });
   await program.prints(/ invoice\.created .*\n/);
   await gatehouse(blocks.test, { ENDPOINT: endpoint.id });
   await program.prints(/ endpoint\.test .*\n/);
   await sendFirstAgain(endpoint.id);
-  await world.revoke(refresh_token);
+  await server.revoke(refresh_token);
   await program.prints(/ grant\.revoked .*\n/);
 
   const events = await eventsIn(program);
@@ -95,10 +95,10 @@ async function assertReceives(command: string[]): Promise<void> {
 
 /** As the guide says, on the command line. */
 async function addEndpoint() {
-  const app = await world.addApp({ ownerBusinessId: cafe.id });
+  const app = await server.addApp({ ownerBusinessId: cafe.id });
   const port = String(await freePort());
   const url = `http://127.0.0.1:${port}/hook`;
-  const { databaseUrl, secretKeys, baseUrl, consentUrl } = world.settings;
+  const { databaseUrl, secretKeys, baseUrl, consentUrl } = server.settings;
   const settings = {
     DATABASE_URL: databaseUrl,
     SECRET_KEYS: secretKeys.join(','),
@@ -116,7 +116,7 @@ async function addEndpoint() {
 async function sendFirstAgain(endpointId: string): Promise<void> {
   const first = (await listDeliveries(db(), { endpointId, limit: 10 })).at(-1);
   assert.ok(first);
-  assert.ok(await resend(db(), endpointId, first.id, world.clock()));
+  assert.ok(await resend(db(), endpointId, first.id, server.clock()));
 }
 
 async function eventsIn(program: Program) {

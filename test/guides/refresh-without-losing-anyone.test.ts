@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { NO_PYTHON } from '../sdk/python/interpreter.ts';
 import { newDesk, openGuide } from '../support/guides.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('refresh-without-losing-anyone');
-const world = await newWorld();
+const server = await startTestServer();
 const desk = newDesk();
-const { client_id, client_secret } = world.credentials;
-const env = { BASE_URL: world.api, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, GATEHOUSE: desk.checkout };
-const browser = await world.signedIn();
+const { client_id, client_secret } = server.credentials;
+const env = { BASE_URL: server.api, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, GATEHOUSE: desk.checkout };
+const browser = await server.signedIn();
 
 before(async () => {
   await desk.bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env }).ends();
@@ -22,7 +22,7 @@ const python = guide.take('In Python', 'python');
 
 test('the TypeScript of the guide refreshes, stores before it uses, and says why it ended', async () => {
   desk.save('refresh.ts', typescript);
-  const tokens = await world.connect({}, browser);
+  const tokens = await server.connect({}, browser);
   const file = 'typescript.json';
   const stored = { accessToken: tokens.access_token, refreshToken: tokens.refresh_token, expiresAt: 0, scopes: [] };
   desk.save(file, JSON.stringify(stored));
@@ -32,7 +32,7 @@ test('the TypeScript of the guide refreshes, stores before it uses, and says why
 
 test('the Python of the guide does the same', { skip: NO_PYTHON }, async () => {
   desk.save('refresh.py', python);
-  const tokens = await world.connect({}, browser);
+  const tokens = await server.connect({}, browser);
   const file = 'python.json';
   const stored = {
     access_token: tokens.access_token,
@@ -57,8 +57,8 @@ async function assertRefreshes(
 
   const refreshed = await desk.run(command, { env: given }).ends();
   const second = kept();
-  await world.revoke(second);
-  world.wind(3_600_000);
+  await server.revoke(second);
+  server.advanceClock(3_600_000);
   const ended = await desk.run(command, { env: given }).ends();
 
   assert.match(refreshed, /^Connected to Acme\.$/m);

@@ -5,21 +5,21 @@ import { setTimeout } from 'node:timers/promises';
 import { listSessions } from '../../src/accounts/sessions.ts';
 import { toBody } from '../support/browser.ts';
 import { PASSWORD } from '../support/people.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 test('whoever hangs up while a password is checked is still known by address [S9]', async () => {
-  const world = await newWorld();
-  const browser = world.browse();
-  const body = `${toBody({ csrf: await browser.csrf(), email: world.ada.email, password: PASSWORD })}`;
+  const server = await startTestServer();
+  const browser = server.browse();
+  const body = `${toBody({ csrf: await browser.csrf(), email: server.ada.email, password: PASSWORD })}`;
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  const { hostname, port, host } = new URL(world.web);
+  const { hostname, port, host } = new URL(server.web);
   const head = `POST /sign-in HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\n`;
   const type = 'Content-Type: application/x-www-form-urlencoded';
 
   const socket = connect(Number(port), hostname, () => {
     socket.write(`${head}${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`, () => socket.resetAndDestroy());
   });
-  const sessions = () => listSessions(world.storage().durable, { userId: world.ada.id, limit: 9 }, world.clock());
+  const sessions = () => listSessions(server.storage().durable, { userId: server.ada.id, limit: 9 }, server.clock());
   for (let i = 0; i < 100 && (await sessions()).length === 0; i++) await setTimeout(50);
 
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 /** Delays every iteration of the event loop, until the returned function is called. */
 function delayEventLoop(milliseconds: number): () => void {
@@ -23,19 +23,19 @@ async function until(isTrue: () => Promise<boolean>): Promise<boolean> {
 }
 
 test('an overloaded server responds 503 with Retry-After, health checks still succeed, and it recovers', async () => {
-  const world = await newWorld();
-  const { access_token, refresh_token } = await world.connect();
-  await world.restart({ settings: { overload: { maxEventLoopDelay: 100, sampleInterval: 500, minRequests: 1 } } });
+  const server = await startTestServer();
+  const { access_token, refresh_token } = await server.connect();
+  await server.restart({ settings: { overload: { maxEventLoopDelay: 100, sampleInterval: 500, minRequests: 1 } } });
 
   const stop = delayEventLoop(150);
   await setTimeout(1500);
-  const rejected = [await world.refresh(refresh_token), await world.listInvoices(access_token)];
-  const page = await fetch(`${world.web}/sign-in`);
-  const health = await Promise.all(['/healthz', '/readyz'].map((path) => fetch(world.api + path)));
+  const rejected = [await server.refresh(refresh_token), await server.listInvoices(access_token)];
+  const page = await fetch(`${server.web}/sign-in`);
+  const health = await Promise.all(['/healthz', '/readyz'].map((path) => fetch(server.api + path)));
   stop();
-  const recovered = await until(async () => (await world.listInvoices(access_token)).status === 200);
-  await world.restart();
-  const after = await world.refresh(refresh_token);
+  const recovered = await until(async () => (await server.listInvoices(access_token)).status === 200);
+  await server.restart();
+  const after = await server.refresh(refresh_token);
 
   for (const { status, headers, body } of rejected) {
     assert.deepEqual([status, body.error, headers.get('retry-after')], [503, 'temporarily_unavailable', '1']);
@@ -51,28 +51,28 @@ test('an overloaded server responds 503 with Retry-After, health checks still su
 });
 
 test('a single stall of the event loop is not overload', async () => {
-  const world = await newWorld();
-  const { access_token } = await world.connect();
-  await world.restart({ settings: { overload: { maxEventLoopDelay: 500, sampleInterval: 1000, minRequests: 1 } } });
+  const server = await startTestServer();
+  const { access_token } = await server.connect();
+  await server.restart({ settings: { overload: { maxEventLoopDelay: 500, sampleInterval: 1000, minRequests: 1 } } });
 
   const statuses: number[] = [];
   for (let requests = 0; requests < 3; requests++) {
     spin(300);
     await setTimeout(900);
-    statuses.push((await world.listInvoices(access_token)).status);
+    statuses.push((await server.listInvoices(access_token)).status);
   }
 
   assert.deepEqual(statuses, [200, 200, 200]);
 });
 
 test('few requests are served, however slow the machine', async () => {
-  const world = await newWorld();
-  const { access_token } = await world.connect();
-  await world.restart({ settings: { overload: { maxEventLoopDelay: 100, sampleInterval: 500, minRequests: 20 } } });
+  const server = await startTestServer();
+  const { access_token } = await server.connect();
+  await server.restart({ settings: { overload: { maxEventLoopDelay: 100, sampleInterval: 500, minRequests: 20 } } });
   const stop = delayEventLoop(150);
   await setTimeout(1500);
 
-  const responses = await Promise.all(Array.from({ length: 5 }, () => world.listInvoices(access_token)));
+  const responses = await Promise.all(Array.from({ length: 5 }, () => server.listInvoices(access_token)));
   stop();
 
   assert.deepEqual(

@@ -6,10 +6,10 @@ import { afterEach, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { SERVER_TIMEOUTS } from '../../src/http/timeouts.ts';
 import { MINUTE, SECOND } from '../../src/lib/clock.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
-const world = await newWorld();
-const { host, hostname, port } = new URL(world.api);
+const server = await startTestServer();
+const { host, hostname, port } = new URL(server.api);
 const START = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\n`;
 const opened: Socket[] = [];
 afterEach(() => {
@@ -48,7 +48,7 @@ const short = {
 };
 
 test('slow clients are disconnected', async (t) => {
-  await world.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, ...short } } });
+  await server.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, ...short } } });
 
   await t.test('a client that sends headers slowly', async () => {
     const client = await open();
@@ -101,13 +101,13 @@ function isConnected({ socket }: { socket: Socket }): boolean {
 
 test('2,000 slow clients do not keep others from being served', async () => {
   const long = { headersTimeout: 5 * MINUTE, requestTimeout: 5 * MINUTE, connectionTimeout: 5 * MINUTE };
-  await world.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, ...long } } });
-  const { access_token, refresh_token } = await world.connect();
+  await server.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, ...long } } });
+  const { access_token, refresh_token } = await server.connect();
   const slow = await Promise.all(Array.from({ length: 2000 }, open));
   for (const { socket } of slow) socket.write(START);
 
-  const answers = [await world.refresh(refresh_token), await world.listInvoices(access_token)];
-  const page = await fetch(`${world.web}/sign-in`);
+  const answers = [await server.refresh(refresh_token), await server.listInvoices(access_token)];
+  const page = await fetch(`${server.web}/sign-in`);
 
   assert.deepEqual(
     [...answers, page].map(({ status }) => status),
@@ -117,7 +117,7 @@ test('2,000 slow clients do not keep others from being served', async () => {
 });
 
 test('connections over the limit are closed, and accepted again once one has ended', async () => {
-  await world.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, maxConnections: 3 } } });
+  await server.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, maxConnections: 3 } } });
   const within = await Promise.all([open(), open(), open()]);
   for (const { socket } of within) socket.write(START);
 
@@ -131,13 +131,13 @@ test('connections over the limit are closed, and accepted again once one has end
 });
 
 const isHealthy = () =>
-  fetch(`${world.api}/healthz`).then(
+  fetch(`${server.api}/healthz`).then(
     ({ ok }) => ok,
     () => false,
   );
 
 test('headers over 16 KiB are rejected with 431', async () => {
-  await world.restart();
+  await server.restart();
   const client = await open();
   client.socket.write(`${START}x: ${'x'.repeat(17_000)}\r\n\r\n`);
   await client.closed;

@@ -1,61 +1,61 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertUnique, SCOPES, type Scope } from '../../src/oauth/scopes.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { told } from '../support/wire.ts';
-import { newWorld } from '../support/world.ts';
 
 /** Forty more, added as a developer would add them: to the list, and nowhere else. */
 const added = Array.from({ length: 40 }, (_, index) => `read:thing-${index + 1}`);
 (SCOPES as Scope[]).push(...added.map((name) => ({ name, kind: 'read' as const, meaning: `View ${name}` })));
 
-const world = await newWorld();
+const server = await startTestServer();
 const all = SCOPES.map(({ name }) => name);
-const app = await world.addApp({ name: 'Everything', ownerBusinessId: world.acme.id, scopes: all });
+const app = await server.addApp({ name: 'Everything', ownerBusinessId: server.acme.id, scopes: all });
 const credentials = { client_id: app.id, client_secret: app.secret };
 
 test('fifty scopes go from the app through consent into the tokens', async () => {
-  const browser = await world.signedIn(world.ada);
-  const page = await browser.open(world.authorizeUrl({ client_id: app.id, scope: all.join(' ') }));
+  const browser = await server.signedIn(server.ada);
+  const page = await browser.open(server.authorizeUrl({ client_id: app.id, scope: all.join(' ') }));
   for (const name of added) assert.ok(page.text.includes(`View ${name} `), name);
 
   const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
-  const { body } = await world.exchange(told(allowed.leftTo?.href).code ?? '', credentials);
+  const { body } = await server.exchange(told(allowed.leftTo?.href).code ?? '', credentials);
 
   assert.equal(body.scope, all.join(' '));
-  assert.equal((await world.introspect(body.access_token, credentials)).body.scope, all.join(' '));
-  assert.equal((await world.introspect(body.refresh_token, credentials)).body.scope, all.join(' '));
-  assert.equal((await world.listInvoices(body.access_token)).status, 200);
+  assert.equal((await server.introspect(body.access_token, credentials)).body.scope, all.join(' '));
+  assert.equal((await server.introspect(body.refresh_token, credentials)).body.scope, all.join(' '));
+  assert.equal((await server.listInvoices(body.access_token)).status, 200);
 });
 
 test('each of fifty scopes can be the only one of an access token', async () => {
-  const browser = await world.signedIn(world.ada);
-  const code = await world.allow({ client_id: app.id, scope: all.join(' ') }, browser);
-  let { refresh_token } = (await world.exchange(code, credentials)).body;
+  const browser = await server.signedIn(server.ada);
+  const code = await server.allow({ client_id: app.id, scope: all.join(' ') }, browser);
+  let { refresh_token } = (await server.exchange(code, credentials)).body;
 
   for (const scope of all) {
-    const { body } = await world.refresh(refresh_token, { ...credentials, scope });
+    const { body } = await server.refresh(refresh_token, { ...credentials, scope });
     refresh_token = body.refresh_token;
     assert.equal(body.scope, scope);
-    assert.equal((await world.introspect(body.access_token, credentials)).body.scope, scope);
-    const mayRead = (await world.listInvoices(body.access_token)).status === 200;
+    assert.equal((await server.introspect(body.access_token, credentials)).body.scope, scope);
+    const mayRead = (await server.listInvoices(body.access_token)).status === 200;
     assert.equal(mayRead, scope === 'read:invoices', scope);
   }
 });
 
 test('a scope behind the 32nd can be optional, declined, and taken from the app', async () => {
-  const browser = await world.signedIn(await world.addUser('Eve', [[world.acme, 'member']]));
+  const browser = await server.signedIn(await server.addUser('Eve', [[server.acme, 'member']]));
   const [kept = '', declined = ''] = added.slice(-2);
   const request = { client_id: app.id, scope: kept, optional_scope: declined };
-  const page = await browser.open(world.authorizeUrl(request));
+  const page = await browser.open(server.authorizeUrl(request));
   const allowed = await browser.submit(page, '/consent', { answer: 'allow', optional_scope: [] });
-  const { body } = await world.exchange(told(allowed.leftTo?.href).code ?? '', credentials);
+  const { body } = await server.exchange(told(allowed.leftTo?.href).code ?? '', credentials);
   assert.equal(body.scope, kept);
 
-  const db = world.storage().durable;
+  const db = server.storage().durable;
   const without = all.filter((name) => name !== kept).join(' ');
   await db.updateTable('apps').set({ allowed_scopes: without }).where('id', '=', app.id).execute();
 
-  assert.equal((await world.introspect(body.access_token, credentials)).body.scope, '');
+  assert.equal((await server.introspect(body.access_token, credentials)).body.scope, '');
 });
 
 test('two scopes of the same name stop the start', () => {

@@ -3,18 +3,18 @@ import { Session } from 'node:inspector/promises';
 import { relative } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const HOME = new URL('../../', import.meta.url);
 const MOST_FUNCTIONS = 80;
 const MOST_FILES = 36;
 
-const world = await newWorld();
+const server = await startTestServer();
 
 test('a warm refresh runs few functions in few files', async () => {
-  let { refresh_token } = await world.connect();
+  let { refresh_token } = await server.connect();
   const refresh = async () => {
-    refresh_token = (await world.refresh(refresh_token)).body.refresh_token;
+    refresh_token = (await server.refresh(refresh_token)).body.refresh_token;
   };
   for (let round = 0; round < 20; round += 1) await refresh();
 

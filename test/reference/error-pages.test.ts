@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { errorUri, REASONS } from '../../src/http/errors.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 const REASONS_OF: Record<string, readonly string[]> = REASONS;
 
 interface Page {
@@ -24,7 +24,7 @@ function idsOf({ text }: Page): string[] {
 
 for (const [code, reasons] of Object.entries(REASONS_OF)) {
   test(`the error_uri of ${code} opens a page that has a place for each of its reasons, and a word about it`, async () => {
-    const [page] = await Promise.all(reasons.map((reason) => open(errorUri(world.api, code, reason))));
+    const [page] = await Promise.all(reasons.map((reason) => open(errorUri(server.api, code, reason))));
     assert.ok(page);
     const remedies = [...page.text.matchAll(/<div id="([^"]+)"><dt>.*?<\/dt><dd>(.*?)<\/dd>/gs)];
 
@@ -41,7 +41,7 @@ for (const [code, reasons] of Object.entries(REASONS_OF)) {
 }
 
 test('the list of errors leads to the page of each', async () => {
-  const { status, text } = await open(`${world.api}/docs/errors`);
+  const { status, text } = await open(`${server.api}/docs/errors`);
   const listed = [...text.matchAll(/<dt><a href="\/docs\/errors\/([^"#]+)">/g)].map(([, code]) => code);
 
   assert.equal(status, 200);
@@ -58,7 +58,7 @@ test('an error that there is not has a page that says so, whatever its name mean
     '%00',
     '<b>',
   ]) {
-    const page = await open(`${world.api}/docs/errors/${encodeURI(code)}`);
+    const page = await open(`${server.api}/docs/errors/${encodeURI(code)}`);
 
     assert.equal(page.status, 404, code);
     assert.match(page.type, /^text\/html/);
@@ -102,7 +102,7 @@ test('the guide to errors says of each reason what its page says', async () => {
   );
 
   for (const [place, code] of Object.keys(REASONS_OF).entries()) {
-    const { text } = await open(`${world.api}/docs/errors/${code}`);
+    const { text } = await open(`${server.api}/docs/errors/${code}`);
     const onPage = [...text.matchAll(/<dt><code>(.*?)<\/code><\/dt><dd>(.*?)<\/dd>/gs)].map(
       ([, reason = '', remedy = '']) => [reason, wordsOf(remedy)],
     );

@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import { toText } from '../../src/lib/html.ts';
 import { renderMarkdown } from '../../src/web/reference/markdown.ts';
 import { unescaped } from '../support/browser.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 const GUIDES = readdirSync(new URL('../../docs/guides/', import.meta.url)).map((file) => file.replace(/\.md$/, ''));
 
 async function open(path: string) {
-  const response = await fetch(world.api + path);
+  const response = await fetch(server.api + path);
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { listOperations } from '../../src/web/reference/document.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { assertNone, fetchDocument, listPlaces, nameOf } from './document.ts';
 
-const world = await newWorld();
-const document = await fetchDocument(world.api);
+const server = await startTestServer();
+const document = await fetchDocument(server.api);
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -75,7 +75,7 @@ test('an example of a missing field names a field of its own operation', () => {
 
 test('the document names no host but its own and those that are made for examples', () => {
   const hosts = [...JSON.stringify(document).matchAll(/https?:\/\/([^/"'`<>\s\\]+)/g)].map(([, host = '']) => host);
-  const own = new URL(world.api).host;
+  const own = new URL(server.api).host;
 
   assert.ok(hosts.includes(own));
   assertNone(

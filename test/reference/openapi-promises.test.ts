@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listOperations, type Schema } from '../../src/web/reference/document.ts';
 import { SCOPES } from '../support/scopes.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { told } from '../support/wire.ts';
-import { newWorld } from '../support/world.ts';
 import { fetchDocument } from './document.ts';
 
-const world = await newWorld();
-const document = await fetchDocument(world.api);
+const server = await startTestServer();
+const document = await fetchDocument(server.api);
 const operations = new Map(listOperations(document).map((operation) => [operation.operationId, operation]));
 
 function operation(name: string) {
@@ -77,7 +77,7 @@ test('authorize takes the parameters that were promised in the address, and answ
 
 test('a parameter of authorize is required exactly where the document says so', async () => {
   for (const [name, , isRequired] of AUTHORIZE) {
-    const { status, headers } = await fetch(world.authorizeUrl({ [name]: undefined }), { redirect: 'manual' });
+    const { status, headers } = await fetch(server.authorizeUrl({ [name]: undefined }), { redirect: 'manual' });
     const isRefused = status !== 303 || told(headers.get('location')).error !== undefined;
 
     assert.equal(isRefused, isRequired, name);
@@ -104,7 +104,7 @@ test('the token endpoint gives exactly the five fields that were promised, each 
     ['scope', 'string', true],
   ];
   const { content } = operation('token').responses['200'] ?? {};
-  const issued = await world.connect();
+  const issued = await server.connect();
 
   assert.equal(content?.['application/json']?.schema.$ref, '#/components/schemas/Tokens');
   assertFields(shape('Tokens'), fields);
@@ -122,7 +122,7 @@ test('a field or parameter that must not be empty says so, and an empty optional
     ['revoke', 'token'],
     ['introspect', 'token'],
   ] as const) {
-    const { status, body } = await world.post(name, { ...world.credentials, [field]: '' });
+    const { status, body } = await server.post(name, { ...server.credentials, [field]: '' });
 
     assert.equal(bodyOf(name).properties?.[field]?.minLength, 1, name);
     assert.deepEqual([status, body.reason, body.error_description], [400, 'field_missing', `${field} is missing.`]);
@@ -137,8 +137,8 @@ test('a field or parameter that must not be empty says so, and an empty optional
     assert.equal(allowEmptyValue === true, !required, name);
     if (required && !schema.enum) assert.equal(schema.minLength, 1, name);
   }
-  const { access_token } = await world.connect();
-  assert.equal((await world.listInvoices(access_token, {}, '?status=&limit=&cursor=')).status, 200);
+  const { access_token } = await server.connect();
+  assert.equal((await server.listInvoices(access_token, {}, '?status=&limit=&cursor=')).status, 200);
 });
 
 test('values that may be added to later are no closed list: a generated client accepts new ones', () => {
@@ -187,7 +187,7 @@ test('an invoice has the six fields that were promised, all of them text', () =>
 test('there are the ten scopes that were promised and no other, wherever they are listed', async () => {
   const { scopes, ...addresses } = document.components.securitySchemes.oauth2.flows.authorizationCode;
   const { description = '' } = operation('authorize').parameters?.find(({ name }) => name === 'scope') ?? {};
-  const metadata = await world.get('/.well-known/oauth-authorization-server');
+  const metadata = await server.get('/.well-known/oauth-authorization-server');
 
   assert.deepEqual(Object.keys(scopes), SCOPES);
   assert.deepEqual(

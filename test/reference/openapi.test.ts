@@ -4,11 +4,11 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { listOperations, type Media } from '../../src/web/reference/document.ts';
 import { freePort } from '../support/ports.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { assertNone, fetchDocument, listPlaces, nameOf } from './document.ts';
 
-const world = await newWorld();
-const document = await fetchDocument(world.api);
+const server = await startTestServer();
+const document = await fetchDocument(server.api);
 const operations = listOperations(document);
 const places = listPlaces(document);
 
@@ -39,7 +39,7 @@ test('every schema in it is sound JSON Schema', () => {
 });
 
 test('every address and method of the API host is in the document, but for pages for people, and nothing else is', () => {
-  const mounted = [...world.routes.api]
+  const mounted = [...server.routes.api]
     .filter(([path]) => !PAGES.includes(path) && !/^\/docs(?:\/|$)/.test(path))
     .flatMap(([path, methods]) => [...methods].map((method) => ({ path, method })))
     .filter(({ method }) => !IMPLIED.includes(method))
@@ -51,12 +51,12 @@ test('every address and method of the API host is in the document, but for pages
 });
 
 test('each page for people is there, so that the list of what the document leaves out has no idle entry', () => {
-  assert.deepEqual([...world.routes.api.keys()].filter((path) => PAGES.includes(path)).sort(), PAGES.toSorted());
+  assert.deepEqual([...server.routes.api.keys()].filter((path) => PAGES.includes(path)).sort(), PAGES.toSorted());
 });
 
 test('where both hosts are one, the document describes the API alone', async () => {
   const origin = `http://localhost:${await freePort()}`;
-  const single = await newWorld({ BASE_URL: origin, CONSENT_URL: origin });
+  const single = await startTestServer({ BASE_URL: origin, CONSENT_URL: origin });
 
   const { paths, components, servers } = await fetchDocument(single.api);
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listOperations } from '../../src/web/reference/document.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { assertNone, fetchDocument } from './document.ts';
 
-const world = await newWorld();
-const document = await fetchDocument(world.api);
+const server = await startTestServer();
+const document = await fetchDocument(server.api);
 const GROUPS = ['/docs/authorization', '/docs/business-api', '/docs/webhooks', '/docs/operations'];
-const page = await fetch(`${world.api}/docs`);
+const page = await fetch(`${server.api}/docs`);
 const texts = new Map([['/docs', await page.text()]]);
-for (const path of GROUPS) texts.set(path, await (await fetch(world.api + path)).text());
+for (const path of GROUPS) texts.set(path, await (await fetch(server.api + path)).text());
 /** All of its pages. */
 const text = [...texts.values()].join('\n');
 
@@ -25,7 +25,7 @@ function sectionOf(id: string): string {
 test('the reference is a handful of small pages, and a group that there is not is none', async () => {
   assert.equal(page.status, 200);
   for (const [path, each] of texts) assert.ok(each.length < 50_000 && each.includes('<h1>'), `${path} ${each.length}`);
-  assert.equal((await fetch(`${world.api}/docs/nowhere`)).status, 404);
+  assert.equal((await fetch(`${server.api}/docs/nowhere`)).status, 404);
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
 });
 
@@ -79,7 +79,7 @@ test('the reference runs nothing and loads nothing from elsewhere', () => {
 
 test('no address in its samples is that of a real host but the server’s own', () => {
   const hosts = all(/https?:\/\/([^/"'`<>\s&]+)/g);
-  const own = new URL(world.api).host;
+  const own = new URL(server.api).host;
 
   assert.ok(hosts.includes(own));
   assertNone(
@@ -93,7 +93,7 @@ test('every link of the reference leads somewhere, and to a place that is there'
   for (const link of new Set(all(/<a [^>]*href="([^"]+)"/g))) {
     const [path = '', place] = link.split('#');
     if (!pages.has(path)) {
-      const answer = await fetch(world.api + path);
+      const answer = await fetch(server.api + path);
       assert.equal(answer.status, 200, link);
       pages.set(path, await answer.text());
     }

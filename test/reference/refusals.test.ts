@@ -4,7 +4,7 @@ import { REASONS } from '../../src/http/errors.ts';
 import { type Answer as DescribedAnswer, listOperations } from '../../src/web/reference/document.ts';
 import type { Answer } from '../support/client.ts';
 import { createResponseValidator } from '../support/response-validator.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { fetchDocument } from './document.ts';
 import { bearerProvocations, expiredBearerProvocations } from './provocations/bearers.ts';
 import { bodyProvocations } from './provocations/bodies.ts';
@@ -15,11 +15,11 @@ import { drainingProvocations, limitProvocations, outageProvocations, SCARCE } f
 import { type Provocation, provocationsOf, reasonOf, send } from './provocations/provocation.ts';
 import { expiredTokenProvocations, tokenProvocations } from './provocations/tokens.ts';
 
-const world = await newWorld({ LIMIT_CHANGES_PER_USER: '150' });
-const document = await fetchDocument(world.api);
+const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '150' });
+const document = await fetchDocument(server.api);
 const operations = listOperations(document);
 const assertDescribed = createResponseValidator(document);
-const connections = newConnections(world);
+const connections = newConnections(server);
 const dead = newDeadGrants(connections);
 
 /** Every answer that has been given so far, as operation, status and reason, and as operation, status and error. */
@@ -31,24 +31,24 @@ const sentences = new Set<string>();
 const withoutNumbers = (text: string) => text.replace(/\d+/g, '#');
 
 function answersWithoutRefusal(): Provocation[] {
-  const get = (path: string) => () => world.get(path);
+  const get = (path: string) => () => server.get(path);
   const right = 'a request that is right';
   const of = (operation: string, status: number, provoke: () => Promise<Answer>) =>
     provocationsOf(operation, [[status, 'none', right, provoke]]);
   const access = async () => (await connections.connect()).tokens.access_token;
   return [
-    ...of('authorize', 303, () => send(world.authorizeUrl())),
+    ...of('authorize', 303, () => send(server.authorizeUrl())),
     ...provocationsOf('authorize', [
-      [400, 'page', 'an app that there is not', () => send(world.authorizeUrl({ client_id: 'x' }))],
+      [400, 'page', 'an app that there is not', () => send(server.authorizeUrl({ client_id: 'x' }))],
     ]),
-    ...of('token', 200, async () => world.exchange(await connections.allow({}))),
-    ...of('revoke', 200, async () => world.revoke(await access())),
-    ...of('introspect', 200, async () => world.introspect(await access())),
-    ...of('listInvoices', 200, async () => world.listInvoices(await access())),
+    ...of('token', 200, async () => server.exchange(await connections.allow({}))),
+    ...of('revoke', 200, async () => server.revoke(await access())),
+    ...of('introspect', 200, async () => server.introspect(await access())),
+    ...of('listInvoices', 200, async () => server.listInvoices(await access())),
     ...of('listBusinesses', 200, async () =>
-      world.get('/api/v1/businesses', { authorization: `Bearer ${await access()}` }),
+      server.get('/api/v1/businesses', { authorization: `Bearer ${await access()}` }),
     ),
-    ...of('me', 200, async () => world.get('/api/v1/me', { authorization: `Bearer ${await access()}` })),
+    ...of('me', 200, async () => server.get('/api/v1/me', { authorization: `Bearer ${await access()}` })),
     ...of('metadata', 200, get('/.well-known/oauth-authorization-server')),
     ...of('openapi', 200, get('/openapi.json')),
     ...of('healthz', 200, get('/healthz')),
@@ -56,18 +56,18 @@ function answersWithoutRefusal(): Provocation[] {
   ];
 }
 
-/** Those that wind the clock, or take something away for good, come last. */
+/** Provocations that advance the clock or delete something run last. */
 const provocations = [
   ...answersWithoutRefusal(),
-  ...bodyProvocations(world),
-  ...eventProvocations(world),
+  ...bodyProvocations(server),
+  ...eventProvocations(server),
   ...tokenProvocations(connections, dead),
   ...bearerProvocations(connections, dead),
   ...expiredBearerProvocations(connections),
   ...expiredTokenProvocations(connections),
-  ...drainingProvocations(world),
-  ...limitProvocations(await newWorld(SCARCE)),
-  ...outageProvocations(await newWorld()),
+  ...drainingProvocations(server),
+  ...limitProvocations(await startTestServer(SCARCE)),
+  ...outageProvocations(await startTestServer()),
 ];
 
 for (const { operation, status, reason, to, provoke } of provocations) {
@@ -131,7 +131,7 @@ test('what the examples of the document say is what the server says', () => {
 
 const callbackErrors = new Set<string>();
 
-for (const [error, reason, to, provoke] of callbackProvocations(world)) {
+for (const [error, reason, to, provoke] of callbackProvocations(server)) {
   test(`the app hears ${error}, reason ${reason}, of ${to}, with the address of a page about it`, async () => {
     const left = await provoke();
     assert.ok(left);
@@ -140,9 +140,9 @@ for (const [error, reason, to, provoke] of callbackProvocations(world)) {
     const page = await fetch(sent.get('error_uri') ?? '');
 
     assert.equal(sent.get('error'), error);
-    assert.equal(sent.get('error_uri'), `${world.api}/docs/errors/${error}#${reason}`);
+    assert.equal(sent.get('error_uri'), `${server.api}/docs/errors/${error}#${reason}`);
     assert.match(sent.get('error_description') ?? '', /\S/);
-    assert.equal(sent.get('iss'), world.api);
+    assert.equal(sent.get('iss'), server.api);
     assert.equal(page.status, 200);
     assert.match(await page.text(), new RegExp(` id="${reason}"`));
     callbackErrors.add(error);
@@ -164,7 +164,7 @@ const ANYWHERE: [status: number, error: string, reason: string, path: string, me
 
 for (const [status, error, reason, path, method] of ANYWHERE) {
   test(`an address that no operation has can be answered with ${status}, reason ${reason}`, async () => {
-    const answer = await send(world.api + path, { method });
+    const answer = await send(server.api + path, { method });
 
     assert.deepEqual([answer.status, answer.body.error, answer.body.reason], [status, error, reason]);
     told.add(`${error} ${reason}`);

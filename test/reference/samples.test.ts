@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { REDIRECT_URI } from '../support/people.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { told } from '../support/wire.ts';
-import { newWorld } from '../support/world.ts';
 import { fetchDocument } from './document.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
+const server = await startTestServer();
+const browser = await server.signedIn();
 const groups = ['authorization', 'business-api', 'webhooks', 'operations'];
-const pages = await Promise.all(groups.map(async (name) => (await fetch(`${world.api}/docs/${name}`)).text()));
+const pages = await Promise.all(groups.map(async (name) => (await fetch(`${server.api}/docs/${name}`)).text()));
 const page = pages.join('\n');
 
 const ENTITIES: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
@@ -21,16 +21,16 @@ const samples = [...page.matchAll(/<pre class="sample"><code>(curl .*?)<\/code>/
 async function fillIn(sample: string): Promise<string> {
   const [, verifier = ''] = /"code_verifier": "([^"]+)"/.exec(sample) ?? [];
   const code_challenge = createHash('sha256').update(verifier).digest('base64url');
-  const code = await world.allow({ code_challenge, code_challenge_method: 'S256' }, browser);
-  const { access_token, refresh_token } = await world.connect({}, browser);
+  const code = await server.allow({ code_challenge, code_challenge_method: 'S256' }, browser);
+  const { access_token, refresh_token } = await server.connect({}, browser);
   return sample
-    .replace(/"client_id": "[^"]+"|client_id=[^&']+/, (found) => found.replace(/[0-9a-f-]{36}/, world.ledger.id))
-    .replace('gcs_…', world.ledger.secret)
+    .replace(/"client_id": "[^"]+"|client_id=[^&']+/, (found) => found.replace(/[0-9a-f-]{36}/, server.ledger.id))
+    .replace('gcs_…', server.ledger.secret)
     .replace('gac_…', code)
     .replace(/gat_…|\$ACCESS_TOKEN/, access_token)
     .replace('grt_…', refresh_token)
-    .replace('$CLIENT_ID:$CLIENT_SECRET', `${world.ledger.id}:${world.ledger.secret}`)
-    .replace('$BUSINESS_ID', world.acme.id)
+    .replace('$CLIENT_ID:$CLIENT_SECRET', `${server.ledger.id}:${server.ledger.secret}`)
+    .replace('$BUSINESS_ID', server.acme.id)
     .replace('https://app.example/callback', REDIRECT_URI);
 }
 
@@ -49,7 +49,7 @@ function run(sample: string): Promise<Response> {
 }
 
 test('the reference has a sample of every call that a program makes, and of both grant types', async () => {
-  const paths = Object.keys((await fetchDocument(world.api)).paths).filter((path) => !path.endsWith('/authorize'));
+  const paths = Object.keys((await fetchDocument(server.api)).paths).filter((path) => !path.endsWith('/authorize'));
   const shown = samples.map(nameOf);
 
   for (const path of paths)

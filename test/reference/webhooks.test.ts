@@ -12,11 +12,11 @@ import type { Document } from '../../src/web/reference/document.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { newReceiver, type Received } from '../support/receiver.ts';
-import { newWorld, type World } from '../support/world.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
 import { fetchDocument } from './document.ts';
 
-const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-const document = await fetchDocument(world.api);
+const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const document = await fetchDocument(server.api);
 
 test('the document has a webhook for every event type and no other, each with its payload and an example', () => {
   assert.deepEqual(Object.keys(document.webhooks).sort(), EVENT_TYPES.toSorted());
@@ -29,7 +29,7 @@ test('the document has a webhook for every event type and no other, each with it
 });
 
 test('every webhook that is sent has the headers and the payload of the document, and no field besides', async () => {
-  const received = await receiveAll(world);
+  const received = await receiveAll(server);
   const validate = newValidator(document);
 
   assert.deepEqual([...new Set(received.map(({ event }) => event.type))].sort(), EVENT_TYPES.toSorted());
@@ -42,7 +42,7 @@ test('every webhook that is sent has the headers and the payload of the document
 });
 
 test('each event type is a page section of the reference, with its fields', async () => {
-  const page = await (await fetch(`${world.api}/docs/webhooks`)).text();
+  const page = await (await fetch(`${server.api}/docs/webhooks`)).text();
 
   for (const type of EVENT_TYPES) assert.ok(page.includes(`id="${type}"`), type);
   assert.match(page, /<code>data\.invoiceId<\/code>/);
@@ -63,7 +63,7 @@ function newValidator({ webhooks }: Document) {
 }
 
 /** One event of each type, or more, as an endpoint receives them. */
-async function receiveAll({ storage, clock, ...rest }: World): Promise<Received[]> {
+async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Received[]> {
   const app = await rest.addApp({ ownerBusinessId: rest.acme.id });
   const credentials = { client_id: app.id, client_secret: app.secret };
   const receiver = await newReceiver();
@@ -89,7 +89,7 @@ async function receiveAll({ storage, clock, ...rest }: World): Promise<Received[
   // Two grants were made, and nothing is said yet of one that is about to expire.
   const before = EVENT_TYPES.length;
   await receiver.has(before);
-  rest.wind(28 * DAY);
+  rest.advanceClock(28 * DAY);
   await storage().transaction((db) => warnOfExpiring(db, 100, clock()));
   return receiver.has(before + 1);
 }

@@ -6,8 +6,8 @@ import { delimiter, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { downloadPythonPackages, installPythonPackages, type Packages } from '../support/python-packages.ts';
-import { newWorld } from '../support/world.ts';
-import { type Facts, newControl } from './python/control.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
+import { type ServerInfo, startControlServer } from './python/control.ts';
 import { LIBRARY, NO_PYTHON, runPython } from './python/interpreter.ts';
 
 const PYRIGHT = fileURLToPath(new URL('../../node_modules/pyright/index.js', import.meta.url));
@@ -21,8 +21,8 @@ interface Outcome {
 
 const packages: Packages = NO_PYTHON ? { missing: NO_PYTHON } : await downloadPythonPackages();
 const site = packages.wheels ? await installPythonPackages(packages.wheels) : '';
-const world = await newWorld();
-const facts = await furnish(world, INVOICES);
+const server = await startTestServer();
+const serverInfo = await addPythonFixtures(server, INVOICES);
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -58,9 +58,9 @@ test('its wheel builds, installs without other packages, and works from anywhere
   const installed = await runPython(install, folder);
   assert.equal(installed.status, 0, installed.stderr);
 
-  const { access_token } = await world.connect();
+  const { access_token } = await server.connect();
   writeFileSync(join(folder, 'program.py'), PROGRAM);
-  const env = { PYTHONPATH: target, BASE_URL: world.api, ACCESS_TOKEN: access_token };
+  const env = { PYTHONPATH: target, BASE_URL: server.api, ACCESS_TOKEN: access_token };
   const ran = await runPython(['-W', 'error', 'program.py'], folder, env);
   assert.deepEqual(ran, { status: 0, stdout: `Acme ${INVOICES} True\n`, stderr: '' });
 });
@@ -76,25 +76,25 @@ is_installed = gatehouse_client.__file__.startswith(os.environ["PYTHONPATH"])
 print(business.name, len(list(api.invoices(business.id))), is_installed)
 `;
 
-/** A world as the Python tests expect it: an app with a loopback address, and invoices enough for several pages. */
-async function furnish(place: Awaited<ReturnType<typeof newWorld>>, invoices: number): Promise<Facts> {
+/** Adds what the Python tests expect: an app with a loopback redirect URI, and enough invoices for several pages. */
+async function addPythonFixtures(server: TestServer, invoices: number): Promise<ServerInfo> {
   const redirectUris = ['http://127.0.0.1:8080/callback'];
-  const app = await place.addApp({ name: 'Snake', ownerBusinessId: place.acme.id, redirectUris, requiresPkce: true });
+  const app = await server.addApp({ name: 'Snake', ownerBusinessId: server.acme.id, redirectUris, requiresPkce: true });
   for (let i = 1; i <= invoices; i += 1) {
-    place.wind(1);
+    server.advanceClock(1);
     const total = i === 1 ? '123456789012345678901234567890.90' : '1234.50';
-    await place.addInvoice(place.acme, { number: `INV-${i}`, total, status: i % 3 === 0 ? 'PAID' : 'SENT' });
+    await server.addInvoice(server.acme, { number: `INV-${i}`, total, status: i % 3 === 0 ? 'PAID' : 'SENT' });
   }
-  return newControl(place, app);
+  return startControlServer(server, app);
 }
 
 /** Each test of the library's own shows as a test of ours. */
 async function reportPythonTests(): Promise<void> {
   if (NO_PYTHON) return void test('the Python library', { skip: NO_PYTHON });
-  const limited = await furnish(await newWorld({ LIMIT_PER_GRANT: '2' }), 0);
+  const limited = await addPythonFixtures(await startTestServer({ LIMIT_PER_GRANT: '2' }), 0);
   const env = {
     PYTHONPATH: ['src', site].filter(Boolean).join(delimiter),
-    GATEHOUSE_WORLDS: JSON.stringify({ usual: facts, limited }),
+    GATEHOUSE_SERVERS: JSON.stringify({ usual: serverInfo, limited }),
   };
   const { status, stdout, stderr } = await runPython(['-W', 'error', '-m', 'tests'], LIBRARY, env);
   const outcomes: Outcome[] = stdout

@@ -8,13 +8,13 @@ import type { Document } from '../../src/web/reference/document.ts';
 import { insertEndpoint, rotateSecret } from '../../src/webhooks/endpoints.ts';
 import { nextAttemptAt } from '../../src/webhooks/retry-schedule.ts';
 import { freePort } from '../support/ports.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
-const world = await newWorld();
-const keys = createKeyring(world.settings.secretKeys);
+const server = await startTestServer();
+const keys = createKeyring(server.settings.secretKeys);
 const listen = () => {
-  const wish = { appId: world.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
-  return world.storage().transaction((tx) => insertEndpoint(tx, keys, wish, world.clock()));
+  const wish = { appId: server.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
+  return server.storage().transaction((tx) => insertEndpoint(tx, keys, wish, server.clock()));
 };
 
 test('none of the 3,000 passwords that are tried first, or of those found in breaches, is taken [S13]', async () => {
@@ -22,7 +22,7 @@ test('none of the 3,000 passwords that are tried first, or of those found in bre
   assert.ok(dictionary['passwords-common'].length >= 3000, String(dictionary['passwords-common'].length));
 
   for (const password of known.slice(0, 3000)) {
-    await assert.rejects(hashNewPassword(world.ada, password), /attackers try first/, password);
+    await assert.rejects(hashNewPassword(server.ada, password), /attackers try first/, password);
   }
 });
 
@@ -30,14 +30,14 @@ test('the signing secret of a webhook is no refresh token [T24]', async () => {
   const { secret } = await listen();
 
   for (const sent of [secret, secret.replace('whsec_', 'grt_')]) {
-    const { status, body } = await world.refresh(sent);
+    const { status, body } = await server.refresh(sent);
     assert.deepEqual([status, body.error], [400, 'invalid_grant']);
   }
 });
 
 test('each endpoint has a signing secret of its own, of 24 to 64 bytes, also after a new one was made [W2]', async () => {
   const [one, other] = [await listen(), await listen()];
-  const next = await rotateSecret(world.storage().durable, keys, one.endpoint, world.clock());
+  const next = await rotateSecret(server.storage().durable, keys, one.endpoint, server.clock());
   const secrets = [one.secret, other.secret, next];
 
   for (const secret of secrets) {
@@ -69,7 +69,7 @@ test('what cannot be delivered is tried for days, after longer and longer pauses
 
 test('the API answers what comes without https, and redirects none of it to https [D7]', async () => {
   const port = await freePort();
-  await newWorld({ BASE_URL: 'https://auth.gatehouse.example', LISTEN: `127.0.0.1:${port}` });
+  await startTestServer({ BASE_URL: 'https://auth.gatehouse.example', LISTEN: `127.0.0.1:${port}` });
 
   for (const path of [
     '/api/v1/accounting/invoices',
@@ -91,14 +91,14 @@ test('the API answers what comes without https, and redirects none of it to http
 });
 
 test('what will be removed says so half a year before, and nothing else does', async () => {
-  const document = (await (await fetch(`${world.api}/openapi.json`)).json()) as Document;
+  const document = (await (await fetch(`${server.api}/openapi.json`)).json()) as Document;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation: operation as object })),
   );
   assert.ok(operations.length > 8);
 
   for (const { path, method, operation } of operations) {
-    const { headers } = await fetch(world.api + path, { method, redirect: 'manual' });
+    const { headers } = await fetch(server.api + path, { method, redirect: 'manual' });
     const isDeprecated = 'deprecated' in operation && operation.deprecated === true;
     assert.equal(headers.has('deprecation'), isDeprecated, path);
     const [since, until] = ['deprecation', 'sunset'].map((name) => headers.get(name));

@@ -6,7 +6,7 @@ import { markUserDisabled } from '../../src/accounts/users.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
 import { PASSWORD } from '../support/people.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 /** Every computation of argon2 in this process, in which the server runs, too. */
 async function countHashes(work: () => Promise<unknown>): Promise<number> {
@@ -23,11 +23,11 @@ async function countHashes(work: () => Promise<unknown>): Promise<number> {
 }
 
 test('a wrong password, an unknown and a disabled user cost the server one password hash each [S5]', async () => {
-  const world = await newWorld();
-  const gone = await world.addUser('Gone');
-  await markUserDisabled(world.storage().durable, gone.id, world.clock());
+  const server = await startTestServer();
+  const gone = await server.addUser('Gone');
+  await markUserDisabled(server.storage().durable, gone.id, server.clock());
   const tries: [email: string, password: string][] = [
-    [world.ada.email, 'not the password'],
+    [server.ada.email, 'not the password'],
     ['unknown@example.com', 'not the password'],
     ['unknown@example.com', ''],
     [gone.email, PASSWORD],
@@ -35,18 +35,18 @@ test('a wrong password, an unknown and a disabled user cost the server one passw
   ];
 
   for (const [email, password] of tries) {
-    assert.equal(await countHashes(() => world.browse().signIn(email, password)), 1, email);
+    assert.equal(await countHashes(() => server.browse().signIn(email, password)), 1, email);
   }
 });
 
 test('an attempt to make an account costs one password hash, whether or not the address has an account [E6]', async () => {
-  const world = await newWorld();
-  const owner = await world.signedIn();
-  const known = await world.addUser('Known');
+  const server = await startTestServer();
+  const owner = await server.signedIn();
+  const known = await server.addUser('Known');
 
   for (const email of [known.email, 'unknown@example.com']) {
     const link = await inviteInBrowser(owner, { email });
-    const browser = world.browse();
+    const browser = server.browse();
     const page = await browser.open(link);
     const typed = { name: 'Someone', password: 'a whole new drawbridge' };
     assert.equal(await countHashes(() => browser.submit(page, `${link}/account`, typed)), 1, email);
@@ -54,10 +54,10 @@ test('an attempt to make an account costs one password hash, whether or not the 
 });
 
 test('of 100 wrong passwords at once no more are even computed than the limit allows [S10]', async () => {
-  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '5' });
-  const browser = world.browse();
+  const server = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '5' });
+  const browser = server.browse();
   const form = await browser.open('/sign-in');
-  const guess = (password: string) => browser.submit(form, '/sign-in', { email: world.ada.email, password });
+  const guess = (password: string) => browser.submit(form, '/sign-in', { email: server.ada.email, password });
 
   const hashes = await countHashes(() =>
     Promise.all(Array.from({ length: 100 }, (_, nth) => guess(`wrong password ${nth}`))),

@@ -9,12 +9,12 @@ import { DEVELOPER, registerInBrowser, shownCredentials } from '../support/app-p
 import { newClient } from '../support/client.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
 import { PASSWORD } from '../support/people.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 /** The secrets that users and apps receive: passwords, cookies, client secrets, tokens. */
 async function live() {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
   const { id, secret } = shownCredentials(await registerInBrowser(browser, DEVELOPER));
   const path = `${DEVELOPER}/${id}`;
   const second = shownCredentials(await browser.submit(await browser.open(path), `${path}/secrets`)).secret;
@@ -22,7 +22,12 @@ async function live() {
   const listening = { url: 'https://hooks.example/', events: ['grant.created'] };
   const added = await browser.submit(webhooks, `${path}/endpoints`, listening);
   const [signingSecret = ''] = /whsec_[\w+/]{32,}=*/.exec(added.text) ?? [];
-  const client = newClient({ ...world, user: world.ada, app: { ...world.ledger, id, secret }, business: world.acme });
+  const client = newClient({
+    ...server,
+    user: server.ada,
+    app: { ...server.ledger, id, secret },
+    business: server.acme,
+  });
   const unused = await client.allow({}, browser);
   const used = await client.allow({}, browser);
   const tokens = (await client.exchange(used)).body;
@@ -45,15 +50,15 @@ async function live() {
     'refreshed access token': refreshed.access_token,
     'refreshed refresh token': refreshed.refresh_token,
     'revoked access token': revoked.access_token,
-    key: world.settings.secretKeys[0] ?? '',
+    key: server.settings.secretKeys[0] ?? '',
   };
-  return { world, held };
+  return { server, held };
 }
 
-const { world, held } = await live();
+const { server, held } = await live();
 
 function readAllRows(): { table: string; values: unknown[] }[] {
-  const file = new DatabaseSync(join(world.folder, 'gatehouse.db'), { readOnly: true });
+  const file = new DatabaseSync(join(server.folder, 'gatehouse.db'), { readOnly: true });
   const tables = file.prepare("select name from sqlite_master where type = 'table'").all();
   const rows = tables.flatMap(({ name }) =>
     file
@@ -104,7 +109,7 @@ for (const [what, text] of Object.entries(held)) {
 }
 
 test('the database files contain no secret, not even in free pages and the log [T28]', () => {
-  const files = readdirSync(world.folder).map((name) => readFileSync(join(world.folder, name)));
+  const files = readdirSync(server.folder).map((name) => readFileSync(join(server.folder, name)));
 
   assert.ok(files.length > 0);
   for (const [what, text] of Object.entries(held)) {
@@ -120,21 +125,21 @@ test('no stored value works as a session cookie, a client secret or a token [T28
   );
 
   for (const text of texts) {
-    const headers = { authorization: `Bearer ${text}`, 'x-business-id': world.acme.id };
+    const headers = { authorization: `Bearer ${text}`, 'x-business-id': server.acme.id };
     if (!/^[\x21-\x7e]+$/.test(text)) continue;
-    const bearer = await fetch(`${world.api}/api/v1/accounting/invoices`, { headers });
+    const bearer = await fetch(`${server.api}/api/v1/accounting/invoices`, { headers });
     const cookie = `__Host-session=${text}`;
-    const visit = await fetch(`${world.web}/settings/account`, { headers: { cookie }, redirect: 'manual' });
-    const app = await world.introspect('x', { client_secret: text });
+    const visit = await fetch(`${server.web}/settings/account`, { headers: { cookie }, redirect: 'manual' });
+    const app = await server.introspect('x', { client_secret: text });
     assert.deepEqual([bearer.status, visit.status, app.status], [401, 303, 401], text);
   }
 });
 
 test('a password is stored as an argon2id hash with its cost and its own salt [S14]', async () => {
-  const { durable } = world.storage();
+  const { durable } = server.storage();
   for (const name of ['twin', 'sister']) {
     const user = { email: `${name}@example.com`, name, password: PASSWORD, isPlatformAdmin: false };
-    await addUser(OPERATOR, durable, user, world.clock());
+    await addUser(OPERATOR, durable, user, server.clock());
   }
 
   const theirs = durable.selectFrom('users').select('password_hash').where('name', 'in', ['twin', 'sister']);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { confirmReading, createPlausibleClock, readReading } from '../../src/storage/plausible-clock.ts';
-import { newWorld, type World } from '../support/world.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 /** One node: its clock, its monotonic clock, and the time by which it removes data. */
-function newNode(world: World, start: number) {
+function newNode(server: TestServer, start: number) {
   let [clock, passed] = [start, 0];
   const read = createPlausibleClock(
-    world.storage().durable,
+    server.storage().durable,
     () => clock,
     () => passed,
   );
@@ -25,10 +25,10 @@ function newNode(world: World, start: number) {
 }
 
 async function newReadings() {
-  const world = await newWorld();
-  const start = world.clock();
-  await confirmReading(world.storage().durable, start);
-  return { world, start, node: () => newNode(world, start) };
+  const server = await startTestServer();
+  const start = server.clock();
+  await confirmReading(server.storage().durable, start);
+  return { server, start, node: () => newNode(server, start) };
 }
 
 test('the plausible time follows a clock that runs steadily, also over years', async () => {
@@ -54,7 +54,7 @@ test('the plausible time follows a jump of less than a day: the server was off, 
 });
 
 test('after a longer jump the plausible time continues from the last reading, until the clock is confirmed [X7]', async () => {
-  const { world, node, start } = await newReadings();
+  const { server, node, start } = await newReadings();
   const one = node();
   await one.read();
   one.setClock(start + 40 * DAY);
@@ -64,7 +64,7 @@ test('after a longer jump the plausible time continues from the last reading, un
   const later = await one.read();
   one.pass(30 * SECOND);
   const soonAfter = await one.read();
-  await confirmReading(world.storage().durable, start + 40 * DAY + 3 * HOUR);
+  await confirmReading(server.storage().durable, start + 40 * DAY + 3 * HOUR);
   one.pass(HOUR);
   const confirmed = await one.read();
 
@@ -76,25 +76,25 @@ test('after a longer jump the plausible time continues from the last reading, un
 });
 
 test('a jump while no server was running counts in the same way [X7]', async () => {
-  const { world, start } = await newReadings();
-  const restarted = newNode(world, start + 3 * DAY);
+  const { server, start } = await newReadings();
+  const restarted = newNode(server, start + 3 * DAY);
 
   assert.deepEqual(await restarted.read(), { time: start, jump: 3 * DAY });
 });
 
 test('the plausible time is never ahead of a clock that is behind, and the reading stays [X7]', async () => {
-  const { world, node, start } = await newReadings();
+  const { server, node, start } = await newReadings();
   const one = node();
   await one.read();
 
   one.setClock(start - 40 * DAY);
 
   assert.deepEqual(await one.read(), { time: start - 40 * DAY, jump: 0 });
-  assert.equal(await readReading(world.storage().durable), start);
+  assert.equal(await readReading(server.storage().durable), start);
 });
 
 test('a node with a wrong clock does not affect the others, and several nodes advance the reading no faster than one [X7]', async () => {
-  const { world, node, start } = await newReadings();
+  const { server, node, start } = await newReadings();
   const [right, wrong, alsoWrong] = [node(), node(), node()];
   for (const one of [right, wrong, alsoWrong]) await one.read();
   wrong.setClock(start + 40 * DAY);
@@ -108,7 +108,7 @@ test('a node with a wrong clock does not affect the others, and several nodes ad
   }
   right.pass(HOUR);
 
-  const reading = (await readReading(world.storage().durable)) ?? 0;
+  const reading = (await readReading(server.storage().durable)) ?? 0;
   assert.ok(reading <= start + HOUR, `${(reading - start) / MINUTE} minutes`);
   assert.deepEqual(await right.read(), { time: start + HOUR, jump: 0 });
   assert.ok((await wrong.read()).jump > 39 * DAY);

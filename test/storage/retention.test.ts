@@ -7,153 +7,153 @@ import { newId } from '../../src/lib/ids.ts';
 import { retentionSteps } from '../../src/retention-steps.ts';
 import { removeExpired } from '../../src/storage/retention.ts';
 import type { Tables } from '../../src/storage/tables.ts';
-import { newWorld, type World } from '../support/world.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
 
-async function count(world: World, table: keyof Tables): Promise<number> {
-  return (await world.storage().durable.selectFrom(table).selectAll().execute()).length;
+async function count(server: TestServer, table: keyof Tables): Promise<number> {
+  return (await server.storage().durable.selectFrom(table).selectAll().execute()).length;
 }
 
-async function removeAllExpired(world: World): Promise<void> {
-  await removeExpired(world.storage().durable, retentionSteps(), world.clock());
+async function removeAllExpired(server: TestServer): Promise<void> {
+  await removeExpired(server.storage().durable, retentionSteps(), server.clock());
 }
 
 test('a code that was not exchanged is removed within two days after it expired, and not before its error message is out of date', async () => {
-  const world = await newWorld();
-  const code = await world.allow();
+  const server = await startTestServer();
+  const code = await server.allow();
 
-  world.wind(HOUR);
-  await removeAllExpired(world);
-  const late = await world.exchange(code);
-  world.wind(2 * DAY);
-  await removeAllExpired(world);
+  server.advanceClock(HOUR);
+  await removeAllExpired(server);
+  const late = await server.exchange(code);
+  server.advanceClock(2 * DAY);
+  await removeAllExpired(server);
 
   assert.match(late.body.error_description, /expired: codes last 10 minutes/);
-  assert.equal(await count(world, 'grants'), 0);
+  assert.equal(await count(server, 'grants'), 0);
 });
 
 test('a grant is kept for as long as it is refreshed', async () => {
-  const world = await newWorld();
-  let { refresh_token } = await world.connect();
+  const server = await startTestServer();
+  let { refresh_token } = await server.connect();
 
   for (let i = 0; i < 4; i++) {
-    world.wind(29 * DAY);
-    await removeAllExpired(world);
-    const { status, body } = await world.refresh(refresh_token);
+    server.advanceClock(29 * DAY);
+    await removeAllExpired(server);
+    const { status, body } = await server.refresh(refresh_token);
     assert.equal(status, 200, JSON.stringify(body));
     refresh_token = body.refresh_token;
   }
 });
 
 test('a grant is removed one or two days after its last refresh token expired', async () => {
-  const world = await newWorld();
-  await world.connect();
+  const server = await startTestServer();
+  await server.connect();
 
-  world.wind(30 * DAY);
-  await removeAllExpired(world);
-  const kept = await count(world, 'grants');
-  world.wind(2 * DAY);
-  await removeAllExpired(world);
+  server.advanceClock(30 * DAY);
+  await removeAllExpired(server);
+  const kept = await count(server, 'grants');
+  server.advanceClock(2 * DAY);
+  await removeAllExpired(server);
 
   assert.equal(kept, 1);
-  assert.equal(await count(world, 'grants'), 0);
+  assert.equal(await count(server, 'grants'), 0);
 });
 
 test('a revoked grant is kept until its tokens have expired, so that the app receives the reason', async () => {
-  const world = await newWorld();
-  const { refresh_token } = await world.connect();
-  await world.revoke(refresh_token);
+  const server = await startTestServer();
+  const { refresh_token } = await server.connect();
+  await server.revoke(refresh_token);
 
-  world.wind(29 * DAY);
-  await removeAllExpired(world);
+  server.advanceClock(29 * DAY);
+  await removeAllExpired(server);
 
-  assert.match((await world.refresh(refresh_token)).body.error_description, /revoked_by_app/);
+  assert.match((await server.refresh(refresh_token)).body.error_description, /revoked_by_app/);
 });
 
 test('the revocation of an access token is kept for an hour and a day, whatever the clock does meanwhile, and then removed', async () => {
-  const world = await newWorld();
-  const { access_token } = await world.connect();
-  await world.revoke(access_token);
+  const server = await startTestServer();
+  const { access_token } = await server.connect();
+  await server.revoke(access_token);
 
-  world.wind(HOUR + DAY - 1);
-  await removeAllExpired(world);
-  world.wind(-DAY - 1);
-  const during = await world.listInvoices(access_token);
-  world.wind(DAY + 2);
-  await removeAllExpired(world);
-  const after = await world.listInvoices(access_token);
+  server.advanceClock(HOUR + DAY - 1);
+  await removeAllExpired(server);
+  server.advanceClock(-DAY - 1);
+  const during = await server.listInvoices(access_token);
+  server.advanceClock(DAY + 2);
+  await removeAllExpired(server);
+  const after = await server.listInvoices(access_token);
 
   assert.match(during.body.error_description, /revoked_by_app/);
   assert.equal(after.status, 401);
-  assert.equal(await count(world, 'revoked_access_tokens'), 0);
+  assert.equal(await count(server, 'revoked_access_tokens'), 0);
 });
 
 test('an expired session is removed, and an active one is kept', async () => {
-  const world = await newWorld();
-  await world.signedIn();
-  world.wind(6 * HOUR);
-  const live = await world.signedIn();
+  const server = await startTestServer();
+  await server.signedIn();
+  server.advanceClock(6 * HOUR);
+  const live = await server.signedIn();
 
-  world.wind(6 * HOUR);
-  await removeAllExpired(world);
+  server.advanceClock(6 * HOUR);
+  await removeAllExpired(server);
 
-  assert.equal(await count(world, 'sessions'), 1);
-  assert.equal((await live.open('/settings/account')).url, `${world.web}/settings/account`);
+  assert.equal(await count(server, 'sessions'), 1);
+  assert.equal((await live.open('/settings/account')).url, `${server.web}/settings/account`);
 });
 
 test('an event is removed after 30 days, and a younger one is kept', async () => {
-  const world = await newWorld();
-  await world.allow();
-  world.wind(20 * DAY);
-  const before = await count(world, 'events');
-  await world.allow();
+  const server = await startTestServer();
+  await server.allow();
+  server.advanceClock(20 * DAY);
+  const before = await count(server, 'events');
+  await server.allow();
 
-  world.wind(10 * DAY + 1);
-  await removeAllExpired(world);
+  server.advanceClock(10 * DAY + 1);
+  await removeAllExpired(server);
 
   assert.ok(before > 0);
-  assert.equal(await count(world, 'events'), 1);
+  assert.equal(await count(server, 'events'), 1);
 });
 
 test('users, apps, consents, memberships and invoices are never removed', async () => {
-  const world = await newWorld();
-  await world.connect();
-  await world.addInvoice(world.acme);
+  const server = await startTestServer();
+  await server.connect();
+  await server.addInvoice(server.acme);
   const kept = ['users', 'apps', 'app_secrets', 'consents', 'memberships', 'invoices', 'businesses'] as const;
-  const before = await Promise.all(kept.map((table) => count(world, table)));
+  const before = await Promise.all(kept.map((table) => count(server, table)));
 
-  world.wind(10_000 * DAY);
-  await removeAllExpired(world);
+  server.advanceClock(10_000 * DAY);
+  await removeAllExpired(server);
 
-  assert.deepEqual(await Promise.all(kept.map((table) => count(world, table))), before);
+  assert.deepEqual(await Promise.all(kept.map((table) => count(server, table))), before);
 });
 
 test('a backlog is removed in batches, the oldest rows first', async () => {
-  const world = await newWorld();
-  const now = world.clock();
-  await world.storage().durable.deleteFrom('events').execute();
+  const server = await startTestServer();
+  const now = server.clock();
+  await server.storage().durable.deleteFrom('events').execute();
   const events = Array.from({ length: 1300 }, (_, i) => ({
     id: newId(now + i),
     type: 'grant.created',
-    app_id: world.ledger.id,
-    business_id: world.acme.id,
+    app_id: server.ledger.id,
+    business_id: server.acme.id,
     data: '{}',
     created_at: now + i,
   }));
-  await world.storage().durable.insertInto('events').values(events).execute();
-  world.wind(31 * DAY);
+  await server.storage().durable.insertInto('events').values(events).execute();
+  server.advanceClock(31 * DAY);
   const left = [];
 
   for (let i = 0; i < 3; i++) {
-    await removeOldEvents(world.storage().durable, 500, world.clock());
-    left.push(await count(world, 'events'));
+    await removeOldEvents(server.storage().durable, 500, server.clock());
+    left.push(await count(server, 'events'));
   }
 
   assert.deepEqual(left, [800, 300, 0]);
 });
 
 test('every step finds its rows by an index, so that a run does not depend on the size of the tables', async () => {
-  const world = await newWorld();
-  const { durable } = world.storage();
+  const server = await startTestServer();
+  const { durable } = server.storage();
   const plans = [];
   const queries = [
     durable.selectFrom('grants').select('id').where('removable_on', '<=', 1).limit(500),

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contains } from '../../src/storage/search.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 
-const world = await newWorld();
-for (const name of ['Élan Ökologie', '100% Cotton', 'Snake_Case', 'Why!', 'Back\\slash']) await world.addBusiness(name);
+const server = await startTestServer();
+for (const name of ['Élan Ökologie', '100% Cotton', 'Snake_Case', 'Why!', 'Back\\slash'])
+  await server.addBusiness(name);
 
 async function search(text: string): Promise<string[]> {
-  const found = world
+  const found = server
     .storage()
     .durable.selectFrom('businesses')
     .select('name')

@@ -1,10 +1,10 @@
 import type { Row } from '../../src/storage/tables.ts';
 import type { Browser } from './browser.ts';
-import type { World } from './world.ts';
+import type { TestServer } from './test-server.ts';
 
-/** Everything that was ever done in a world, the oldest first. */
-export function readActs(world: World): Promise<Row<'audit_entries'>[]> {
-  return world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+/** Everything that was ever done in a server, the oldest first. */
+export function readActs(server: TestServer): Promise<Row<'audit_entries'>[]> {
+  return server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 }
 
 /** The rows of a log as a person reads them, the newest first. */

@@ -41,7 +41,7 @@ const SENDS_FORMS = process.env.TEST_BODIES === 'form';
 
 export type Client = ReturnType<typeof newClient>;
 
-/** What an app does, over HTTP, with the world's own app, user and business unless told otherwise. */
+/** The requests of an app, for the fixtures' app, user and business by default. */
 export function newClient({ api, browse, user, app, business, startSession }: Setting) {
   const credentials = { client_id: app.id, client_secret: app.secret };
 

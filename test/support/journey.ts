@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { findBarriers, type launchChromium, signIn } from './chromium.ts';
 import { PASSWORD } from './people.ts';
-import { newWorld, type World } from './world.ts';
+import { startTestServer, type TestServer } from './test-server.ts';
 
 const LOOKS = [
   { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
@@ -11,24 +11,24 @@ const LOOKS = [
 ] as const;
 
 interface Traveller {
-  world: World;
+  server: TestServer;
   /** Someone opens a page in a browser of their own, and signs in on the way. */
   arrive(who: { email: string }, path: string): Promise<Page>;
   /** Someone whom nobody knows yet. */
   wander(path: string): Promise<Page>;
 }
 
-/** The same journey at a desk by day and on a phone by night, in a world of its own; no console complains. With `rejects`, forms may be rejected. */
+/** The same journey at a desk by day and on a phone by night, in a server of its own; no console complains. With `rejects`, forms may be rejected. */
 export function newJourneys(chromium: Awaited<ReturnType<typeof launchChromium>>) {
   return (name: string, walk: (traveller: Traveller) => Promise<void>, { rejects = false } = {}): void => {
     for (const look of LOOKS) {
       test(`${name} (${look.colorScheme}, ${look.viewport.width} pixels wide)`, async () => {
-        const world = await newWorld();
+        const server = await startTestServer();
         const heard: string[][] = [];
         const wander = async (path: string) => {
           const { page, complaints } = await chromium.newPage(look);
           heard.push(complaints);
-          await page.goto(new URL(path, world.web).href);
+          await page.goto(new URL(path, server.web).href);
           return page;
         };
         const arrive = async ({ email }: { email: string }, path: string) => {
@@ -36,7 +36,7 @@ export function newJourneys(chromium: Awaited<ReturnType<typeof launchChromium>>
           await signIn(page, email, PASSWORD);
           return page;
         };
-        await walk({ world, arrive, wander });
+        await walk({ server, arrive, wander });
         // A browser reports each form that is sent back with a problem.
         const expected = (text: string) => rejects && /Failed to load resource: .* status of 40[01]/.test(text);
         assert.deepEqual(

@@ -4,17 +4,17 @@ import { readOptions } from '../../src/cli/command.ts';
 import { memberCommands } from '../../src/cli/members.ts';
 import { userCommands } from '../../src/cli/users.ts';
 import { rememberSecret } from './leaks.ts';
-import type { World } from './world.ts';
+import type { TestServer } from './test-server.ts';
 
 const COMMANDS = [...userCommands, ...memberCommands, ...appCommands];
 
-/** Runs commands about users, members and apps on the database of a test's world. An option with an empty value is a flag. */
-export function newOperator(world: World) {
+/** Runs commands about users, members and apps on the database of a test's server. An option with an empty value is a flag. */
+export function newOperator(server: TestServer) {
   const env = {
-    DATABASE_URL: world.database.url,
-    CONSENT_URL: world.web,
-    BASE_URL: world.api,
-    SECRET_KEYS: world.settings.secretKeys[0],
+    DATABASE_URL: server.database.url,
+    CONSENT_URL: server.web,
+    BASE_URL: server.api,
+    SECRET_KEYS: server.settings.secretKeys[0],
   };
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever a command returned.
   return async (name: string, options: Record<string, string>): Promise<any> => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { newAuthenticator } from './authenticator.ts';
 import type { Browser } from './browser.ts';
 import { rememberSecret } from './leaks.ts';
-import type { World } from './world.ts';
+import type { TestServer } from './test-server.ts';
 
 export const ACCOUNT = '/settings/account';
 export const PASSKEYS = `${ACCOUNT}/passkeys`;
@@ -27,15 +27,15 @@ export const sendNew = (browser: Browser, credential: string, passkey_name = 'My
 export const sendSignIn = (browser: Browser, credential: string) => send(browser, '/sign-in/passkey', credential);
 
 /** Someone with a passkey, added in the browser they are signed in with. */
-export async function addOwner(world: World, name: string) {
-  const user = await world.addUser(name, [[world.acme, 'member']]);
-  const browser = await world.signedInByPassword(user);
-  const key = newAuthenticator(world.web);
+export async function addOwner(server: TestServer, name: string) {
+  const user = await server.addUser(name, [[server.acme, 'member']]);
+  const browser = await server.signedInByPassword(user);
+  const key = newAuthenticator(server.web);
   const page = await sendNew(browser, key.create((await askToAdd(browser)).options));
   assert.match(page.text, /The passkey has been added/);
   return { user, browser, key };
 }
 
-export async function passkeysOf(world: World, user: { id: string }) {
-  return world.storage().durable.selectFrom('passkeys').selectAll().where('user_id', '=', user.id).execute();
+export async function passkeysOf(server: TestServer, user: { id: string }) {
+  return server.storage().durable.selectFrom('passkeys').selectAll().where('user_id', '=', user.id).execute();
 }

@@ -23,7 +23,7 @@ export interface RegisteredApp extends App {
   secret: string;
 }
 
-/** Those who live in a test's world, and ways to bring in more. */
+/** Those who live in a test's server, and ways to bring in more. */
 export async function addPeople(storage: () => Storage, clock: () => number) {
   const inhabitants = {
     addBusiness: (name: string) => insertBusiness(storage().durable, { name }, clock()),

@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { readId } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/storage/tables.ts';
-import type { World } from './world.ts';
+import type { TestServer } from './test-server.ts';
 
 /** The grant that a code or token belongs to: its id stands in the text. */
 export function grantIdIn(token: string): string {
   return readId(Buffer.from(token.slice(4), 'base64url'), 4);
 }
 
-export async function readGrant(world: World, token: string): Promise<Row<'grants'>> {
-  const rows = await world.storage().durable.selectFrom('grants').selectAll().execute();
+export async function readGrant(server: TestServer, token: string): Promise<Row<'grants'>> {
+  const rows = await server.storage().durable.selectFrom('grants').selectAll().execute();
   const row = rows.find(({ id }) => id === grantIdIn(token));
   assert.ok(row, 'the grant of this token is stored');
   return row;
 }
 
-export async function countGrants(world: World): Promise<number> {
-  return (await world.storage().durable.selectFrom('grants').select('id').execute()).length;
+export async function countGrants(server: TestServer): Promise<number> {
+  return (await server.storage().durable.selectFrom('grants').select('id').execute()).length;
 }
 
 /** While `work` runs, the database refuses every write. */
-export async function withoutWrites<Result>(world: World, work: () => Promise<Result>): Promise<Result> {
-  const allowAgain = await world.database.refuseWrites(world.storage());
+export async function withoutWrites<Result>(server: TestServer, work: () => Promise<Result>): Promise<Result> {
+  const allowAgain = await server.database.refuseWrites(server.storage());
   try {
     return await work();
   } finally {
@@ -30,7 +30,7 @@ export async function withoutWrites<Result>(world: World, work: () => Promise<Re
 }
 
 /** Copies the database as it is now. What it returns puts that copy back, as after a failover or a restored backup. */
-export async function backUp(world: World): Promise<() => Promise<void>> {
-  const putBack = await world.database.copy(world.storage());
-  return () => world.restart({ meanwhile: putBack });
+export async function backUp(server: TestServer): Promise<() => Promise<void>> {
+  const putBack = await server.database.copy(server.storage());
+  return () => server.restart({ meanwhile: putBack });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DEVELOPER } from './app-pages.ts';
 import type { Browser, Fields, Visited } from './browser.ts';
 import type { RegisteredApp } from './people.ts';
-import type { World } from './world.ts';
+import type { TestServer } from './test-server.ts';
 
 export const tryPath = (app: { id: string }, section = DEVELOPER) => `${section}/${app.id}/try`;
 
@@ -30,7 +30,7 @@ export function plain(text: string): string {
 }
 
 /** The walk through an app of Acme's on its "Try it" page, up to each of the places where a test begins. */
-export function newTrial(world: World, browser: Browser) {
+export function newTrial(server: TestServer, browser: Browser) {
   /** Up to the page that shows the authorize request. */
   async function begin(app: RegisteredApp, fields: Fields = {}, as = browser): Promise<Visited> {
     const usual = { scope: ['read:invoices'], redirect_uri: app.redirectUris[0] ?? '' };
@@ -66,7 +66,7 @@ export function newTrial(world: World, browser: Browser) {
       });
     },
 
-    newApp: (changes: Parameters<World['addApp']>[0] = {}): Promise<RegisteredApp> =>
-      world.addApp({ name: 'Trial', ownerBusinessId: world.acme.id, requiresPkce: true, ...changes }),
+    newApp: (changes: Parameters<TestServer['addApp']>[0] = {}): Promise<RegisteredApp> =>
+      server.addApp({ name: 'Trial', ownerBusinessId: server.acme.id, requiresPkce: true, ...changes }),
   };
 }

@@ -3,17 +3,17 @@ import { findUserByEmail, type User } from '../../src/accounts/users.ts';
 import type { Browser } from './browser.ts';
 import { inviteInBrowser } from './invitations.ts';
 import { PASSWORD } from './people.ts';
-import type { World } from './world.ts';
+import type { TestServer } from './test-server.ts';
 
 /** Someone makes an account with an invitation to a business: its address is not verified. */
 export async function registerByInvitation(
-  world: World,
+  server: TestServer,
   { owner, name, email }: { owner: Browser; name: string; email: string },
 ): Promise<{ user: User; browser: Browser }> {
   const link = await inviteInBrowser(owner, { email });
-  const browser = world.browse();
+  const browser = server.browse();
   await browser.submit(await browser.open(link), `${link}/account`, { name, password: PASSWORD });
-  const user = await findUserByEmail(world.storage().durable, email);
+  const user = await findUserByEmail(server.storage().durable, email);
   assert.ok(user);
   return { user, browser };
 }

@@ -89,10 +89,10 @@ export function watchTyped(body: RequestInit['body']): void {
   rememberSecret('client secret', body.get('client_secret'));
 }
 
-/** What signs webhooks is mostly made by tests themselves, and shown on no page; but the world that keeps it can tell. */
+/** Most signing secrets are created by tests and shown on no page, so they are read from the database. */
 export async function rememberSigningSecrets(storage: Storage, keys: Keyring): Promise<void> {
   if (!isWatching) return;
-  // A world that a test has broken has nothing to tell.
+  // A test may have broken the database.
   const rows = await storage.durable
     .selectFrom('endpoints')
     .selectAll()

@@ -6,11 +6,11 @@ import { setTimeout } from 'node:timers/promises';
 import { REASONS } from '../../src/http/errors.ts';
 import { write } from '../reference/raw.ts';
 import { freePort } from '../support/ports.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { type Family, readExposition, type Series } from './exposition.ts';
 
 const port = await freePort();
-const world = await newWorld({ METRICS_LISTEN: String(port), LIMIT_PER_GRANT: '1' });
+const server = await startTestServer({ METRICS_LISTEN: String(port), LIMIT_PER_GRANT: '1' });
 const address = `http://127.0.0.1:${port}/metrics`;
 const ROOT = new URL('../../', import.meta.url);
 const PAGE = readFileSync(new URL('docs/reference/metrics.md', ROOT), 'utf8');
@@ -39,9 +39,9 @@ async function until(name: string, labels: Record<string, string>, value: number
 const REQUESTS = 'gatehouse_http_requests_total';
 
 test('requests are counted by host, route, method, class of status and reason, and their time is taken', async () => {
-  const { access_token } = await world.connect();
-  await world.listInvoices(access_token);
-  await world.listInvoices('nonsense');
+  const { access_token } = await server.connect();
+  await server.listInvoices(access_token);
+  await server.listInvoices('nonsense');
 
   const route = '/api/v1/accounting/invoices';
   const good = await until(REQUESTS, { route, status: '2xx' }, 1);
@@ -56,9 +56,9 @@ test('requests are counted by host, route, method, class of status and reason, a
 });
 
 test('what a rate limit refuses is counted by limit', async () => {
-  const { access_token } = await world.connect();
-  await world.listInvoices(access_token);
-  assert.equal((await world.listInvoices(access_token)).status, 429);
+  const { access_token } = await server.connect();
+  await server.listInvoices(access_token);
+  assert.equal((await server.listInvoices(access_token)).status, 429);
 
   await until('gatehouse_rate_limit_refusals_total', { limit: 'per_grant' }, 1);
   await until('gatehouse_rate_limit_refusals_total', { limit: 'per_app' }, 0);
@@ -67,7 +67,7 @@ test('what a rate limit refuses is counted by limit', async () => {
 test('no address, method, header or id that a stranger makes up adds a line', async () => {
   const ask = async (round: number) => {
     const path = `/x${round}"}\\\n/${round}`;
-    for (const host of [world.api, world.web]) {
+    for (const host of [server.api, server.web]) {
       await fetch(host + encodeURI(path));
       await fetch(`${host}/%zz${round}`);
       await fetch(`${host}/api/v1/oauth/authorize?client_id=${round}`, { redirect: 'manual' });
@@ -92,7 +92,7 @@ test('no address, method, header or id that a stranger makes up adds a line', as
 });
 
 test('grants, backlogs, the database, keys, memory and the event loop are told of after a start', async () => {
-  await world.restart();
+  await server.restart();
 
   await until('gatehouse_grants', { state: 'live' }, 2);
   await until('gatehouse_database_up', {}, 1);
@@ -119,8 +119,8 @@ test('the listener answers /metrics and nothing else, and neither host has it', 
   assert.equal(await status(address.replace('/metrics', '/')), 404);
   assert.equal(await status(address.replace('/metrics', '/readyz')), 404);
   assert.equal(await status(`${address}/`), 404);
-  assert.equal(await status(`${world.api}/metrics`), 404);
-  assert.equal(await status(`${world.web}/metrics`), 404);
+  assert.equal(await status(`${server.api}/metrics`), 404);
+  assert.equal(await status(`${server.web}/metrics`), 404);
 });
 
 test('the page of the metrics lists each one with its type and labels, and no other', async () => {
@@ -190,7 +190,7 @@ function labelsOf(name: string): string[] {
 /** What a label may be without having been it yet: whatever the page names, each reason, route and class of status. */
 function valuesOf(name: string): string[] {
   const named = [...rowOf(name).matchAll(/`(\w+)`/g)].map(([, word = '']) => word);
-  return [...named, ...Object.values(REASONS).flat(), ...world.routes.api.keys(), '4xx', '5xx'];
+  return [...named, ...Object.values(REASONS).flat(), ...server.routes.api.keys(), '4xx', '5xx'];
 }
 
 function rowOf(name: string): string {

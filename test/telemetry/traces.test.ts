@@ -7,7 +7,7 @@ import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { freePort } from '../support/ports.ts';
 import { newReceiver, withStatus } from '../support/receiver.ts';
-import { newWorld } from '../support/world.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { readExposition } from './exposition.ts';
 
 interface Attribute {
@@ -72,15 +72,15 @@ const read = (attributes: Attribute[]) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
 
 test('a request, the statements it makes and the trace it came with are told to a collector, and no value or secret', async () => {
-  const world = await newWorld({ OTEL_EXPORTER_OTLP_ENDPOINT });
-  const { access_token, refresh_token } = await world.connect();
+  const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT });
+  const { access_token, refresh_token } = await server.connect();
   const traceId = '0af7651916cd43dd8448eb211c80319c';
-  await world.get('/api/v1/businesses', {
+  await server.get('/api/v1/businesses', {
     authorization: `Bearer ${access_token}`,
     traceparent: `00-${traceId}-b7ad6b7169203331-01`,
   });
-  await world.get('/nothing?secret=hidden-in-an-address', { traceparent: `00-${'e'.repeat(32)}-b7ad6b7169203331-00` });
-  await world.restart();
+  await server.get('/nothing?secret=hidden-in-an-address', { traceparent: `00-${'e'.repeat(32)}-b7ad6b7169203331-00` });
+  await server.restart();
 
   const spans = readSpans();
   const ours = spans.filter((span) => span.traceId === traceId);
@@ -109,22 +109,22 @@ test('a request, the statements it makes and the trace it came with are told to 
     'whoever began it does not follow it',
   );
   const told = JSON.stringify(collector.received.map(({ body }) => body));
-  for (const secret of [access_token, refresh_token, world.ledger.secret, world.ada.email, 'hidden-in-an-address']) {
+  for (const secret of [access_token, refresh_token, server.ledger.secret, server.ada.email, 'hidden-in-an-address']) {
     assert.equal(told.includes(secret), false);
   }
 });
 
 test('a webhook is told of by the host it went to, and a failure is one', async () => {
   const hook = await newReceiver(withStatus(500));
-  const world = await newWorld({ OTEL_EXPORTER_OTLP_ENDPOINT, WEBHOOKS_TO_LOOPBACK: 'yes' });
-  const keys = createKeyring(world.settings.secretKeys);
-  const endpoint = { appId: world.ledger.id, url: hook.url, eventTypes: ['invoice.paid'] };
-  await world.storage().transaction(async (db) => {
-    const added = await insertEndpoint(db, keys, endpoint, world.clock());
-    await sendTest(db, added.endpoint, world.clock());
+  const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT, WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const keys = createKeyring(server.settings.secretKeys);
+  const endpoint = { appId: server.ledger.id, url: hook.url, eventTypes: ['invoice.paid'] };
+  await server.storage().transaction(async (db) => {
+    const added = await insertEndpoint(db, keys, endpoint, server.clock());
+    await sendTest(db, added.endpoint, server.clock());
   });
   await hook.has(1);
-  await world.restart();
+  await server.restart();
 
   const [sent] = readSpans().filter(({ attributes }) => read(attributes)['server.address'] === '127.0.0.1');
   assert.deepEqual(read(sent?.attributes ?? []), {
@@ -139,8 +139,8 @@ test('a webhook is told of by the host it went to, and a failure is one', async 
 test('a collector that is not there is in nobody’s way, and what it misses is counted', async () => {
   const port = await freePort();
   const nowhere = `http://127.0.0.1:${await freePort()}`;
-  const world = await newWorld({ OTEL_EXPORTER_OTLP_ENDPOINT: nowhere, METRICS_LISTEN: String(port) });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => world.get('/healthz')));
+  const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT: nowhere, METRICS_LISTEN: String(port) });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => server.get('/healthz')));
 
   const dropped = async () => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -155,10 +155,10 @@ test('a collector that is not there is in nobody’s way, and what it misses is 
 
 test('of the traces that begin here, only so many are followed', async () => {
   const before = collector.received.length;
-  const world = await newWorld({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG: '0' });
-  for (let i = 0; i < 5; i++) await world.get('/healthz');
-  await world.get('/readyz', { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` });
-  await world.restart();
+  const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG: '0' });
+  for (let i = 0; i < 5; i++) await server.get('/healthz');
+  await server.get('/readyz', { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` });
+  await server.restart();
 
   const fresh = collector.received.slice(before).flatMap(({ event }) => event.resourceSpans[0].scopeSpans[0].spans);
   assert.ok(fresh.length >= 1);

@@ -5,21 +5,21 @@ import { newId } from '../../src/lib/ids.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { countGrants, readBacklog } from '../../src/telemetry/database-counts.ts';
 import { freePort } from '../support/ports.ts';
+import { startTestServer } from '../support/test-server.ts';
 import { startWorkers } from '../support/workers.ts';
-import { newWorld } from '../support/world.ts';
 import { readExposition } from './exposition.ts';
 
-const world = await newWorld();
-const now = world.clock();
+const server = await startTestServer();
+const now = server.clock();
 
 /** Rows of one kind, many at a time. */
 async function addGrants(db: Database, count: number, kind: object): Promise<void> {
   const rows = Array.from({ length: count }, () => ({
     id: newId(now),
     salt: Buffer.alloc(16),
-    app_id: world.ledger.id,
-    user_id: world.ada.id,
-    business_id: world.acme.id,
+    app_id: server.ledger.id,
+    user_id: server.ada.id,
+    business_id: server.acme.id,
     scopes: 'read:invoices',
     created_at: now,
     code_expires_at: now + 10 * MINUTE,
@@ -36,7 +36,7 @@ async function addGrants(db: Database, count: number, kind: object): Promise<voi
 }
 
 test('grants are counted by state, slice by slice, and all of them', async () => {
-  const db = world.storage().durable;
+  const db = server.storage().durable;
   const live = { exchanged_at: now, refresh_expires_at: now + DAY };
   await addGrants(db, 1200, live);
   await addGrants(db, 1100, { ...live, revoked_at: now });
@@ -77,7 +77,7 @@ async function addDeliveries(db: Database, count: number, createdAt: number): Pr
 }
 
 test('what waits is told of with its age, and counted no further than 5,000 rows', async () => {
-  const db = world.storage().durable;
+  const db = server.storage().durable;
 
   const none = await readBacklog(db, now);
   await addDeliveries(db, 1, now - MINUTE);
@@ -91,7 +91,7 @@ test('what waits is told of with its age, and counted no further than 5,000 rows
 });
 
 test('what no longer matters is counted by table until it is removed', async () => {
-  const db = world.storage().durable;
+  const db = server.storage().durable;
 
   const { toRemove } = await readBacklog(db, now);
   const { toRemove: later } = await readBacklog(db, now + 100 * DAY);
@@ -103,7 +103,7 @@ test('what no longer matters is counted by table until it is removed', async () 
 
 test('each worker has a port of its own to be asked at', async () => {
   const port = await freePort(2);
-  const crew = await startWorkers(2, `sqlite:${world.folder}/workers.db`, { METRICS_LISTEN: `127.0.0.1:${port}` });
+  const crew = await startWorkers(2, `sqlite:${server.folder}/workers.db`, { METRICS_LISTEN: `127.0.0.1:${port}` });
 
   const scraped = await Promise.all(
     [port, port + 1].map(async (each) => (await fetch(`http://127.0.0.1:${each}/metrics`)).text()),

@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 from gatehouse_client import Api, GatehouseError, Tokens
 from tests.relay import Relay
-from tests.world import get_world
+from tests.gatehouse import get_gatehouse
 
 BUSINESSES = "/api/v1/businesses"
 
 
 class ConnectedCase(unittest.TestCase):
     def setUp(self) -> None:
-        self.world = get_world()
+        self.gatehouse = get_gatehouse()
         self.saved: list[Tokens] = []
-        self.relay = Relay(self.world.base_url)
+        self.relay = Relay(self.gatehouse.base_url)
         self.relay.__enter__()
         self.addCleanup(self.relay.__exit__)
-        self.app = self.world.app(self.relay.base_url)
+        self.app = self.gatehouse.app(self.relay.base_url)
 
     def api(self, tokens: Tokens) -> Api:
         return self.app.api(tokens=tokens, save=self.saved.append)

@@ -13,7 +13,7 @@ from tests.connected import BUSINESSES, ended
 from tests.misbehaving import Answer, Misbehaving, drip, hang_up, reply
 from tests.relay import TOKEN, Relay
 from tests.reported import chain, library_frames
-from tests.world import World, get_world
+from tests.gatehouse import Gatehouse, get_gatehouse
 
 if TYPE_CHECKING:
     from gatehouse_client import AsyncApi, AsyncApp
@@ -26,14 +26,14 @@ SOURCES = Path(__file__).resolve().parent.parent / "src"
 HELD = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=0, scopes=())
 
 
-def new_app(world: World, base_url: str | None = None) -> "AsyncApp":
+def new_app(gatehouse: Gatehouse, base_url: str | None = None) -> "AsyncApp":
     from gatehouse_client import AsyncApp
 
     return AsyncApp(
-        base_url=base_url or world.base_url,
-        client_id=world.client_id,
-        client_secret=world.client_secret,
-        redirect_uri=world.redirect_uri,
+        base_url=base_url or gatehouse.base_url,
+        client_id=gatehouse.client_id,
+        client_secret=gatehouse.client_secret,
+        redirect_uri=gatehouse.redirect_uri,
     )
 
 
@@ -61,12 +61,12 @@ class WithoutHttpx(unittest.TestCase):
 @unittest.skipUnless(HAS_HTTPX, "httpx is not installed")
 class Asynchronous(unittest.IsolatedAsyncioTestCase):
     async def asyncSetUp(self) -> None:
-        self.world = get_world()
+        self.gatehouse = get_gatehouse()
         self.saved: list[Tokens] = []
-        self.relay = Relay(self.world.base_url)
+        self.relay = Relay(self.gatehouse.base_url)
         self.relay.__enter__()
         self.addCleanup(self.relay.__exit__)
-        self.app = new_app(self.world, self.relay.base_url)
+        self.app = new_app(self.gatehouse, self.relay.base_url)
         self.addAsyncCleanup(self.app.aclose)
 
     async def save(self, tokens: Tokens) -> None:
@@ -74,9 +74,9 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         self.saved.append(tokens)
 
     async def test_a_visitor_who_allows_the_app_gives_it_tokens_that_list_invoices(self) -> None:
-        async with new_app(self.world) as app:
+        async with new_app(self.gatehouse) as app:
             began = app.begin_authorization(scopes=["read:invoices"])
-            callback = await asyncio.to_thread(self.world.allow, began.url)
+            callback = await asyncio.to_thread(self.gatehouse.allow, began.url)
             tokens = await app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
             api = app.api(tokens=tokens, save=self.save)
             [business] = await api.businesses()
@@ -92,16 +92,16 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
             self.assertIsInstance(await app.introspect(newer.access_token), InactiveToken)
 
     async def test_events_are_the_same_as_those_of_the_synchronous_library(self) -> None:
-        await asyncio.to_thread(self.world.connect)
-        await asyncio.to_thread(self.world.wind, 20)
-        whole = await asyncio.to_thread(lambda: list(self.world.app().events()))
+        await asyncio.to_thread(self.gatehouse.connect)
+        await asyncio.to_thread(self.gatehouse.advance_clock, 20)
+        whole = await asyncio.to_thread(lambda: list(self.gatehouse.app().events()))
 
         self.assertEqual([event async for event in self.app.events(page_size=3)], whole)
         self.assertEqual([event async for event in self.app.events(after=whole[0].id)], whole[1:])
         self.assertEqual((await self.app.event_page(limit=2)).events, tuple(whole[:2]))
 
     async def test_a_hundred_tasks_with_an_ended_token_cause_one_refresh_and_all_succeed(self) -> None:
-        tokens = await asyncio.to_thread(self.world.connect)
+        tokens = await asyncio.to_thread(self.gatehouse.connect)
         api = self.app.api(tokens=ended(tokens), save=self.save)
 
         outcomes = await asyncio.gather(*(api.businesses() for _ in range(100)))
@@ -110,14 +110,14 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         self.assertEqual((self.relay.count(TOKEN), self.relay.count(BUSINESSES), len(self.saved)), (1, 100, 1))
 
     async def test_a_token_that_is_refused_is_replaced_and_the_call_repeated(self) -> None:
-        tokens = await asyncio.to_thread(self.world.connect)
+        tokens = await asyncio.to_thread(self.gatehouse.connect)
         await self.app.revoke(tokens.access_token)
 
         self.assertEqual(len(await self.app.api(tokens=tokens, save=self.save).businesses()), 1)
         self.assertEqual((self.relay.count(TOKEN), len(self.saved)), (1, 1))
 
     async def test_tasks_share_a_refusal_and_each_raises_an_error_of_its_own(self) -> None:
-        tokens = await asyncio.to_thread(self.world.connect)
+        tokens = await asyncio.to_thread(self.gatehouse.connect)
         await self.app.revoke(tokens.refresh_token)
         api = self.app.api(tokens=ended(tokens), save=self.save)
 
@@ -130,7 +130,7 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.relay.count(TOKEN), 1)
 
     async def test_a_task_that_is_cancelled_does_not_end_the_refresh_of_the_others(self) -> None:
-        tokens = await asyncio.to_thread(self.world.connect)
+        tokens = await asyncio.to_thread(self.gatehouse.connect)
         saving, go_on = asyncio.Event(), asyncio.Event()
 
         async def save(newer: Tokens) -> None:
@@ -158,7 +158,7 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
             if len(attempts) == 1:
                 raise failure
 
-        api = self.app.api(tokens=ended(await asyncio.to_thread(self.world.connect)), save=save)
+        api = self.app.api(tokens=ended(await asyncio.to_thread(self.gatehouse.connect)), save=save)
         with self.assertRaises(OSError) as caught:
             await api.businesses()
         self.assertIs(caught.exception, failure)
@@ -169,7 +169,7 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.relay.count(TOKEN), 1)
 
     async def test_what_another_worker_has_stored_is_taken_over(self) -> None:
-        tokens = await asyncio.to_thread(self.world.connect)
+        tokens = await asyncio.to_thread(self.gatehouse.connect)
         newer = await self.app.refresh(tokens.refresh_token)
 
         async def load() -> Tokens:
@@ -184,13 +184,13 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         async def save(_: Tokens) -> None:
             await api.businesses()
 
-        api = self.app.api(tokens=ended(await asyncio.to_thread(self.world.connect)), save=save)
+        api = self.app.api(tokens=ended(await asyncio.to_thread(self.gatehouse.connect)), save=save)
 
         with self.assertRaises(RuntimeError):
             await api.businesses()
 
     async def test_a_lost_answer_to_a_refresh_is_asked_for_again(self) -> None:
-        tokens = await asyncio.to_thread(self.world.connect)
+        tokens = await asyncio.to_thread(self.gatehouse.connect)
         self.relay.lose_next(TOKEN)
 
         self.assertEqual(len(await self.app.api(tokens=ended(tokens), save=self.save).businesses()), 1)
@@ -245,8 +245,8 @@ class AsynchronousTroubles(unittest.IsolatedAsyncioTestCase):
         self.assertIsInstance(caught.exception.__cause__, OSError)
 
     async def test_nothing_that_can_be_printed_shows_a_secret(self) -> None:
-        world = World("", "http://127.0.0.1:1", "c1", "gcs_secret", "http://127.0.0.1/callback", "", "[]")
-        app = new_app(world)
+        gatehouse = Gatehouse("", "http://127.0.0.1:1", "c1", "gcs_secret", "http://127.0.0.1/callback", "", "[]")
+        app = new_app(gatehouse)
         for thing in (app, app.api(tokens=HELD, save=print), new_api("http://127.0.0.1:1")):
             for secret in ("gcs_secret", "gat_held", "grt_held"):
                 self.assertNotIn(secret, repr(thing))

@@ -3,7 +3,7 @@ from urllib.parse import urlencode
 
 from gatehouse_client import GatehouseError
 from tests.misbehaving import Misbehaving, reply
-from tests.world import get_world
+from tests.gatehouse import get_gatehouse
 
 STATE = ("state", "s1")
 # The right one: the port of the server is known only while it runs.
@@ -14,9 +14,9 @@ class Callback(unittest.TestCase):
     """The server is never asked: what a stranger's browser brings is refused before."""
 
     def finish(self, *pairs: tuple[str, str], path: str = "http://127.0.0.1/callback?") -> GatehouseError:
-        world = get_world()
+        gatehouse = get_gatehouse()
         with Misbehaving(reply(500)) as server:
-            app = world.app(server.base_url)
+            app = gatehouse.app(server.base_url)
             query = urlencode([(name, value.replace("HERE", server.base_url)) for name, value in pairs])
             with self.assertRaises(GatehouseError) as caught:
                 app.finish_authorization(path + query, state="s1", code_verifier="v" * 43)

@@ -16,7 +16,7 @@ from gatehouse_client import (
     UnknownEvent,
 )
 from tests.misbehaving import Misbehaving, reply
-from tests.world import get_world
+from tests.gatehouse import get_gatehouse
 
 SENT = {"id": "e1", "type": "order.shipped", "timestamp": "2030-01-01T00:00:00.500Z", "data": {"orderId": "o1"}}
 
@@ -29,12 +29,12 @@ def new_app(base_url: str, client_id: str = "c1", client_secret: str = "gcs_secr
 
 class Events(unittest.TestCase):
     def test_events_gives_every_event_once_oldest_first_across_pages_of_any_size(self) -> None:
-        world = get_world()
+        gatehouse = get_gatehouse()
         for _ in range(3):
-            world.connect()
-        world.disconnect()
-        world.wind(20)
-        app = world.app()
+            gatehouse.connect()
+        gatehouse.disconnect()
+        gatehouse.advance_clock(20)
+        app = gatehouse.app()
 
         whole = list(app.events())
 
@@ -49,16 +49,16 @@ class Events(unittest.TestCase):
         self.assertEqual(app.event_page(limit=1, cursor=page.next_cursor).events, (whole[2],))
 
     def test_the_class_of_an_event_says_what_its_data_holds(self) -> None:
-        world = get_world()
-        world.connect()
-        world.disconnect()
-        world.wind(20)
+        gatehouse = get_gatehouse()
+        gatehouse.connect()
+        gatehouse.disconnect()
+        gatehouse.advance_clock(20)
 
-        revoked = [event for event in world.app().events() if isinstance(event, GrantRevoked)]
-        created = [event for event in world.app().events() if event.type == "grant.created"]
+        revoked = [event for event in gatehouse.app().events() if isinstance(event, GrantRevoked)]
+        created = [event for event in gatehouse.app().events() if event.type == "grant.created"]
 
         self.assertEqual(revoked[-1].data["reason"], "disconnected_by_user")
-        self.assertEqual(revoked[-1].data["businessId"], world.business_id)
+        self.assertEqual(revoked[-1].data["businessId"], gatehouse.business_id)
         self.assertTrue(any(event.data["grantId"] == revoked[-1].data["grantId"] for event in created))
 
     def test_an_event_of_an_unknown_type_is_given_as_such(self) -> None:
@@ -107,20 +107,20 @@ class Events(unittest.TestCase):
                 app.events(**arguments)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
     def test_the_known_types_are_those_of_the_server(self) -> None:
-        world = get_world()
-        self.assertEqual(list(EVENT_TYPES), json.loads(world.event_types))
+        gatehouse = get_gatehouse()
+        self.assertEqual(list(EVENT_TYPES), json.loads(gatehouse.event_types))
         self.assertEqual(InvoicePaid.__dataclass_fields__["type"].default, "invoice.paid")
 
 
 class WhoItIs(unittest.TestCase):
     def test_me_says_whom_the_token_acts_for(self) -> None:
-        world = get_world()
-        tokens = world.connect()
+        gatehouse = get_gatehouse()
+        tokens = gatehouse.connect()
 
-        me = Api(base_url=world.base_url, access_token=tokens.access_token).me()
+        me = Api(base_url=gatehouse.base_url, access_token=tokens.access_token).me()
 
-        self.assertEqual((me.business.id, me.business.name), (world.business_id, "Acme"))
-        self.assertEqual((me.app.id, me.app.name), (world.client_id, "Snake"))
+        self.assertEqual((me.business.id, me.business.name), (gatehouse.business_id, "Acme"))
+        self.assertEqual((me.app.id, me.app.name), (gatehouse.client_id, "Snake"))
         self.assertEqual(me.scopes, ("read:invoices",))
         self.assertIn("@", me.user.email)
         self.assertIs(me.user.email_verified, True)

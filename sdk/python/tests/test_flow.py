@@ -5,32 +5,32 @@ import unittest
 from urllib.parse import parse_qs, urlsplit
 
 from gatehouse_client import ActiveToken, Api, GatehouseError, InactiveToken
-from tests.world import get_world
+from tests.gatehouse import get_gatehouse
 
 
 class Flow(unittest.TestCase):
     def setUp(self) -> None:
-        self.world = get_world()
-        self.app = self.world.app()
+        self.gatehouse = get_gatehouse()
+        self.app = self.gatehouse.app()
 
     def test_a_visitor_who_allows_the_app_gives_it_tokens_that_list_invoices(self) -> None:
         began = self.app.begin_authorization(scopes=["read:invoices"])
-        callback = self.world.allow(began.url)
+        callback = self.gatehouse.allow(began.url)
         before = time.time()
 
         tokens = self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
 
         self.assertEqual(tokens.scopes, ("read:invoices",))
         self.assertTrue(before + 3600 <= tokens.expires_at <= time.time() + 3600)
-        api = Api(base_url=self.world.base_url, access_token=tokens.access_token)
+        api = Api(base_url=self.gatehouse.base_url, access_token=tokens.access_token)
         [business] = api.businesses()
-        self.assertEqual((business.id, business.name), (self.world.business_id, "Acme"))
+        self.assertEqual((business.id, business.name), (self.gatehouse.business_id, "Acme"))
         self.assertEqual(len(api.invoice_page(business.id).invoices), 50)
 
     def test_the_query_alone_of_the_callback_is_as_good_as_its_address(self) -> None:
         for shape in ("{query}", "?{query}", "/callback?{query}", "https://elsewhere.example/?{query}#top"):
             began = self.app.begin_authorization(scopes=["read:invoices"])
-            callback = shape.format(query=urlsplit(self.world.allow(began.url)).query)
+            callback = shape.format(query=urlsplit(self.gatehouse.allow(began.url)).query)
 
             tokens = self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
 
@@ -62,7 +62,7 @@ class Flow(unittest.TestCase):
 
     def test_a_visitor_who_says_no_is_an_error_that_says_so(self) -> None:
         began = self.app.begin_authorization(scopes=["read:contacts"])
-        callback = self.world.deny(began.url)
+        callback = self.gatehouse.deny(began.url)
 
         with self.assertRaises(GatehouseError) as caught:
             self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
@@ -70,11 +70,11 @@ class Flow(unittest.TestCase):
         self.assertEqual((caught.exception.code, caught.exception.status), ("access_denied", None))
         self.assertTrue(caught.exception.description)
         self.assertEqual(caught.exception.reason, "denied_by_user")
-        self.assertEqual(caught.exception.uri, f"{self.world.base_url}/docs/errors/access_denied#denied_by_user")
+        self.assertEqual(caught.exception.uri, f"{self.gatehouse.base_url}/docs/errors/access_denied#denied_by_user")
 
     def test_prompt_none_shows_nothing_to_a_visitor_who_is_not_signed_in(self) -> None:
         began = self.app.begin_authorization(scopes=["read:invoices"], prompt="none")
-        callback = self.world.visit_signed_out(began.url)
+        callback = self.gatehouse.visit_signed_out(began.url)
 
         with self.assertRaises(GatehouseError) as caught:
             self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
@@ -82,10 +82,10 @@ class Flow(unittest.TestCase):
         self.assertEqual(caught.exception.code, "login_required")
 
     def test_prompt_login_asks_for_the_password_and_then_goes_on(self) -> None:
-        self.world.wind(1)
+        self.gatehouse.advance_clock(1)
         began = self.app.begin_authorization(scopes=["read:invoices"], prompt="login")
-        self.world.wind(1)
-        callback = self.world.allow(began.url)
+        self.gatehouse.advance_clock(1)
+        callback = self.gatehouse.allow(began.url)
 
         self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
 
@@ -95,7 +95,7 @@ class Flow(unittest.TestCase):
 
         with self.assertRaises(GatehouseError) as caught:
             self.app.finish_authorization(
-                self.world.allow(began.url), state=began.state, code_verifier=other.code_verifier
+                self.gatehouse.allow(began.url), state=began.state, code_verifier=other.code_verifier
             )
 
         self.assertEqual(
@@ -104,7 +104,7 @@ class Flow(unittest.TestCase):
         )
 
     def test_a_refresh_gives_a_new_pair_and_may_narrow_the_scopes(self) -> None:
-        first = self.world.connect(["read:invoices", "write:invoices"])
+        first = self.gatehouse.connect(["read:invoices", "write:invoices"])
 
         second = self.app.refresh(first.refresh_token)
         third = self.app.refresh(second.refresh_token, scopes=["read:invoices"])
@@ -114,12 +114,12 @@ class Flow(unittest.TestCase):
         self.assertEqual(third.scopes, ("read:invoices",))
 
     def test_a_token_is_what_introspection_says_until_it_is_revoked(self) -> None:
-        tokens = self.world.connect()
+        tokens = self.gatehouse.connect()
         seen = self.app.introspect(tokens.access_token)
         # A type checker follows this, too.
         assert seen.active is True
         self.assertEqual(seen.scopes, ("read:invoices",))
-        self.assertEqual((seen.client_id, seen.business_id), (self.world.client_id, self.world.business_id))
+        self.assertEqual((seen.client_id, seen.business_id), (self.gatehouse.client_id, self.gatehouse.business_id))
         self.assertEqual(seen.token_type, "bearer")
         self.assertEqual(seen.expires_at - seen.issued_at, 3600)
         self.assertTrue(seen.user_id)
@@ -133,7 +133,7 @@ class Flow(unittest.TestCase):
         self.app.revoke(tokens.refresh_token)
 
     def test_an_error_answer_keeps_everything_that_it_said(self) -> None:
-        tokens = self.world.connect()
+        tokens = self.gatehouse.connect()
         self.app.revoke(tokens.refresh_token)
 
         with self.assertRaises(GatehouseError) as caught:
@@ -142,15 +142,15 @@ class Flow(unittest.TestCase):
         error = caught.exception
         self.assertEqual((error.status, error.code, error.reason), (400, "invalid_grant", "revoked_by_app"))
         self.assertTrue(error.request_id)
-        self.assertEqual(error.uri, f"{self.world.base_url}/docs/errors/invalid_grant#revoked_by_app")
+        self.assertEqual(error.uri, f"{self.gatehouse.base_url}/docs/errors/invalid_grant#revoked_by_app")
         self.assertEqual(str(error), f"invalid_grant: {error.description} (request {error.request_id})")
         self.assertIsNone(error.retry_after)
 
     def test_a_refresh_token_that_comes_back_late_ends_the_grant_and_says_so(self) -> None:
-        tokens = self.world.connect()
+        tokens = self.gatehouse.connect()
         newer = self.app.refresh(tokens.refresh_token)
         self.app.introspect(newer.access_token)
-        self.world.wind(31)
+        self.gatehouse.advance_clock(31)
 
         with self.assertRaises(GatehouseError) as caught:
             self.app.refresh(tokens.refresh_token)

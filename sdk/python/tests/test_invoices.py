@@ -6,7 +6,7 @@ from uuid import uuid4
 from gatehouse_client import Api, GatehouseError
 from tests.misbehaving import Misbehaving, reply
 from tests.relay import Relay
-from tests.world import get_world
+from tests.gatehouse import get_gatehouse
 
 INVOICES = "/api/v1/accounting/invoices"
 WIRE = {
@@ -21,13 +21,13 @@ WIRE = {
 
 class Invoices(unittest.TestCase):
     def setUp(self) -> None:
-        self.world = get_world()
+        self.gatehouse = get_gatehouse()
 
     def api(self, base_url: str | None = None) -> Api:
-        return Api(base_url=base_url or self.world.base_url, access_token=self.world.connect().access_token)
+        return Api(base_url=base_url or self.gatehouse.base_url, access_token=self.gatehouse.connect().access_token)
 
     def test_following_the_pages_lists_every_invoice_once_newest_first(self) -> None:
-        invoices = list(self.api().invoices(self.world.business_id, page_size=50))
+        invoices = list(self.api().invoices(self.gatehouse.business_id, page_size=50))
 
         self.assertEqual([invoice.number for invoice in invoices], [f"INV-{i}" for i in range(120, 0, -1)])
         self.assertEqual(len({invoice.id for invoice in invoices}), 120)
@@ -35,15 +35,15 @@ class Invoices(unittest.TestCase):
         self.assertEqual(invoices[0].customer_id, "contact-1")
 
     def test_a_total_is_exact_at_any_size_and_keeps_its_zeros(self) -> None:
-        *_, newer, first = self.api().invoices(self.world.business_id)
+        *_, newer, first = self.api().invoices(self.gatehouse.business_id)
 
         self.assertEqual(first.total, Decimal("123456789012345678901234567890.90"))
         self.assertEqual(str(first.total), "123456789012345678901234567890.90")
         self.assertEqual(str(newer.total), "1234.50")
 
     def test_the_next_page_is_asked_for_only_when_it_is_needed_and_from_the_same_server(self) -> None:
-        with Relay(self.world.base_url) as relay:
-            invoices = self.api(relay.base_url).invoices(self.world.business_id, page_size=10)
+        with Relay(self.gatehouse.base_url) as relay:
+            invoices = self.api(relay.base_url).invoices(self.gatehouse.business_id, page_size=10)
             self.assertEqual(relay.count(INVOICES), 0)
 
             self.assertEqual(len(list(islice(invoices, 10))), 10)
@@ -57,23 +57,23 @@ class Invoices(unittest.TestCase):
 
     def test_a_page_at_a_time_leads_to_the_next_by_its_cursor(self) -> None:
         api = self.api()
-        first = api.invoice_page(self.world.business_id, limit=100)
-        second = api.invoice_page(self.world.business_id, limit=100, cursor=first.next_cursor)
+        first = api.invoice_page(self.gatehouse.business_id, limit=100)
+        second = api.invoice_page(self.gatehouse.business_id, limit=100, cursor=first.next_cursor)
 
         self.assertEqual((len(first.invoices), len(second.invoices)), (100, 20))
         self.assertIsNone(second.next_cursor)
 
     def test_status_filters_also_across_pages(self) -> None:
         api = self.api()
-        paid = list(api.invoices(self.world.business_id, status="PAID", page_size=15))
+        paid = list(api.invoices(self.gatehouse.business_id, status="PAID", page_size=15))
 
         self.assertEqual(len(paid), 40)
         self.assertEqual({invoice.status for invoice in paid}, {"PAID"})
-        self.assertEqual(len(api.invoice_page(self.world.business_id, status="VOID").invoices), 0)
+        self.assertEqual(len(api.invoice_page(self.gatehouse.business_id, status="VOID").invoices), 0)
 
     def test_what_the_server_refuses_comes_with_its_reason(self) -> None:
         api = self.api()
-        ours = self.world.business_id
+        ours = self.gatehouse.business_id
         cases = (
             (lambda: api.invoice_page(str(uuid4())), 403, "business_mismatch", "business_mismatch"),
             (lambda: api.invoice_page(ours, status="LOST"), 400, "invalid_request", "value_not_allowed"),
@@ -86,9 +86,9 @@ class Invoices(unittest.TestCase):
             self.assertEqual((error.status, error.code, error.reason), (status, code, reason))
 
     def test_a_token_alone_that_has_ended_is_an_error_and_nothing_is_refreshed(self) -> None:
-        tokens = self.world.connect()
-        self.world.wind(3601)
-        with Relay(self.world.base_url) as relay:
+        tokens = self.gatehouse.connect()
+        self.gatehouse.advance_clock(3601)
+        with Relay(self.gatehouse.base_url) as relay:
             api = Api(base_url=relay.base_url, access_token=tokens.access_token)
             with self.assertRaises(GatehouseError) as caught:
                 api.businesses()
@@ -105,7 +105,7 @@ class Invoices(unittest.TestCase):
             f'<https://x.example/?cursor=first>; rel="first", <{elsewhere}>; title="a, b"; rel="last Next"',
         ):
             with self.subTest(link=link), Misbehaving(reply(200, [WIRE], Link=link), reply(200, [])) as server:
-                invoices = list(Api(base_url=server.base_url, access_token="t").invoices(self.world.business_id))
+                invoices = list(Api(base_url=server.base_url, access_token="t").invoices(self.gatehouse.business_id))
 
                 self.assertEqual([invoice.number for invoice in invoices], ["INV-1"])
                 self.assertTrue(server.requests[1].startswith(f"GET {INVOICES}?cursor=c%2B1 ".encode()))
@@ -113,17 +113,17 @@ class Invoices(unittest.TestCase):
     def test_other_links_lead_nowhere_and_one_without_a_cursor_is_no_end(self) -> None:
         with Misbehaving(reply(200, [WIRE], Link='</a?cursor=1>; rel="prev"')) as server:
             api = Api(base_url=server.base_url, access_token="t")
-            self.assertIsNone(api.invoice_page(self.world.business_id).next_cursor)
+            self.assertIsNone(api.invoice_page(self.gatehouse.business_id).next_cursor)
         with Misbehaving(reply(200, [WIRE], Link='</a?page=2>; rel="next"')) as server:
             with self.assertRaises(GatehouseError) as caught:
-                Api(base_url=server.base_url, access_token="t").invoice_page(self.world.business_id)
+                Api(base_url=server.base_url, access_token="t").invoice_page(self.gatehouse.business_id)
             self.assertEqual(caught.exception.code, "unreadable_answer")
 
     def test_pages_that_lead_in_a_circle_end_in_an_error(self) -> None:
         for circle in (["a"], ["a", "b"], ["a", "b", "c"]):
             pages = [reply(200, [WIRE], Link=f"<?cursor={cursor}>; rel=next") for cursor in [*circle, circle[0]]]
             with self.subTest(circle=circle), Misbehaving(*pages, reply(500)) as server:
-                invoices = Api(base_url=server.base_url, access_token="t").invoices(self.world.business_id)
+                invoices = Api(base_url=server.base_url, access_token="t").invoices(self.gatehouse.business_id)
                 with self.assertRaises(GatehouseError) as caught:
                     list(invoices)
                 self.assertEqual((caught.exception.code, caught.exception.status), ("unreadable_answer", 200))
@@ -131,10 +131,10 @@ class Invoices(unittest.TestCase):
 
     def test_fields_that_the_api_adds_are_ignored_and_ones_that_it_lost_are_noticed(self) -> None:
         with Misbehaving(reply(200, [WIRE | {"dueAt": "2031-01-01", "lines": [1]}])) as server:
-            page = Api(base_url=server.base_url, access_token="t").invoice_page(self.world.business_id)
+            page = Api(base_url=server.base_url, access_token="t").invoice_page(self.gatehouse.business_id)
             self.assertEqual(page.invoices[0].total, Decimal("10.50"))
         for changes in ({"total": 10.5}, {"total": "NaN"}, {"total": "1e3"}, {"id": None}, {"customerId": 7}):
             with self.subTest(changes=changes), Misbehaving(reply(200, [WIRE | changes])) as server:
                 with self.assertRaises(GatehouseError) as caught:
-                    Api(base_url=server.base_url, access_token="t").invoice_page(self.world.business_id)
+                    Api(base_url=server.base_url, access_token="t").invoice_page(self.gatehouse.business_id)
                 self.assertEqual((caught.exception.code, caught.exception.status), ("unreadable_answer", 200))

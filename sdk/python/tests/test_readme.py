@@ -19,7 +19,7 @@ from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from gatehouse_client import GrantRevoked, InvoicePaid, Tokens
-from tests.world import get_world
+from tests.gatehouse import get_gatehouse
 
 ROOT = Path(__file__).resolve().parent.parent
 WEB_APP, ASYNC, EVENTS, STORE = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -27,15 +27,15 @@ WEB_APP, ASYNC, EVENTS, STORE = re.findall(r"```python\n(.*?)```", (ROOT / "READ
 
 class Readme(unittest.TestCase):
     def setUp(self) -> None:
-        self.world = get_world()
+        self.gatehouse = get_gatehouse()
         self.cookie = ""
 
     def run_web_app(self) -> None:
         self.port = free_port()
         facts = {
-            "BASE_URL": self.world.base_url,
-            "CLIENT_ID": self.world.client_id,
-            "CLIENT_SECRET": self.world.client_secret,
+            "BASE_URL": self.gatehouse.base_url,
+            "CLIENT_ID": self.gatehouse.client_id,
+            "CLIENT_SECRET": self.gatehouse.client_secret,
             "PYTHONPATH": str(ROOT / "src"),
         }
         program = subprocess.Popen(
@@ -71,7 +71,7 @@ class Readme(unittest.TestCase):
         """Where the app sends a visitor who is not connected."""
         answer, _ = self.visit("/")
         address = answer.headers["location"]
-        self.assertTrue(address.startswith(f"{self.world.base_url}/api/v1/oauth/authorize?"), address)
+        self.assertTrue(address.startswith(f"{self.gatehouse.base_url}/api/v1/oauth/authorize?"), address)
         return address
 
     def come_back(self, callback: str) -> tuple[HTTPResponse, str]:
@@ -81,7 +81,7 @@ class Readme(unittest.TestCase):
 
     def test_the_web_app_of_the_readme_works_as_it_is_written(self) -> None:
         self.run_web_app()
-        callback = self.world.allow(self.leave())
+        callback = self.gatehouse.allow(self.leave())
         # A code that is sent twice would end what it gave.
         for _ in range(2):
             answer, _ = self.come_back(callback)
@@ -90,7 +90,7 @@ class Readme(unittest.TestCase):
             self.assertEqual((answer.status, len(text.splitlines())), (200, 120))
             self.assertEqual(text.splitlines()[0], "INV-120 1234.50 GBP")
 
-        self.world.disconnect()
+        self.gatehouse.disconnect()
         answer, _ = self.visit("/")
         self.assertEqual((answer.status, answer.headers["location"]), (303, "/"))
         self.leave()
@@ -98,9 +98,9 @@ class Readme(unittest.TestCase):
     def test_the_web_app_of_the_readme_bears_a_no_a_forged_callback_and_a_chosen_cookie(self) -> None:
         self.run_web_app()
         # Whoever has allowed it before is not asked again, and cannot say no.
-        self.world.connect()
-        self.world.disconnect()
-        denied, text = self.come_back(self.world.deny(self.leave()))
+        self.gatehouse.connect()
+        self.gatehouse.disconnect()
+        denied, text = self.come_back(self.gatehouse.deny(self.leave()))
         self.assertEqual((denied.status, text.partition(":")[0]), (502, "access_denied"))
 
         self.leave()
@@ -114,8 +114,8 @@ class Readme(unittest.TestCase):
         self.assertEqual(self.visit("/favicon.ico")[0].status, 404)
 
     def test_the_store_of_the_readme_keeps_tokens_to_their_owner(self) -> None:
-        tokens = self.world.connect()
-        given = {"app": self.world.app(), "tokens": tokens, "Tokens": Tokens, "Path": Path}
+        tokens = self.gatehouse.connect()
+        given = {"app": self.gatehouse.app(), "tokens": tokens, "Tokens": Tokens, "Path": Path}
         names = given | {"json": json, "os": os, "tempfile": tempfile}
         with tempfile.TemporaryDirectory(prefix="gatehouse-test-") as folder:
             exec(STORE.replace('Path("tokens.json")', f"Path({folder!r}, 'tokens.json')"), names)
@@ -129,21 +129,21 @@ class Readme(unittest.TestCase):
     def test_the_asynchronous_example_of_the_readme_lists_the_invoices(self) -> None:
         from gatehouse_client import AsyncApp
 
-        facts = {"BASE_URL": self.world.base_url, "CLIENT_ID": self.world.client_id}
-        with patch.dict(os.environ, facts | {"CLIENT_SECRET": self.world.client_secret}):
+        facts = {"BASE_URL": self.gatehouse.base_url, "CLIENT_ID": self.gatehouse.client_id}
+        with patch.dict(os.environ, facts | {"CLIENT_SECRET": self.gatehouse.client_secret}):
             names: dict[str, Any] = {"os": os, "AsyncApp": AsyncApp, "Tokens": Tokens, "save": repr}
             exec(ASYNC, names)
             with redirect_stdout(StringIO()) as printed:
-                asyncio.run(names["print_invoices"](self.world.connect()))
+                asyncio.run(names["print_invoices"](self.gatehouse.connect()))
 
         self.assertEqual(printed.getvalue().splitlines()[0], "INV-120 1234.50 GBP")
         self.assertEqual(len(printed.getvalue().splitlines()), 120)
 
     def test_the_events_of_the_readme_are_read_to_their_end(self) -> None:
-        self.world.connect()
-        self.world.disconnect()
-        self.world.wind(20)
-        app = self.world.app()
+        self.gatehouse.connect()
+        self.gatehouse.disconnect()
+        self.gatehouse.advance_clock(20)
+        app = self.gatehouse.app()
         names: dict[str, Any] = {"app": app, "last_id": None, "InvoicePaid": InvoicePaid, "GrantRevoked": GrantRevoked}
         with redirect_stdout(StringIO()) as printed:
             exec(EVENTS, names)

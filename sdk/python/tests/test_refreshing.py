@@ -9,14 +9,14 @@ from tests.relay import TOKEN
 
 class Refreshing(ConnectedCase):
     def test_a_token_that_has_time_left_is_used_as_it_is(self) -> None:
-        self.api(self.world.connect()).businesses()
+        self.api(self.gatehouse.connect()).businesses()
 
         self.assertEqual((self.relay.paths, self.saved), ([BUSINESSES], []))
 
     def test_a_token_within_a_minute_of_its_end_is_replaced_before_it_is_used(self) -> None:
         for seconds, refreshes in ((50, 1), (70, 0)):
             with self.subTest(seconds=seconds):
-                tokens = dataclasses.replace(self.world.connect(), expires_at=time.time() + seconds)
+                tokens = dataclasses.replace(self.gatehouse.connect(), expires_at=time.time() + seconds)
                 before = self.relay.count(TOKEN)
 
                 self.api(tokens).businesses()
@@ -25,9 +25,9 @@ class Refreshing(ConnectedCase):
                 self.assertEqual(self.relay.bearers[-1] == tokens.access_token, refreshes == 0)
 
     def test_a_token_that_the_server_refuses_is_replaced_and_the_call_repeated_once(self) -> None:
-        tokens = self.world.connect()
+        tokens = self.gatehouse.connect()
         api = self.api(tokens)
-        self.world.wind(3601)
+        self.gatehouse.advance_clock(3601)
 
         self.assertEqual([business.name for business in api.businesses()], ["Acme"])
 
@@ -35,10 +35,10 @@ class Refreshing(ConnectedCase):
         self.assertEqual(self.relay.bearers, [tokens.access_token, "", self.saved[0].access_token])
 
     def test_a_call_that_is_refused_for_another_reason_is_not_repeated(self) -> None:
-        api = self.api(self.world.connect(["read:contacts"]))
+        api = self.api(self.gatehouse.connect(["read:contacts"]))
 
         with self.assertRaises(GatehouseError) as caught:
-            api.invoice_page(self.world.business_id)
+            api.invoice_page(self.gatehouse.business_id)
 
         self.assertEqual((caught.exception.status, caught.exception.code), (403, "insufficient_scope"))
         self.assertEqual(len(self.relay.paths), 1)
@@ -46,14 +46,14 @@ class Refreshing(ConnectedCase):
     def test_new_tokens_are_saved_before_they_are_used(self) -> None:
         happened: list[str] = []
         self.relay.before = lambda path: happened.append(path.rpartition("/")[2])
-        api = self.app.api(tokens=ended(self.world.connect()), save=lambda tokens: happened.append("saved"))
+        api = self.app.api(tokens=ended(self.gatehouse.connect()), save=lambda tokens: happened.append("saved"))
 
         api.businesses()
 
         self.assertEqual(happened, ["token", "saved", "businesses"])
 
     def test_what_was_saved_carries_on_in_another_process(self) -> None:
-        self.api(ended(self.world.connect())).businesses()
+        self.api(ended(self.gatehouse.connect())).businesses()
 
         restored = Tokens.from_dict(self.saved[0].to_dict())
         self.api(ended(restored)).businesses()
@@ -69,7 +69,7 @@ class Refreshing(ConnectedCase):
             if len(offered) == 1:
                 raise failure
 
-        api = self.app.api(tokens=ended(self.world.connect()), save=save)
+        api = self.app.api(tokens=ended(self.gatehouse.connect()), save=save)
         with self.assertRaises(OSError) as caught:
             api.businesses()
         self.assertIs(caught.exception, failure)
@@ -90,8 +90,8 @@ class Refreshing(ConnectedCase):
             if len(offered) == 1:
                 raise OSError("the disk is full")
 
-        tokens = self.world.connect()
-        self.world.app().revoke(tokens.access_token)
+        tokens = self.gatehouse.connect()
+        self.gatehouse.app().revoke(tokens.access_token)
         api = self.app.api(tokens=tokens, save=save)
         with self.assertRaises(OSError):
             api.businesses()
@@ -103,7 +103,7 @@ class Refreshing(ConnectedCase):
 
     def test_a_401_that_says_nothing_against_the_token_does_not_refresh_it(self) -> None:
         with Misbehaving(reply(401, {"error": "unauthorized", "error_description": "No."})) as server:
-            api = self.world.app(server.base_url).api(tokens=self.world.connect(), save=self.saved.append)
+            api = self.gatehouse.app(server.base_url).api(tokens=self.gatehouse.connect(), save=self.saved.append)
             self.assertEqual(self.failure_of(api.businesses).code, "unauthorized")
             self.assertEqual(len(server.requests), 1)
 
@@ -112,7 +112,7 @@ class Refreshing(ConnectedCase):
             pass
 
         waiting = store()
-        api = self.app.api(tokens=ended(self.world.connect()), save=lambda tokens: waiting)
+        api = self.app.api(tokens=ended(self.gatehouse.connect()), save=lambda tokens: waiting)
         with self.assertRaises(TypeError):
             api.businesses()
         waiting.close()
@@ -121,14 +121,14 @@ class Refreshing(ConnectedCase):
         def save(tokens: Tokens) -> None:
             api.businesses()
 
-        api = self.app.api(tokens=ended(self.world.connect()), save=save)
+        api = self.app.api(tokens=ended(self.gatehouse.connect()), save=save)
         with self.assertRaisesRegex(RuntimeError, "save and load"):
             api.businesses()
 
     def test_a_lost_answer_is_asked_for_again_and_is_the_same_pair(self) -> None:
         self.relay.lose_next(TOKEN)
 
-        self.api(ended(self.world.connect())).businesses()
+        self.api(ended(self.gatehouse.connect())).businesses()
 
         self.assertEqual(self.relay.count(TOKEN), 2)
         [lost], [saved] = self.relay.lost, self.saved
@@ -136,8 +136,8 @@ class Refreshing(ConnectedCase):
         self.assertIn(saved.refresh_token.encode(), lost)
 
     def test_a_refused_refresh_says_why_saves_nothing_and_is_not_asked_again(self) -> None:
-        api = self.api(self.world.connect())
-        self.world.disconnect()
+        api = self.api(self.gatehouse.connect())
+        self.gatehouse.disconnect()
 
         errors = [self.failure_of(api.businesses) for _ in range(3)]
 
@@ -148,11 +148,11 @@ class Refreshing(ConnectedCase):
         self.assertEqual(self.saved, [])
 
     def test_an_app_that_was_disabled_goes_on_with_the_same_tokens_once_it_is_enabled(self) -> None:
-        api = self.api(self.world.connect())
-        self.world.disable_app()
-        self.addCleanup(self.world.enable_app)
+        api = self.api(self.gatehouse.connect())
+        self.gatehouse.disable_app()
+        self.addCleanup(self.gatehouse.enable_app)
         self.assertEqual(self.failure_of(api.businesses).reason, "app_disabled")
 
-        self.world.enable_app()
+        self.gatehouse.enable_app()
 
         self.assertEqual(len(api.businesses()), 1)

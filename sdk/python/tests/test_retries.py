@@ -8,7 +8,7 @@ from urllib.request import OpenerDirector
 from gatehouse_client import Api, App, GatehouseError, Tokens
 from tests.misbehaving import Answer, Misbehaving, hang_up, reply, stay_silent
 from tests.waiting import Clock, wound_clock
-from tests.world import get_world
+from tests.gatehouse import get_gatehouse
 
 OPEN = "urllib.request.OpenerDirector.open"
 ANSWER = {"access_token": "gat_2", "token_type": "bearer", "expires_in": 3600, "refresh_token": "grt_2", "scope": "a"}
@@ -86,8 +86,8 @@ class Retries(unittest.TestCase):
         self.assertEqual((caught.exception.status, caught.exception.retry_after), (429, 31.0))
 
     def test_the_servers_own_limit_is_an_error_that_says_when_it_ends(self) -> None:
-        world = get_world("limited")
-        api = Api(base_url=world.base_url, access_token=world.connect().access_token)
+        gatehouse = get_gatehouse("limited")
+        api = Api(base_url=gatehouse.base_url, access_token=gatehouse.connect().access_token)
         api.businesses()
         api.businesses()
 
@@ -140,7 +140,7 @@ class Retries(unittest.TestCase):
 
         def take(seconds: float) -> Answer:
             def answer(*_: object) -> None:
-                clock.wind(seconds)
+                clock.advance_clock(seconds)
 
             return answer
 

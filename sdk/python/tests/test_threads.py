@@ -9,7 +9,7 @@ from tests.relay import TOKEN
 
 class Threads(ConnectedCase):
     def test_a_hundred_threads_with_an_ended_token_cause_one_refresh_and_all_succeed(self) -> None:
-        api = self.api(ended(self.world.connect()))
+        api = self.api(ended(self.gatehouse.connect()))
 
         outcomes = self.call_from_a_hundred_threads(api)
 
@@ -18,8 +18,8 @@ class Threads(ConnectedCase):
         self.assertEqual((self.relay.count(TOKEN), self.relay.count(BUSINESSES), len(self.saved)), (1, 100, 1))
 
     def test_a_hundred_threads_whose_token_is_refused_cause_one_refresh_and_all_succeed(self) -> None:
-        tokens = self.world.connect()
-        self.world.app().revoke(tokens.access_token)
+        tokens = self.gatehouse.connect()
+        self.gatehouse.app().revoke(tokens.access_token)
 
         outcomes = self.call_from_a_hundred_threads(self.api(tokens))
 
@@ -28,8 +28,8 @@ class Threads(ConnectedCase):
         self.assertEqual(self.relay.bearers.count(self.saved[0].access_token), 100)
 
     def test_a_hundred_threads_share_a_refusal_too(self) -> None:
-        tokens = self.world.connect()
-        self.world.app().revoke(tokens.refresh_token)
+        tokens = self.gatehouse.connect()
+        self.gatehouse.app().revoke(tokens.refresh_token)
 
         outcomes = self.call_from_a_hundred_threads(self.api(ended(tokens)))
 
@@ -47,7 +47,7 @@ class Threads(ConnectedCase):
             everyone_called.wait()
             raise failure
 
-        api = self.app.api(tokens=ended(self.world.connect()), save=save)
+        api = self.app.api(tokens=ended(self.gatehouse.connect()), save=save)
         outcomes = self.call_from_a_hundred_threads(api, everyone_called.set)
 
         self.assertEqual({id(outcome) for outcome in outcomes}, {id(failure)})
@@ -64,7 +64,7 @@ class Threads(ConnectedCase):
                 go_on.wait()
                 raise KeyboardInterrupt
 
-        api = self.app.api(tokens=ended(self.world.connect()), save=save)
+        api = self.app.api(tokens=ended(self.gatehouse.connect()), save=save)
         with ThreadPoolExecutor(2) as pool:
             first = pool.submit(api.businesses)
             saving.wait()

@@ -14,7 +14,7 @@ from unittest.mock import patch
 from gatehouse_client import Api, GatehouseError
 from tests.misbehaving import Misbehaving, drip, reply
 from tests.waiting import wound_clock
-from tests.world import get_world
+from tests.gatehouse import get_gatehouse
 
 HAS_HTTPX = importlib.util.find_spec("httpx") is not None
 GOOD = reply(200, [{"id": "b1", "name": "Acme"}])
@@ -106,10 +106,10 @@ class Tls(unittest.TestCase):
 
 class Loopback(unittest.TestCase):
     def test_what_stays_on_this_machine_goes_through_no_proxy(self) -> None:
-        world = get_world()
+        gatehouse = get_gatehouse()
         with Misbehaving(reply(500)) as proxy:
             with patch.dict(os.environ, {"http_proxy": proxy.base_url, "no_proxy": ""}):
-                world.app().introspect("gat_1")
+                gatehouse.app().introspect("gat_1")
             self.assertEqual(proxy.requests, [])
 
 

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from gatehouse_client import GatehouseError, UnknownEvent, WebhookEvent, verify_webhook
 from tests.reported import chain, library_frames
-from tests.world import get_world
+from tests.gatehouse import get_gatehouse
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = 1_893_456_000
@@ -78,7 +78,7 @@ class Webhooks(unittest.TestCase):
                 self.assertNotIn("expected", seen)
 
     def test_a_message_of_the_public_library_and_one_of_the_server_are_read(self) -> None:
-        get_world()
+        get_gatehouse()
         command = ["node", "--input-type=module", "-e", SIGNERS, json.dumps({"body": BODY})]
         made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         self.assertEqual(made.returncode, 0, made.stderr)

@@ -8,7 +8,7 @@ from tests.relay import TOKEN
 class Workers(ConnectedCase):
     def setUp(self) -> None:
         super().setUp()
-        self.stored = ended(self.world.connect())
+        self.stored = ended(self.gatehouse.connect())
 
     def worker(self) -> Api:
         def save(tokens: Tokens) -> None:
@@ -29,7 +29,7 @@ class Workers(ConnectedCase):
         first, second = self.worker(), self.worker()
         first.businesses()
         second.businesses()
-        self.world.wind(3601)
+        self.gatehouse.advance_clock(3601)
         first.businesses()
 
         second.businesses()
@@ -55,7 +55,7 @@ class Workers(ConnectedCase):
         lags.append(history[0])
         api.businesses()
         for lag in (0, 0, 1, 2):
-            self.world.wind(3601)
+            self.gatehouse.advance_clock(3601)
             lags.append(history[lag])
             api.businesses()
 
@@ -70,11 +70,11 @@ class Workers(ConnectedCase):
 
     def test_a_worker_with_a_dead_grant_recovers_when_the_user_has_connected_again(self) -> None:
         api = self.worker()
-        self.world.app().revoke(self.stored.refresh_token)
+        self.gatehouse.app().revoke(self.stored.refresh_token)
         for _ in range(2):
             self.assertEqual(self.failure_of(api.businesses).reason, "revoked_by_app")
 
-        self.stored = self.world.connect()
+        self.stored = self.gatehouse.connect()
         api.businesses()
 
         self.assertEqual(self.relay.paths, [TOKEN, BUSINESSES])

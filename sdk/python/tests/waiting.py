@@ -17,9 +17,9 @@ class Clock:
 
     def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
-        self.wind(seconds)
+        self.advance_clock(seconds)
 
-    def wind(self, seconds: float) -> None:
+    def advance_clock(self, seconds: float) -> None:
         self._wound += seconds
 
 

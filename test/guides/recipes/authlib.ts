@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { assertShowsInvoices, openRecipe, untilListening } from './recipe.ts';
 
-const { take, desk, env, home, world } = await openRecipe({ section: 'Authlib', callback: '/callback' });
+const { take, desk, env, home, server } = await openRecipe({ section: 'Authlib', callback: '/callback' });
 
 test('the Authlib recipe signs a user in and lists invoices', async () => {
   desk.save('app.py', take('python'));
@@ -10,6 +10,6 @@ test('the Authlib recipe signs a user in and lists invoices', async () => {
   const program = desk.run(['venv/bin/python', 'app.py'], { env: { ...env, SECRET_KEY: 'a key of the test' } });
   await untilListening(program, home);
 
-  await assertShowsInvoices(world, home);
+  await assertShowsInvoices(server, home);
   program.stop();
 });

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { assertShowsInvoices, openRecipe, untilListening } from './recipe.ts';
 
-const { take, desk, env, home, world } = await openRecipe({ section: 'Go', callback: '/callback' });
+const { take, desk, env, home, server } = await openRecipe({ section: 'Go', callback: '/callback' });
 
 test('the Go recipe signs a user in and lists invoices', async () => {
   desk.save('main.go', take('go'));
@@ -10,6 +10,6 @@ test('the Go recipe signs a user in and lists invoices', async () => {
   const program = desk.run(['./app'], { env });
   await untilListening(program, home);
 
-  await assertShowsInvoices(world, home);
+  await assertShowsInvoices(server, home);
   program.stop();
 });

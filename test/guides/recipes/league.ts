@@ -1,7 +1,7 @@
 import { test } from 'node:test';
 import { assertShowsInvoices, openRecipe, untilListening } from './recipe.ts';
 
-const { take, desk, env, home, world } = await openRecipe({ section: 'league/oauth2-client', callback: '/callback' });
+const { take, desk, env, home, server } = await openRecipe({ section: 'league/oauth2-client', callback: '/callback' });
 
 test('the recipe for league/oauth2-client signs a user in and lists invoices', async () => {
   desk.save('app.php', take('php'));
@@ -10,6 +10,6 @@ test('the recipe for league/oauth2-client signs a user in and lists invoices', a
   const program = desk.run(['php', '-S', new URL(home).host, 'app.php'], { env });
   await untilListening(program, home);
 
-  await assertShowsInvoices(world, home);
+  await assertShowsInvoices(server, home);
   program.stop();
 });

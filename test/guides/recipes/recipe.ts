@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { decide } from '../../sdk/clients/visitor.ts';
 import { newDesk, openGuide, type Program } from '../../support/guides.ts';
 import { freePort } from '../../support/ports.ts';
-import { newWorld, type World } from '../../support/world.ts';
+import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const GUIDE = 'connect-with-your-framework';
 
@@ -19,19 +19,19 @@ interface Recipe {
 /** A server with invoices and a registered app, the blocks of one section of the guide, and a reader's folder. */
 export async function openRecipe({ section, callback }: Recipe) {
   const guide = openGuide(GUIDE, [section]);
-  const world = await newWorld();
-  for (const number of ['INV-1', 'INV-2']) await world.addInvoice(world.acme, { number });
+  const server = await startTestServer();
+  for (const number of ['INV-1', 'INV-2']) await server.addInvoice(server.acme, { number });
   // The port of a loopback redirect URI may differ from the registered one.
   const redirectUris = [`http://127.0.0.1:3000${callback}`];
-  const app = await world.addApp({ name: section, ownerBusinessId: world.acme.id, redirectUris });
+  const app = await server.addApp({ name: section, ownerBusinessId: server.acme.id, redirectUris });
   const PORT = String(await freePort());
   return {
-    world,
+    server,
     take: (language: string) => guide.take(section, language),
     desk: newDesk(),
     home: `http://127.0.0.1:${PORT}`,
     env: {
-      BASE_URL: world.api,
+      BASE_URL: server.api,
       CLIENT_ID: app.id,
       CLIENT_SECRET: app.secret,
       PORT,
@@ -69,11 +69,11 @@ export function newVisitor() {
 }
 
 /** Opens the app, signs in at Gatehouse, allows, and reads what the app shows. */
-export async function assertShowsInvoices(world: World, home: string): Promise<void> {
+export async function assertShowsInvoices(server: TestServer, home: string): Promise<void> {
   const visitor = newVisitor();
   const { leftTo = '', text } = await visitor.follow(`${home}/`);
-  assert.ok(leftTo.startsWith(`${world.api}/api/v1/oauth/authorize?`), `${leftTo} ${text}`);
-  const shown = await visitor.follow(await decide(world, leftTo));
+  assert.ok(leftTo.startsWith(`${server.api}/api/v1/oauth/authorize?`), `${leftTo} ${text}`);
+  const shown = await visitor.follow(await decide(server, leftTo));
 
   assert.equal(shown.text, EXPECTED);
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { assertShowsInvoices, openRecipe, untilListening } from './recipe.ts';
 
 const callback = '/login/oauth2/code/gatehouse';
-const { take, desk, env, home, world } = await openRecipe({ section: 'Spring Security', callback });
+const { take, desk, env, home, server } = await openRecipe({ section: 'Spring Security', callback });
 
 test('the Spring Security recipe signs a user in and lists invoices', async () => {
   for (const folder of ['src/main/resources', 'src/main/java/com/example']) {
@@ -17,6 +17,6 @@ test('the Spring Security recipe signs a user in and lists invoices', async () =
   const program = desk.run(['mvn', '--batch-mode', 'spring-boot:run'], { env });
   await untilListening(program, home);
 
-  await assertShowsInvoices(world, home);
+  await assertShowsInvoices(server, home);
   program.stop();
 });

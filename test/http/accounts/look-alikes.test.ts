@@ -4,12 +4,12 @@ import { addUser } from '../../../src/accounts/joining.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { FormError } from '../../../src/lib/errors.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const db = world.storage().durable;
+const server = await startTestServer();
+const db = server.storage().durable;
 const add = (email: string) =>
-  addUser(OPERATOR, db, { email, name: 'X', password: PASSWORD, isPlatformAdmin: false }, world.clock());
+  addUser(OPERATOR, db, { email, name: 'X', password: PASSWORD, isPlatformAdmin: false }, server.clock());
 
 async function assertRejected(email: string, sentence: RegExp): Promise<void> {
   await assert.rejects(add(email), (error) => {
@@ -80,9 +80,9 @@ test('addresses that people can tell apart are different accounts', async () => 
 
 test('a person signs in with their address in any width or case', async () => {
   await add('Wide@Example.com');
-  const browser = world.browse();
+  const browser = server.browse();
 
   const answer = await browser.signIn('ＷＩＤＥ＠example.com', PASSWORD);
 
-  assert.equal(answer.url, `${world.web}/settings/connected-apps`);
+  assert.equal(answer.url, `${server.web}/settings/connected-apps`);
 });

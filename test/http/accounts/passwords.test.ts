@@ -4,15 +4,15 @@ import { addUser } from '../../../src/accounts/joining.ts';
 import { authenticateUser, hashNewPassword } from '../../../src/accounts/passwords.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { FormError } from '../../../src/lib/errors.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const db = world.storage().durable;
+const server = await startTestServer();
+const db = server.storage().durable;
 let count = 0;
 
 function add(password: string) {
   const email = `user${++count}@example.com`;
-  return addUser(OPERATOR, db, { email, name: 'User', password, isPlatformAdmin: false }, world.clock());
+  return addUser(OPERATOR, db, { email, name: 'User', password, isPlatformAdmin: false }, server.clock());
 }
 
 const GOOD: [what: string, password: string][] = [
@@ -29,10 +29,10 @@ for (const [what, password] of GOOD) {
   test(`a password of ${what} signs in through the form [S13]`, async () => {
     const { email } = await add(password);
 
-    const page = await world.browse().signIn(email, password);
+    const page = await server.browse().signIn(email, password);
 
     assert.equal(page.status, 200);
-    assert.equal(page.url, `${world.web}/settings/connected-apps`);
+    assert.equal(page.url, `${server.web}/settings/connected-apps`);
   });
 }
 

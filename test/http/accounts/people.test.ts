@@ -12,12 +12,12 @@ import { findUserByEmail, markSignedIn, setPasswordHash } from '../../../src/acc
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { FormError } from '../../../src/lib/errors.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const db = world.storage().durable;
+const server = await startTestServer();
+const db = server.storage().durable;
 const add = (email: string, name = 'X') =>
-  addUser(OPERATOR, db, { email, name, password: PASSWORD, isPlatformAdmin: false }, world.clock());
+  addUser(OPERATOR, db, { email, name, password: PASSWORD, isPlatformAdmin: false }, server.clock());
 
 function refusal(field: string, sentence: RegExp) {
   return (error: unknown) => {
@@ -55,28 +55,28 @@ for (const email of [
 for (const name of ['', '   ', 'x'.repeat(81), 'line\nbreak', 'turned\u202eround', 'zero\u200bwidth', 'nul\u0000']) {
   test(`${JSON.stringify(name.slice(0, 20))} is not accepted as the name of a user or a business`, async () => {
     await assert.rejects(add('named@example.com', name), refusal('name', /./));
-    await assert.rejects(world.addBusiness(name), refusal('name', /./));
+    await assert.rejects(server.addBusiness(name), refusal('name', /./));
   });
 }
 
 test('a user can be a member of a business only once', async () => {
   const again = insertMembership(
     db,
-    { userId: world.ada.id, businessId: world.acme.id, role: 'member' },
-    world.clock(),
+    { userId: server.ada.id, businessId: server.acme.id, role: 'member' },
+    server.clock(),
   );
 
   await assert.rejects(again, refusal('user', /a member of the business already/));
 });
 
 test('a role is owner, admin or member', async () => {
-  await assert.rejects(updateRole(db, world.ada.id, world.acme.id, 'king'), refusal('role', /owner, admin, member/));
+  await assert.rejects(updateRole(db, server.ada.id, server.acme.id, 'king'), refusal('role', /owner, admin, member/));
 });
 
 test('the current business is the first by name until one is chosen', async () => {
-  const zeta = await world.addBusiness('Zeta');
-  const alpha = await world.addBusiness('Alpha');
-  const bob = await world.addUser('Bob', [
+  const zeta = await server.addBusiness('Zeta');
+  const alpha = await server.addBusiness('Alpha');
+  const bob = await server.addUser('Bob', [
     [zeta, 'member'],
     [alpha, 'member'],
   ]);
@@ -93,15 +93,15 @@ test('the current business is the first by name until one is chosen', async () =
 });
 
 test('the grants of a removed member end at once, and a new membership does not restore them [P10]', async () => {
-  const cy = await world.addUser('Cy', [[world.acme, 'member']]);
-  const { access_token } = await world.connect({}, await world.signedIn(cy));
+  const cy = await server.addUser('Cy', [[server.acme, 'member']]);
+  const { access_token } = await server.connect({}, await server.signedIn(cy));
 
-  const before = await world.listInvoices(access_token);
-  await deleteMembership(db, cy.id, world.acme.id);
-  const removed = await world.listInvoices(access_token);
-  world.wind(1);
-  await world.addMember(cy, world.acme);
-  const again = await world.listInvoices(access_token);
+  const before = await server.listInvoices(access_token);
+  await deleteMembership(db, cy.id, server.acme.id);
+  const removed = await server.listInvoices(access_token);
+  server.advanceClock(1);
+  await server.addMember(cy, server.acme);
+  const again = await server.listInvoices(access_token);
 
   assert.deepEqual([before.status, removed.status, again.status], [200, 401, 401]);
 });
@@ -114,7 +114,7 @@ test('a password that is changed while it is being checked signs nobody in', asy
 
   await setPasswordHash(db, user.id, await hashNewPassword(user, 'quite another one'));
 
-  assert.equal(await markSignedIn(db, { user, passwordHash }, world.clock()), false);
+  assert.equal(await markSignedIn(db, { user, passwordHash }, server.clock()), false);
 });
 
 for (const name of [

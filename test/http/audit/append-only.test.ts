@@ -4,7 +4,7 @@ import { OPERATOR, recordAudit } from '../../../src/audit/entries.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
-import { newWorld, type World } from '../../support/world.ts';
+import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const act = {
   action: 'business.added',
@@ -13,14 +13,14 @@ const act = {
   subject: { kind: 'business', id: 'some', name: 'Some business' },
 } as const;
 
-const readActs = (world: World) =>
-  world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+const readActs = (server: TestServer) =>
+  server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 
 test('the database itself refuses to change, replace or remove an act', async () => {
-  const world = await newWorld();
-  const { durable } = world.storage();
-  await recordAudit(durable, act, world.clock());
-  const [written] = await readActs(world);
+  const server = await startTestServer();
+  const { durable } = server.storage();
+  await recordAudit(durable, act, server.clock());
+  const [written] = await readActs(server);
   assert.ok(written);
 
   const forged = { ...written, actor_name: 'Nobody' };
@@ -36,25 +36,25 @@ test('the database itself refuses to change, replace or remove an act', async ()
   };
 
   for (const [name, attempt] of Object.entries(attempts)) await assert.rejects(attempt.execute(), name);
-  assert.deepEqual(await readActs(world), [written]);
+  assert.deepEqual(await readActs(server), [written]);
 });
 
 test('a change that is undone leaves no act', async () => {
-  const world = await newWorld();
+  const server = await startTestServer();
 
-  const undone = world.storage().transaction(async (db) => {
-    await recordAudit(db, act, world.clock());
+  const undone = server.storage().transaction(async (db) => {
+    await recordAudit(db, act, server.clock());
     throw new Error('and now something fails');
   });
 
   await assert.rejects(undone, /something fails/);
-  assert.deepEqual(await readActs(world), []);
+  assert.deepEqual(await readActs(server), []);
 });
 
 test('a change whose act cannot be written does not happen', async () => {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
-  const { durable } = world.storage();
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
+  const { durable } = server.storage();
   const page = await browser.open('/sign-out');
 
   await durable.schema.alterTable('audit_entries').renameTo('audit_entries_away').execute();
@@ -62,21 +62,21 @@ test('a change whose act cannot be written does not happen', async () => {
   await durable.schema.alterTable('audit_entries_away').renameTo('audit_entries').execute();
 
   assert.equal(refused.status, 500);
-  assert.equal((await browser.open('/settings/account')).url, `${world.web}/settings/account`);
+  assert.equal((await browser.open('/settings/account')).url, `${server.web}/settings/account`);
   assert.deepEqual(
-    (await readActs(world)).map(({ action }) => action),
+    (await readActs(server)).map(({ action }) => action),
     ['session.started'],
   );
 });
 
 test('no act is ever cleaned up', async () => {
-  const world = await newWorld();
-  await world.signedInByPassword();
-  const before = await readActs(world);
+  const server = await startTestServer();
+  await server.signedInByPassword();
+  const before = await readActs(server);
 
-  world.wind(10_000 * DAY);
-  await removeExpired(world.storage().durable, retentionSteps(), world.clock());
+  server.advanceClock(10_000 * DAY);
+  await removeExpired(server.storage().durable, retentionSteps(), server.clock());
 
   assert.equal(before.length, 1);
-  assert.deepEqual(await readActs(world), before);
+  assert.deepEqual(await readActs(server), before);
 });

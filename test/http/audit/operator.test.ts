@@ -7,12 +7,12 @@ import { endpointCommands } from '../../../src/cli/endpoints.ts';
 import { memberCommands } from '../../../src/cli/members.ts';
 import { userCommands } from '../../../src/cli/users.ts';
 import { PASSWORD, REDIRECT_URI } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const COMMANDS = [appCommands, businessCommands, endpointCommands, memberCommands, userCommands].flat();
 
-const world = await newWorld();
-const env = { DATABASE_URL: world.database.url, SECRET_KEYS: world.settings.secretKeys[0] };
+const server = await startTestServer();
+const env = { DATABASE_URL: server.database.url, SECRET_KEYS: server.settings.secretKeys[0] };
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever a command returned.
 async function run(name: string, options: Record<string, string>): Promise<any> {
@@ -24,7 +24,7 @@ async function run(name: string, options: Record<string, string>): Promise<any> 
 
 /** What was recorded since, by whom, for which business, on what. */
 async function actsOf(work: () => Promise<unknown>) {
-  const all = () => world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+  const all = () => server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   const known = (await all()).length;
   await work();
   return (await all()).slice(known).map(({ action, actor_kind, address, business_id, subject_name, detail }) => {
@@ -34,7 +34,7 @@ async function actsOf(work: () => Promise<unknown>) {
 }
 
 test('the operator’s changes to users and members are recorded, with the business that they concern', async () => {
-  const acme = world.acme.id;
+  const acme = server.acme.id;
   const acts = await actsOf(async () => {
     const business = await run('business add', { name: 'Bolt' });
     const typed = { email: 'bob@example.com', name: 'Bob', password: PASSWORD };
@@ -69,7 +69,7 @@ test('the operator’s changes to users and members are recorded, with the busin
 test('the operator’s changes to an app and its secrets are recorded for the business that owns it', async () => {
   let hint = '';
   const acts = await actsOf(async () => {
-    const typed = { name: 'Shelf', 'redirect-uri': REDIRECT_URI, scope: 'read:invoices', business: world.acme.id };
+    const typed = { name: 'Shelf', 'redirect-uri': REDIRECT_URI, scope: 'read:invoices', business: server.acme.id };
     const { client_id: app, client_secret } = await run('app add', typed);
     hint = client_secret.slice(-4);
     await run('app change', { app, name: 'Shelves', pkce: 'yes' });
@@ -82,7 +82,7 @@ test('the operator’s changes to an app and its secrets are recorded for the bu
     await run('app delete', { app });
   });
 
-  assert.ok(acts.every(({ businessId }) => businessId === world.acme.id));
+  assert.ok(acts.every(({ businessId }) => businessId === server.acme.id));
   assert.deepEqual(
     acts.map(({ action, subject }) => [action, subject]),
     [
@@ -99,7 +99,7 @@ test('the operator’s changes to an app and its secrets are recorded for the bu
 });
 
 test('the operator’s changes to an endpoint are recorded with its host only', async () => {
-  const app = world.ledger.id;
+  const app = server.ledger.id;
   const acts = await actsOf(async () => {
     const { id: endpoint } = await run('endpoint add', {
       app,
@@ -116,7 +116,7 @@ test('the operator’s changes to an endpoint are recorded with its host only', 
     acts.map(({ action }) => action),
     ['added', 'changed', 'disabled', 'enabled', 'secret_replaced', 'removed'].map((done) => `endpoint.${done}`),
   );
-  assert.ok(acts.every(({ subject, businessId }) => subject === 'hooks.example' && businessId === world.acme.id));
+  assert.ok(acts.every(({ subject, businessId }) => subject === 'hooks.example' && businessId === server.acme.id));
   assert.deepEqual(acts[0]?.detail, { app: 'Ledger', events: 'invoice.paid' });
   assert.deepEqual(acts[1]?.detail, { app: 'Ledger', events: 'grant.created' });
   assert.doesNotMatch(JSON.stringify(acts), /T0KEN|whsec_/);
@@ -124,18 +124,18 @@ test('the operator’s changes to an endpoint are recorded with its host only', 
 
 test('a command that fails leaves no audit entry', async () => {
   const acts = await actsOf(async () => {
-    await assert.rejects(run('member remove', { user: world.ada.id, business: (await world.addBusiness('Cog')).id }));
-    await assert.rejects(run('app remove-secret', { app: world.ledger.id, secret: 'none' }));
+    await assert.rejects(run('member remove', { user: server.ada.id, business: (await server.addBusiness('Cog')).id }));
+    await assert.rejects(run('app remove-secret', { app: server.ledger.id, secret: 'none' }));
     await assert.rejects(run('user add', { email: 'ada@example.com', name: 'Ada', password: PASSWORD }));
-    await assert.rejects(run('endpoint add', { app: world.ledger.id, url: 'ftp://hooks.example' }));
+    await assert.rejects(run('endpoint add', { app: server.ledger.id, url: 'ftp://hooks.example' }));
   });
 
   assert.deepEqual(acts, []);
 });
 
 test('a user whom an operator disables is signed out, and stays signed out once enabled again', async () => {
-  const user = await world.addUser('Gone', [[world.acme, 'member']]);
-  const browser = await world.signedInByPassword(user);
+  const user = await server.addUser('Gone', [[server.acme, 'member']]);
+  const browser = await server.signedInByPassword(user);
 
   await run('user disable', { user: user.id });
   await run('user enable', { user: user.id });

@@ -5,21 +5,22 @@ import { DEVELOPER } from '../../support/app-pages.ts';
 import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
 import { newOperator } from '../../support/operator.ts';
 import { PASSWORD, REDIRECT_URI, type RegisteredApp } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const operator = newOperator(world);
-const owner = await world.signedIn();
-const admin = await world.signedInByPassword(await world.addUser('Root', [], true));
+const server = await startTestServer();
+const operator = newOperator(server);
+const owner = await server.signedIn();
+const admin = await server.signedInByPassword(await server.addUser('Root', [], true));
 const NEW_PASSWORD = 'a very new password';
 let users = 0;
 
 /** The users of a test differ in a number only, which `entriesOf` removes from their names. */
-const addTwin = (isPlatformAdmin = false) => world.addUser(`Twin${++users}`, [[world.acme, 'member']], isPlatformAdmin);
+const addTwin = (isPlatformAdmin = false) =>
+  server.addUser(`Twin${++users}`, [[server.acme, 'member']], isPlatformAdmin);
 
 /** The audit entries that an operation adds, without the actor. Commands use another clock, so order says nothing. */
 async function entriesOf(operation: () => Promise<unknown>) {
-  const all = () => world.storage().durable.selectFrom('audit_entries').selectAll().execute();
+  const all = () => server.storage().durable.selectFrom('audit_entries').selectAll().execute();
   const known = new Set((await all()).map(({ id }) => id));
   await operation();
   const added = (await all()).filter(({ id }) => !known.has(id));
@@ -45,7 +46,7 @@ async function submitAsOwner({ id }: User, operation: string, fields = {}, page 
 
 async function unverified(isPlatformAdmin = false): Promise<User> {
   const user = await addTwin(isPlatformAdmin);
-  const users = world.storage().durable.updateTable('users');
+  const users = server.storage().durable.updateTable('users');
   await users.set({ email_verified_at: null }).where('id', '=', user.id).execute();
   return user;
 }
@@ -86,11 +87,11 @@ const ON_USERS: Record<string, Operation> = {
 const IN_BUSINESSES: Record<string, Operation> = {
   'changing a role': {
     onPage: (user) => submitAsOwner(user, 'role', { role: 'admin' }),
-    asCommand: ({ id }) => operator('member set-role', { user: id, business: world.acme.id, role: 'admin' }),
+    asCommand: ({ id }) => operator('member set-role', { user: id, business: server.acme.id, role: 'admin' }),
   },
   'removing a member': {
     onPage: (user) => submitAsOwner(user, 'remove', {}, '/remove'),
-    asCommand: ({ id }) => operator('member remove', { user: id, business: world.acme.id }),
+    asCommand: ({ id }) => operator('member remove', { user: id, business: server.acme.id }),
   },
 };
 
@@ -118,17 +119,17 @@ test('an invitation leaves the same audit entry, and the command names the owner
 
   const fromPage = await entriesOf(() => inviteInBrowser(owner, invited));
   const fromCommand = await entriesOf(() =>
-    operator('member invite', { ...invited, business: world.acme.id, by: world.ada.id }),
+    operator('member invite', { ...invited, business: server.acme.id, by: server.ada.id }),
   );
 
-  const detail = { ...fromPage[0]?.detail, in_the_name_of: world.ada.name };
+  const detail = { ...fromPage[0]?.detail, in_the_name_of: server.ada.name };
   assert.deepEqual(fromCommand, [{ ...fromPage[0], detail }]);
 });
 
 test('a password that is changed on the account page or by a command leaves the same audit entry', async () => {
   await assertSameEntries({
     async onPage(user) {
-      const browser = await world.signedIn(user);
+      const browser = await server.signedIn(user);
       const fields = { current_password: PASSWORD, password: NEW_PASSWORD };
       await browser.submit(await browser.open('/settings/account'), '/settings/account/password', fields);
     },
@@ -187,8 +188,8 @@ const ON_APPS: Record<string, AppOperation> = {
 
 for (const [name, { before, onPage, command, options }] of Object.entries(ON_APPS)) {
   test(`${name} leaves the same audit entry from a page and from the command line`, async () => {
-    const ownerBusinessId = world.acme.id;
-    const [one, other] = [await world.addApp({ ownerBusinessId }), await world.addApp({ ownerBusinessId })];
+    const ownerBusinessId = server.acme.id;
+    const [one, other] = [await server.addApp({ ownerBusinessId }), await server.addApp({ ownerBusinessId })];
     if (before) for (const { id } of [one, other]) await operator(before, { app: id });
 
     const fromPage = await entriesOf(() => onPage(one));

@@ -5,7 +5,7 @@ import { DEVELOPER, registerInBrowser, removableSecrets, shownCredentials } from
 import type { Browser, Fields } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld, type World } from '../../support/world.ts';
+import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const NEW_PASSWORD = 'an entirely different password';
 const HOOK = 'https://hooks.example/T0KEN/in-the-address';
@@ -28,8 +28,12 @@ async function workOnApp(browser: Browser): Promise<{ id: string; secret: string
   return { id, secret: second, held: [secret, second, signing, 'T0KEN'] };
 }
 
-async function connectAndLeave(world: World, browser: Browser, app: { id: string; secret: string }): Promise<string[]> {
-  const client = newClient({ ...world, user: world.ada, app: { ...world.ledger, ...app }, business: world.acme });
+async function connectAndLeave(
+  server: TestServer,
+  browser: Browser,
+  app: { id: string; secret: string },
+): Promise<string[]> {
+  const client = newClient({ ...server, user: server.ada, app: { ...server.ledger, ...app }, business: server.acme });
   const code = await client.allow({}, browser);
   const { access_token, refresh_token } = (await client.exchange(code)).body;
   await client.revoke(refresh_token);
@@ -43,19 +47,19 @@ async function inviteSomeone(browser: Browser): Promise<string[]> {
 }
 
 test('no act holds a password, a session, a secret, a code, a token, a link or the path of a webhook [X4]', async () => {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
   const session = () => browser.cookies.get('__Host-session') ?? '';
   const firstSession = session();
   const { held: ofApp, ...app } = await workOnApp(browser);
-  const ofGrant = await connectAndLeave(world, browser, app);
+  const ofGrant = await connectAndLeave(server, browser, app);
   const ofInvitation = await inviteSomeone(browser);
   const passwords = { current_password: PASSWORD, password: NEW_PASSWORD };
   await fill(browser, '/settings/account', '/settings/account/password', passwords);
   const held = [PASSWORD, NEW_PASSWORD, firstSession, session(), ...ofApp, ...ofGrant, ...ofInvitation];
   await fill(browser, '/sign-out', '/sign-out');
 
-  const acts = await readActs(world);
+  const acts = await readActs(server);
 
   const all = JSON.stringify(acts);
   assert.equal(new Set(held).size, 12);

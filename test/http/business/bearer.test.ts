@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOUR, SECOND } from '../../../src/lib/clock.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const tokens = await world.connect({}, browser);
+const server = await startTestServer();
+const browser = await server.signedIn();
+const tokens = await server.connect({}, browser);
 const PATHS = ['/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me'];
 
 const call = (path: string, headers: Record<string, string>) =>
-  world.get(path, { 'x-business-id': world.acme.id, ...headers });
+  server.get(path, { 'x-business-id': server.acme.id, ...headers });
 
 function assertRefused(answer: Awaited<ReturnType<typeof call>>, status: number, error: string) {
   const { headers, body } = answer;
@@ -32,7 +32,7 @@ test('a request without a token gets 401 with a challenge that has no error code
 });
 
 test('another authentication scheme counts as no token (RFC 6750 §3.1) [P1]', async () => {
-  const basic = Buffer.from(`${world.ledger.id}:${world.ledger.secret}`).toString('base64');
+  const basic = Buffer.from(`${server.ledger.id}:${server.ledger.secret}`).toString('base64');
   for (const path of PATHS) {
     const { status, headers } = await call(path, { authorization: `Basic ${basic}` });
 
@@ -51,12 +51,12 @@ test('a token that is malformed, unknown or changed is an invalid_token [P2]', a
 });
 
 test('an access token works for an hour, and then is an invalid_token that says so [P2]', async () => {
-  world.wind(SECOND - (world.clock() % SECOND));
-  const { access_token } = await world.connect({}, browser);
+  server.advanceClock(SECOND - (server.clock() % SECOND));
+  const { access_token } = await server.connect({}, browser);
   const authorization = `Bearer ${access_token}`;
-  world.wind(HOUR - 1);
+  server.advanceClock(HOUR - 1);
   for (const path of PATHS) assert.equal((await call(path, { authorization })).status, 200);
-  world.wind(1);
+  server.advanceClock(1);
   for (const path of PATHS) {
     const answer = await call(path, { authorization });
     assertRefused(answer, 401, 'invalid_token');
@@ -65,21 +65,21 @@ test('an access token works for an hour, and then is an invalid_token that says 
 });
 
 test('a revoked token is an invalid_token [P2]', async () => {
-  const { access_token, refresh_token } = await world.connect({}, browser);
-  const other = await world.refresh(refresh_token);
-  await world.revoke(access_token);
+  const { access_token, refresh_token } = await server.connect({}, browser);
+  const other = await server.refresh(refresh_token);
+  await server.revoke(access_token);
   for (const path of PATHS) {
     assertRefused(await call(path, { authorization: `Bearer ${access_token}` }), 401, 'invalid_token');
   }
-  await world.revoke(refresh_token);
+  await server.revoke(refresh_token);
   for (const path of PATHS) {
     assertRefused(await call(path, { authorization: `Bearer ${other.body.access_token}` }), 401, 'invalid_token');
   }
 });
 
 test('a token without the scope gets 403 insufficient_scope, which names the scope [P3]', async () => {
-  const { access_token } = await world.connect({ scope: 'write:invoices read:contacts' }, browser);
-  const answer = await world.listInvoices(access_token);
+  const { access_token } = await server.connect({ scope: 'write:invoices read:contacts' }, browser);
+  const answer = await server.listInvoices(access_token);
 
   assertRefused(answer, 403, 'insufficient_scope');
   assert.match(answer.headers.get('www-authenticate') ?? '', /, scope="read:invoices"$/);
@@ -87,7 +87,7 @@ test('a token without the scope gets 403 insufficient_scope, which names the sco
 });
 
 test('a token in the query is ignored, and with the header as well it is a 400 [P4]', async () => {
-  const { access_token } = await world.connect({}, browser);
+  const { access_token } = await server.connect({}, browser);
   for (const path of PATHS) {
     const alone = await call(`${path}?access_token=${access_token}`, {});
     assert.equal(alone.status, 401);
@@ -99,8 +99,8 @@ test('a token in the query is ignored, and with the header as well it is a 400 [
 });
 
 test('a refresh token, code, client secret or session id does not work as bearer token [P5]', async () => {
-  const { access_token, refresh_token } = await world.connect({}, browser);
-  const code = await world.allow({}, browser);
+  const { access_token, refresh_token } = await server.connect({}, browser);
+  const code = await server.allow({}, browser);
   const session = browser.cookies.get('__Host-session') ?? '';
   assert.notEqual(session, '');
 
@@ -108,7 +108,7 @@ test('a refresh token, code, client secret or session id does not work as bearer
     for (const text of [
       refresh_token,
       code,
-      world.ledger.secret,
+      server.ledger.secret,
       session,
       refresh_token.replace('grt_', 'gat_'),
       code.replace('gac_', 'gat_'),
@@ -131,15 +131,15 @@ test('cookies are ignored: a session authenticates nothing on the API [P5][D6]',
 });
 
 test('the scheme is case-insensitive', async () => {
-  const { access_token } = await world.connect({}, browser);
+  const { access_token } = await server.connect({}, browser);
   for (const scheme of ['bearer', 'BEARER']) {
     assert.equal((await call('/api/v1/businesses', { authorization: `${scheme} ${access_token}` })).status, 200);
   }
 });
 
 test('another method is a 405 with Allow, and an unknown path a 404, both in JSON', async () => {
-  const wrong = await fetch(`${world.api}${PATHS[0]}`, { method: 'DELETE' });
-  const missing = await world.get('/api/v1/accounting/secrets');
+  const wrong = await fetch(`${server.api}${PATHS[0]}`, { method: 'DELETE' });
+  const missing = await server.get('/api/v1/accounting/secrets');
 
   assert.equal(wrong.status, 405);
   assert.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS');

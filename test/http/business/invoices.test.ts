@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Business } from '../../../src/accounts/businesses.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const open = await world.addApp({ name: 'Open', ownerBusinessId: world.acme.id, openToAnyBusiness: true });
+const server = await startTestServer();
+const open = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
 const credentials = { client_id: open.id, client_secret: open.secret };
 let businesses = 0;
 
 /** A business of its own, so that no test sees the invoices of another. */
 async function newBooks() {
-  const business = await world.addBusiness(`Business ${++businesses}`);
-  const user = await world.addUser(`Person${businesses}`, [[business, 'owner']]);
-  const code = await world.allow({ client_id: open.id }, await world.signedIn(user));
-  const { access_token: token } = (await world.exchange(code, credentials)).body;
-  const list = (query = '') => world.listInvoices(token, { 'x-business-id': business.id }, query);
+  const business = await server.addBusiness(`Business ${++businesses}`);
+  const user = await server.addUser(`Person${businesses}`, [[business, 'owner']]);
+  const code = await server.allow({ client_id: open.id }, await server.signedIn(user));
+  const { access_token: token } = (await server.exchange(code, credentials)).body;
+  const list = (query = '') => server.listInvoices(token, { 'x-business-id': business.id }, query);
   return { business, token, list };
 }
 
 async function addMany(business: Business, count: number, status: string) {
   for (let i = 1; i <= count; i += 1) {
-    world.wind(1);
-    await world.addInvoice(business, { number: `${status}-${i}`, status });
+    server.advanceClock(1);
+    await server.addInvoice(business, { number: `${status}-${i}`, status });
   }
 }
 
@@ -30,7 +30,7 @@ const nextOf = ({ headers }: { headers: Headers }) => /^<([^>]+)>; rel="next"$/.
 
 test('an invoice has exactly the fields of the reference', async () => {
   const { business, list } = await newBooks();
-  const { id } = await world.addInvoice(business, { number: 'INV-7', total: '1234.50', customerId: 'contact-9' });
+  const { id } = await server.addInvoice(business, { number: 'INV-7', total: '1234.50', customerId: 'contact-9' });
 
   const { status, body, headers } = await list();
 
@@ -60,7 +60,7 @@ test('a total is exact at any size, with two decimals', async () => {
     ['9007199254740993.01', '9007199254740993.01'],
     ['123456789012345678901234567890.99', '123456789012345678901234567890.99'],
   ] as const;
-  for (const [i, [total]] of totals.entries()) await world.addInvoice(business, { number: `N${i}`, total });
+  for (const [i, [total]] of totals.entries()) await server.addInvoice(business, { number: `N${i}`, total });
 
   const shown = (await list()).body.map(({ total }: { total: string }) => total).reverse();
 
@@ -72,9 +72,9 @@ test('a total is exact at any size, with two decimals', async () => {
 
 test('the newest invoice comes first, also among those of one millisecond', async () => {
   const { business, list } = await newBooks();
-  for (const number of ['first', 'second']) await world.addInvoice(business, { number });
-  world.wind(5);
-  await world.addInvoice(business, { number: 'third' });
+  for (const number of ['first', 'second']) await server.addInvoice(business, { number });
+  server.advanceClock(5);
+  await server.addInvoice(business, { number: 'third' });
 
   assert.deepEqual(numbers(await list()), ['third', 'second', 'first']);
 });
@@ -108,8 +108,8 @@ test('following rel="next" reads every invoice once, keeping filter and limit, a
     pages.push(numbers(answer));
     const next = nextOf(answer);
     if (!next) break;
-    assert.ok(next.startsWith(`${world.api}/api/v1/accounting/invoices?`), next);
-    answer = await world.listInvoices(token, { 'x-business-id': business.id }, new URL(next).search);
+    assert.ok(next.startsWith(`${server.api}/api/v1/accounting/invoices?`), next);
+    answer = await server.listInvoices(token, { 'x-business-id': business.id }, new URL(next).search);
   }
 
   assert.deepEqual(pages, [['PAID-7', 'PAID-6', 'PAID-5'], ['PAID-4', 'PAID-3', 'PAID-2'], ['PAID-1']]);
@@ -130,7 +130,7 @@ test('an invoice added during paging shifts no page', async () => {
   await addMany(business, 1, 'PAID');
 
   const next = nextOf(first) ?? '';
-  const second = await world.listInvoices(token, { 'x-business-id': business.id }, new URL(next).search);
+  const second = await server.listInvoices(token, { 'x-business-id': business.id }, new URL(next).search);
 
   assert.deepEqual(
     [numbers(first), numbers(second)],

@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { registerByInvitation } from '../../support/unverified.ts';
-import { newWorld } from '../../support/world.ts';
 
 const ME = '/api/v1/me';
-const world = await newWorld();
-const browser = await world.signedIn();
-const readMe = (token: string) => world.get(ME, { authorization: `Bearer ${token}` });
+const server = await startTestServer();
+const browser = await server.signedIn();
+const readMe = (token: string) => server.get(ME, { authorization: `Bearer ${token}` });
 
 test('GET /api/v1/me returns the user, business, app, scopes and time of the grant', async () => {
-  const allowedAt = world.clock();
-  const { access_token } = await world.connect({ scope: 'read:invoices read:contacts' }, browser);
-  world.wind(MINUTE);
+  const allowedAt = server.clock();
+  const { access_token } = await server.connect({ scope: 'read:invoices read:contacts' }, browser);
+  server.advanceClock(MINUTE);
 
   const { status, headers, body } = await readMe(access_token);
 
   assert.equal(status, 200);
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.deepEqual(body, {
-    user: { id: world.ada.id, name: 'Ada', email: 'ada@example.com', emailVerified: true },
-    business: { id: world.acme.id, name: 'Acme' },
-    app: { id: world.ledger.id, name: 'Ledger' },
+    user: { id: server.ada.id, name: 'Ada', email: 'ada@example.com', emailVerified: true },
+    business: { id: server.acme.id, name: 'Acme' },
+    app: { id: server.ledger.id, name: 'Ledger' },
     scopes: ['read:invoices', 'read:contacts'],
     grantedAt: new Date(allowedAt).toISOString(),
   });
@@ -29,7 +29,7 @@ test('GET /api/v1/me returns the user, business, app, scopes and time of the gra
 
 test('GET /api/v1/me reports an unverified email address as unverified [E2]', async () => {
   const guest = { owner: browser, name: 'Guest', email: 'guest@example.net' };
-  const { access_token } = await world.connect({}, (await registerByInvitation(world, guest)).browser);
+  const { access_token } = await server.connect({}, (await registerByInvitation(server, guest)).browser);
 
   const { body } = await readMe(access_token);
 
@@ -37,32 +37,32 @@ test('GET /api/v1/me reports an unverified email address as unverified [E2]', as
 });
 
 test('GET /api/v1/me needs no particular scope and no x-business-id', async () => {
-  const { access_token } = await world.connect({ scope: 'write:invoices' }, browser);
+  const { access_token } = await server.connect({ scope: 'write:invoices' }, browser);
   assert.equal((await readMe(access_token)).status, 200);
 });
 
 test('GET /api/v1/me returns the scopes of this token, which a refresh may have narrowed', async () => {
-  const { refresh_token } = await world.connect({ scope: 'read:invoices read:contacts' }, browser);
-  const narrowed = await world.refresh(refresh_token, { scope: 'read:contacts' });
+  const { refresh_token } = await server.connect({ scope: 'read:invoices read:contacts' }, browser);
+  const narrowed = await server.refresh(refresh_token, { scope: 'read:contacts' });
 
   assert.deepEqual((await readMe(narrowed.body.access_token)).body.scopes, ['read:contacts']);
 });
 
 test('GET /api/v1/me returns the business of the grant, not the user’s current business', async () => {
-  const beta = await world.addBusiness('Beta');
-  const grace = await world.addUser('Grace', [[world.acme, 'member']]);
-  const { access_token } = await world.connect({}, await world.signedIn(grace));
-  await world.addMember(grace, beta);
+  const beta = await server.addBusiness('Beta');
+  const grace = await server.addUser('Grace', [[server.acme, 'member']]);
+  const { access_token } = await server.connect({}, await server.signedIn(grace));
+  await server.addMember(grace, beta);
 
   const { body } = await readMe(access_token);
 
-  assert.deepEqual([body.user.id, body.user.email, body.business.id], [grace.id, 'grace@example.com', world.acme.id]);
+  assert.deepEqual([body.user.id, body.user.email, body.business.id], [grace.id, 'grace@example.com', server.acme.id]);
 });
 
 test('the consent screen says that the app will see the user’s name and email address', async () => {
-  const newcomer = await world.signedIn(await world.addUser('Nora', [[world.acme, 'member']]));
+  const newcomer = await server.signedIn(await server.addUser('Nora', [[server.acme, 'member']]));
 
-  const page = await newcomer.open(world.authorizeUrl());
+  const page = await newcomer.open(server.authorizeUrl());
 
   assert.match(page.text, /your name and email address/i);
 });

@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deleteMembership } from '../../../src/accounts/memberships.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { askRaw } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
-const beta = await world.addBusiness('Beta');
-const grace = await world.addUser('Grace', [
-  [world.acme, 'member'],
+const server = await startTestServer();
+const beta = await server.addBusiness('Beta');
+const grace = await server.addUser('Grace', [
+  [server.acme, 'member'],
   [beta, 'owner'],
 ]);
-await world.addInvoice(world.acme, { number: 'ACME-1' });
-await world.addInvoice(beta, { number: 'BETA-1' });
-const tokens = await world.connect({ scope: 'read:invoices' }, await world.signedIn(grace));
+await server.addInvoice(server.acme, { number: 'ACME-1' });
+await server.addInvoice(beta, { number: 'BETA-1' });
+const tokens = await server.connect({ scope: 'read:invoices' }, await server.signedIn(grace));
 const NOWHERE = '0190a6c6-0000-7000-8000-000000000000';
 const PATH = '/api/v1/accounting/invoices';
 
 const listAs = (business: string, query = '') =>
-  world.listInvoices(tokens.access_token, { 'x-business-id': business }, query);
+  server.listInvoices(tokens.access_token, { 'x-business-id': business }, query);
 const numbersIn = (invoices: { number: string }[]) => invoices.map(({ number }) => number);
 const bearer = { authorization: `Bearer ${tokens.access_token}` };
 
 test('a list has the invoices of the token’s business only [P8]', async () => {
-  const { body } = await listAs(world.acme.id);
+  const { body } = await listAs(server.acme.id);
 
   assert.deepEqual(
     body.map(({ number }: { number: string }) => number),
@@ -32,7 +32,7 @@ test('a list has the invoices of the token’s business only [P8]', async () => 
 
 test('another business gets the same 403 whether or not it exists, even one of the user’s own [P6]', async () => {
   const own = await listAs(beta.id);
-  const strange = await listAs((await world.addBusiness('Strange')).id);
+  const strange = await listAs((await server.addBusiness('Strange')).id);
   const nowhere = await listAs(NOWHERE);
 
   assert.deepEqual([own.status, own.body.error], [403, 'business_mismatch']);
@@ -42,8 +42,8 @@ test('another business gets the same 403 whether or not it exists, even one of t
 });
 
 test('x-business-id is required, once, as a UUID: there is no default business [P7]', async () => {
-  const { acme } = world;
-  const without = await world.get(PATH, bearer);
+  const { acme } = server;
+  const without = await server.get(PATH, bearer);
   assert.deepEqual([without.status, without.body.error], [400, 'invalid_request']);
 
   for (const value of [
@@ -68,12 +68,12 @@ test('x-business-id is required, once, as a UUID: there is no default business [
 });
 
 test('x-business-id sent twice is a 400, also with the same value [P7]', async () => {
-  for (const second of [world.acme.id, beta.id]) {
-    const { status, text } = await askRaw(world.api, {
+  for (const second of [server.acme.id, beta.id]) {
+    const { status, text } = await askRaw(server.api, {
       path: PATH,
       headers: [
         ['Authorization', bearer.authorization],
-        ['X-Business-Id', world.acme.id],
+        ['X-Business-Id', server.acme.id],
         ['x-business-id', second],
       ],
     });
@@ -83,12 +83,12 @@ test('x-business-id sent twice is a 400, also with the same value [P7]', async (
 });
 
 test('x-business-id may be written in capitals', async () => {
-  assert.equal((await listAs(world.acme.id.toUpperCase())).status, 200);
+  assert.equal((await listAs(server.acme.id.toUpperCase())).status, 200);
 });
 
 test('a business id in the query does not replace the header [P9]', async () => {
-  const named = await listAs(world.acme.id, `?businessId=${beta.id}&x-business-id=${beta.id}`);
-  const only = await world.get(`${PATH}?x-business-id=${world.acme.id}`, bearer);
+  const named = await listAs(server.acme.id, `?businessId=${beta.id}&x-business-id=${beta.id}`);
+  const only = await server.get(`${PATH}?x-business-id=${server.acme.id}`, bearer);
 
   assert.deepEqual([named.status, numbersIn(named.body)], [200, ['ACME-1']]);
   assert.equal(only.status, 400);
@@ -97,30 +97,30 @@ test('a business id in the query does not replace the header [P9]', async () => 
 test('a business id in a body or in the path does not replace the header [P9]', async () => {
   const headers: [string, string][] = [
     ['Authorization', bearer.authorization],
-    ['X-Business-Id', world.acme.id],
+    ['X-Business-Id', server.acme.id],
     ['Content-Type', 'application/json'],
   ];
   const body = JSON.stringify({ businessId: beta.id, 'x-business-id': beta.id, business_id: beta.id });
   const length: [string, string] = ['Content-Length', String(body.length)];
 
-  const inBody = await askRaw(world.api, { path: PATH, headers: [...headers, length], body });
+  const inBody = await askRaw(server.api, { path: PATH, headers: [...headers, length], body });
   assert.deepEqual([inBody.status, numbersIn(JSON.parse(inBody.text))], [200, ['ACME-1']]);
   for (const path of [
     `/api/v1/businesses/${beta.id}`,
     `/api/v1/businesses/${beta.id}/invoices`,
     `${PATH}/${beta.id}`,
   ]) {
-    assert.equal((await askRaw(world.api, { path, headers })).status, 404, path);
+    assert.equal((await askRaw(server.api, { path, headers })).status, 404, path);
   }
 });
 
 test('there is no route for a single invoice, whatever its business or the method [P8]', async () => {
-  const rows = await world.storage().durable.selectFrom('invoices').select(['id', 'number']).execute();
-  const headers = { ...bearer, 'x-business-id': world.acme.id };
+  const rows = await server.storage().durable.selectFrom('invoices').select(['id', 'number']).execute();
+  const headers = { ...bearer, 'x-business-id': server.acme.id };
 
   for (const { id } of rows) {
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
-      const { status } = await fetch(`${world.api}${PATH}/${id}`, { method, headers });
+      const { status } = await fetch(`${server.api}${PATH}/${id}`, { method, headers });
       assert.equal(status, 404, method);
     }
   }
@@ -129,37 +129,37 @@ test('there is no route for a single invoice, whatever its business or the metho
 
 test('a cursor from another business reveals nothing of that business [P8]', async () => {
   const [newest] = (
-    await world.storage().durable.selectFrom('invoices').selectAll().where('business_id', '=', beta.id).execute()
+    await server.storage().durable.selectFrom('invoices').selectAll().where('business_id', '=', beta.id).execute()
   ).map(({ id }) => id);
-  const { status, body } = await listAs(world.acme.id, `?cursor=${newest}`);
+  const { status, body } = await listAs(server.acme.id, `?cursor=${newest}`);
 
   assert.equal(status, 200);
   assert.ok(body.every(({ number }: { number: string }) => number === 'ACME-1'));
 });
 
 test('GET /api/v1/businesses returns the one business of the token, without x-business-id', async () => {
-  const { status, body } = await world.get('/api/v1/businesses', bearer);
+  const { status, body } = await server.get('/api/v1/businesses', bearer);
 
   assert.equal(status, 200);
-  assert.deepEqual(body, [{ id: world.acme.id, name: 'Acme' }]);
-  assert.deepEqual((await world.get('/api/v1/businesses', { ...bearer, 'x-business-id': beta.id })).body, body);
+  assert.deepEqual(body, [{ id: server.acme.id, name: 'Acme' }]);
+  assert.deepEqual((await server.get('/api/v1/businesses', { ...bearer, 'x-business-id': beta.id })).body, body);
 });
 
 test('GET /api/v1/businesses needs a token, but no particular scope', async () => {
-  const contacts = await world.connect({ scope: 'read:contacts' }, await world.signedIn(grace));
+  const contacts = await server.connect({ scope: 'read:contacts' }, await server.signedIn(grace));
 
-  const allowed = await world.get('/api/v1/businesses', { authorization: `Bearer ${contacts.access_token}` });
+  const allowed = await server.get('/api/v1/businesses', { authorization: `Bearer ${contacts.access_token}` });
   assert.equal(allowed.status, 200);
-  assert.equal((await world.get('/api/v1/businesses')).status, 401);
+  assert.equal((await server.get('/api/v1/businesses')).status, 401);
 });
 
 test('removing the user from the business takes effect on the next request [P10]', async () => {
-  const leaver = await world.addUser('Leaver', [[world.acme, 'member']]);
-  const { access_token } = await world.connect({}, await world.signedIn(leaver));
-  assert.equal((await world.listInvoices(access_token)).status, 200);
+  const leaver = await server.addUser('Leaver', [[server.acme, 'member']]);
+  const { access_token } = await server.connect({}, await server.signedIn(leaver));
+  assert.equal((await server.listInvoices(access_token)).status, 200);
 
-  await deleteMembership(world.storage().durable, leaver.id, world.acme.id);
+  await deleteMembership(server.storage().durable, leaver.id, server.acme.id);
 
-  assert.equal((await world.listInvoices(access_token)).status, 401);
-  assert.equal((await world.get('/api/v1/businesses', { authorization: `Bearer ${access_token}` })).status, 401);
+  assert.equal((await server.listInvoices(access_token)).status, 401);
+  assert.equal((await server.get('/api/v1/businesses', { authorization: `Bearer ${access_token}` })).status, 401);
 });

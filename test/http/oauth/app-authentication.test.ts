@@ -2,32 +2,32 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addSecret, listSecrets, removeSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const { client_id, client_secret } = world.credentials;
+const server = await startTestServer();
+const browser = await server.signedIn();
+const { client_id, client_secret } = server.credentials;
 const none = { client_id: undefined, client_secret: undefined };
 const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 });
 const refreshFields = async () => ({
   grant_type: 'refresh_token',
-  refresh_token: (await world.connect({}, browser)).refresh_token,
+  refresh_token: (await server.connect({}, browser)).refresh_token,
 });
 
 test('an app may send its credentials by HTTP Basic instead, also together with the same client_id in the body', async () => {
   const fields = await refreshFields();
 
-  assert.equal((await world.post('token', fields, basic(client_id, client_secret))).status, 200);
-  assert.equal((await world.post('token', { ...fields, client_id }, basic(client_id, client_secret))).status, 200);
+  assert.equal((await server.post('token', fields, basic(client_id, client_secret))).status, 200);
+  assert.equal((await server.post('token', { ...fields, client_id }, basic(client_id, client_secret))).status, 200);
 });
 
 test('both halves of HTTP Basic are form-encoded, as RFC 6749 has it', async () => {
   const encoded = (text: string) => text.replace(/[a-z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
   const headers = basic(encoded(client_id), encoded(client_secret));
 
-  assert.equal((await world.post('token', await refreshFields(), headers)).status, 200);
+  assert.equal((await server.post('token', await refreshFields(), headers)).status, 200);
 });
 
 test('credentials in both ways at once are an invalid_request [T4]', async () => {
@@ -35,7 +35,7 @@ test('credentials in both ways at once are an invalid_request [T4]', async () =>
   const headers = basic(client_id, client_secret);
 
   for (const extra of [{ client_id, client_secret }, { client_secret }, { client_id: 'another' }]) {
-    const { status, body } = await world.post('token', { ...fields, ...extra }, headers);
+    const { status, body } = await server.post('token', { ...fields, ...extra }, headers);
     assert.deepEqual([status, body.error], [400, 'invalid_request']);
   }
 });
@@ -51,7 +51,7 @@ test('a failed HTTP Basic gives 401 invalid_client and a challenge in kind [T3]'
     { authorization: 'Basic !!!' },
     { authorization: `Bearer ${client_secret}` },
   ]) {
-    const answer = await world.post('token', fields, headers);
+    const answer = await server.post('token', fields, headers);
 
     assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client'], headers.authorization);
     assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic realm="/);
@@ -60,29 +60,29 @@ test('a failed HTTP Basic gives 401 invalid_client and a challenge in kind [T3]'
 });
 
 test('wrong credentials in the body give 401 invalid_client without a challenge', async () => {
-  const { status, body, headers } = await world.exchange('any', { client_secret: 'gcs_wrong' });
+  const { status, body, headers } = await server.exchange('any', { client_secret: 'gcs_wrong' });
 
   assert.deepEqual([status, body.error], [401, 'invalid_client']);
   assert.equal(headers.get('www-authenticate'), null);
 });
 
 test('an app without its secret is refused at the exchange and at the refresh alike [T5]', async () => {
-  const code = await world.allow({}, browser);
+  const code = await server.allow({}, browser);
   const { refresh_token } = await refreshFields();
 
   for (const missing of [none, { client_id: undefined }, { client_secret: undefined }, { client_secret: '' }]) {
-    for (const answer of [await world.exchange(code, missing), await world.refresh(refresh_token, missing)]) {
+    for (const answer of [await server.exchange(code, missing), await server.refresh(refresh_token, missing)]) {
       assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client']);
     }
   }
-  assert.equal((await world.exchange(code)).status, 200);
-  assert.equal((await world.refresh(refresh_token)).status, 200);
+  assert.equal((await server.exchange(code)).status, 200);
+  assert.equal((await server.refresh(refresh_token)).status, 200);
 });
 
 test('an unknown app and a wrong secret look alike [T6]', async () => {
-  const wrong = await world.exchange('any', { client_secret: 'gcs_wrong' });
-  const unknown = await world.exchange('any', { client_id: '0190a6c6-0000-7000-8000-000000000000' });
-  const malformed = await world.exchange('any', { client_id: 'ledger' });
+  const wrong = await server.exchange('any', { client_secret: 'gcs_wrong' });
+  const unknown = await server.exchange('any', { client_id: '0190a6c6-0000-7000-8000-000000000000' });
+  const malformed = await server.exchange('any', { client_id: 'ledger' });
 
   assert.deepEqual([unknown.status, unknown.body], [wrong.status, wrong.body]);
   assert.deepEqual([malformed.status, malformed.body], [wrong.status, wrong.body]);
@@ -91,26 +91,26 @@ test('an unknown app and a wrong secret look alike [T6]', async () => {
 });
 
 test('the secret of another app, or one that is almost right, is wrong', async () => {
-  const other = await world.addApp({ ownerBusinessId: world.acme.id });
+  const other = await server.addApp({ ownerBusinessId: server.acme.id });
 
   for (const secret of [other.secret, client_secret.slice(0, -1), `${client_secret} `, client_secret.toUpperCase()]) {
-    assert.equal((await world.exchange('any', { client_secret: secret })).status, 401);
+    assert.equal((await server.exchange('any', { client_secret: secret })).status, 401);
   }
 });
 
 test('an app has two secrets at most: both work until one is removed, and then only the other', async () => {
-  const app = await world.addApp({ ownerBusinessId: world.acme.id });
-  const db = world.storage().durable;
-  const second = await addSecret(OPERATOR, db, app, world.clock() + 1);
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
+  const db = server.storage().durable;
+  const second = await addSecret(OPERATOR, db, app, server.clock() + 1);
   const attempt = async (secret: string) =>
-    (await world.exchange('any', { client_id: app.id, client_secret: secret })).body.error;
+    (await server.exchange('any', { client_id: app.id, client_secret: secret })).body.error;
 
   assert.equal(await attempt(app.secret), 'invalid_grant');
   assert.equal(await attempt(second), 'invalid_grant');
-  await assert.rejects(addSecret(OPERATOR, db, app, world.clock()), /at most two secrets/);
+  await assert.rejects(addSecret(OPERATOR, db, app, server.clock()), /at most two secrets/);
 
   const [first] = await listSecrets(db, app.id);
-  await removeSecret(OPERATOR, db, { app, secretId: first?.id ?? '' }, world.clock());
+  await removeSecret(OPERATOR, db, { app, secretId: first?.id ?? '' }, server.clock());
   assert.equal(await attempt(app.secret), 'invalid_client');
   assert.equal(await attempt(second), 'invalid_grant');
 });
@@ -119,8 +119,8 @@ test('credentials and tokens in the address are never honoured [T1]', async () =
   const fields = await refreshFields();
   const query = new URLSearchParams({ client_id, client_secret });
 
-  const noCredentials = await world.post(`token?${query}`, fields);
-  const noToken = await world.post(`token?refresh_token=${fields.refresh_token}`, {
+  const noCredentials = await server.post(`token?${query}`, fields);
+  const noToken = await server.post(`token?refresh_token=${fields.refresh_token}`, {
     grant_type: 'refresh_token',
     client_id,
     client_secret,

@@ -3,64 +3,64 @@ import { test } from 'node:test';
 import { HOUR } from '../../../src/lib/clock.ts';
 import type { Visited } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/people.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { told } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
-const platform = await world.addApp({ name: 'Console' });
+const server = await startTestServer();
+const platform = await server.addApp({ name: 'Console' });
 let people = 0;
-const newMember = () => world.addUser(`Person${++people}`, [[world.acme, 'member']]);
+const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
 
 const isSignIn = (page: Visited) => page.status === 200 && new URL(page.url).pathname === '/sign-in';
 const isConsent = (page: Visited) => page.status === 200 && new URL(page.url).pathname === '/consent';
 const returnTo = (page: Visited) => new URL(page.url).searchParams.get('return_to') ?? '';
 
 test('without a session the user is bounced to /sign-in, the full authorize URL preserved, and comes back', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
   const changes = { scope: 'read:invoices read:contacts', extra: 'a b' };
-  const signIn = await browser.open(world.authorizeUrl(changes));
-  const page = await browser.signIn(world.ada.email, PASSWORD, signIn);
+  const signIn = await browser.open(server.authorizeUrl(changes));
+  const page = await browser.signIn(server.ada.email, PASSWORD, signIn);
 
   assert.ok(isSignIn(signIn));
   const kept = new URLSearchParams(returnTo(signIn).split('?')[1]);
-  for (const [name, value] of new URL(world.authorizeUrl(changes)).searchParams) assert.equal(kept.get(name), value);
+  for (const [name, value] of new URL(server.authorizeUrl(changes)).searchParams) assert.equal(kept.get(name), value);
   assert.ok(isConsent(page));
 });
 
 test('prompt=none without a session answers login_required and shows nothing [A18]', async () => {
-  const answer = await world.browse().open(world.authorizeUrl({ prompt: 'none' }));
+  const answer = await server.browse().open(server.authorizeUrl({ prompt: 'none' }));
 
   assert.equal(answer.status, 303);
   const { error_description, error_uri, ...rest } = told(answer.leftTo?.href);
-  assert.deepEqual(rest, { error: 'login_required', reason: 'login_required', state: 'state-1', iss: world.api });
-  assert.equal(error_uri, `${world.api}/docs/errors/login_required#login_required`);
+  assert.deepEqual(rest, { error: 'login_required', reason: 'login_required', state: 'state-1', iss: server.api });
+  assert.equal(error_uri, `${server.api}/docs/errors/login_required#login_required`);
   assert.ok(error_description);
 });
 
 test('prompt=none with a session but without consent answers consent_required [A18]', async () => {
-  const browser = await world.signedIn(await newMember());
-  const answer = await browser.open(world.authorizeUrl({ prompt: 'none' }));
+  const browser = await server.signedIn(await newMember());
+  const answer = await browser.open(server.authorizeUrl({ prompt: 'none' }));
   const { error, state, iss } = told(answer.leftTo?.href);
 
-  assert.deepEqual({ error, state, iss }, { error: 'consent_required', state: 'state-1', iss: world.api });
+  assert.deepEqual({ error, state, iss }, { error: 'consent_required', state: 'state-1', iss: server.api });
 });
 
 test('prompt=none with a session and consent gives a code, and asks again for scopes that are new [A18]', async () => {
-  const browser = await world.signedIn(await newMember());
-  await world.allow({}, browser);
+  const browser = await server.signedIn(await newMember());
+  await server.allow({}, browser);
 
-  const silent = await browser.open(world.authorizeUrl({ prompt: 'none' }));
-  const wider = await browser.open(world.authorizeUrl({ prompt: 'none', scope: 'read:invoices read:contacts' }));
+  const silent = await browser.open(server.authorizeUrl({ prompt: 'none' }));
+  const wider = await browser.open(server.authorizeUrl({ prompt: 'none', scope: 'read:invoices read:contacts' }));
 
   assert.ok(told(silent.leftTo?.href).code);
   assert.equal(told(wider.leftTo?.href).error, 'consent_required');
 });
 
 test('prompt=none gives a platform app its code as soon as someone is signed in [A18]', async () => {
-  const url = world.authorizeUrl({ client_id: platform.id, prompt: 'none' });
+  const url = server.authorizeUrl({ client_id: platform.id, prompt: 'none' });
 
-  const nobody = await world.browse().open(url);
-  const someone = await (await world.signedIn(await newMember())).open(url);
+  const nobody = await server.browse().open(url);
+  const someone = await (await server.signedIn(await newMember())).open(url);
 
   assert.equal(told(nobody.leftTo?.href).error, 'login_required');
   assert.ok(told(someone.leftTo?.href).code);
@@ -68,11 +68,11 @@ test('prompt=none gives a platform app its code as soon as someone is signed in 
 
 test('prompt=login asks for the password exactly once, even with a session, and then goes on [A19]', async () => {
   const member = await newMember();
-  const browser = await world.signedIn(member);
-  world.wind(1000);
+  const browser = await server.signedIn(member);
+  server.advanceClock(1000);
 
-  const signIn = await browser.open(world.authorizeUrl({ prompt: 'login' }));
-  world.wind(1000);
+  const signIn = await browser.open(server.authorizeUrl({ prompt: 'login' }));
+  server.advanceClock(1000);
   const page = await browser.signIn(member.email, PASSWORD, signIn);
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
@@ -83,11 +83,11 @@ test('prompt=login asks for the password exactly once, even with a session, and 
 
 test('prompt=login asks each time that it is sent, also where nothing else needs asking [A19]', async () => {
   const member = await newMember();
-  const browser = await world.signedIn(member);
-  await world.allow({}, browser);
-  for (const client_id of [world.ledger.id, platform.id]) {
-    world.wind(1000);
-    const signIn = await browser.open(world.authorizeUrl({ client_id, prompt: 'login' }));
+  const browser = await server.signedIn(member);
+  await server.allow({}, browser);
+  for (const client_id of [server.ledger.id, platform.id]) {
+    server.advanceClock(1000);
+    const signIn = await browser.open(server.authorizeUrl({ client_id, prompt: 'login' }));
     const answer = await browser.signIn(member.email, PASSWORD, signIn);
 
     assert.ok(isSignIn(signIn));
@@ -96,9 +96,9 @@ test('prompt=login asks each time that it is sent, also where nothing else needs
 });
 
 test('prompt=login without a session asks once and not once more [A19]', async () => {
-  const browser = world.browse();
-  const signIn = await browser.open(world.authorizeUrl({ prompt: 'login', client_id: platform.id }));
-  const answer = await browser.signIn(world.ada.email, PASSWORD, signIn);
+  const browser = server.browse();
+  const signIn = await browser.open(server.authorizeUrl({ prompt: 'login', client_id: platform.id }));
+  const answer = await browser.signIn(server.ada.email, PASSWORD, signIn);
 
   assert.ok(isSignIn(signIn));
   assert.ok(told(answer.leftTo?.href).code);
@@ -106,20 +106,20 @@ test('prompt=login without a session asks once and not once more [A19]', async (
 
 test('prompt=login cannot be talked round by a stamp that is stripped, forged, taken from elsewhere or old [A19]', async () => {
   const member = await newMember();
-  const browser = await world.signedIn(member);
-  await world.allow({}, browser);
-  const before = await browser.open(world.authorizeUrl({ prompt: 'login', state: 'earlier' }));
-  world.wind(1000);
-  const stamped = returnTo(await browser.open(world.authorizeUrl({ prompt: 'login' })));
+  const browser = await server.signedIn(member);
+  await server.allow({}, browser);
+  const before = await browser.open(server.authorizeUrl({ prompt: 'login', state: 'earlier' }));
+  server.advanceClock(1000);
+  const stamped = returnTo(await browser.open(server.authorizeUrl({ prompt: 'login' })));
   const [, query, signature] = /^\/consent\?(.*)&asked=\d+\.([\w-]+)$/.exec(stamped) ?? [];
   const elsewhere = /&asked=\d+\.[\w-]+$/.exec(before.url)?.[0] ?? '';
 
   assert.notEqual(elsewhere, '');
-  for (const asked of ['', `&asked=1.${signature}`, `&asked=${world.clock() - 5000}.${'A'.repeat(43)}`, elsewhere]) {
+  for (const asked of ['', `&asked=1.${signature}`, `&asked=${server.clock() - 5000}.${'A'.repeat(43)}`, elsewhere]) {
     assert.ok(isSignIn(await browser.open(`/consent?${query}${asked}`)), asked);
   }
-  world.wind(2 * HOUR);
+  server.advanceClock(2 * HOUR);
   await browser.signIn(member.email, PASSWORD);
-  world.wind(1000);
+  server.advanceClock(1000);
   assert.ok(isSignIn(await browser.open(stamped)), 'a stamp is good for an hour');
 });

@@ -3,19 +3,19 @@ import { test } from 'node:test';
 import { deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { disableApp } from '../../../src/grants/suspension.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { ask } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
-const own = { ownerBusinessId: world.acme.id };
-const several = await world.addApp({ ...own, redirectUris: ['https://a.example/one', 'https://a.example/two'] });
-const encoded = await world.addApp({ ...own, redirectUris: ['https://a.example/call%2Fback?x=%7E&y=1'] });
-const native = await world.addApp({
+const server = await startTestServer();
+const own = { ownerBusinessId: server.acme.id };
+const several = await server.addApp({ ...own, redirectUris: ['https://a.example/one', 'https://a.example/two'] });
+const encoded = await server.addApp({ ...own, redirectUris: ['https://a.example/call%2Fback?x=%7E&y=1'] });
+const native = await server.addApp({
   ...own,
   redirectUris: ['http://127.0.0.1/callback', 'http://[::1]:9000/callback', 'http://localhost:8000/callback'],
 });
 
-const authorize = (changes: Record<string, string | undefined>, more = '') => ask(world.authorizeUrl(changes) + more);
+const authorize = (changes: Record<string, string | undefined>, more = '') => ask(server.authorizeUrl(changes) + more);
 
 async function assertPage(answer: Promise<Awaited<ReturnType<typeof ask>>>, sentence: RegExp) {
   const { status, location, headers, text } = await answer;
@@ -29,7 +29,7 @@ async function assertPage(answer: Promise<Awaited<ReturnType<typeof ask>>>, sent
 async function assertSentOn(answer: Promise<Awaited<ReturnType<typeof ask>>>) {
   const { status, location } = await answer;
   assert.equal(status, 303);
-  assert.ok(location?.startsWith(`${world.web}/consent?`), location ?? '');
+  assert.ok(location?.startsWith(`${server.web}/consent?`), location ?? '');
 }
 
 test('an unknown, malformed, missing or repeated client_id is shown a page and never redirected [A1]', async () => {
@@ -38,13 +38,13 @@ test('an unknown, malformed, missing or repeated client_id is shown a page and n
   }
   await assertPage(authorize({ client_id: undefined }), /client_id is missing/);
   await assertPage(authorize({ client_id: '' }), /client_id is missing/);
-  await assertPage(authorize({}, `&client_id=${world.ledger.id}`), /client_id was sent more than once/);
+  await assertPage(authorize({}, `&client_id=${server.ledger.id}`), /client_id was sent more than once/);
 });
 
 test('a disabled app is shown a page that says so, and a deleted one is unknown; neither is redirected [A1]', async () => {
-  const [disabled, deleted] = [await world.addApp(own), await world.addApp(own)];
-  await disableApp(OPERATOR, world.storage().durable, disabled, world.clock());
-  await deleteApp(OPERATOR, world.storage().durable, deleted, world.clock());
+  const [disabled, deleted] = [await server.addApp(own), await server.addApp(own)];
+  await disableApp(OPERATOR, server.storage().durable, disabled, server.clock());
+  await deleteApp(OPERATOR, server.storage().durable, deleted, server.clock());
 
   await assertPage(authorize({ client_id: disabled.id }), /Ledger is disabled/);
   await assertPage(authorize({ client_id: deleted.id }), /No app has this client_id/);
@@ -137,12 +137,12 @@ test('only the port of a loopback IP address may differ from what is registered 
 
 test('the code of a native app goes to the very port it asked for, and the exchange must name it again [A4]', async () => {
   const redirect_uri = 'http://127.0.0.1:49152/callback';
-  const answer = await world.authorize({ client_id: native.id, redirect_uri });
+  const answer = await server.authorize({ client_id: native.id, redirect_uri });
   const code = answer.leftTo?.searchParams.get('code') ?? '';
   const credentials = { client_id: native.id, client_secret: native.secret };
 
-  const other = await world.exchange(code, { ...credentials, redirect_uri: 'http://127.0.0.1:49153/callback' });
-  const same = await world.exchange(code, { ...credentials, redirect_uri });
+  const other = await server.exchange(code, { ...credentials, redirect_uri: 'http://127.0.0.1:49153/callback' });
+  const same = await server.exchange(code, { ...credentials, redirect_uri });
 
   assert.ok(answer.leftTo?.href.startsWith(`${redirect_uri}?code=`));
   assert.equal(other.body.error, 'invalid_grant');
@@ -150,7 +150,7 @@ test('the code of a native app goes to the very port it asked for, and the excha
 });
 
 test('redirect_uri may be left out when the app has exactly one, and then that one is used', async () => {
-  const answer = await world.authorize({ redirect_uri: undefined });
+  const answer = await server.authorize({ redirect_uri: undefined });
 
   assert.ok(answer.leftTo?.href.startsWith('https://ledger.example/callback?code='));
 });
@@ -177,7 +177,7 @@ test('no other fault of the request redirects to an address that is not register
 
   await assertPage(authorize({ redirect_uri, response_type: 'token' }), /is not a redirect URI/);
   await assertPage(authorize({ redirect_uri, prompt: 'none' }), /is not a redirect URI/);
-  const direct = await ask(`${world.web}/consent?${world.authorizeUrl({ redirect_uri }).split('?')[1]}`);
+  const direct = await ask(`${server.web}/consent?${server.authorizeUrl({ redirect_uri }).split('?')[1]}`);
   assert.equal(direct.status, 400);
   assert.equal(direct.location, null);
 });

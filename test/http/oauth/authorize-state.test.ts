@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { startTestServer } from '../../support/test-server.ts';
 import { ask, askRaw } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 
 /** As they stand on the wire, still encoded. */
 const STATES = [
@@ -28,7 +28,7 @@ const STATES = [
 ];
 
 const withState = (state: string, changes: Record<string, string | undefined> = {}) =>
-  `${world.authorizeUrl({ ...changes, state: undefined })}&state=${state}`;
+  `${server.authorizeUrl({ ...changes, state: undefined })}&state=${state}`;
 
 /** The state in a redirect, as it stands there. */
 function echoed(location: string | null | undefined): string | undefined {
@@ -37,8 +37,8 @@ function echoed(location: string | null | undefined): string | undefined {
 
 for (const state of STATES) {
   test(`state comes back byte for byte with an error of the request: ${state.slice(0, 40)} [A14]`, async () => {
-    const { pathname, search } = new URL(world.authorizeUrl({ response_type: 'token', state: undefined }));
-    const { status, location } = await askRaw(world.api, { path: `${pathname}${search}&state=${state}` });
+    const { pathname, search } = new URL(server.authorizeUrl({ response_type: 'token', state: undefined }));
+    const { status, location } = await askRaw(server.api, { path: `${pathname}${search}&state=${state}` });
 
     assert.equal(status, 303);
     assert.equal(echoed(location), state);
@@ -46,12 +46,12 @@ for (const state of STATES) {
 }
 
 test('state comes back byte for byte with login_required and consent_required [A14]', async () => {
-  const signedIn = await world.signedIn();
+  const signedIn = await server.signedIn();
   for (const state of STATES) {
     const url = withState(state, { prompt: 'none' });
     const sent = echoed(new URL(url).href);
 
-    const nobody = await world.browse().open(url);
+    const nobody = await server.browse().open(url);
     const notAsked = await signedIn.open(url);
 
     assert.equal(nobody.leftTo?.searchParams.get('error'), 'login_required');
@@ -63,7 +63,7 @@ test('state comes back byte for byte with login_required and consent_required [A
 
 test('state comes back byte for byte after Deny, after Allow and where nobody is asked [A14]', async () => {
   for (const [i, state] of STATES.entries()) {
-    const browser = await world.signedIn(await world.addUser(`State${i}`, [[world.acme, 'member']]));
+    const browser = await server.signedIn(await server.addUser(`State${i}`, [[server.acme, 'member']]));
     const url = withState(state);
     const sent = echoed(new URL(url).href);
 
@@ -79,9 +79,9 @@ test('state comes back byte for byte after Deny, after Allow and where nobody is
 });
 
 test('state comes back after a detour by way of the sign-in page [A14]', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
   const signIn = await browser.open(withState('a%20b%26c'));
-  const page = await browser.signIn(world.ada.email, 'correct horse battery', signIn);
+  const page = await browser.signIn(server.ada.email, 'correct horse battery', signIn);
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
   assert.match(signIn.url, /\/sign-in\?/);
@@ -91,7 +91,7 @@ test('state comes back after a detour by way of the sign-in page [A14]', async (
 test('whatever the query is, it is answered by a page or a 303, and a stranger never decides where to [X5]', async () => {
   const known = fc.constantFrom('client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'prompt', 'asked');
   const value = fc.oneof(
-    fc.constantFrom(world.ledger.id, 'https://ledger.example/callback', 'code', 'read:invoices', 'none', ''),
+    fc.constantFrom(server.ledger.id, 'https://ledger.example/callback', 'code', 'read:invoices', 'none', ''),
     fc.string({ unit: 'binary', maxLength: 20 }).map(encodeURIComponent),
     fc.string({ maxLength: 20 }).map((text) => text.replace(/[^\x21-\x7e]|#/g, '%')),
   );
@@ -99,10 +99,10 @@ test('whatever the query is, it is answered by a page or a 303, and a stranger n
   const query = fc.array(pair, { maxLength: 8 }).map((pairs) => pairs.map((each) => each.join('=')).join('&'));
   await fc.assert(
     fc.asyncProperty(query, async (text) => {
-      const { status, location } = await ask(`${world.api}/api/v1/oauth/authorize?${text}`);
+      const { status, location } = await ask(`${server.api}/api/v1/oauth/authorize?${text}`);
       assert.ok(status === 303 || status === 400, `${status}`);
       const to = location === null ? undefined : new URL(location).origin;
-      assert.ok(to === undefined || [world.web, 'https://ledger.example'].includes(to), `${location}`);
+      assert.ok(to === undefined || [server.web, 'https://ledger.example'].includes(to), `${location}`);
     }),
     { numRuns: 300 },
   );

@@ -3,26 +3,26 @@ import { test } from 'node:test';
 import { hiddenFields, toBody } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/people.ts';
 import { readGrant } from '../../support/rows.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { ask, told } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
-const careful = await world.addApp({ ownerBusinessId: world.acme.id, requiresPkce: true });
-const withQuery = await world.addApp({
-  ownerBusinessId: world.acme.id,
+const careful = await server.addApp({ ownerBusinessId: server.acme.id, requiresPkce: true });
+const withQuery = await server.addApp({
+  ownerBusinessId: server.acme.id,
   redirectUris: ['https://ledger.example/callback?tenant=a%20b&empty='],
 });
 
 const authorize = (changes: Record<string, string | undefined> = {}, more = '') =>
-  ask(world.authorizeUrl(changes) + more);
+  ask(server.authorizeUrl(changes) + more);
 
 test('a sound request is sent on to the consent host by a 303, with its query unchanged', async () => {
   const { status, location } = await authorize({ scope: 'read:invoices read:contacts' });
 
   assert.equal(status, 303);
-  const sent = new URL(world.authorizeUrl({ scope: 'read:invoices read:contacts' })).search;
-  assert.ok(location?.startsWith(`${world.web}/consent${sent}&asked=`), location ?? '');
+  const sent = new URL(server.authorizeUrl({ scope: 'read:invoices read:contacts' })).search;
+  assert.ok(location?.startsWith(`${server.web}/consent${sent}&asked=`), location ?? '');
 });
 
 const FAULTS: [fault: string, changes: Record<string, string | undefined>, error: string, reason: string][] = [
@@ -94,8 +94,8 @@ for (const [fault, changes, error, reason] of FAULTS) {
 
     assert.equal(status, 303);
     const { error_description, error_uri, ...rest } = told(location);
-    assert.deepEqual(rest, { error, reason, state: 'state-1', iss: world.api });
-    assert.equal(error_uri, `${world.api}/docs/errors/${error}#${reason}`);
+    assert.deepEqual(rest, { error, reason, state: 'state-1', iss: server.api });
+    assert.equal(error_uri, `${server.api}/docs/errors/${error}#${reason}`);
     assert.match(error_description ?? '', /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
     assert.ok(location?.startsWith('https://ledger.example/callback?error='));
   });
@@ -108,7 +108,7 @@ test('a missing state is an invalid_request, redirected without a state', async 
     assert.equal(status, 303);
     assert.equal(told(location).error, 'invalid_request');
     assert.equal('state' in told(location), false);
-    assert.equal(told(location).iss, world.api);
+    assert.equal(told(location).iss, server.api);
   }
 });
 
@@ -131,7 +131,7 @@ test('a parameter sent twice is an invalid_request, even with the same value [A8
     code_challenge_method: 'S256',
   };
   for (const name of ['response_type', 'scope', ...Object.keys(complete)]) {
-    const value = new URL(world.authorizeUrl(complete)).searchParams.get(name) ?? '';
+    const value = new URL(server.authorizeUrl(complete)).searchParams.get(name) ?? '';
     const { status, location } = await authorize(complete, `&${name}=${encodeURIComponent(value)}`);
 
     assert.equal(status, 303, name);
@@ -155,20 +155,20 @@ test('unknown parameters are ignored and empty ones count as absent [A9]', async
   );
   const unset = await authorize({ response_type: '' });
 
-  assert.ok(location?.startsWith(`${world.web}/consent?`));
+  assert.ok(location?.startsWith(`${server.web}/consent?`));
   assert.equal(told(unset.location).error, 'invalid_request');
 });
 
 test('a repeated parameter that the server does not know is ignored, such as resource of RFC 8707 [A9]', async () => {
   const { location } = await authorize({}, '&resource=https://a.example&resource=https://b.example');
 
-  assert.ok(location?.startsWith(`${world.web}/consent?`), location ?? '');
+  assert.ok(location?.startsWith(`${server.web}/consent?`), location ?? '');
 });
 
 test('response_mode=query is accepted: it is the default of the code flow', async () => {
   const { location } = await authorize({ response_mode: 'query' });
 
-  assert.ok(location?.startsWith(`${world.web}/consent?`), location ?? '');
+  assert.ok(location?.startsWith(`${server.web}/consent?`), location ?? '');
 });
 
 test('a confidential app may leave PKCE out, and S256 is accepted from any app [A12]', async () => {
@@ -177,22 +177,22 @@ test('a confidential app may leave PKCE out, and S256 is accepted from any app [
   const withPkce = await authorize(pkce);
   const required = await authorize({ ...pkce, client_id: careful.id });
 
-  for (const { location } of [without, withPkce, required]) assert.ok(location?.startsWith(`${world.web}/consent?`));
+  for (const { location } of [without, withPkce, required]) assert.ok(location?.startsWith(`${server.web}/consent?`));
 });
 
 test("the redirect URI's own query is kept, to the letter, on an error and on success [A16]", async () => {
   const { client_id, redirect_uri } = { client_id: withQuery.id, redirect_uri: withQuery.redirectUris[0] };
   const refused = await authorize({ client_id, redirect_uri, response_type: 'token' });
-  const allowed = await world.authorize({ client_id, redirect_uri });
+  const allowed = await server.authorize({ client_id, redirect_uri });
 
   assert.ok(refused.location?.startsWith(`${redirect_uri}&error=unsupported_response_type&`), refused.location ?? '');
   assert.ok(allowed.headers.get('location')?.startsWith(`${redirect_uri}&code=gac_`));
 });
 
 test('iss accompanies code and error, and equals the issuer of the metadata [A15]', async () => {
-  const { issuer } = (await world.get('/.well-known/oauth-authorization-server')).body;
+  const { issuer } = (await server.get('/.well-known/oauth-authorization-server')).body;
   const refused = await authorize({ response_type: 'token' });
-  const allowed = await world.authorize();
+  const allowed = await server.authorize();
 
   assert.equal(told(refused.location).iss, issuer);
   assert.equal(told(allowed.leftTo?.href).iss, issuer);
@@ -202,7 +202,7 @@ test('iss accompanies code and error, and equals the issuer of the metadata [A15
 test('the authorize endpoint has no CORS headers, for any origin and any method [A20]', async () => {
   const headers = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
-    const answer = await ask(world.authorizeUrl(), { method, headers });
+    const answer = await ask(server.authorizeUrl(), { method, headers });
 
     const cors = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'));
     assert.deepEqual(cors, [], method);
@@ -210,16 +210,16 @@ test('the authorize endpoint has no CORS headers, for any origin and any method 
 });
 
 test('every redirect of a whole flow is a 303, those after signing in, Allow and Deny too [A21]', async () => {
-  const user = await world.addUser('Redirected', [[world.acme, 'member']]);
-  const browser = world.browse();
-  const form = hiddenFields((await browser.open(world.authorizeUrl())).text, '/sign-in');
+  const user = await server.addUser('Redirected', [[server.acme, 'member']]);
+  const browser = server.browse();
+  const form = hiddenFields((await browser.open(server.authorizeUrl())).text, '/sign-in');
   const typed = toBody({ ...form, email: user.email, password: PASSWORD });
   const signedIn = await browser.ask('/sign-in', { method: 'POST', body: typed });
   await browser.signIn(user.email, PASSWORD);
-  const page = await browser.open(world.authorizeUrl());
+  const page = await browser.open(server.authorizeUrl());
   const denied = await browser.submit(page, '/consent', { answer: 'deny' });
   const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
-  const silent = await browser.open(world.authorizeUrl());
+  const silent = await browser.open(server.authorizeUrl());
   const first = await authorize();
 
   assert.equal(page.status, 200);
@@ -227,8 +227,8 @@ test('every redirect of a whole flow is a 303, those after signing in, Allow and
 });
 
 test('codes are unlike each other and hold no less than 128 bits that nobody can guess [A22]', async () => {
-  const browser = await world.signedIn();
-  const codes = [await world.allow({}, browser), await world.allow({}, browser), await world.allow({}, browser)];
+  const browser = await server.signedIn();
+  const codes = [await server.allow({}, browser), await server.allow({}, browser), await server.allow({}, browser)];
 
   const proofs = codes.map((code) => Buffer.from(code.slice(4), 'base64url').subarray(-32));
   assert.equal(new Set(codes).size, 3);
@@ -237,9 +237,9 @@ test('codes are unlike each other and hold no less than 128 bits that nobody can
 });
 
 test('every grant has a random salt of its own, without which its code cannot be made [A22]', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
   const grants = [];
-  for (let i = 0; i < 3; i += 1) grants.push(await readGrant(world, await world.allow({}, browser)));
+  for (let i = 0; i < 3; i += 1) grants.push(await readGrant(server, await server.allow({}, browser)));
 
   assert.equal(new Set(grants.map(({ salt }) => Buffer.from(salt).toString('hex'))).size, 3);
   for (const { salt } of grants) assert.ok(salt.length >= 16, String(salt.length));

@@ -4,28 +4,28 @@ import { HOUR } from '../../../src/lib/clock.ts';
 import { parseScopes } from '../../../src/lib/scope-lists.ts';
 import { type Browser, hiddenFields, type Visited } from '../../support/browser.ts';
 import { countGrants, readGrant } from '../../support/rows.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { told } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 let people = 0;
-const newMember = () => world.addUser(`Person${++people}`, [[world.acme, 'member']]);
+const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
 
 async function arrive() {
   const user = await newMember();
-  const browser = await world.signedIn(user);
-  return { user, browser, page: await browser.open(world.authorizeUrl()) };
+  const browser = await server.signedIn(user);
+  return { user, browser, page: await browser.open(server.authorizeUrl()) };
 }
 
 const press = (browser: Browser, page: Visited, fields: Record<string, string> = {}, headers = {}) =>
   browser.submit(page, '/consent', { answer: 'allow', ...fields }, headers);
 
 async function assertRefused(work: () => Promise<Visited>) {
-  const before = await countGrants(world);
+  const before = await countGrants(server);
   const answer = await work();
   assert.equal(answer.leftTo, undefined, `${answer.leftTo}`);
   assert.ok([200, 400, 403].includes(answer.status), `${answer.status}`);
-  assert.equal(await countGrants(world), before);
+  assert.equal(await countGrants(server), before);
 }
 
 function tampered(sealed: string, change: (question: Record<string, unknown>) => object): string {
@@ -36,14 +36,14 @@ function tampered(sealed: string, change: (question: Record<string, unknown>) =>
 
 test('a double click on Allow gives one grant and one code [C1]', async () => {
   const { browser, page } = await arrive();
-  const before = await countGrants(world);
+  const before = await countGrants(server);
 
   const answers = await Promise.all([press(browser, page), press(browser, page), press(browser, page)]);
 
   const codes = answers.map(({ leftTo }) => told(leftTo?.href).code);
   assert.match(codes[0] ?? '', /^gac_/);
   assert.equal(new Set(codes).size, 1);
-  assert.equal(await countGrants(world), before + 1);
+  assert.equal(await countGrants(server), before + 1);
 });
 
 test('a question shown to one user cannot be answered by another [C2]', async () => {
@@ -56,8 +56,8 @@ test('a question shown to one user cannot be answered by another [C2]', async ()
 
 test('a question cannot be answered from another browser of the same user [C2]', async () => {
   const { user, page } = await arrive();
-  const elsewhere = await world.signedIn(user);
-  const { csrf = '' } = hiddenFields((await elsewhere.open(world.authorizeUrl())).text, '/consent');
+  const elsewhere = await server.signedIn(user);
+  const { csrf = '' } = hiddenFields((await elsewhere.open(server.authorizeUrl())).text, '/consent');
 
   await assertRefused(() => press(elsewhere, page, { csrf }));
 });
@@ -77,20 +77,20 @@ test('Allow needs the form’s own CSRF token and a page of ours that sent it [C
   for (const csrf of ['', 'x'.repeat(43)]) await assertRefused(() => press(browser, page, { csrf }));
   for (const headers of [
     { origin: 'https://evil.example' },
-    { origin: world.api },
+    { origin: server.api },
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
   ]) {
     await assertRefused(() => press(browser, page, {}, headers));
   }
-  assert.ok(told((await press(browser, page, {}, { origin: world.web })).leftTo?.href).code);
+  assert.ok(told((await press(browser, page, {}, { origin: server.web })).leftTo?.href).code);
 });
 
 test('a question that was tampered with is refused whole [C3]', async () => {
   const { browser, page } = await arrive();
-  const beta = await world.addBusiness('Beta');
+  const beta = await server.addBusiness('Beta');
   const { question = '' } = hiddenFields(page.text, '/consent');
-  const widened = world.authorizeUrl({ scope: 'read:invoices write:invoices' }).split('?')[1];
+  const widened = server.authorizeUrl({ scope: 'read:invoices write:invoices' }).split('?')[1];
 
   for (const forged of [
     tampered(question, (it) => ({ ...it, query: widened })),
@@ -121,32 +121,32 @@ test('fields added to the form change nothing of what is granted [C3]', async ()
   const answer = await press(browser, page, fields);
 
   const { code = '', state } = told(answer.leftTo?.href);
-  const grant = await readGrant(world, code);
+  const grant = await readGrant(server, code);
   assert.equal(answer.leftTo?.host, 'ledger.example');
   assert.equal(state, 'state-1');
   assert.deepEqual(parseScopes(grant.scopes), ['read:invoices']);
-  assert.deepEqual([grant.app_id, grant.user_id, grant.business_id], [world.ledger.id, user.id, world.acme.id]);
+  assert.deepEqual([grant.app_id, grant.user_id, grant.business_id], [server.ledger.id, user.id, server.acme.id]);
 });
 
 test('opening the consent page never allows anything by itself [C1]', async () => {
   const { browser } = await arrive();
-  const before = await countGrants(world);
+  const before = await countGrants(server);
 
-  const page = await browser.open(`${world.authorizeUrl()}&answer=allow`);
+  const page = await browser.open(`${server.authorizeUrl()}&answer=allow`);
 
   assert.equal(page.status, 200);
-  assert.equal(await countGrants(world), before);
+  assert.equal(await countGrants(server), before);
 });
 
 test('an answer that comes more than an hour after the question is asked for anew', async () => {
   const { browser, page } = await arrive();
-  const before = await countGrants(world);
-  world.wind(HOUR);
+  const before = await countGrants(server);
+  server.advanceClock(HOUR);
 
   const again = await press(browser, page);
 
   assert.equal(again.status, 200);
   assert.match(again.text, /<strong>Ledger<\/strong> wants to access/);
-  assert.equal(await countGrants(world), before);
+  assert.equal(await countGrants(server), before);
   assert.ok(told((await press(browser, again)).leftTo?.href).code);
 });

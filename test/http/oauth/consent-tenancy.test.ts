@@ -6,28 +6,28 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { disableApp } from '../../../src/grants/suspension.ts';
 import type { Browser } from '../../support/browser.ts';
 import { countGrants } from '../../support/rows.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { told } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
-const beta = await world.addBusiness('Beta');
-const platform = await world.addApp({ name: 'Console' });
-const open = await world.addApp({ name: 'Open', ownerBusinessId: world.acme.id, openToAnyBusiness: true });
+const server = await startTestServer();
+const beta = await server.addBusiness('Beta');
+const platform = await server.addApp({ name: 'Console' });
+const open = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
 const askPlatform = { client_id: platform.id };
 const askOpen = { client_id: open.id };
 let people = 0;
 
 async function arrive(...businesses: (typeof beta)[]) {
-  const user = await world.addUser(
+  const user = await server.addUser(
     `Person${++people}`,
     businesses.map((business) => [business, 'member']),
   );
-  return { user, browser: await world.signedIn(user) };
+  return { user, browser: await server.signedIn(user) };
 }
 
 async function actingIn(app: typeof open, code: string): Promise<string[]> {
-  const { body } = await world.exchange(code, { client_id: app.id, client_secret: app.secret });
-  const businesses = await world.get('/api/v1/businesses', { authorization: `Bearer ${body.access_token}` });
+  const { body } = await server.exchange(code, { client_id: app.id, client_secret: app.secret });
+  const businesses = await server.get('/api/v1/businesses', { authorization: `Bearer ${body.access_token}` });
   return businesses.body.map(({ name }: { name: string }) => name);
 }
 
@@ -35,11 +35,11 @@ const switchTo = async (browser: Browser, page: Awaited<ReturnType<Browser['open
   browser.submit(page, '/consent', { answer: 'switch', business: business.id });
 
 test('a platform app skips the screen and acts in the current business of the user', async () => {
-  const { user, browser } = await arrive(world.acme, beta);
+  const { user, browser } = await arrive(server.acme, beta);
 
-  const first = await browser.open(world.authorizeUrl(askPlatform));
-  await setCurrentBusiness(world.storage().durable, user.id, beta.id);
-  const second = await browser.open(world.authorizeUrl(askPlatform));
+  const first = await browser.open(server.authorizeUrl(askPlatform));
+  await setCurrentBusiness(server.storage().durable, user.id, beta.id);
+  const second = await browser.open(server.authorizeUrl(askPlatform));
 
   assert.equal(first.status, 303);
   assert.deepEqual(await actingIn(platform, told(first.leftTo?.href).code ?? ''), ['Acme']);
@@ -47,52 +47,52 @@ test('a platform app skips the screen and acts in the current business of the us
 });
 
 test('a token of a platform app stays in the business of its consent when the user goes on to another', async () => {
-  const { user, browser } = await arrive(world.acme, beta);
-  const code = await world.allow(askPlatform, browser);
-  const { body } = await world.exchange(code, { client_id: platform.id, client_secret: platform.secret });
+  const { user, browser } = await arrive(server.acme, beta);
+  const code = await server.allow(askPlatform, browser);
+  const { body } = await server.exchange(code, { client_id: platform.id, client_secret: platform.secret });
 
-  await setCurrentBusiness(world.storage().durable, user.id, beta.id);
+  await setCurrentBusiness(server.storage().durable, user.id, beta.id);
 
-  assert.equal((await world.listInvoices(body.access_token)).status, 200);
-  assert.equal((await world.listInvoices(body.access_token, { 'x-business-id': beta.id })).status, 403);
+  assert.equal((await server.listInvoices(body.access_token)).status, 200);
+  assert.equal((await server.listInvoices(body.access_token, { 'x-business-id': beta.id })).status, 403);
 });
 
 test('a user without any business cannot connect any app: access_denied', async () => {
   const { browser } = await arrive();
 
-  for (const app of [platform, open, world.ledger]) {
-    const answer = await browser.open(world.authorizeUrl({ client_id: app.id }));
+  for (const app of [platform, open, server.ledger]) {
+    const answer = await browser.open(server.authorizeUrl({ client_id: app.id }));
     const { error, state, iss } = told(answer.leftTo?.href);
-    assert.deepEqual({ error, state, iss }, { error: 'access_denied', state: 'state-1', iss: world.api });
+    assert.deepEqual({ error, state, iss }, { error: 'access_denied', state: 'state-1', iss: server.api });
   }
 });
 
 test('a private app acts in the business that owns it, whichever is current', async () => {
-  const { user, browser } = await arrive(world.acme, beta);
-  await setCurrentBusiness(world.storage().durable, user.id, beta.id);
+  const { user, browser } = await arrive(server.acme, beta);
+  await setCurrentBusiness(server.storage().durable, user.id, beta.id);
 
-  const page = await browser.open(world.authorizeUrl());
+  const page = await browser.open(server.authorizeUrl());
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
   assert.match(page.text, /access <strong>Acme<\/strong>/);
-  assert.deepEqual(await actingIn(world.ledger, told(answer.leftTo?.href).code ?? ''), ['Acme']);
+  assert.deepEqual(await actingIn(server.ledger, told(answer.leftTo?.href).code ?? ''), ['Acme']);
 });
 
 test('a private app is refused to a user who is no member of its business: access_denied', async () => {
   const { browser } = await arrive(beta);
-  const before = await countGrants(world);
+  const before = await countGrants(server);
 
   for (const prompt of [undefined, 'none']) {
-    const answer = await browser.open(world.authorizeUrl({ prompt }));
+    const answer = await browser.open(server.authorizeUrl({ prompt }));
     assert.equal(told(answer.leftTo?.href).error, 'access_denied');
   }
-  assert.equal(await countGrants(world), before);
+  assert.equal(await countGrants(server), before);
 });
 
 test('an app open to any business acts in the current business, also for users who are no members of its owner', async () => {
   const { browser } = await arrive(beta);
 
-  const page = await browser.open(world.authorizeUrl(askOpen));
+  const page = await browser.open(server.authorizeUrl(askOpen));
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
   assert.match(page.text, /access <strong>Beta<\/strong>/);
@@ -101,8 +101,8 @@ test('an app open to any business acts in the current business, also for users w
 });
 
 test('the business can be switched from the screen, which then asks about the other business', async () => {
-  const { browser } = await arrive(world.acme, beta);
-  const page = await browser.open(world.authorizeUrl(askOpen));
+  const { browser } = await arrive(server.acme, beta);
+  const page = await browser.open(server.authorizeUrl(askOpen));
 
   const switched = await switchTo(browser, page, beta);
   const answer = await browser.submit(switched, '/consent', { answer: 'allow' });
@@ -113,8 +113,8 @@ test('the business can be switched from the screen, which then asks about the ot
 });
 
 test('Allow with another business chosen than the screen was about grants nothing, and asks about that one', async () => {
-  const { browser } = await arrive(world.acme, beta);
-  const page = await browser.open(world.authorizeUrl(askOpen));
+  const { browser } = await arrive(server.acme, beta);
+  const page = await browser.open(server.authorizeUrl(askOpen));
 
   const asked = await browser.submit(page, '/consent', { answer: 'allow', business: beta.id });
   const answer = await browser.submit(asked, '/consent', { answer: 'allow', business: beta.id });
@@ -125,68 +125,68 @@ test('Allow with another business chosen than the screen was about grants nothin
 });
 
 test('the screen of a private app offers no other business', async () => {
-  const { browser } = await arrive(world.acme, beta);
+  const { browser } = await arrive(server.acme, beta);
 
-  const page = await browser.open(world.authorizeUrl());
+  const page = await browser.open(server.authorizeUrl());
 
   assert.doesNotMatch(page.text, /<select/);
 });
 
 test('a business that is not the user’s own cannot be switched to', async () => {
-  const { browser } = await arrive(world.acme, beta);
-  const other = await world.addBusiness('Other');
-  const page = await browser.open(world.authorizeUrl(askOpen));
+  const { browser } = await arrive(server.acme, beta);
+  const other = await server.addBusiness('Other');
+  const page = await browser.open(server.authorizeUrl(askOpen));
 
   const answer = await switchTo(browser, page, other);
 
   assert.equal(answer.status, 404);
-  assert.match((await browser.open(world.authorizeUrl(askOpen))).text, /access <strong>Acme<\/strong>/);
+  assert.match((await browser.open(server.authorizeUrl(askOpen))).text, /access <strong>Acme<\/strong>/);
 });
 
 test('consent is remembered per business', async () => {
-  const { user, browser } = await arrive(world.acme, beta);
-  await world.allow(askOpen, browser);
-  assert.ok(told((await browser.open(world.authorizeUrl(askOpen))).leftTo?.href).code);
+  const { user, browser } = await arrive(server.acme, beta);
+  await server.allow(askOpen, browser);
+  assert.ok(told((await browser.open(server.authorizeUrl(askOpen))).leftTo?.href).code);
 
-  await setCurrentBusiness(world.storage().durable, user.id, beta.id);
-  const page = await browser.open(world.authorizeUrl(askOpen));
+  await setCurrentBusiness(server.storage().durable, user.id, beta.id);
+  const page = await browser.open(server.authorizeUrl(askOpen));
 
   assert.equal(page.status, 200);
   assert.match(page.text, /access <strong>Beta<\/strong>/);
 });
 
 test('Allow means the business that the screen showed, even if another has become current meanwhile', async () => {
-  const { user, browser } = await arrive(world.acme, beta);
-  const page = await browser.open(world.authorizeUrl(askOpen));
+  const { user, browser } = await arrive(server.acme, beta);
+  const page = await browser.open(server.authorizeUrl(askOpen));
 
-  await setCurrentBusiness(world.storage().durable, user.id, beta.id);
+  await setCurrentBusiness(server.storage().durable, user.id, beta.id);
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
   assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Acme']);
 });
 
 test('Allow counts for nothing once the user is no longer a member of the business that was shown', async () => {
-  const { user, browser } = await arrive(world.acme);
-  const page = await browser.open(world.authorizeUrl());
-  const before = await countGrants(world);
+  const { user, browser } = await arrive(server.acme);
+  const page = await browser.open(server.authorizeUrl());
+  const before = await countGrants(server);
 
-  await deleteMembership(world.storage().durable, user.id, world.acme.id);
+  await deleteMembership(server.storage().durable, user.id, server.acme.id);
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
   assert.equal(told(answer.leftTo?.href).error, 'access_denied');
-  assert.equal(await countGrants(world), before);
+  assert.equal(await countGrants(server), before);
 });
 
 test('Allow counts for nothing once the app is disabled, and nobody is redirected', async () => {
-  const app = await world.addApp({ ownerBusinessId: world.acme.id });
-  const { browser } = await arrive(world.acme);
-  const page = await browser.open(world.authorizeUrl({ client_id: app.id }));
-  const before = await countGrants(world);
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
+  const { browser } = await arrive(server.acme);
+  const page = await browser.open(server.authorizeUrl({ client_id: app.id }));
+  const before = await countGrants(server);
 
-  await disableApp(OPERATOR, world.storage().durable, app, world.clock());
+  await disableApp(OPERATOR, server.storage().durable, app, server.clock());
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
   assert.equal(answer.status, 400);
   assert.equal(answer.leftTo, undefined);
-  assert.equal(await countGrants(world), before);
+  assert.equal(await countGrants(server), before);
 });

@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { parseScopes } from '../../../src/lib/scope-lists.ts';
 import type { Visited } from '../../support/browser.ts';
 import { countGrants, readGrant } from '../../support/rows.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { told } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 let people = 0;
-const newMember = () => world.addUser(`Person${++people}`, [[world.acme, 'member']]);
-const arrive = async () => world.signedIn(await newMember());
+const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
+const arrive = async () => server.signedIn(await newMember());
 const WIDE = 'read:invoices write:invoices read:contacts';
 
 /** The scopes of a page in words, and those that it marks as new. */
@@ -25,8 +25,8 @@ async function disconnect(browser: Awaited<ReturnType<typeof arrive>>) {
 
 test('the screen names the app, its redirect host, each scope in words, the business and the user [C5]', async () => {
   const member = await newMember();
-  const browser = await world.signedIn(member);
-  const page = await browser.open(world.authorizeUrl({ scope: WIDE }));
+  const browser = await server.signedIn(member);
+  const page = await browser.open(server.authorizeUrl({ scope: WIDE }));
 
   assert.equal(page.status, 200);
   assert.match(page.text, /<h1><strong>Ledger<\/strong> wants to access <strong>Acme<\/strong><\/h1>/);
@@ -43,8 +43,8 @@ test('the screen names the app, its redirect host, each scope in words, the busi
 });
 
 test('a name that an app chose is shown as text, never as markup [S17]', async () => {
-  const app = await world.addApp({ name: '<img src=x onerror=alert(1)>"', ownerBusinessId: world.acme.id });
-  const page = await (await arrive()).open(world.authorizeUrl({ client_id: app.id }));
+  const app = await server.addApp({ name: '<img src=x onerror=alert(1)>"', ownerBusinessId: server.acme.id });
+  const page = await (await arrive()).open(server.authorizeUrl({ client_id: app.id }));
 
   assert.equal(page.status, 200);
   assert.doesNotMatch(page.text, /<img/);
@@ -52,7 +52,7 @@ test('a name that an app chose is shown as text, never as markup [S17]', async (
 });
 
 test('the screen cannot be framed, scripted or made to send its form anywhere but home and to the app [C4][C9]', async () => {
-  const { headers, text } = await (await arrive()).open(world.authorizeUrl());
+  const { headers, text } = await (await arrive()).open(server.authorizeUrl());
   const policy = new Map(
     (headers.get('content-security-policy') ?? '').split('; ').map((part) => {
       const [name = '', ...sources] = part.split(' ');
@@ -63,7 +63,7 @@ test('the screen cannot be framed, scripted or made to send its form anywhere bu
   for (const name of ['default-src', 'object-src', 'base-uri', 'frame-ancestors']) {
     assert.deepEqual(policy.get(name), ["'none'"], name);
   }
-  assert.deepEqual(policy.get('form-action'), ["'self'", 'https://ledger.example', world.api]);
+  assert.deepEqual(policy.get('form-action'), ["'self'", 'https://ledger.example', server.api]);
   assert.deepEqual(policy.get('script-src'), ["'self'"]);
   assert.doesNotMatch(text, /<script(?! type="module" src="\/assets\/)/, 'no script but our own');
   assert.equal(headers.get('x-frame-options'), 'DENY');
@@ -74,44 +74,44 @@ test('the screen cannot be framed, scripted or made to send its form anywhere bu
 
 test('Deny returns access_denied with state and iss, and issues nothing [C6]', async () => {
   const browser = await arrive();
-  const before = await countGrants(world);
-  const page = await browser.open(world.authorizeUrl());
+  const before = await countGrants(server);
+  const page = await browser.open(server.authorizeUrl());
   const answer = await browser.submit(page, '/consent', { answer: 'deny' });
 
   const { error, state, iss, code } = told(answer.leftTo?.href);
   assert.deepEqual(
     { error, state, iss, code },
-    { error: 'access_denied', state: 'state-1', iss: world.api, code: undefined },
+    { error: 'access_denied', state: 'state-1', iss: server.api, code: undefined },
   );
-  assert.equal(await countGrants(world), before);
-  assert.equal((await browser.open(world.authorizeUrl())).status, 200, 'the user is asked again the next time');
+  assert.equal(await countGrants(server), before);
+  assert.equal((await browser.open(server.authorizeUrl())).status, 200, 'the user is asked again the next time');
 });
 
 test('Allow issues a code for exactly what was asked, with state and iss', async () => {
-  const answer = await world.authorize({ scope: 'read:contacts read:invoices' }, await arrive());
+  const answer = await server.authorize({ scope: 'read:contacts read:invoices' }, await arrive());
   const { code = '', ...rest } = told(answer.leftTo?.href);
 
-  assert.deepEqual(rest, { state: 'state-1', iss: world.api });
-  assert.deepEqual(parseScopes((await readGrant(world, code)).scopes), ['read:invoices', 'read:contacts']);
+  assert.deepEqual(rest, { state: 'state-1', iss: server.api });
+  assert.deepEqual(parseScopes((await readGrant(server, code)).scopes), ['read:invoices', 'read:contacts']);
 });
 
 test('consent is remembered: the same scopes, or fewer, are not asked about again', async () => {
   const browser = await arrive();
-  await world.allow({ scope: 'read:invoices read:contacts' }, browser);
+  await server.allow({ scope: 'read:invoices read:contacts' }, browser);
 
-  const same = await browser.open(world.authorizeUrl({ scope: 'read:contacts read:invoices' }));
-  const fewer = await browser.open(world.authorizeUrl({ scope: 'read:contacts' }));
+  const same = await browser.open(server.authorizeUrl({ scope: 'read:contacts read:invoices' }));
+  const fewer = await browser.open(server.authorizeUrl({ scope: 'read:contacts' }));
 
   assert.ok(told(same.leftTo?.href).code);
-  const tokens = await world.exchange(told(fewer.leftTo?.href).code ?? '');
+  const tokens = await server.exchange(told(fewer.leftTo?.href).code ?? '');
   assert.equal(tokens.body.scope, 'read:contacts', 'what is remembered does not widen what is asked');
 });
 
 test('scopes not yet allowed are asked about, the screen says which are new, and nothing widens silently [C7]', async () => {
   const browser = await arrive();
-  await world.allow({ scope: 'read:invoices' }, browser);
+  await server.allow({ scope: 'read:invoices' }, browser);
 
-  const page = await browser.open(world.authorizeUrl({ scope: WIDE }));
+  const page = await browser.open(server.authorizeUrl({ scope: WIDE }));
 
   assert.equal(page.status, 200);
   assert.equal(scopesOn(page).all.length, 3);
@@ -123,16 +123,16 @@ test('scopes not yet allowed are asked about, the screen says which are new, and
 
 test('prompt=none with a new scope is consent_required, whatever was allowed before [C7]', async () => {
   const browser = await arrive();
-  await world.allow({ scope: 'read:invoices' }, browser);
+  await server.allow({ scope: 'read:invoices' }, browser);
 
   for (const scope of [WIDE, 'read:invoices read:contacts', 'read:contacts']) {
-    const answer = told((await browser.open(world.authorizeUrl({ scope, prompt: 'none' }))).leftTo?.href);
+    const answer = told((await browser.open(server.authorizeUrl({ scope, prompt: 'none' }))).leftTo?.href);
     assert.deepEqual([answer.error, answer.code], ['consent_required', undefined], scope);
   }
 });
 
 test('on a first authorisation nothing is marked as new', async () => {
-  const page = await (await arrive()).open(world.authorizeUrl({ scope: WIDE }));
+  const page = await (await arrive()).open(server.authorizeUrl({ scope: WIDE }));
 
   assert.deepEqual(scopesOn(page).fresh, []);
   assert.doesNotMatch(page.text, /You have allowed this app before/);
@@ -140,39 +140,39 @@ test('on a first authorisation nothing is marked as new', async () => {
 
 test('what is allowed adds up over several times, and a denied addition adds nothing [C7]', async () => {
   const browser = await arrive();
-  await world.allow({ scope: 'read:invoices' }, browser);
-  const addition = await browser.open(world.authorizeUrl({ scope: 'read:contacts' }));
+  await server.allow({ scope: 'read:invoices' }, browser);
+  const addition = await browser.open(server.authorizeUrl({ scope: 'read:contacts' }));
   await browser.submit(addition, '/consent', { answer: 'deny' });
-  assert.equal((await browser.open(world.authorizeUrl({ scope: 'read:contacts' }))).status, 200);
+  assert.equal((await browser.open(server.authorizeUrl({ scope: 'read:contacts' }))).status, 200);
 
-  await world.allow({ scope: 'read:contacts' }, browser);
+  await server.allow({ scope: 'read:contacts' }, browser);
 
-  const both = await browser.open(world.authorizeUrl({ scope: 'read:invoices read:contacts' }));
+  const both = await browser.open(server.authorizeUrl({ scope: 'read:invoices read:contacts' }));
   assert.ok(told(both.leftTo?.href).code);
 });
 
 test('consent is remembered per user', async () => {
-  await world.allow({}, await arrive());
+  await server.allow({}, await arrive());
 
-  assert.equal((await (await arrive()).open(world.authorizeUrl())).status, 200);
+  assert.equal((await (await arrive()).open(server.authorizeUrl())).status, 200);
 });
 
 test('consent is remembered per app', async () => {
   const browser = await arrive();
-  await world.allow({}, browser);
-  const other = await world.addApp({ name: 'Other', ownerBusinessId: world.acme.id });
+  await server.allow({}, browser);
+  const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.id });
 
-  assert.equal((await browser.open(world.authorizeUrl({ client_id: other.id }))).status, 200);
+  assert.equal((await browser.open(server.authorizeUrl({ client_id: other.id }))).status, 200);
 });
 
 test('disconnecting forgets the consent, ends the tokens, and the next time is a first time', async () => {
   const browser = await arrive();
-  const tokens = await world.connect({ scope: 'read:invoices' }, browser);
+  const tokens = await server.connect({ scope: 'read:invoices' }, browser);
   await disconnect(browser);
 
-  const page = await browser.open(world.authorizeUrl({ scope: WIDE }));
+  const page = await browser.open(server.authorizeUrl({ scope: WIDE }));
 
   assert.equal(page.status, 200);
   assert.deepEqual(scopesOn(page).fresh, []);
-  assert.equal((await world.listInvoices(tokens.access_token)).status, 401);
+  assert.equal((await server.listInvoices(tokens.access_token)).status, 401);
 });

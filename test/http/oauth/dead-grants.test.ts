@@ -8,10 +8,10 @@ import { endConnections } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const db = () => world.storage().durable;
+const server = await startTestServer();
+const db = () => server.storage().durable;
 let people = 0;
 
 interface Connected {
@@ -26,43 +26,43 @@ interface Connected {
 }
 
 async function connect(): Promise<Connected> {
-  const user = await world.addUser(`Person${++people}`, [[world.acme, 'member']]);
-  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const user = await server.addUser(`Person${++people}`, [[server.acme, 'member']]);
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const credentials = { client_id: app.id, client_secret: app.secret };
-  const browser = await world.signedIn(user);
-  const code = await world.allow({ client_id: app.id }, browser);
-  const unused = await world.allow({ client_id: app.id }, browser);
-  const { body } = await world.exchange(code, credentials);
+  const browser = await server.signedIn(user);
+  const code = await server.allow({ client_id: app.id }, browser);
+  const unused = await server.allow({ client_id: app.id }, browser);
+  const { body } = await server.exchange(code, credentials);
   return { user, app, code, unused, access: body.access_token, refresh: body.refresh_token, credentials };
 }
 
-const isAlive = async ({ access }: Connected) => (await world.listInvoices(access)).status === 200;
-const parties = ({ user, app }: Connected) => ({ userId: user.id, appId: app.id, businessId: world.acme.id });
+const isAlive = async ({ access }: Connected) => (await server.listInvoices(access)).status === 200;
+const parties = ({ user, app }: Connected) => ({ userId: user.id, appId: app.id, businessId: server.acme.id });
 
 const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, endsAll: boolean][] = [
-  ['app_disabled', ({ app }) => disableApp(OPERATOR, db(), app, world.clock()), true],
-  ['user_disabled', ({ user }) => markUserDisabled(db(), user.id, world.clock()), true],
-  ['member_removed', ({ user }) => deleteMembership(db(), user.id, world.acme.id), true],
+  ['app_disabled', ({ app }) => disableApp(OPERATOR, db(), app, server.clock()), true],
+  ['user_disabled', ({ user }) => markUserDisabled(db(), user.id, server.clock()), true],
+  ['member_removed', ({ user }) => deleteMembership(db(), user.id, server.acme.id), true],
   [
     'disconnected_by_user',
-    (connected) => endConnections(db(), parties(connected), 'disconnected_by_user', world.clock()),
+    (connected) => endConnections(db(), parties(connected), 'disconnected_by_user', server.clock()),
     true,
   ],
   [
     'disconnected_by_owner',
     ({ app }) =>
-      endConnections(db(), { appId: app.id, businessId: world.acme.id }, 'disconnected_by_owner', world.clock()),
+      endConnections(db(), { appId: app.id, businessId: server.acme.id }, 'disconnected_by_owner', server.clock()),
     true,
   ],
-  ['code_reused', ({ code, credentials }) => world.exchange(code, credentials), false],
-  ['revoked_by_app', ({ refresh, credentials }) => world.revoke(refresh, credentials), false],
+  ['code_reused', ({ code, credentials }) => server.exchange(code, credentials), false],
+  ['revoked_by_app', ({ refresh, credentials }) => server.revoke(refresh, credentials), false],
   [
     'refresh_token_reused',
     async ({ refresh, credentials }) => {
-      const { body } = await world.refresh(refresh, credentials);
-      await world.listInvoices(body.access_token);
-      world.wind(MINUTE);
-      await world.refresh(refresh, credentials);
+      const { body } = await server.refresh(refresh, credentials);
+      await server.listInvoices(body.access_token);
+      server.advanceClock(MINUTE);
+      await server.refresh(refresh, credentials);
     },
     false,
   ],
@@ -76,10 +76,10 @@ for (const [reason, end, endsAll] of DEATHS) {
 
     await end(connected);
 
-    const called = await world.listInvoices(access);
-    const refreshed = await world.refresh(refresh, credentials);
-    const looked = await world.introspect(access, credentials);
-    const exchanged = await world.exchange(unused, credentials);
+    const called = await server.listInvoices(access);
+    const refreshed = await server.refresh(refresh, credentials);
+    const looked = await server.introspect(access, credentials);
+    const exchanged = await server.exchange(unused, credentials);
     const told = new RegExp(`\\(${reason}\\)$`);
     assert.deepEqual([called.status, called.body.error], [401, 'invalid_token']);
     assert.match(called.body.error_description, told);
@@ -94,64 +94,64 @@ for (const [reason, end, endsAll] of DEATHS) {
 test('a member who was removed and comes back does not bring back what they had allowed [P10]', async () => {
   const connected = await connect();
   const { user, refresh, credentials } = connected;
-  await deleteMembership(db(), user.id, world.acme.id);
+  await deleteMembership(db(), user.id, server.acme.id);
   assert.equal(await isAlive(connected), false);
-  world.wind(1);
-  await insertMembership(db(), { userId: user.id, businessId: world.acme.id, role: 'owner' }, world.clock());
+  server.advanceClock(1);
+  await insertMembership(db(), { userId: user.id, businessId: server.acme.id, role: 'owner' }, server.clock());
 
   assert.equal(await isAlive(connected), false);
-  assert.match((await world.refresh(refresh, credentials)).body.error_description, /\(member_removed\)$/);
+  assert.match((await server.refresh(refresh, credentials)).body.error_description, /\(member_removed\)$/);
 });
 
 test('a deleted app cannot authenticate any more, and its tokens say why they ended', async () => {
   const connected = await connect();
   const { app, access, refresh, unused, credentials } = connected;
-  await deleteApp(OPERATOR, db(), app, world.clock());
+  await deleteApp(OPERATOR, db(), app, server.clock());
 
   for (const answer of [
-    await world.refresh(refresh, credentials),
-    await world.exchange(unused, credentials),
-    await world.introspect(access, credentials),
-    await world.revoke(access, credentials),
+    await server.refresh(refresh, credentials),
+    await server.exchange(unused, credentials),
+    await server.introspect(access, credentials),
+    await server.revoke(access, credentials),
   ]) {
     assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client']);
   }
-  assert.match((await world.listInvoices(access)).body.error_description, /\(app_deleted\)$/);
+  assert.match((await server.listInvoices(access)).body.error_description, /\(app_deleted\)$/);
 });
 
 test('disabling an app or a user can be undone, and then the tokens work again', async () => {
   const connected = await connect();
   const { app, user, refresh, credentials } = connected;
 
-  await disableApp(OPERATOR, db(), app, world.clock());
+  await disableApp(OPERATOR, db(), app, server.clock());
   assert.equal(await isAlive(connected), false);
-  await enableApp(OPERATOR, db(), app, world.clock());
+  await enableApp(OPERATOR, db(), app, server.clock());
   assert.equal(await isAlive(connected), true);
 
-  await markUserDisabled(db(), user.id, world.clock());
+  await markUserDisabled(db(), user.id, server.clock());
   assert.equal(await isAlive(connected), false);
   await markUserEnabled(db(), user.id);
-  assert.equal((await world.refresh(refresh, credentials)).status, 200);
+  assert.equal((await server.refresh(refresh, credentials)).status, 200);
 });
 
 test('a dead grant keeps its first reason, whatever is done to it later', async () => {
   const { code, refresh, credentials } = await connect();
-  await world.revoke(refresh);
-  await world.exchange(code, credentials);
+  await server.revoke(refresh);
+  await server.exchange(code, credentials);
 
-  assert.match((await world.refresh(refresh, credentials)).body.error_description, /\(revoked_by_app\)$/);
+  assert.match((await server.refresh(refresh, credentials)).body.error_description, /\(revoked_by_app\)$/);
 });
 
 test('the reason is told only to the app that holds the grant', async () => {
   const { refresh, credentials } = await connect();
-  await world.revoke(refresh);
+  await server.revoke(refresh);
 
-  const foreign = await world.refresh(refresh);
-  const nobody = await world.refresh(refresh, { client_secret: 'gcs_wrong' });
+  const foreign = await server.refresh(refresh);
+  const nobody = await server.refresh(refresh, { client_secret: 'gcs_wrong' });
 
   assert.doesNotMatch(foreign.body.error_description, /revoked_by_app/);
   assert.equal(nobody.status, 401);
-  assert.match((await world.refresh(refresh, credentials)).body.error_description, /revoked_by_app/);
+  assert.match((await server.refresh(refresh, credentials)).body.error_description, /revoked_by_app/);
 });
 
 test('a scope taken from the app is gone from its tokens at once, and from its next refresh', async () => {
@@ -161,42 +161,42 @@ test('a scope taken from the app is gone from its tokens at once, and from its n
     OPERATOR,
     db(),
     { appId: app.id, change: () => ({ ...app, allowedScopes: ['read:contacts'] }) },
-    world.clock(),
+    server.clock(),
   );
 
-  assert.equal((await world.listInvoices(access)).body.error, 'insufficient_scope');
-  assert.equal((await world.refresh(refresh, credentials)).body.error, 'invalid_scope');
-  await changeApp(OPERATOR, db(), { appId: app.id, change: () => app }, world.clock());
+  assert.equal((await server.listInvoices(access)).body.error, 'insufficient_scope');
+  assert.equal((await server.refresh(refresh, credentials)).body.error, 'invalid_scope');
+  await changeApp(OPERATOR, db(), { appId: app.id, change: () => app }, server.clock());
   assert.equal(await isAlive(connected), true);
 });
 
 test('a code whose grant nobody fetched is an invalid_grant days later, and nothing fails', async () => {
   const { unused, credentials } = await connect();
-  world.wind(3 * DAY);
+  server.advanceClock(3 * DAY);
 
-  const { status, body } = await world.exchange(unused, credentials);
+  const { status, body } = await server.exchange(unused, credentials);
 
   assert.deepEqual([status, body.error], [400, 'invalid_grant']);
 });
 
 test('closing an app to its own business ends what other businesses allowed, and opening it again brings it back', async () => {
-  const bolt = await world.addBusiness('Bolt');
-  const user = await world.addUser('Boltine', [[bolt, 'owner']]);
-  const app = await world.addApp({ ownerBusinessId: world.acme.id, openToAnyBusiness: true });
+  const bolt = await server.addBusiness('Bolt');
+  const user = await server.addUser('Boltine', [[bolt, 'owner']]);
+  const app = await server.addApp({ ownerBusinessId: server.acme.id, openToAnyBusiness: true });
   const credentials = { client_id: app.id, client_secret: app.secret };
-  const code = await world.allow({ client_id: app.id }, await world.signedIn(user));
-  const { body } = await world.exchange(code, credentials);
-  const list = () => world.listInvoices(body.access_token, { 'x-business-id': bolt.id });
+  const code = await server.allow({ client_id: app.id }, await server.signedIn(user));
+  const { body } = await server.exchange(code, credentials);
+  const list = () => server.listInvoices(body.access_token, { 'x-business-id': bolt.id });
 
   await changeApp(
     OPERATOR,
     db(),
     { appId: app.id, change: () => ({ ...app, openToAnyBusiness: false }) },
-    world.clock(),
+    server.clock(),
   );
   const closed = await list();
-  const refused = await world.refresh(body.refresh_token, credentials);
-  await changeApp(OPERATOR, db(), { appId: app.id, change: () => app }, world.clock());
+  const refused = await server.refresh(body.refresh_token, credentials);
+  await changeApp(OPERATOR, db(), { appId: app.id, change: () => app }, server.clock());
 
   assert.equal(closed.status, 401);
   assert.match(refused.body.error_description, /app_closed/);
@@ -205,22 +205,22 @@ test('closing an app to its own business ends what other businesses allowed, and
 
 test('someone who left a business and came back is asked anew', async () => {
   const { user, app } = await connect();
-  await deleteMembership(db(), user.id, world.acme.id);
-  world.wind(MINUTE);
-  await insertMembership(db(), { userId: user.id, businessId: world.acme.id, role: 'member' }, world.clock());
+  await deleteMembership(db(), user.id, server.acme.id);
+  server.advanceClock(MINUTE);
+  await insertMembership(db(), { userId: user.id, businessId: server.acme.id, role: 'member' }, server.clock());
 
-  const page = await (await world.signedIn(user)).open(world.authorizeUrl({ client_id: app.id }));
+  const page = await (await server.signedIn(user)).open(server.authorizeUrl({ client_id: app.id }));
 
   assert.match(page.text, /<h1><strong>Ledger<\/strong> wants to access/);
 });
 
 test('a replayed refresh token ends the grant whatever scope comes with it', async () => {
   const connected = await connect();
-  const { body } = await world.refresh(connected.refresh, connected.credentials);
-  await world.listInvoices(body.access_token);
-  world.wind(MINUTE);
+  const { body } = await server.refresh(connected.refresh, connected.credentials);
+  await server.listInvoices(body.access_token);
+  server.advanceClock(MINUTE);
 
-  const answer = await world.refresh(connected.refresh, { ...connected.credentials, scope: 'no:such' });
+  const answer = await server.refresh(connected.refresh, { ...connected.credentials, scope: 'no:such' });
 
   assert.equal(answer.body.error, 'invalid_grant');
   assert.equal(await isAlive(connected), false);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 test('an app gets a token response of exactly five fields for its code', async () => {
-  const world = await newWorld();
-  await world.addInvoice(world.acme);
+  const server = await startTestServer();
+  await server.addInvoice(server.acme);
 
-  const { status, body, headers } = await world.exchange(await world.allow());
+  const { status, body, headers } = await server.exchange(await server.allow());
 
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(body).sort(), ['access_token', 'expires_in', 'refresh_token', 'scope', 'token_type']);
@@ -14,7 +14,7 @@ test('an app gets a token response of exactly five fields for its code', async (
   assert.equal(body.expires_in, 3600);
   assert.equal(body.scope, 'read:invoices');
   assert.equal(headers.get('cache-control'), 'no-store');
-  const invoices = await world.listInvoices(body.access_token);
+  const invoices = await server.listInvoices(body.access_token);
   assert.equal(invoices.status, 200, JSON.stringify(invoices.body));
   assert.equal(invoices.body[0].total, '1234.50');
 });

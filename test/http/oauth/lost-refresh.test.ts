@@ -7,19 +7,19 @@ import { createKeyring } from '../../../src/lib/keyring.ts';
 import { refreshTokens } from '../../../src/oauth/token/refresh.ts';
 import { decodeToken, findVerifiedToken } from '../../../src/oauth/tokens.ts';
 import { grantIdIn, readGrant, withoutWrites } from '../../support/rows.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const works = async (accessToken: string) => (await world.listInvoices(accessToken)).status === 200;
+const server = await startTestServer();
+const works = async (accessToken: string) => (await server.listInvoices(accessToken)).status === 200;
 
 /** A pair, and the response to its refresh, which the app has lost. */
 async function loseRefresh(changes: Record<string, string> = {}) {
-  const first = await world.connect(changes);
-  const { body: lost } = await world.refresh(first.refresh_token);
+  const first = await server.connect(changes);
+  const { body: lost } = await server.refresh(first.refresh_token);
   return { first, lost };
 }
 
-function assertReused({ status, body }: Awaited<ReturnType<typeof world.refresh>>) {
+function assertReused({ status, body }: Awaited<ReturnType<typeof server.refresh>>) {
   assert.deepEqual([status, body.error, body.reason], [400, 'invalid_grant', 'refresh_token_reused']);
 }
 
@@ -30,132 +30,132 @@ for (const [after, wait] of [
 ] as const) {
   test(`a lost refresh response is sent again after ${after}, while nothing of it has been used [T16]`, async () => {
     const { first, lost } = await loseRefresh();
-    world.wind(wait);
+    server.advanceClock(wait);
 
-    const { status, body } = await world.refresh(first.refresh_token);
+    const { status, body } = await server.refresh(first.refresh_token);
 
     assert.equal(status, 200, JSON.stringify(body));
     assert.equal(body.refresh_token, lost.refresh_token, 'the same refresh token, byte for byte');
     assert.notEqual(body.access_token, lost.access_token);
     assert.deepEqual([body.token_type, body.expires_in, body.scope], ['bearer', 3600, 'read:invoices']);
-    assert.equal((await readGrant(world, first.refresh_token)).rotation, 1);
-    world.wind(HOUR - SECOND);
+    assert.equal((await readGrant(server, first.refresh_token)).rotation, 1);
+    server.advanceClock(HOUR - SECOND);
     assert.equal(await works(body.access_token), true, 'the access token lasts its full hour');
-    world.wind(2 * SECOND);
+    server.advanceClock(2 * SECOND);
     assert.equal(await works(body.access_token), false);
-    assert.equal((await world.refresh(body.refresh_token)).status, 200);
+    assert.equal((await server.refresh(body.refresh_token)).status, 200);
   });
 }
 
 test('a lost response can be lost again and again, and parallel requests get the same refresh token', async () => {
   const { first, lost } = await loseRefresh();
   for (const wait of [MINUTE, HOUR, DAY]) {
-    world.wind(wait);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => world.refresh(first.refresh_token)));
+    server.advanceClock(wait);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => server.refresh(first.refresh_token)));
 
     assert.ok(answers.every(({ status }) => status === 200));
     assert.deepEqual([...new Set(answers.map(({ body }) => body.refresh_token))], [lost.refresh_token]);
   }
-  assert.equal((await readGrant(world, first.refresh_token)).rotation, 1);
+  assert.equal((await readGrant(server, first.refresh_token)).rotation, 1);
 });
 
 test('within the retry window the response is the same byte for byte, even after its access token was used [T16]', async () => {
   const { first, lost } = await loseRefresh();
   assert.equal(await works(lost.access_token), true);
-  world.wind(29 * SECOND);
+  server.advanceClock(29 * SECOND);
 
-  assert.deepEqual((await world.refresh(first.refresh_token)).body, { ...lost, expires_in: 3571 });
+  assert.deepEqual((await server.refresh(first.refresh_token)).body, { ...lost, expires_in: 3571 });
 });
 
 test('once the new access token was used at the API, the previous refresh token ends the grant [T14][T17]', async () => {
   const { first, lost } = await loseRefresh();
   assert.equal(await works(lost.access_token), true);
-  world.wind(30 * SECOND);
+  server.advanceClock(30 * SECOND);
 
-  assertReused(await world.refresh(first.refresh_token));
-  assertReused(await world.refresh(lost.refresh_token));
+  assertReused(await server.refresh(first.refresh_token));
+  assertReused(await server.refresh(lost.refresh_token));
   assert.equal(await works(lost.access_token), false);
 });
 
 test('once the app has introspected the new access token, the previous refresh token ends the grant [T17]', async () => {
   const { first, lost } = await loseRefresh();
-  assert.equal((await world.introspect(lost.access_token)).body.active, true);
-  world.wind(MINUTE);
+  assert.equal((await server.introspect(lost.access_token)).body.active, true);
+  server.advanceClock(MINUTE);
 
-  assertReused(await world.refresh(first.refresh_token));
+  assertReused(await server.refresh(first.refresh_token));
 });
 
 test('once the new access token was revoked, the previous refresh token ends the grant [T17]', async () => {
   const { first, lost } = await loseRefresh();
-  await world.revoke(lost.access_token);
-  world.wind(MINUTE);
+  await server.revoke(lost.access_token);
+  server.advanceClock(MINUTE);
 
-  assertReused(await world.refresh(first.refresh_token));
+  assertReused(await server.refresh(first.refresh_token));
 });
 
 test('once the new refresh token was used, the previous refresh token ends the grant [T17]', async () => {
   const { first, lost } = await loseRefresh();
-  const third = (await world.refresh(lost.refresh_token)).body;
-  world.wind(MINUTE);
+  const third = (await server.refresh(lost.refresh_token)).body;
+  server.advanceClock(MINUTE);
 
-  assertReused(await world.refresh(first.refresh_token));
-  assertReused(await world.refresh(third.refresh_token));
+  assertReused(await server.refresh(first.refresh_token));
+  assertReused(await server.refresh(third.refresh_token));
 });
 
 test('once a response that was sent again has been used, the previous refresh token ends the grant [T17]', async () => {
   const { first } = await loseRefresh();
-  world.wind(HOUR);
-  const { body } = await world.refresh(first.refresh_token);
+  server.advanceClock(HOUR);
+  const { body } = await server.refresh(first.refresh_token);
   assert.equal(await works(body.access_token), true);
 
-  assertReused(await world.refresh(first.refresh_token));
+  assertReused(await server.refresh(first.refresh_token));
 });
 
 test('a refused use is no use: a token without its scope counts, one of another app or an older rotation does not', async () => {
-  const other = await world.addApp({ name: 'Other', ownerBusinessId: world.acme.id });
+  const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.id });
   const asOther = { client_id: other.id, client_secret: other.secret };
   const { first, lost } = await loseRefresh();
   assert.equal(await works(first.access_token), true, 'the access token of the rotation before');
-  assert.deepEqual((await world.introspect(lost.access_token, asOther)).body, { active: false });
-  await world.revoke(lost.access_token, asOther);
-  world.wind(MINUTE);
-  assert.equal((await world.refresh(first.refresh_token)).status, 200);
+  assert.deepEqual((await server.introspect(lost.access_token, asOther)).body, { active: false });
+  await server.revoke(lost.access_token, asOther);
+  server.advanceClock(MINUTE);
+  assert.equal((await server.refresh(first.refresh_token)).status, 200);
 
   const contacts = await loseRefresh({ scope: 'read:contacts' });
-  assert.equal((await world.listInvoices(contacts.lost.access_token)).body.error, 'insufficient_scope');
-  world.wind(MINUTE);
-  assertReused(await world.refresh(contacts.first.refresh_token));
+  assert.equal((await server.listInvoices(contacts.lost.access_token)).body.error, 'insufficient_scope');
+  server.advanceClock(MINUTE);
+  assertReused(await server.refresh(contacts.first.refresh_token));
 });
 
 test('that a token was used is stored, once for each rotation, and holds after a restart [T17][T19]', async () => {
   const used = await loseRefresh();
   const unused = await loseRefresh();
-  const usedOf = async (token: string) => (await readGrant(world, token)).used_rotation;
+  const usedOf = async (token: string) => (await readGrant(server, token)).used_rotation;
   assert.equal(await works(used.lost.access_token), true);
   assert.equal(await works(used.lost.access_token), true);
-  await world.restart();
+  await server.restart();
 
   assert.deepEqual([await usedOf(used.first.refresh_token), await usedOf(unused.first.refresh_token)], [1, 0]);
-  world.wind(MINUTE);
-  assertReused(await world.refresh(used.first.refresh_token));
-  assert.equal((await world.refresh(unused.first.refresh_token)).status, 200);
+  server.advanceClock(MINUTE);
+  assertReused(await server.refresh(used.first.refresh_token));
+  assert.equal((await server.refresh(unused.first.refresh_token)).status, 200);
 });
 
 test('a use of one rotation says nothing about the next: its response can be lost as well', async () => {
   const { lost: second } = await loseRefresh();
   assert.equal(await works(second.access_token), true);
-  const { body: lost } = await world.refresh(second.refresh_token);
-  world.wind(HOUR);
+  const { body: lost } = await server.refresh(second.refresh_token);
+  server.advanceClock(HOUR);
 
-  assert.equal((await world.refresh(second.refresh_token)).body.refresh_token, lost.refresh_token);
+  assert.equal((await server.refresh(second.refresh_token)).body.refresh_token, lost.refresh_token);
 });
 
 test('a response that is sent again can have fewer scopes, and never more [T21]', async () => {
   const { first } = await loseRefresh({ scope: 'read:invoices read:contacts' });
-  world.wind(HOUR);
+  server.advanceClock(HOUR);
 
-  const narrow = await world.refresh(first.refresh_token, { scope: 'read:contacts' });
-  const wide = await world.refresh(first.refresh_token, { scope: 'write:invoices' });
+  const narrow = await server.refresh(first.refresh_token, { scope: 'read:contacts' });
+  const wide = await server.refresh(first.refresh_token, { scope: 'write:invoices' });
 
   assert.deepEqual([narrow.status, narrow.body.scope], [200, 'read:contacts']);
   assert.deepEqual([wide.status, wide.body.error], [400, 'invalid_scope']);
@@ -163,34 +163,34 @@ test('a response that is sent again can have fewer scopes, and never more [T21]'
 
 test('a lost response cannot be had after the previous refresh token has expired [T22]', async () => {
   const { first } = await loseRefresh();
-  world.wind(30 * DAY);
+  server.advanceClock(30 * DAY);
 
-  assert.equal((await world.refresh(first.refresh_token)).body.reason, 'refresh_token_expired');
+  assert.equal((await server.refresh(first.refresh_token)).body.reason, 'refresh_token_expired');
 });
 
 test('a revoked grant sends no response again [R6]', async () => {
   const { first, lost } = await loseRefresh();
-  world.wind(HOUR);
-  await world.revoke(lost.refresh_token);
+  server.advanceClock(HOUR);
+  await server.revoke(lost.refresh_token);
 
-  assert.equal((await world.refresh(first.refresh_token)).body.reason, 'revoked_by_app');
+  assert.equal((await server.refresh(first.refresh_token)).body.reason, 'revoked_by_app');
 });
 
 test('a use that is stored while a refresh is under way is not missed by it [T17]', async () => {
   const { first, lost } = await loseRefresh();
-  world.wind(MINUTE);
-  const keys = createKeyring(world.settings.secretKeys);
+  server.advanceClock(MINUTE);
+  const keys = createKeyring(server.settings.secretKeys);
   const token = decodeToken(keys, 'refresh', first.refresh_token);
   assert.ok(token);
-  const uses = openTokenUses(world.storage(), () => {});
-  const deps = { storage: world.storage(), keys, retryWindow: 0, uses };
+  const uses = openTokenUses(server.storage(), () => {});
+  const deps = { storage: server.storage(), keys, retryWindow: 0, uses };
   // The request has read the row. Then the access token is used, and the use is stored and leaves the memory.
-  const verified = await findVerifiedToken(world.storage().durable, token);
+  const verified = await findVerifiedToken(server.storage().durable, token);
   assert.equal(await works(lost.access_token), true);
-  await markUsed(world.storage().relaxed, { id: token.grantId, rotation: 1 });
+  await markUsed(server.storage().relaxed, { id: token.grantId, rotation: 1 });
 
   const request = { refreshToken: first.refresh_token, verified, scope: undefined, context: {} };
-  await assert.rejects(refreshTokens(deps, world.ledger, request, world.clock()), { reason: 'refresh_token_reused' });
+  await assert.rejects(refreshTokens(deps, server.ledger, request, server.clock()), { reason: 'refresh_token_reused' });
   await uses.stop();
 });
 
@@ -198,17 +198,17 @@ test('a use that cannot be stored is kept in memory until it can be', async () =
   const { first } = await loseRefresh();
   const grantId = grantIdIn(first.refresh_token);
   const errors: unknown[] = [];
-  const uses = openTokenUses(world.storage(), (error) => errors.push(error));
+  const uses = openTokenUses(server.storage(), (error) => errors.push(error));
   const grant = { id: grantId, rotation: 1, usedRotation: 0 };
   uses.note(grant, { rotation: 1 });
 
-  await withoutWrites(world, async () => {
+  await withoutWrites(server, async () => {
     await uses.flush();
     assert.deepEqual([uses.isCurrentUsed(grant), errors.length], [true, 1]);
   });
   await uses.flush();
 
-  assert.equal((await readGrant(world, first.refresh_token)).used_rotation, 1);
+  assert.equal((await readGrant(server, first.refresh_token)).used_rotation, 1);
   assert.equal(uses.isCurrentUsed(grant), false, 'only the row says so now');
   await uses.stop();
 });

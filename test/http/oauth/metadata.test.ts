@@ -2,25 +2,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidSetting, readSettings } from '../../../src/config.ts';
 import { SCOPES } from '../../support/scopes.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { askRaw, told } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 const PATH = '/.well-known/oauth-authorization-server';
 
 test('the metadata describe this server as it is [X1][X2]', async () => {
-  const { status, body, headers } = await world.get(PATH);
+  const { status, body, headers } = await server.get(PATH);
 
   assert.equal(status, 200);
   assert.match(headers.get('content-type') ?? '', /^application\/json/);
   const { scopes_supported, ...rest } = body;
   assert.deepEqual(rest, {
-    issuer: world.api,
-    authorization_endpoint: `${world.api}/api/v1/oauth/authorize`,
-    token_endpoint: `${world.api}/api/v1/oauth/token`,
-    revocation_endpoint: `${world.api}/api/v1/oauth/revoke`,
-    introspection_endpoint: `${world.api}/api/v1/oauth/introspect`,
-    service_documentation: `${world.api}/docs`,
+    issuer: server.api,
+    authorization_endpoint: `${server.api}/api/v1/oauth/authorize`,
+    token_endpoint: `${server.api}/api/v1/oauth/token`,
+    revocation_endpoint: `${server.api}/api/v1/oauth/revoke`,
+    introspection_endpoint: `${server.api}/api/v1/oauth/introspect`,
+    service_documentation: `${server.api}/docs`,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],
@@ -34,7 +34,7 @@ test('the metadata describe this server as it is [X1][X2]', async () => {
 });
 
 test('every endpoint that the metadata name is there', async () => {
-  const { body } = await world.get(PATH);
+  const { body } = await server.get(PATH);
 
   const authorize = await fetch(body.authorization_endpoint);
   assert.equal(authorize.status, 400);
@@ -51,17 +51,17 @@ test('neither Host nor X-Forwarded-Host changes the issuer, a link or a redirect
     ['X-Forwarded-Proto', 'https'],
     ['Forwarded', 'host=evil.example'],
   ];
-  const { pathname, search } = new URL(world.authorizeUrl());
-  const refused = new URL(world.authorizeUrl({ response_type: 'token' }));
+  const { pathname, search } = new URL(server.authorizeUrl());
+  const refused = new URL(server.authorizeUrl({ response_type: 'token' }));
 
-  const metadata = await askRaw(world.api, { path: PATH, headers });
-  const sentOn = await askRaw(world.api, { path: pathname + search, headers });
-  const fault = await askRaw(world.api, { path: refused.pathname + refused.search, headers });
+  const metadata = await askRaw(server.api, { path: PATH, headers });
+  const sentOn = await askRaw(server.api, { path: pathname + search, headers });
+  const fault = await askRaw(server.api, { path: refused.pathname + refused.search, headers });
 
-  assert.equal(JSON.parse(metadata.text).issuer, world.api);
+  assert.equal(JSON.parse(metadata.text).issuer, server.api);
   assert.doesNotMatch(metadata.text, /evil/);
-  assert.ok(sentOn.location?.startsWith(`${world.web}/consent?`));
-  assert.equal(told(fault.location).iss, world.api);
+  assert.ok(sentOn.location?.startsWith(`${server.web}/consent?`));
+  assert.equal(told(fault.location).iss, server.api);
 });
 
 test('a public issuer is an https origin with no path, query or fragment, or the server does not start [X1]', async () => {
@@ -87,7 +87,7 @@ const corsOf = (headers: Headers) => [...headers].filter(([name]) => name.starts
 test('what takes a client secret, or a browser on its way, is shared with no other origin [A20][P12]', async () => {
   for (const endpoint of ['authorize', 'token', 'revoke', 'introspect']) {
     for (const method of ['GET', 'OPTIONS', 'POST']) {
-      const { headers } = await fetch(`${world.api}/api/v1/oauth/${endpoint}`, { method, headers: CROSS_ORIGIN });
+      const { headers } = await fetch(`${server.api}/api/v1/oauth/${endpoint}`, { method, headers: CROSS_ORIGIN });
       assert.deepEqual(corsOf(headers), [], `${method} ${endpoint}`);
     }
   }
@@ -95,8 +95,8 @@ test('what takes a client secret, or a browser on its way, is shared with no oth
 
 test('a page of any origin may call the business API with a token, and never with credentials of the browser [P12]', async () => {
   for (const path of [PATH, '/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me', '/openapi.json']) {
-    const preflight = await fetch(world.api + path, { method: 'OPTIONS', headers: CROSS_ORIGIN });
-    const answer = await fetch(world.api + path, { headers: CROSS_ORIGIN });
+    const preflight = await fetch(server.api + path, { method: 'OPTIONS', headers: CROSS_ORIGIN });
+    const answer = await fetch(server.api + path, { headers: CROSS_ORIGIN });
 
     assert.equal(preflight.status, 204);
     assert.deepEqual(corsOf(preflight.headers), [
@@ -114,11 +114,11 @@ test('a page of any origin may call the business API with a token, and never wit
 });
 
 test('what a cache may keep is shared whoever asks for it; an answer that nobody keeps only with pages', async () => {
-  const isShared = async (path: string) => corsOf((await fetch(world.api + path)).headers).length > 0;
+  const isShared = async (path: string) => corsOf((await fetch(server.api + path)).headers).length > 0;
 
   for (const path of [PATH, '/openapi.json']) assert.equal(await isShared(path), true, path);
   for (const path of ['/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me']) {
     assert.equal(await isShared(path), false, path);
-    assert.equal((await fetch(world.api + path)).headers.get('cache-control'), 'no-store');
+    assert.equal((await fetch(server.api + path)).headers.get('cache-control'), 'no-store');
   }
 });

@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import { parseScopes } from '../../../src/lib/scope-lists.ts';
 import type { Browser, Visited } from '../../support/browser.ts';
 import { countGrants, readGrant } from '../../support/rows.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { told } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
-const firstParty = await world.addApp({ name: 'Console' });
+const server = await startTestServer();
+const firstParty = await server.addApp({ name: 'Console' });
 let people = 0;
-const arrive = async () => world.signedIn(await world.addUser(`Person${++people}`, [[world.acme, 'member']]));
+const arrive = async () => server.signedIn(await server.addUser(`Person${++people}`, [[server.acme, 'member']]));
 
 const INVOICES = 'read:invoices';
 const CONTACTS = 'read:contacts';
@@ -26,7 +26,7 @@ const press = (browser: Browser, page: Visited, ticked: string[]) =>
   browser.submit(page, '/consent', { answer: 'allow', optional_scope: ticked });
 
 async function choose(browser: Browser, query: Record<string, string>, ticked: string[]): Promise<string> {
-  const page = await browser.open(world.authorizeUrl(query));
+  const page = await browser.open(server.authorizeUrl(query));
   assert.equal(page.status, 200, 'the screen is shown');
   return grantedBy(await press(browser, page, ticked));
 }
@@ -35,12 +35,12 @@ async function choose(browser: Browser, query: Record<string, string>, ticked: s
 async function grantedBy({ leftTo, status }: Visited, credentials = {}): Promise<string> {
   const { code } = told(leftTo?.href);
   assert.ok(code, `a code came back, not ${status} ${leftTo}`);
-  return (await world.exchange(code, credentials)).body.scope;
+  return (await server.exchange(code, credentials)).body.scope;
 }
 
 test('optional scopes are boxes, ticked at first; the others are not for the user to leave out', async () => {
   const page = await (await arrive()).open(
-    world.authorizeUrl({ scope: `${INVOICES} ${CONTACTS}`, optional_scope: `${CONTACTS} ${CHANGES}` }),
+    server.authorizeUrl({ scope: `${INVOICES} ${CONTACTS}`, optional_scope: `${CONTACTS} ${CHANGES}` }),
   );
 
   assert.deepEqual(boxesOn(page), { [CONTACTS]: true, [CHANGES]: true }, 'also one that stands in both');
@@ -48,7 +48,7 @@ test('optional scopes are boxes, ticked at first; the others are not for the use
 });
 
 test('a request without optional scopes has no boxes', async () => {
-  const page = await (await arrive()).open(world.authorizeUrl());
+  const page = await (await arrive()).open(server.authorizeUrl());
 
   assert.deepEqual(boxesOn(page), {});
   assert.doesNotMatch(page.text, /Untick/);
@@ -57,19 +57,19 @@ test('a request without optional scopes has no boxes', async () => {
 test('what is left unticked is not granted: code, tokens, introspection and API agree', async () => {
   const browser = await arrive();
   const query = { scope: `${CONTACTS} ${INVOICES}`, optional_scope: `${INVOICES} ${CHANGES}` };
-  const page = await browser.open(world.authorizeUrl(query));
+  const page = await browser.open(server.authorizeUrl(query));
   const { code = '' } = told((await press(browser, page, [CHANGES])).leftTo?.href);
 
-  const { body } = await world.exchange(code);
-  const refreshed = await world.refresh(body.refresh_token);
-  const invoices = await world.listInvoices(refreshed.body.access_token);
-  const wider = await world.refresh(refreshed.body.refresh_token, { scope: INVOICES });
+  const { body } = await server.exchange(code);
+  const refreshed = await server.refresh(body.refresh_token);
+  const invoices = await server.listInvoices(refreshed.body.access_token);
+  const wider = await server.refresh(refreshed.body.refresh_token, { scope: INVOICES });
 
   const granted = `${CHANGES} ${CONTACTS}`;
-  assert.deepEqual(parseScopes((await readGrant(world, code)).scopes), granted.split(' '));
+  assert.deepEqual(parseScopes((await readGrant(server, code)).scopes), granted.split(' '));
   assert.equal(body.scope, granted);
   assert.equal(refreshed.body.scope, granted);
-  assert.equal((await world.introspect(refreshed.body.access_token)).body.scope, granted);
+  assert.equal((await server.introspect(refreshed.body.access_token)).body.scope, granted);
   assert.deepEqual([invoices.status, invoices.body.error], [403, 'insufficient_scope']);
   assert.equal(wider.body.reason, 'scope_not_allowed');
 });
@@ -87,8 +87,8 @@ test('ticking what was not asked for, or what there is not, gains nothing [C3]',
 test('where all is optional and nothing is ticked, the screen says so, grants nothing, and can still be answered', async () => {
   const browser = await arrive();
   const query = { scope: INVOICES, optional_scope: `${INVOICES} ${CONTACTS}` };
-  const page = await browser.open(world.authorizeUrl(query));
-  const before = await countGrants(world);
+  const page = await browser.open(server.authorizeUrl(query));
+  const before = await countGrants(server);
 
   const again = await press(browser, page, []);
 
@@ -96,7 +96,7 @@ test('where all is optional and nothing is ticked, the screen says so, grants no
   assert.match(again.text, /<p class="problem" id="optional_scope-problem">Tick at least one, or choose Deny\.<\/p>/);
   assert.match(again.text, /<fieldset [^>]*aria-describedby="optional_scope-hint optional_scope-problem"/);
   assert.deepEqual(boxesOn(again), { [INVOICES]: false, [CONTACTS]: false }, 'what was unticked stays so');
-  assert.equal(await countGrants(world), before);
+  assert.equal(await countGrants(server), before);
   assert.equal(await grantedBy(await press(browser, again, [CONTACTS])), CONTACTS);
 });
 
@@ -106,7 +106,7 @@ test('an optional scope that is unknown, or not the app’s, is refused by redir
     [`${CONTACTS},${CHANGES}`, 'scope_unknown'],
     ['read:orders', 'scope_not_registered'],
   ]) {
-    const answer = await (await arrive()).open(world.authorizeUrl({ optional_scope }));
+    const answer = await (await arrive()).open(server.authorizeUrl({ optional_scope }));
     assert.deepEqual(
       [told(answer.leftTo?.href).error, told(answer.leftTo?.href).reason],
       ['invalid_scope', reason],
@@ -117,8 +117,8 @@ test('an optional scope that is unknown, or not the app’s, is refused by redir
 
 test('optional_scope sent twice is refused, and empty it counts as absent [A8][A9]', async () => {
   const browser = await arrive();
-  const twice = await browser.open(`${world.authorizeUrl(ASKED)}&optional_scope=${CONTACTS}`);
-  const empty = await browser.open(world.authorizeUrl({ optional_scope: '' }));
+  const twice = await browser.open(`${server.authorizeUrl(ASKED)}&optional_scope=${CONTACTS}`);
+  const empty = await browser.open(server.authorizeUrl({ optional_scope: '' }));
 
   assert.equal(told(twice.leftTo?.href).reason, 'field_repeated');
   assert.deepEqual([empty.status, boxesOn(empty)], [200, {}]);
@@ -130,7 +130,7 @@ test('asking again for the same does not nag: what was left out stays left out, 
 
   for (const prompt of [undefined, 'none']) {
     const again = await browser.open(
-      world.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}`, prompt }),
+      server.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}`, prompt }),
     );
     assert.equal(await grantedBy(again), `${INVOICES} ${CHANGES}`, `prompt=${prompt}`);
   }
@@ -140,12 +140,12 @@ test('an optional scope that was never asked about is asked about once, and what
   const browser = await arrive();
   await choose(browser, ASKED, []);
 
-  const page = await browser.open(world.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }));
+  const page = await browser.open(server.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }));
 
   assert.deepEqual(boxesOn(page), { [CONTACTS]: false, [CHANGES]: true });
   assert.equal([...page.text.matchAll(/<span class="new">New<\/span><\/span>/g)].length, 1);
   assert.equal(await grantedBy(await press(browser, page, [])), INVOICES);
-  const again = await browser.open(world.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }));
+  const again = await browser.open(server.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }));
   assert.equal(await grantedBy(again), INVOICES);
 });
 
@@ -153,9 +153,13 @@ test('prompt=none leaves out an optional scope that was never asked about, and f
   const browser = await arrive();
   await choose(browser, { scope: INVOICES }, []);
 
-  const optional = await browser.open(world.authorizeUrl({ ...ASKED, prompt: 'none' }));
-  const required = await browser.open(world.authorizeUrl({ scope: CONTACTS, optional_scope: CHANGES, prompt: 'none' }));
-  const nothing = await browser.open(world.authorizeUrl({ scope: CONTACTS, optional_scope: CONTACTS, prompt: 'none' }));
+  const optional = await browser.open(server.authorizeUrl({ ...ASKED, prompt: 'none' }));
+  const required = await browser.open(
+    server.authorizeUrl({ scope: CONTACTS, optional_scope: CHANGES, prompt: 'none' }),
+  );
+  const nothing = await browser.open(
+    server.authorizeUrl({ scope: CONTACTS, optional_scope: CONTACTS, prompt: 'none' }),
+  );
 
   assert.equal(await grantedBy(optional), INVOICES);
   assert.equal(told(required.leftTo?.href).error, 'consent_required');
@@ -167,7 +171,7 @@ test('a scope that was left out is asked about again once the app requires it', 
   await choose(browser, ASKED, []);
 
   assert.equal(await choose(browser, { scope: `${INVOICES} ${CONTACTS}` }, []), `${INVOICES} ${CONTACTS}`);
-  const again = await browser.open(world.authorizeUrl(ASKED));
+  const again = await browser.open(server.authorizeUrl(ASKED));
   assert.equal(await grantedBy(again), `${INVOICES} ${CONTACTS}`, 'and is remembered as allowed');
 });
 
@@ -175,11 +179,11 @@ test('unticking what was allowed before takes it out of what is granted silently
   const browser = await arrive();
   await choose(browser, ASKED, [CONTACTS]);
 
-  const page = await browser.open(world.authorizeUrl({ scope: `${INVOICES} ${CHANGES}`, optional_scope: CONTACTS }));
+  const page = await browser.open(server.authorizeUrl({ scope: `${INVOICES} ${CHANGES}`, optional_scope: CONTACTS }));
   assert.match(page.text, /It keeps what you allowed before until you disconnect it/);
   await grantedBy(await press(browser, page, []));
 
-  const again = await browser.open(world.authorizeUrl(ASKED));
+  const again = await browser.open(server.authorizeUrl(ASKED));
   assert.equal(await grantedBy(again), INVOICES);
 });
 
@@ -188,23 +192,23 @@ test('disconnecting forgets what was left out, too', async () => {
   await choose(browser, ASKED, []);
   await browser.submit(await browser.open('/settings/connected-apps'), '/settings/connected-apps/disconnect');
 
-  assert.deepEqual(boxesOn(await browser.open(world.authorizeUrl(ASKED))), { [CONTACTS]: true });
+  assert.deepEqual(boxesOn(await browser.open(server.authorizeUrl(ASKED))), { [CONTACTS]: true });
 });
 
 test('a second click with other boxes ticked changes nothing of the first answer [C1]', async () => {
   const browser = await arrive();
-  const page = await browser.open(world.authorizeUrl(ASKED));
+  const page = await browser.open(server.authorizeUrl(ASKED));
 
   const first = await press(browser, page, []);
   const second = await press(browser, page, [CONTACTS]);
 
   assert.equal(told(second.leftTo?.href).code, told(first.leftTo?.href).code);
   assert.equal(await grantedBy(first), INVOICES);
-  assert.equal(await grantedBy(await browser.open(world.authorizeUrl(ASKED))), INVOICES);
+  assert.equal(await grantedBy(await browser.open(server.authorizeUrl(ASKED))), INVOICES);
 });
 
 test('a first-party app is granted all that it names, optional or not', async () => {
-  const answer = await (await arrive()).open(world.authorizeUrl({ ...ASKED, client_id: firstParty.id }));
+  const answer = await (await arrive()).open(server.authorizeUrl({ ...ASKED, client_id: firstParty.id }));
 
   const credentials = { client_id: firstParty.id, client_secret: firstParty.secret };
   assert.equal(await grantedBy(answer, credentials), `${INVOICES} ${CONTACTS}`);
@@ -212,23 +216,23 @@ test('a first-party app is granted all that it names, optional or not', async ()
 
 for (const answer of ['switch', 'allow']) {
   test(`what was unticked stays unticked when another business is chosen with ${answer}, and the page says which`, async () => {
-    const beta = await world.addBusiness('Beta');
-    const app = await world.addApp({ name: 'Open', ownerBusinessId: world.acme.id, openToAnyBusiness: true });
-    const both = await world.addUser(`Both${++people}`, [
-      [world.acme, 'member'],
+    const beta = await server.addBusiness('Beta');
+    const app = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
+    const both = await server.addUser(`Both${++people}`, [
+      [server.acme, 'member'],
       [beta, 'member'],
     ]);
-    const browser = await world.signedIn(both);
+    const browser = await server.signedIn(both);
     const query = { ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}`, client_id: app.id };
-    const page = await browser.open(world.authorizeUrl(query));
-    const before = await countGrants(world);
+    const page = await browser.open(server.authorizeUrl(query));
+    const before = await countGrants(server);
 
     const chosen = await browser.submit(page, '/consent', { answer, business: beta.id, optional_scope: CHANGES });
 
     assert.deepEqual([chosen.status, boxesOn(chosen)], [200, { [CONTACTS]: false, [CHANGES]: true }]);
     assert.match(chosen.text, /role="status">You chose Beta\. Check what is asked, then allow\.</);
     assert.doesNotMatch(page.text, /You chose/);
-    assert.equal(await countGrants(world), before, 'nothing is granted yet');
+    assert.equal(await countGrants(server), before, 'nothing is granted yet');
     const credentials = { client_id: app.id, client_secret: app.secret };
     const answered = await browser.submit(chosen, '/consent', {
       answer: 'allow',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const AT_ONCE = 200;
 const LIMIT = 7;
@@ -22,28 +22,28 @@ async function assertExact(ask: (turn: number) => Promise<Refusable>, within: nu
 }
 
 test('of 200 requests of an app at once exactly as many as its limit are answered, at whichever endpoint', async () => {
-  const world = await newWorld({ LIMIT_PER_APP: String(LIMIT + 1) });
-  await world.connect();
+  const server = await startTestServer({ LIMIT_PER_APP: String(LIMIT + 1) });
+  await server.connect();
 
-  await assertExact((turn) => (turn % 2 ? world.introspect('x') : world.revoke('x', world.credentials)), 200);
+  await assertExact((turn) => (turn % 2 ? server.introspect('x') : server.revoke('x', server.credentials)), 200);
 });
 
 test('of 200 wrong secrets at once exactly as many as the limit are told that they are wrong [T6]', async () => {
-  const world = await newWorld({ LIMIT_WRONG_SECRETS: String(LIMIT) });
+  const server = await startTestServer({ LIMIT_WRONG_SECRETS: String(LIMIT) });
 
-  await assertExact(() => world.introspect('x', { client_secret: 'gcs_wrong' }), 401);
+  await assertExact(() => server.introspect('x', { client_secret: 'gcs_wrong' }), 401);
 });
 
 test('of 200 calls under a grant at once exactly as many as its limit are answered', async () => {
-  const world = await newWorld({ LIMIT_PER_GRANT: String(LIMIT) });
-  const { access_token } = await world.connect();
+  const server = await startTestServer({ LIMIT_PER_GRANT: String(LIMIT) });
+  const { access_token } = await server.connect();
 
-  await assertExact(() => world.listInvoices(access_token), 200);
+  await assertExact(() => server.listInvoices(access_token), 200);
 });
 
 test('of 200 attempts at once from one address, by password or passkey, exactly its limit are looked at [S9]', async () => {
-  const world = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: String(LIMIT) });
-  const browser = world.browse();
+  const server = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: String(LIMIT) });
+  const browser = server.browse();
   const csrf = await browser.csrf();
   const byPassword = (email: string) => browser.post('/sign-in', { csrf, email, password: PASSWORD });
   const byPasskey = () => browser.post('/sign-in/passkey', { csrf, credential: '{}' });
@@ -52,19 +52,19 @@ test('of 200 attempts at once from one address, by password or passkey, exactly 
 });
 
 test('all addresses of one IPv6 network share one limit, and the next network has its own [S9][S12]', async () => {
-  const world = await newWorld({
+  const server = await startTestServer({
     LIMIT_SIGN_IN_PER_ADDRESS: '2',
     LIMIT_WRONG_SECRETS: '2',
     TRUST_PROXY: '127.0.0.1,::1',
   });
-  const browser = world.browse();
+  const browser = server.browse();
   const page = await browser.open('/sign-in');
   const from = (address: string) => ({ 'x-forwarded-for': address });
   const guess = async (address: string) => {
     const typed = { email: `${address}@example.com`, password: 'wrong password' };
     const signedIn = await browser.submit(page, '/sign-in', typed, from(address));
-    const wrong = { token: 'x', client_id: world.ledger.id, client_secret: 'gcs_wrong' };
-    return [signedIn.status, (await world.post('introspect', wrong, from(address))).status];
+    const wrong = { token: 'x', client_id: server.ledger.id, client_secret: 'gcs_wrong' };
+    return [signedIn.status, (await server.post('introspect', wrong, from(address))).status];
   };
 
   const inOne = [await guess('2001:db8:1:2::1'), await guess('2001:db8:1:2::2'), await guess('2001:db8:1:2:ffff::3')];

@@ -5,48 +5,48 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { listRecentEvents } from '../../../src/events/events.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import type { RegisteredApp } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const db = () => world.storage().durable;
-const ada = await world.signedIn();
+const server = await startTestServer();
+const db = () => server.storage().durable;
+const ada = await server.signedIn();
 
 async function connect() {
-  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const credentials = { client_id: app.id, client_secret: app.secret };
-  const code = await world.allow({ client_id: app.id }, ada);
-  const unused = await world.allow({ client_id: app.id }, ada);
-  const { body } = await world.exchange(code, credentials);
+  const code = await server.allow({ client_id: app.id }, ada);
+  const unused = await server.allow({ client_id: app.id }, ada);
+  const { body } = await server.exchange(code, credentials);
   return { app, credentials, unused, access: body.access_token, refresh: body.refresh_token };
 }
 
 const pause = (app: RegisteredApp) =>
-  world.storage().transaction((tx) => pauseApp(OPERATOR, tx, { app }, world.clock()));
+  server.storage().transaction((tx) => pauseApp(OPERATOR, tx, { app }, server.clock()));
 
 test('a paused app is refused at its very next call, and told why wherever it asks', async () => {
   const { app, credentials, unused, access, refresh } = await connect();
-  assert.equal((await world.listInvoices(access)).status, 200);
+  assert.equal((await server.listInvoices(access)).status, 200);
 
   await pause(app);
 
-  const called = await world.listInvoices(access);
-  const refreshed = await world.refresh(refresh, credentials);
-  const exchanged = await world.exchange(unused, credentials);
+  const called = await server.listInvoices(access);
+  const refreshed = await server.refresh(refresh, credentials);
+  const exchanged = await server.exchange(unused, credentials);
   assert.deepEqual([called.status, called.body.error, called.body.reason], [401, 'invalid_token', 'app_paused']);
   assert.deepEqual([refreshed.status, refreshed.body.error], [400, 'invalid_grant']);
   assert.deepEqual([refreshed.body.reason, exchanged.body.reason], ['app_paused', 'app_paused']);
-  assert.deepEqual((await world.introspect(access, credentials)).body, { active: false });
+  assert.deepEqual((await server.introspect(access, credentials)).body, { active: false });
 });
 
 test('a paused app cannot read its events again until it is resumed', async () => {
   const { app } = await connect();
   const authorization = `Basic ${Buffer.from(`${app.id}:${app.secret}`).toString('base64')}`;
-  const read = () => world.get('/api/v1/events', { authorization });
+  const read = () => server.get('/api/v1/events', { authorization });
   assert.equal((await read()).status, 200);
 
   await pause(app);
   const paused = await read();
-  await resumeApp(OPERATOR, db(), app, world.clock());
+  await resumeApp(OPERATOR, db(), app, server.clock());
 
   assert.deepEqual([paused.status, paused.body.error, paused.body.reason], [403, 'unauthorized_client', 'app_paused']);
   assert.equal((await read()).status, 200);
@@ -55,20 +55,20 @@ test('a paused app cannot read its events again until it is resumed', async () =
 test('resuming an app brings everything back with the same tokens', async () => {
   const { app, credentials, unused, access, refresh } = await connect();
   await pause(app);
-  assert.equal((await world.listInvoices(access)).status, 401);
+  assert.equal((await server.listInvoices(access)).status, 401);
 
-  await resumeApp(OPERATOR, db(), app, world.clock());
+  await resumeApp(OPERATOR, db(), app, server.clock());
 
-  assert.equal((await world.listInvoices(access)).status, 200);
-  assert.equal((await world.refresh(refresh, credentials)).status, 200);
-  assert.equal((await world.exchange(unused, credentials)).status, 200);
+  assert.equal((await server.listInvoices(access)).status, 200);
+  assert.equal((await server.refresh(refresh, credentials)).status, 200);
+  assert.equal((await server.exchange(unused, credentials)).status, 200);
 });
 
 test('nobody can connect a paused app: its request is refused on a page, and sent nowhere', async () => {
   const { app } = await connect();
   await pause(app);
 
-  const page = await ada.open(world.authorizeUrl({ client_id: app.id }));
+  const page = await ada.open(server.authorizeUrl({ client_id: app.id }));
 
   assert.equal(page.status, 400);
   assert.equal(page.leftTo, undefined);
@@ -76,8 +76,8 @@ test('nobody can connect a paused app: its request is refused on a page, and sen
 });
 
 test('whoever was asked before the app was paused allows nothing any more', async () => {
-  const app = await world.addApp({ ownerBusinessId: world.acme.id });
-  const question = await ada.open(world.authorizeUrl({ client_id: app.id }));
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
+  const question = await ada.open(server.authorizeUrl({ client_id: app.id }));
   await pause(app);
 
   const answer = await ada.submit(question, '/consent', { answer: 'allow' });
@@ -88,20 +88,20 @@ test('whoever was asked before the app was paused allows nothing any more', asyn
 
 test('an owner’s own switch and the platform’s are two: neither undoes the other', async () => {
   const { app, access } = await connect();
-  const reason = async () => (await world.listInvoices(access)).body.reason;
-  await disableApp(OPERATOR, db(), app, world.clock());
+  const reason = async () => (await server.listInvoices(access)).body.reason;
+  await disableApp(OPERATOR, db(), app, server.clock());
   await pause(app);
   const seen = [await reason()];
 
-  await enableApp(OPERATOR, db(), app, world.clock());
+  await enableApp(OPERATOR, db(), app, server.clock());
   seen.push(await reason());
-  await disableApp(OPERATOR, db(), app, world.clock());
-  await resumeApp(OPERATOR, db(), app, world.clock());
+  await disableApp(OPERATOR, db(), app, server.clock());
+  await resumeApp(OPERATOR, db(), app, server.clock());
   seen.push(await reason());
-  await enableApp(OPERATOR, db(), app, world.clock());
+  await enableApp(OPERATOR, db(), app, server.clock());
 
   assert.deepEqual(seen, ['app_paused', 'app_paused', 'app_disabled']);
-  assert.equal((await world.listInvoices(access)).status, 200);
+  assert.equal((await server.listInvoices(access)).status, 200);
 });
 
 test('an app hears once of each grant that a pause stops, however often and however quickly it is asked for', async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { InvalidSetting, readSettings } from '../../../src/config.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Answer } from '../../support/client.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const limited = { LIMIT_PER_APP: '4', LIMIT_WRONG_SECRETS: '3', LIMIT_PER_GRANT: '2' };
 
@@ -15,30 +15,30 @@ function assertTooMany({ status, body, headers }: Answer) {
 }
 
 test('the requests of one app at token, revoke and introspect are counted together, apart from other apps [I1]', async () => {
-  const world = await newWorld(limited);
-  const { access_token, refresh_token } = await world.connect();
-  const other = await world.addApp({ ownerBusinessId: world.acme.id });
+  const server = await startTestServer(limited);
+  const { access_token, refresh_token } = await server.connect();
+  const other = await server.addApp({ ownerBusinessId: server.acme.id });
   const asOther = { client_id: other.id, client_secret: other.secret };
 
   const within = [
-    await world.introspect(access_token),
-    await world.revoke(access_token, world.credentials),
-    await world.refresh(refresh_token),
+    await server.introspect(access_token),
+    await server.revoke(access_token, server.credentials),
+    await server.refresh(refresh_token),
   ];
   for (const { status } of within) assert.equal(status, 200);
 
-  assertTooMany(await world.refresh(refresh_token));
-  assertTooMany(await world.introspect(access_token));
-  assertTooMany(await world.revoke(refresh_token, world.credentials));
-  assert.equal((await world.introspect(access_token, asOther)).status, 200);
+  assertTooMany(await server.refresh(refresh_token));
+  assertTooMany(await server.introspect(access_token));
+  assertTooMany(await server.revoke(refresh_token, server.credentials));
+  assert.equal((await server.introspect(access_token, asOther)).status, 200);
 });
 
 test('wrong secrets are limited per app and address, and right ones cost nothing of it [T6]', async () => {
-  const world = await newWorld({ LIMIT_WRONG_SECRETS: '3', TRUST_PROXY: '127.0.0.1' });
-  const other = await world.addApp({ ownerBusinessId: world.acme.id });
+  const server = await startTestServer({ LIMIT_WRONG_SECRETS: '3', TRUST_PROXY: '127.0.0.1' });
+  const other = await server.addApp({ ownerBusinessId: server.acme.id });
   const attempt = (client_id: string, client_secret: string, address: string) =>
-    world.post('introspect', { token: 'x', client_id, client_secret }, { 'x-forwarded-for': address });
-  const { id, secret } = world.ledger;
+    server.post('introspect', { token: 'x', client_id, client_secret }, { 'x-forwarded-for': address });
+  const { id, secret } = server.ledger;
 
   for (let i = 0; i < 6; i += 1) assert.equal((await attempt(id, secret, '192.0.2.1')).status, 200);
   for (let i = 0; i < 3; i += 1) assert.equal((await attempt(id, 'gcs_wrong', '192.0.2.1')).status, 401);
@@ -50,10 +50,10 @@ test('wrong secrets are limited per app and address, and right ones cost nothing
 });
 
 test('guesses at an app that does not exist are limited alike, so that nothing tells it apart [T6]', async () => {
-  const world = await newWorld({ LIMIT_WRONG_SECRETS: '3', TRUST_PROXY: '127.0.0.1' });
+  const server = await startTestServer({ LIMIT_WRONG_SECRETS: '3', TRUST_PROXY: '127.0.0.1' });
   const guess = (client_id: string, address: string) =>
-    world.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' }, { 'x-forwarded-for': address });
-  const ids = [world.ledger.id, '0190a6c6-0000-7000-8000-000000000000'];
+    server.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' }, { 'x-forwarded-for': address });
+  const ids = [server.ledger.id, '0190a6c6-0000-7000-8000-000000000000'];
 
   for (const [place, id] of ids.entries()) {
     for (let i = 0; i < 3; i += 1) assert.equal((await guess(id, `192.0.2.${place}`)).status, 401);
@@ -62,35 +62,39 @@ test('guesses at an app that does not exist are limited alike, so that nothing t
 });
 
 test('made-up client ids share one limit per network, and an app there with its right secret is not affected [T6]', async () => {
-  const world = await newWorld({ LIMIT_WRONG_SECRETS: '3' });
-  const guess = (client_id: string) => world.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' });
-  const madeUp = [newId(world.clock()), 'ledger', newId(world.clock())];
+  const server = await startTestServer({ LIMIT_WRONG_SECRETS: '3' });
+  const guess = (client_id: string) => server.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' });
+  const madeUp = [newId(server.clock()), 'ledger', newId(server.clock())];
 
   for (const id of madeUp) assert.equal((await guess(id)).status, 401);
 
-  assertTooMany(await guess(newId(world.clock())));
+  assertTooMany(await guess(newId(server.clock())));
   assertTooMany(await guess('yet another'));
-  assert.equal((await world.introspect('x')).status, 200);
+  assert.equal((await server.introspect('x')).status, 200);
 });
 
 test('X-Forwarded-For from anyone but a trusted proxy changes nothing about whom a guess counts against [S12]', async () => {
-  const world = await newWorld(limited);
+  const server = await startTestServer(limited);
   const guess = (address: string) =>
-    world.post('token', { grant_type: 'x', ...world.credentials, client_secret: 'x' }, { 'x-forwarded-for': address });
+    server.post(
+      'token',
+      { grant_type: 'x', ...server.credentials, client_secret: 'x' },
+      { 'x-forwarded-for': address },
+    );
 
   for (let i = 0; i < 3; i += 1) assert.equal((await guess(`192.0.2.${i}`)).status, 401);
   assertTooMany(await guess('192.0.2.9'));
 });
 
 test('business API requests are limited per grant, apart from other grants', async () => {
-  const world = await newWorld(limited);
-  const [one, two] = [await world.connect(), await world.connect()];
+  const server = await startTestServer(limited);
+  const [one, two] = [await server.connect(), await server.connect()];
 
-  for (let i = 0; i < 2; i += 1) assert.equal((await world.listInvoices(one.access_token)).status, 200);
+  for (let i = 0; i < 2; i += 1) assert.equal((await server.listInvoices(one.access_token)).status, 200);
 
-  assertTooMany(await world.listInvoices(one.access_token));
-  assertTooMany(await world.get('/api/v1/businesses', { authorization: `Bearer ${one.access_token}` }));
-  assert.equal((await world.listInvoices(two.access_token)).status, 200);
+  assertTooMany(await server.listInvoices(one.access_token));
+  assertTooMany(await server.get('/api/v1/businesses', { authorization: `Bearer ${one.access_token}` }));
+  assert.equal((await server.listInvoices(two.access_token)).status, 200);
 });
 
 test('each limit is a setting, generous by default, and one that makes no sense is refused by name', () => {

@@ -2,152 +2,152 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { backUp, readGrant } from '../../support/rows.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const [oldKey = ''] = world.settings.secretKeys;
+const server = await startTestServer();
+const [oldKey = ''] = server.settings.secretKeys;
 const newKey = 'another-key-that-the-tests-bring-in-later-on';
-const works = async (accessToken: string) => (await world.listInvoices(accessToken)).status === 200;
+const works = async (accessToken: string) => (await server.listInvoices(accessToken)).status === 200;
 
 test('with a retry window of 0 a replay ends the grant as soon as the new pair has been used', async () => {
-  await world.restart({ settings: { retryWindow: 0 } });
-  const { refresh_token } = await world.connect();
-  const { body } = await world.refresh(refresh_token);
-  assert.equal((await world.refresh(refresh_token)).body.refresh_token, body.refresh_token);
+  await server.restart({ settings: { retryWindow: 0 } });
+  const { refresh_token } = await server.connect();
+  const { body } = await server.refresh(refresh_token);
+  assert.equal((await server.refresh(refresh_token)).body.refresh_token, body.refresh_token);
   assert.equal(await works(body.access_token), true);
 
-  const replay = await world.refresh(refresh_token);
+  const replay = await server.refresh(refresh_token);
 
   assert.match(replay.body.error_description, /\(refresh_token_reused\)$/);
-  assert.equal((await world.refresh(body.refresh_token)).body.error, 'invalid_grant');
-  await world.restart();
+  assert.equal((await server.refresh(body.refresh_token)).body.error, 'invalid_grant');
+  await server.restart();
 });
 
 test('the retry window can be set in seconds, up to 300', async () => {
-  await world.restart({ settings: { retryWindow: 300_000 } });
-  const { refresh_token } = await world.connect();
-  const first = await world.refresh(refresh_token);
+  await server.restart({ settings: { retryWindow: 300_000 } });
+  const { refresh_token } = await server.connect();
+  const first = await server.refresh(refresh_token);
   assert.equal(await works(first.body.access_token), true);
-  world.wind(299_999);
-  const inside = await world.refresh(refresh_token);
-  world.wind(1);
-  const outside = await world.refresh(refresh_token);
+  server.advanceClock(299_999);
+  const inside = await server.refresh(refresh_token);
+  server.advanceClock(1);
+  const outside = await server.refresh(refresh_token);
 
   assert.equal(inside.body.refresh_token, first.body.refresh_token);
   assert.equal(outside.body.error, 'invalid_grant');
-  await world.restart();
+  await server.restart();
 });
 
 test('a spent token stays spent over a restart, and a retry still gets the same pair [T19][T16]', async () => {
-  const { refresh_token } = await world.connect();
-  const first = await world.refresh(refresh_token);
+  const { refresh_token } = await server.connect();
+  const first = await server.refresh(refresh_token);
   assert.equal(await works(first.body.access_token), true);
-  await world.restart();
+  await server.restart();
 
-  assert.deepEqual((await world.refresh(refresh_token)).body, first.body);
-  world.wind(MINUTE);
-  await world.restart();
-  assert.equal((await world.refresh(refresh_token)).body.error, 'invalid_grant');
+  assert.deepEqual((await server.refresh(refresh_token)).body, first.body);
+  server.advanceClock(MINUTE);
+  await server.restart();
+  assert.equal((await server.refresh(refresh_token)).body.error, 'invalid_grant');
 });
 
 test('a database that lost rotations is healed by the newest token, and the client notices nothing', async () => {
-  const { refresh_token, access_token } = await world.connect();
-  const restore = await backUp(world);
-  const second = (await world.refresh(refresh_token)).body;
-  const third = (await world.refresh(second.refresh_token)).body;
+  const { refresh_token, access_token } = await server.connect();
+  const restore = await backUp(server);
+  const second = (await server.refresh(refresh_token)).body;
+  const third = (await server.refresh(second.refresh_token)).body;
   await restore();
-  assert.equal((await readGrant(world, refresh_token)).rotation, 0);
+  assert.equal((await readGrant(server, refresh_token)).rotation, 0);
 
-  const healed = await world.refresh(third.refresh_token);
+  const healed = await server.refresh(third.refresh_token);
 
   assert.equal(healed.status, 200);
-  assert.equal((await readGrant(world, refresh_token)).rotation, 3);
+  assert.equal((await readGrant(server, refresh_token)).rotation, 3);
   for (const token of [access_token, second.access_token, third.access_token, healed.body.access_token]) {
     assert.equal(await works(token), true);
   }
-  assert.equal((await world.refresh(healed.body.refresh_token)).status, 200);
+  assert.equal((await server.refresh(healed.body.refresh_token)).status, 200);
 });
 
 test('after healing, an older token is a replay as ever', async () => {
-  const { refresh_token } = await world.connect();
-  const restore = await backUp(world);
-  const second = (await world.refresh(refresh_token)).body;
-  const third = (await world.refresh(second.refresh_token)).body;
+  const { refresh_token } = await server.connect();
+  const restore = await backUp(server);
+  const second = (await server.refresh(refresh_token)).body;
+  const third = (await server.refresh(second.refresh_token)).body;
   await restore();
-  const healed = (await world.refresh(third.refresh_token)).body;
+  const healed = (await server.refresh(third.refresh_token)).body;
 
-  const replay = await world.refresh(second.refresh_token);
+  const replay = await server.refresh(second.refresh_token);
 
   assert.match(replay.body.error_description, /\(refresh_token_reused\)$/);
-  assert.equal((await world.refresh(healed.refresh_token)).body.error, 'invalid_grant');
+  assert.equal((await server.refresh(healed.refresh_token)).body.error, 'invalid_grant');
 });
 
 test('50 parallel refreshes that heal a row still get one and the same pair [T15]', async () => {
-  const { refresh_token } = await world.connect();
-  const restore = await backUp(world);
-  const second = (await world.refresh(refresh_token)).body;
+  const { refresh_token } = await server.connect();
+  const restore = await backUp(server);
+  const second = (await server.refresh(refresh_token)).body;
   await restore();
 
-  const answers = await Promise.all(Array.from({ length: 50 }, () => world.refresh(second.refresh_token)));
+  const answers = await Promise.all(Array.from({ length: 50 }, () => server.refresh(second.refresh_token)));
 
   assert.ok(answers.every(({ status }) => status === 200));
   assert.equal(new Set(answers.map(({ body }) => body.refresh_token)).size, 1);
-  assert.equal((await readGrant(world, refresh_token)).rotation, 2);
+  assert.equal((await readGrant(server, refresh_token)).rotation, 2);
 });
 
 test('a backup from before the exchange is healed too, and the code cannot be used after that', async () => {
-  const code = await world.allow();
-  const restore = await backUp(world);
-  const { access_token, refresh_token } = (await world.exchange(code)).body;
+  const code = await server.allow();
+  const restore = await backUp(server);
+  const { access_token, refresh_token } = (await server.exchange(code)).body;
   await restore();
-  assert.equal((await readGrant(world, code)).exchanged_at, null);
+  assert.equal((await readGrant(server, code)).exchanged_at, null);
 
   assert.equal(await works(access_token), true);
-  const healed = await world.refresh(refresh_token);
+  const healed = await server.refresh(refresh_token);
   assert.equal(healed.status, 200);
-  assert.notEqual((await readGrant(world, code)).exchanged_at, null);
+  assert.notEqual((await readGrant(server, code)).exchanged_at, null);
 
-  const again = await world.exchange(code);
+  const again = await server.exchange(code);
   assert.match(again.body.error_description, /\(code_reused\)$/);
   assert.equal(await works(healed.body.access_token), false);
 });
 
 test('a token of a grant that the backup does not know is refused, and nothing fails', async () => {
-  const restore = await backUp(world);
-  const { access_token, refresh_token } = await world.connect();
+  const restore = await backUp(server);
+  const { access_token, refresh_token } = await server.connect();
   await restore();
 
-  const { status, body } = await world.refresh(refresh_token);
+  const { status, body } = await server.refresh(refresh_token);
   assert.deepEqual([status, body.error], [400, 'invalid_grant']);
   assert.equal(await works(access_token), false);
-  assert.equal((await world.revoke(refresh_token)).status, 200);
+  assert.equal((await server.revoke(refresh_token)).status, 200);
 });
 
 test('a new key in front signs from now on, and what the old one signed still holds', async () => {
-  const { access_token, refresh_token } = await world.connect();
-  const code = await world.allow();
-  await world.restart({ settings: { secretKeys: [newKey, oldKey] } });
+  const { access_token, refresh_token } = await server.connect();
+  const code = await server.allow();
+  await server.restart({ settings: { secretKeys: [newKey, oldKey] } });
 
   assert.equal(await works(access_token), true);
-  const refreshed = await world.refresh(refresh_token);
-  const exchanged = await world.exchange(code);
+  const refreshed = await server.refresh(refresh_token);
+  const exchanged = await server.exchange(code);
   assert.deepEqual([refreshed.status, exchanged.status], [200, 200]);
 
-  await world.restart({ settings: { secretKeys: [newKey] } });
+  await server.restart({ settings: { secretKeys: [newKey] } });
   assert.equal(await works(refreshed.body.access_token), true);
-  assert.equal((await world.refresh(exchanged.body.refresh_token)).status, 200);
-  await world.restart();
+  assert.equal((await server.refresh(exchanged.body.refresh_token)).status, 200);
+  await server.restart();
 });
 
 test('once the old key is gone, what it signed is refused like any other text', async () => {
-  const { access_token, refresh_token } = await world.connect();
-  const code = await world.allow();
-  await world.restart({ settings: { secretKeys: [newKey] } });
+  const { access_token, refresh_token } = await server.connect();
+  const code = await server.allow();
+  await server.restart({ settings: { secretKeys: [newKey] } });
 
-  assert.equal((await world.listInvoices(access_token)).body.error, 'invalid_token');
-  assert.equal((await world.refresh(refresh_token)).body.error, 'invalid_grant');
-  assert.equal((await world.exchange(code)).body.error, 'invalid_grant');
-  assert.deepEqual((await world.introspect(access_token)).body, { active: false });
-  await world.restart();
+  assert.equal((await server.listInvoices(access_token)).body.error, 'invalid_token');
+  assert.equal((await server.refresh(refresh_token)).body.error, 'invalid_grant');
+  assert.equal((await server.exchange(code)).body.error, 'invalid_grant');
+  assert.deepEqual((await server.introspect(access_token)).body, { active: false });
+  await server.restart();
   assert.equal(await works(access_token), true, 'with the key it holds again: nothing was revoked');
 });

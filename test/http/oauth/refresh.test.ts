@@ -3,20 +3,20 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { readGrant } from '../../support/rows.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 const WIDE = { scope: 'read:invoices read:contacts' };
-const works = async (accessToken: string) => (await world.listInvoices(accessToken)).status === 200;
+const works = async (accessToken: string) => (await server.listInvoices(accessToken)).status === 200;
 
-function assertReused({ status, body }: Awaited<ReturnType<typeof world.refresh>>) {
+function assertReused({ status, body }: Awaited<ReturnType<typeof server.refresh>>) {
   assert.deepEqual([status, body.error], [400, 'invalid_grant']);
   assert.match(body.error_description, /\(refresh_token_reused\)$/);
 }
 
 test('a refresh gives a new pair in the same five fields, and nobody may keep it [T14][T2]', async () => {
-  const first = await world.connect(WIDE);
-  const { status, body, headers } = await world.refresh(first.refresh_token);
+  const first = await server.connect(WIDE);
+  const { status, body, headers } = await server.refresh(first.refresh_token);
 
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(body), ['access_token', 'token_type', 'expires_in', 'refresh_token', 'scope']);
@@ -29,86 +29,86 @@ test('a refresh gives a new pair in the same five fields, and nobody may keep it
 
 test('50 parallel refreshes of one token all get the same pair, from exactly one rotation [T15]', async () => {
   for (let round = 0; round < 4; round += 1) {
-    const { refresh_token } = await world.connect();
-    const requests: ReturnType<typeof world.refresh>[] = [];
+    const { refresh_token } = await server.connect();
+    const requests: ReturnType<typeof server.refresh>[] = [];
     // The clock moves on between them, so that a second rotation would make another pair.
     while (requests.length < 50) {
-      requests.push(world.refresh(refresh_token));
-      world.wind(SECOND / 10);
+      requests.push(server.refresh(refresh_token));
+      server.advanceClock(SECOND / 10);
       await setImmediate();
     }
     const answers = await Promise.all(requests);
 
     assert.ok(answers.every(({ status }) => status === 200));
     assert.equal(new Set(answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
-    const { rotation, revoked_at } = await readGrant(world, refresh_token);
+    const { rotation, revoked_at } = await readGrant(server, refresh_token);
     assert.deepEqual([rotation, revoked_at], [1, null]);
   }
 });
 
 test('every refresh gives a grant another 30 days, and its row the day of removal that goes with them', async () => {
-  let { refresh_token } = await world.connect();
+  let { refresh_token } = await server.connect();
   for (const waited of [HOUR, DAY, HOUR, 3 * DAY]) {
-    world.wind(waited);
-    ({ refresh_token } = (await world.refresh(refresh_token)).body);
+    server.advanceClock(waited);
+    ({ refresh_token } = (await server.refresh(refresh_token)).body);
 
-    const { refresh_expires_at, removable_on } = await readGrant(world, refresh_token);
-    assert.equal(refresh_expires_at, world.clock() + 30 * DAY);
-    assert.equal(removable_on, Math.ceil((world.clock() + 31 * DAY) / DAY));
+    const { refresh_expires_at, removable_on } = await readGrant(server, refresh_token);
+    assert.equal(refresh_expires_at, server.clock() + 30 * DAY);
+    assert.equal(removable_on, Math.ceil((server.clock() + 31 * DAY) / DAY));
   }
 });
 
 test('a retry after a lost answer gets the same pair byte for byte, with an honest expires_in [T16]', async () => {
-  const { refresh_token } = await world.connect();
-  const lost = await world.refresh(refresh_token);
-  world.wind(29 * SECOND);
-  const retry = await world.refresh(refresh_token);
+  const { refresh_token } = await server.connect();
+  const lost = await server.refresh(refresh_token);
+  server.advanceClock(29 * SECOND);
+  const retry = await server.refresh(refresh_token);
 
   assert.equal(retry.status, 200);
   assert.deepEqual(retry.body, { ...lost.body, expires_in: 3571 });
-  assert.equal((await readGrant(world, refresh_token)).rotation, 1);
+  assert.equal((await readGrant(server, refresh_token)).rotation, 1);
 });
 
 test('the retry window closes to the millisecond, once the new pair has been used', async () => {
-  const { refresh_token } = await world.connect();
-  assert.equal(await works((await world.refresh(refresh_token)).body.access_token), true);
-  world.wind(30 * SECOND - 1);
-  const inside = await world.refresh(refresh_token);
-  world.wind(1);
+  const { refresh_token } = await server.connect();
+  assert.equal(await works((await server.refresh(refresh_token)).body.access_token), true);
+  server.advanceClock(30 * SECOND - 1);
+  const inside = await server.refresh(refresh_token);
+  server.advanceClock(1);
 
   assert.equal(inside.status, 200);
-  assertReused(await world.refresh(refresh_token));
+  assertReused(await server.refresh(refresh_token));
 });
 
 test('a retry after the new pair was used, and after the retry window, is a replay: the grant is revoked [T14][T17]', async () => {
-  const { refresh_token } = await world.connect();
-  const { body } = await world.refresh(refresh_token);
+  const { refresh_token } = await server.connect();
+  const { body } = await server.refresh(refresh_token);
   assert.equal(await works(body.access_token), true);
-  world.wind(30 * SECOND);
+  server.advanceClock(30 * SECOND);
 
-  assertReused(await world.refresh(refresh_token));
-  assertReused(await world.refresh(body.refresh_token));
+  assertReused(await server.refresh(refresh_token));
+  assertReused(await server.refresh(body.refresh_token));
   assert.equal(await works(body.access_token), false);
 });
 
 test('a token two rotations old is a replay even inside the retry window [T18]', async () => {
-  const { refresh_token } = await world.connect();
-  const second = await world.refresh(refresh_token);
-  const third = await world.refresh(second.body.refresh_token);
+  const { refresh_token } = await server.connect();
+  const second = await server.refresh(refresh_token);
+  const third = await server.refresh(second.body.refresh_token);
 
-  assertReused(await world.refresh(refresh_token));
-  assertReused(await world.refresh(third.body.refresh_token));
+  assertReused(await server.refresh(refresh_token));
+  assertReused(await server.refresh(third.body.refresh_token));
   assert.equal(await works(third.body.access_token), false);
 });
 
 test('a replay is recorded as an event, once, with its reason and without a token [T17]', async () => {
-  const { refresh_token } = await world.connect();
-  assert.equal(await works((await world.refresh(refresh_token)).body.access_token), true);
-  world.wind(MINUTE);
-  await Promise.all([world.refresh(refresh_token), world.refresh(refresh_token)]);
+  const { refresh_token } = await server.connect();
+  assert.equal(await works((await server.refresh(refresh_token)).body.access_token), true);
+  server.advanceClock(MINUTE);
+  await Promise.all([server.refresh(refresh_token), server.refresh(refresh_token)]);
 
-  const { id: grantId, user_id: userId } = await readGrant(world, refresh_token);
-  const rows = await world.storage().durable.selectFrom('events').selectAll().execute();
+  const { id: grantId, user_id: userId } = await readGrant(server, refresh_token);
+  const rows = await server.storage().durable.selectFrom('events').selectAll().execute();
   const ended = rows.filter(({ type, data }) => type === 'grant.revoked' && data.includes(grantId));
   assert.deepEqual(
     ended.map(({ data }) => JSON.parse(data)),
@@ -117,109 +117,109 @@ test('a replay is recorded as an event, once, with its reason and without a toke
 });
 
 test('an access token issued in the middle of a second lives for all of the hour that expires_in tells', async () => {
-  world.wind(SECOND - (world.clock() % SECOND) + 999);
-  const { access_token, expires_in } = await world.connect();
+  server.advanceClock(SECOND - (server.clock() % SECOND) + 999);
+  const { access_token, expires_in } = await server.connect();
 
   assert.equal(expires_in, 3600);
-  world.wind(HOUR - 1);
+  server.advanceClock(HOUR - 1);
   assert.equal(await works(access_token), true);
 });
 
 test('an old access token stays valid for its own hour after a refresh, and not longer', async () => {
-  world.wind(SECOND - (world.clock() % SECOND));
-  const first = await world.connect();
-  world.wind(30 * MINUTE);
-  const second = (await world.refresh(first.refresh_token)).body;
+  server.advanceClock(SECOND - (server.clock() % SECOND));
+  const first = await server.connect();
+  server.advanceClock(30 * MINUTE);
+  const second = (await server.refresh(first.refresh_token)).body;
   assert.equal(await works(first.access_token), true);
 
-  world.wind(30 * MINUTE - 1);
+  server.advanceClock(30 * MINUTE - 1);
   assert.equal(await works(first.access_token), true);
-  world.wind(1);
+  server.advanceClock(1);
   assert.equal(await works(first.access_token), false);
   assert.equal(await works(second.access_token), true);
 });
 
 test('a refresh may narrow one access token; the refresh token keeps all the scopes [T21]', async () => {
-  const first = await world.connect(WIDE);
-  const narrow = (await world.refresh(first.refresh_token, { scope: 'read:contacts' })).body;
-  const full = (await world.refresh(narrow.refresh_token)).body;
+  const first = await server.connect(WIDE);
+  const narrow = (await server.refresh(first.refresh_token, { scope: 'read:contacts' })).body;
+  const full = (await server.refresh(narrow.refresh_token)).body;
 
   assert.equal(narrow.scope, 'read:contacts');
-  assert.equal((await world.listInvoices(narrow.access_token)).body.error, 'insufficient_scope');
+  assert.equal((await server.listInvoices(narrow.access_token)).body.error, 'insufficient_scope');
   assert.equal(full.scope, 'read:invoices read:contacts');
   assert.equal(await works(full.access_token), true);
 });
 
 test('a refresh never widens, and asking for too much spends nothing [T21]', async () => {
-  const { refresh_token } = await world.connect({ scope: 'read:invoices' });
+  const { refresh_token } = await server.connect({ scope: 'read:invoices' });
 
   for (const scope of ['read:invoices read:contacts', 'write:invoices', 'read:minds', 'READ:INVOICES', ' ']) {
-    const { status, body } = await world.refresh(refresh_token, { scope });
+    const { status, body } = await server.refresh(refresh_token, { scope });
     assert.deepEqual([status, body.error], [400, 'invalid_scope'], scope);
   }
-  assert.equal((await readGrant(world, refresh_token)).rotation, 0);
-  assert.equal((await world.refresh(refresh_token, { scope: 'read:invoices' })).status, 200);
+  assert.equal((await readGrant(server, refresh_token)).rotation, 0);
+  assert.equal((await server.refresh(refresh_token, { scope: 'read:invoices' })).status, 200);
 });
 
 test('each refresh token lives 30 days from its own issue, and says so when they are over [T22]', async () => {
-  const { refresh_token } = await world.connect();
-  world.wind(30 * DAY - SECOND);
-  const second = await world.refresh(refresh_token);
+  const { refresh_token } = await server.connect();
+  server.advanceClock(30 * DAY - SECOND);
+  const second = await server.refresh(refresh_token);
   assert.equal(second.status, 200);
 
-  world.wind(30 * DAY - SECOND);
-  const third = await world.refresh(second.body.refresh_token);
+  server.advanceClock(30 * DAY - SECOND);
+  const third = await server.refresh(second.body.refresh_token);
   assert.equal(third.status, 200);
 
-  world.wind(30 * DAY);
-  const late = await world.refresh(third.body.refresh_token);
+  server.advanceClock(30 * DAY);
+  const late = await server.refresh(third.body.refresh_token);
   assert.deepEqual([late.status, late.body.error], [400, 'invalid_grant']);
   assert.match(late.body.error_description, /expired: it lasts 30 days/);
 });
 
 test('an expired refresh token that was spent long ago is expired, not a replay that revokes', async () => {
-  const { refresh_token } = await world.connect();
-  world.wind(15 * DAY);
-  const second = (await world.refresh(refresh_token)).body;
-  world.wind(15 * DAY);
+  const { refresh_token } = await server.connect();
+  server.advanceClock(15 * DAY);
+  const second = (await server.refresh(refresh_token)).body;
+  server.advanceClock(15 * DAY);
 
-  assert.match((await world.refresh(refresh_token)).body.error_description, /expired/);
-  assert.equal((await world.refresh(second.refresh_token)).status, 200);
+  assert.match((await server.refresh(refresh_token)).body.error_description, /expired/);
+  assert.equal((await server.refresh(second.refresh_token)).status, 200);
 });
 
 test('a refresh token is nothing to another app, and that changes nothing for its own [T20]', async () => {
-  const other = await world.addApp({ ownerBusinessId: world.acme.id });
-  const { refresh_token } = await world.connect();
+  const other = await server.addApp({ ownerBusinessId: server.acme.id });
+  const { refresh_token } = await server.connect();
   const asOther = { client_id: other.id, client_secret: other.secret };
 
-  const stranger = await world.refresh(refresh_token, asOther);
-  const owner = await world.refresh(refresh_token);
-  world.wind(HOUR);
-  const replay = await world.refresh(refresh_token, asOther);
+  const stranger = await server.refresh(refresh_token, asOther);
+  const owner = await server.refresh(refresh_token);
+  server.advanceClock(HOUR);
+  const replay = await server.refresh(refresh_token, asOther);
 
   assert.deepEqual([stranger.status, stranger.body.error], [400, 'invalid_grant']);
   assert.equal(owner.status, 200);
   assert.equal(replay.body.error, 'invalid_grant');
-  assert.equal((await world.refresh(owner.body.refresh_token)).status, 200);
+  assert.equal((await server.refresh(owner.body.refresh_token)).status, 200);
 });
 
 test('an access token, a code, a session or a client secret is no refresh token [T24]', async () => {
-  const browser = await world.signedIn();
-  const code = await world.allow({}, browser);
-  const tokens = await world.connect({}, browser);
+  const browser = await server.signedIn();
+  const code = await server.allow({}, browser);
+  const tokens = await server.connect({}, browser);
   const session = browser.cookies.get('__Host-session') ?? '';
 
   for (const [sent, words] of [
     [tokens.access_token, /This is an access token/],
     [code, /This is a code/],
     [session, /not a refresh token/],
-    [world.ledger.secret, /not a refresh token/],
+    [server.ledger.secret, /not a refresh token/],
     [tokens.access_token.replace('gat_', 'grt_'), /not a refresh token/],
     [code.replace('gac_', 'grt_'), /not a refresh token/],
   ] as const) {
-    const { status, body } = await world.refresh(sent);
+    const { status, body } = await server.refresh(sent);
     assert.deepEqual([status, body.error], [400, 'invalid_grant']);
     assert.match(body.error_description, words);
   }
-  assert.equal((await world.refresh(tokens.refresh_token)).status, 200);
+  assert.equal((await server.refresh(tokens.refresh_token)).status, 200);
 });

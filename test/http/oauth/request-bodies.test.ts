@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { startTestServer } from '../../support/test-server.ts';
 import { fetchWatched } from '../../support/watching.ts';
 import { askRaw } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const { client_id, client_secret } = world.credentials;
+const server = await startTestServer();
+const browser = await server.signedIn();
+const { client_id, client_secret } = server.credentials;
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 const ENDPOINTS = ['token', 'revoke', 'introspect'];
 
 async function send(endpoint: string, body: string, type = JSON_TYPE) {
   const headers = { 'content-type': type };
-  const response = await fetchWatched(`${world.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
+  const response = await fetchWatched(`${server.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
   const { status } = response;
   return { status, headers: response.headers, body: await response.json() };
 }
@@ -27,7 +27,7 @@ async function assertInvalidRequest(answer: ReturnType<typeof send>, status = 40
   const { status: actual, body, headers } = await answer;
   assert.deepEqual([actual, body.error], [status, 'invalid_request'], about);
   assert.ok(body.error_description, about);
-  assert.equal(body.error_uri, `${world.api}/docs/errors/invalid_request#${body.reason}`);
+  assert.equal(body.error_uri, `${server.api}/docs/errors/invalid_request#${body.reason}`);
   assert.equal(headers.get('cache-control'), 'no-store', about);
 }
 
@@ -69,7 +69,7 @@ for (const [name, endpoint, fields] of SAME) {
 test('JSON and a form get the same answer where it is a good one [T27]', async () => {
   const code = { grant_type: 'authorization_code', redirect_uri: 'https://ledger.example/callback' };
   for (const ask of [asJson, asForm]) {
-    const fields = { ...code, code: await world.allow({}, browser), client_id, client_secret };
+    const fields = { ...code, code: await server.allow({}, browser), client_id, client_secret };
     const first = await ask('token', fields);
     const { refresh_token } = first.body;
     const second = await ask('token', { grant_type: 'refresh_token', refresh_token, client_id, client_secret });
@@ -91,7 +91,7 @@ test('every field of a token request has the same effect in JSON and in a form [
 
   for (const ask of [asJson, asForm]) {
     const exchange = async (changes: Record<string, string>) => {
-      const code = await world.allow({ scope, code_challenge, code_challenge_method: 'S256' }, browser);
+      const code = await server.allow({ scope, code_challenge, code_challenge_method: 'S256' }, browser);
       const fields = { code, redirect_uri, code_verifier: verifier, client_id, client_secret, ...changes };
       return ask('token', { grant_type: 'authorization_code', ...fields });
     };
@@ -189,7 +189,7 @@ test('a known field that comes twice is refused by its name, in JSON and in a fo
 });
 
 test('an unknown field that comes twice is ignored, such as resource of RFC 8707, in JSON and in a form [T27]', async () => {
-  const { access_token, refresh_token } = await world.connect({}, browser);
+  const { access_token, refresh_token } = await server.connect({}, browser);
   const credentials = { client_id, client_secret };
   const requests: [endpoint: string, fields: Record<string, string>][] = [
     ['introspect', { token: access_token, ...credentials }],
@@ -242,7 +242,7 @@ test('any other content type is a 415 that says which two are read [T26]', async
   ]) {
     for (const endpoint of ENDPOINTS) await assertInvalidRequest(send(endpoint, body, type), 415, type);
   }
-  const untyped = await askRaw(world.api, {
+  const untyped = await askRaw(server.api, {
     path: '/api/v1/oauth/revoke',
     method: 'POST',
     headers: [['Content-Length', String(body.length)]],
@@ -271,10 +271,10 @@ test('a body of 64 KiB is read and one byte more is a 413 [T26]', async () => {
 });
 
 test('unknown fields are ignored, and empty ones count as absent', async () => {
-  const token = (await world.connect({}, browser)).refresh_token;
+  const token = (await server.connect({}, browser)).refresh_token;
 
-  const refreshed = await world.refresh(token, { audience: 'x', scope: '', code: '' });
-  const empty = await world.refresh('');
+  const refreshed = await server.refresh(token, { audience: 'x', scope: '', code: '' });
+  const empty = await server.refresh('');
 
   assert.equal(refreshed.status, 200);
   assert.deepEqual([empty.status, empty.body.error], [400, 'invalid_request']);
@@ -284,7 +284,7 @@ test('only POST is answered; another method is a 405 that names it [T1][R1][I1]'
   for (const endpoint of ENDPOINTS) {
     for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const query = new URLSearchParams({ grant_type: 'refresh_token', client_id, client_secret, token: 'x' });
-      const response = await fetch(`${world.api}/api/v1/oauth/${endpoint}?${query}`, { method });
+      const response = await fetch(`${server.api}/api/v1/oauth/${endpoint}?${query}`, { method });
 
       assert.equal(response.status, 405, `${method} ${endpoint}`);
       assert.equal(response.headers.get('allow'), 'POST');

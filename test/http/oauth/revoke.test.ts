@@ -3,70 +3,70 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import { grantIdIn, readGrant } from '../../support/rows.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const other = await world.addApp({ name: 'Other', ownerBusinessId: world.acme.id });
+const server = await startTestServer();
+const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.id });
 const asOther = { client_id: other.id, client_secret: other.secret };
-const works = async (accessToken: string) => (await world.listInvoices(accessToken)).status === 200;
+const works = async (accessToken: string) => (await server.listInvoices(accessToken)).status === 200;
 
-function assertDone({ status, body, headers }: Awaited<ReturnType<typeof world.revoke>>) {
+function assertDone({ status, body, headers }: Awaited<ReturnType<typeof server.revoke>>) {
   assert.equal(status, 200);
   assert.deepEqual(body, {});
   assert.equal(headers.get('cache-control'), 'no-store');
 }
 
 test('the token alone is enough: revoking a refresh token ends the whole grant at once [R1][R4]', async () => {
-  const first = await world.connect();
-  const second = (await world.refresh(first.refresh_token)).body;
+  const first = await server.connect();
+  const second = (await server.refresh(first.refresh_token)).body;
 
-  assertDone(await world.revoke(second.refresh_token));
+  assertDone(await server.revoke(second.refresh_token));
 
   for (const pair of [first, second]) {
     assert.equal(await works(pair.access_token), false);
-    assert.match((await world.refresh(pair.refresh_token)).body.error_description, /\(revoked_by_app\)$/);
+    assert.match((await server.refresh(pair.refresh_token)).body.error_description, /\(revoked_by_app\)$/);
   }
 });
 
 test('revoking a refresh token that has been replaced ends the grant too [R4]', async () => {
-  const { refresh_token } = await world.connect();
-  const second = (await world.refresh(refresh_token)).body;
-  world.wind(MINUTE);
+  const { refresh_token } = await server.connect();
+  const second = (await server.refresh(refresh_token)).body;
+  server.advanceClock(MINUTE);
 
-  assertDone(await world.revoke(refresh_token));
+  assertDone(await server.revoke(refresh_token));
 
   assert.equal(await works(second.access_token), false);
 });
 
 test('revoking an access token ends only itself: the refresh token and its other access tokens live on', async () => {
-  const first = await world.connect();
-  const second = (await world.refresh(first.refresh_token)).body;
+  const first = await server.connect();
+  const second = (await server.refresh(first.refresh_token)).body;
 
-  assertDone(await world.revoke(first.access_token));
+  assertDone(await server.revoke(first.access_token));
 
   assert.equal(await works(first.access_token), false);
-  assert.equal((await world.listInvoices(first.access_token)).body.error, 'invalid_token');
+  assert.equal((await server.listInvoices(first.access_token)).body.error, 'invalid_token');
   assert.equal(await works(second.access_token), true);
-  const third = await world.refresh(second.refresh_token);
+  const third = await server.refresh(second.refresh_token);
   assert.equal(third.status, 200);
   assert.equal(await works(third.body.access_token), true);
 });
 
 test('a revoked access token stays revoked for its whole hour, also over a restart', async () => {
-  const { access_token } = await world.connect();
-  await world.revoke(access_token);
-  await world.restart();
-  world.wind(59 * MINUTE);
+  const { access_token } = await server.connect();
+  await server.revoke(access_token);
+  await server.restart();
+  server.advanceClock(59 * MINUTE);
 
   assert.equal(await works(access_token), false);
 });
 
 test('an unknown, malformed, expired or already revoked token gives 200 [R2]', async () => {
-  const old = await world.connect();
-  world.wind(HOUR);
-  assertDone(await world.revoke(old.access_token));
-  world.wind(30 * DAY);
-  const { access_token, refresh_token } = await world.connect();
+  const old = await server.connect();
+  server.advanceClock(HOUR);
+  assertDone(await server.revoke(old.access_token));
+  server.advanceClock(30 * DAY);
+  const { access_token, refresh_token } = await server.connect();
 
   for (const token of [
     old.refresh_token,
@@ -81,81 +81,81 @@ test('an unknown, malformed, expired or already revoked token gives 200 [R2]', a
     refresh_token,
     refresh_token,
   ]) {
-    assertDone(await world.revoke(token));
+    assertDone(await server.revoke(token));
   }
 });
 
 test('a wrong or unknown token_type_hint still finds the token [R2]', async () => {
   for (const token_type_hint of ['access_token', 'refresh_token', 'mystery', '']) {
-    const { access_token, refresh_token } = await world.connect();
+    const { access_token, refresh_token } = await server.connect();
 
-    assertDone(await world.revoke(access_token, { token_type_hint }));
+    assertDone(await server.revoke(access_token, { token_type_hint }));
     assert.equal(await works(access_token), false);
-    assertDone(await world.revoke(refresh_token, { token_type_hint }));
-    assert.equal((await world.refresh(refresh_token)).body.error, 'invalid_grant');
+    assertDone(await server.revoke(refresh_token, { token_type_hint }));
+    assert.equal((await server.refresh(refresh_token)).body.error, 'invalid_grant');
   }
 });
 
 test('an app that names itself ends its own token, in the body or by HTTP Basic', async () => {
-  const [one, two] = [await world.connect(), await world.connect()];
-  const basic = Buffer.from(`${world.ledger.id}:${world.ledger.secret}`).toString('base64');
+  const [one, two] = [await server.connect(), await server.connect()];
+  const basic = Buffer.from(`${server.ledger.id}:${server.ledger.secret}`).toString('base64');
 
-  assertDone(await world.revoke(one.refresh_token, world.credentials));
-  assertDone(await world.post('revoke', { token: two.refresh_token }, { authorization: `Basic ${basic}` }));
+  assertDone(await server.revoke(one.refresh_token, server.credentials));
+  assertDone(await server.post('revoke', { token: two.refresh_token }, { authorization: `Basic ${basic}` }));
 
   assert.equal(await works(one.access_token), false);
   assert.equal(await works(two.access_token), false);
 });
 
 test('an app that names itself cannot end the token of another, and is not told whose it is [R3]', async () => {
-  const { access_token, refresh_token } = await world.connect();
+  const { access_token, refresh_token } = await server.connect();
 
-  assertDone(await world.revoke(access_token, asOther));
-  assertDone(await world.revoke(refresh_token, asOther));
+  assertDone(await server.revoke(access_token, asOther));
+  assertDone(await server.revoke(refresh_token, asOther));
 
   assert.equal(await works(access_token), true);
-  assert.equal((await world.refresh(refresh_token)).status, 200);
+  assert.equal((await server.refresh(refresh_token)).status, 200);
 });
 
 test('a client_id without a secret is enough to revoke a token of that app, as the metadata says [R1]', async () => {
-  const [one, two] = [await world.connect(), await world.connect()];
-  const { revocation_endpoint_auth_methods_supported } = (await world.get('/.well-known/oauth-authorization-server'))
+  const [one, two] = [await server.connect(), await server.connect()];
+  const { revocation_endpoint_auth_methods_supported } = (await server.get('/.well-known/oauth-authorization-server'))
     .body;
 
   assert.ok(revocation_endpoint_auth_methods_supported.includes('none'));
-  assertDone(await world.revoke(one.access_token, { client_id: world.ledger.id }));
-  assertDone(await world.revoke(two.refresh_token, { client_id: world.ledger.id }));
+  assertDone(await server.revoke(one.access_token, { client_id: server.ledger.id }));
+  assertDone(await server.revoke(two.refresh_token, { client_id: server.ledger.id }));
 
   assert.equal(await works(one.access_token), false);
   assert.equal(await works(two.access_token), false);
-  assert.equal((await world.refresh(two.refresh_token)).body.reason, 'revoked_by_app');
+  assert.equal((await server.refresh(two.refresh_token)).body.reason, 'revoked_by_app');
 });
 
 test('a client_id without a secret revokes no token of another app, and the response is the same [R3]', async () => {
-  const { access_token, refresh_token } = await world.connect();
+  const { access_token, refresh_token } = await server.connect();
 
-  for (const client_id of [other.id, 'unknown', world.ledger.id.toUpperCase()]) {
+  for (const client_id of [other.id, 'unknown', server.ledger.id.toUpperCase()]) {
     for (const token of [access_token, refresh_token, 'nonsense']) {
-      assertDone(await world.revoke(token, { client_id }));
+      assertDone(await server.revoke(token, { client_id }));
     }
   }
 
   assert.equal(await works(access_token), true);
-  assert.equal((await world.refresh(refresh_token)).status, 200);
+  assert.equal((await server.refresh(refresh_token)).status, 200);
 });
 
 test('credentials that are sent must be right: otherwise 401, and the token lives on [R1]', async () => {
-  const { access_token, refresh_token } = await world.connect();
+  const { access_token, refresh_token } = await server.connect();
 
   for (const wrong of [
-    { client_id: world.ledger.id, client_secret: 'gcs_wrong' },
-    { client_id: 'unknown', client_secret: world.ledger.secret },
-    { client_secret: world.ledger.secret },
+    { client_id: server.ledger.id, client_secret: 'gcs_wrong' },
+    { client_id: 'unknown', client_secret: server.ledger.secret },
+    { client_secret: server.ledger.secret },
   ]) {
-    const { status, body } = await world.revoke(refresh_token, wrong);
+    const { status, body } = await server.revoke(refresh_token, wrong);
     assert.deepEqual([status, body.error], [401, 'invalid_client']);
   }
-  const basic = await world.post('revoke', { token: refresh_token }, { authorization: 'Basic eDp5' });
+  const basic = await server.post('revoke', { token: refresh_token }, { authorization: 'Basic eDp5' });
   assert.equal(basic.status, 401);
   assert.match(basic.headers.get('www-authenticate') ?? '', /^Basic /);
   assert.equal(await works(access_token), true);
@@ -163,52 +163,52 @@ test('credentials that are sent must be right: otherwise 401, and the token live
 
 test('a missing or empty token is an invalid_request', async () => {
   for (const token of [undefined, '']) {
-    const { status, body } = await world.revoke(token);
+    const { status, body } = await server.revoke(token);
     assert.deepEqual([status, body.error], [400, 'invalid_request']);
   }
 });
 
 test('a token in the address is not looked at [T1]', async () => {
-  const { access_token } = await world.connect();
+  const { access_token } = await server.connect();
 
-  assert.equal((await world.post(`revoke?token=${access_token}`, {})).status, 400);
+  assert.equal((await server.post(`revoke?token=${access_token}`, {})).status, 400);
   assert.equal(await works(access_token), true);
 });
 
 test('a code cannot be revoked, and holding one is no proof of anything', async () => {
-  const code = await world.allow();
+  const code = await server.allow();
 
-  assertDone(await world.revoke(code));
+  assertDone(await server.revoke(code));
 
-  assert.equal((await world.exchange(code)).status, 200);
+  assert.equal((await server.exchange(code)).status, 200);
 });
 
 test('a revocation racing refreshes: no token of the family works once all have answered [R6]', async () => {
-  const first = await world.connect();
+  const first = await server.connect();
   const answers = await Promise.all([
-    ...Array.from({ length: 10 }, () => world.refresh(first.refresh_token)),
-    world.revoke(first.refresh_token),
-    ...Array.from({ length: 10 }, () => world.refresh(first.refresh_token)),
+    ...Array.from({ length: 10 }, () => server.refresh(first.refresh_token)),
+    server.revoke(first.refresh_token),
+    ...Array.from({ length: 10 }, () => server.refresh(first.refresh_token)),
   ]);
 
   assert.ok(answers.every(({ status }) => status === 200 || status === 400));
   const pairs = answers.filter(({ body }) => body.refresh_token).map(({ body }) => body);
   for (const pair of [first, ...pairs]) {
     assert.equal(await works(pair.access_token), false);
-    assert.equal((await world.refresh(pair.refresh_token)).body.error, 'invalid_grant');
+    assert.equal((await server.refresh(pair.refresh_token)).body.error, 'invalid_grant');
   }
 });
 
 test('a revocation that arrives at any moment of a refresh ends the family, round after round [R6]', async () => {
-  const racer = await world.addApp({ name: 'Racer' });
+  const racer = await server.addApp({ name: 'Racer' });
   const credentials = { client_id: racer.id, client_secret: racer.secret };
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
 
   for (let round = 0; round < 80; round += 1) {
-    const code = await world.allow({ client_id: racer.id }, browser);
-    const first = (await world.exchange(code, credentials)).body;
-    const refresh = () => world.refresh(first.refresh_token, credentials);
-    const revoke = () => world.revoke(first.refresh_token, round % 3 === 0 ? credentials : {});
+    const code = await server.allow({ client_id: racer.id }, browser);
+    const first = (await server.exchange(code, credentials)).body;
+    const refresh = () => server.refresh(first.refresh_token, credentials);
+    const revoke = () => server.revoke(first.refresh_token, round % 3 === 0 ? credentials : {});
     const [before, after] = round % 2 === 0 ? [revoke, refresh] : [refresh, revoke];
     const started = before();
     await turns(Math.floor(round / 4) % 10);
@@ -217,7 +217,7 @@ test('a revocation that arrives at any moment of a refresh ends the family, roun
     const pairs = answers.map(({ body }) => body).filter(({ refresh_token }) => refresh_token);
     for (const pair of [first, ...pairs]) {
       assert.equal(await works(pair.access_token), false, `round ${round}`);
-      const again = await world.refresh(pair.refresh_token, credentials);
+      const again = await server.refresh(pair.refresh_token, credentials);
       assert.equal(again.body.error, 'invalid_grant', `round ${round}`);
     }
   }
@@ -229,14 +229,14 @@ async function turns(count: number): Promise<void> {
 }
 
 test('a grant that its app revoked is recorded as an event with that reason, once', async () => {
-  const { refresh_token } = await world.connect();
-  await Promise.all([world.revoke(refresh_token), world.revoke(refresh_token)]);
+  const { refresh_token } = await server.connect();
+  await Promise.all([server.revoke(refresh_token), server.revoke(refresh_token)]);
 
-  const rows = await world.storage().durable.selectFrom('events').selectAll().execute();
+  const rows = await server.storage().durable.selectFrom('events').selectAll().execute();
   const ended = rows.filter(({ type, data }) => type === 'grant.revoked' && data.includes(grantIdIn(refresh_token)));
   assert.deepEqual(
     ended.map(({ data }) => JSON.parse(data).reason),
     ['revoked_by_app'],
   );
-  assert.equal((await readGrant(world, refresh_token)).revoked_reason, 'revoked_by_app');
+  assert.equal((await readGrant(server, refresh_token)).revoked_reason, 'revoked_by_app');
 });

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import type { Answer } from '../../support/client.ts';
 import { countGrants, readGrant, withoutWrites } from '../../support/rows.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const works = async (accessToken: string) => (await world.listInvoices(accessToken)).status === 200;
+const server = await startTestServer();
+const browser = await server.signedIn();
+const works = async (accessToken: string) => (await server.listInvoices(accessToken)).status === 200;
 
 function assertUnavailable({ status, body, headers }: Answer) {
   assert.deepEqual([status, body.error], [503, 'temporarily_unavailable']);
@@ -18,7 +18,7 @@ function assertUnavailable({ status, body, headers }: Answer) {
 
 /** While `work` runs, the last write of every transaction fails: the one that records what happened. */
 async function withoutEvents(work: () => Promise<void>) {
-  const { durable } = world.storage();
+  const { durable } = server.storage();
   await sql`alter table events rename to mislaid`.execute(durable);
   try {
     await work();
@@ -28,79 +28,79 @@ async function withoutEvents(work: () => Promise<void>) {
 }
 
 test('an exchange that cannot be stored is a 503, and the code is as good as before [T29]', async () => {
-  const code = await world.allow({}, browser);
-  await world.exchange('any');
+  const code = await server.allow({}, browser);
+  await server.exchange('any');
 
-  assertUnavailable(await withoutWrites(world, () => world.exchange(code)));
+  assertUnavailable(await withoutWrites(server, () => server.exchange(code)));
 
-  const { exchanged_at, rotated_at, revoked_at } = await readGrant(world, code);
+  const { exchanged_at, rotated_at, revoked_at } = await readGrant(server, code);
   assert.deepEqual([exchanged_at, rotated_at, revoked_at], [null, null, null]);
-  assert.equal((await world.exchange(code)).status, 200);
+  assert.equal((await server.exchange(code)).status, 200);
 });
 
 test('a refresh that cannot be stored is a 503, and the refresh token is as good as before [T29]', async () => {
-  const { refresh_token } = await world.connect({}, browser);
-  const before = await readGrant(world, refresh_token);
+  const { refresh_token } = await server.connect({}, browser);
+  const before = await readGrant(server, refresh_token);
 
-  assertUnavailable(await withoutWrites(world, () => world.refresh(refresh_token)));
+  assertUnavailable(await withoutWrites(server, () => server.refresh(refresh_token)));
 
-  assert.deepEqual(await readGrant(world, refresh_token), before);
-  assert.equal((await world.refresh(refresh_token)).status, 200);
+  assert.deepEqual(await readGrant(server, refresh_token), before);
+  assert.equal((await server.refresh(refresh_token)).status, 200);
 });
 
 test('a revocation that cannot be stored is a 503, never a false 200 [R5]', async () => {
-  const { access_token, refresh_token } = await world.connect({}, browser);
+  const { access_token, refresh_token } = await server.connect({}, browser);
 
-  assertUnavailable(await withoutWrites(world, () => world.revoke(refresh_token)));
-  assertUnavailable(await withoutWrites(world, () => world.revoke(access_token)));
+  assertUnavailable(await withoutWrites(server, () => server.revoke(refresh_token)));
+  assertUnavailable(await withoutWrites(server, () => server.revoke(access_token)));
 
   assert.equal(await works(access_token), true);
-  assert.equal((await world.revoke(access_token)).status, 200);
+  assert.equal((await server.revoke(access_token)).status, 200);
   assert.equal(await works(access_token), false);
-  assert.equal((await world.revoke(refresh_token)).status, 200);
-  assert.equal((await world.refresh(refresh_token)).body.error, 'invalid_grant');
+  assert.equal((await server.revoke(refresh_token)).status, 200);
+  assert.equal((await server.refresh(refresh_token)).body.error, 'invalid_grant');
 });
 
 test('a replay that cannot be stored is a 503, and ends the grant when it is tried again [T29]', async () => {
-  const { refresh_token } = await world.connect({}, browser);
-  assert.equal(await works((await world.refresh(refresh_token)).body.access_token), true);
-  world.wind(45_000);
+  const { refresh_token } = await server.connect({}, browser);
+  assert.equal(await works((await server.refresh(refresh_token)).body.access_token), true);
+  server.advanceClock(45_000);
 
-  assertUnavailable(await withoutWrites(world, () => world.refresh(refresh_token)));
-  assert.match((await world.refresh(refresh_token)).body.error_description, /\(refresh_token_reused\)$/);
+  assertUnavailable(await withoutWrites(server, () => server.refresh(refresh_token)));
+  assert.match((await server.refresh(refresh_token)).body.error_description, /\(refresh_token_reused\)$/);
 });
 
 test('an Allow that cannot be stored is a 503 page, and neither grant nor consent is left behind [T29]', async () => {
-  const member = await world.signedIn(await world.addUser('Grace', [[world.acme, 'member']]));
-  const page = await member.open(world.authorizeUrl());
-  const before = await countGrants(world);
+  const member = await server.signedIn(await server.addUser('Grace', [[server.acme, 'member']]));
+  const page = await member.open(server.authorizeUrl());
+  const before = await countGrants(server);
 
-  const answer = await withoutWrites(world, () => member.submit(page, '/consent', { answer: 'allow' }));
+  const answer = await withoutWrites(server, () => member.submit(page, '/consent', { answer: 'allow' }));
 
   assert.equal(answer.status, 503);
   assert.equal(answer.leftTo, undefined);
-  assert.equal(await countGrants(world), before);
-  assert.equal((await member.open(world.authorizeUrl())).status, 200, 'the user is still to be asked');
+  assert.equal(await countGrants(server), before);
+  assert.equal((await member.open(server.authorizeUrl())).status, 200, 'the user is still to be asked');
   assert.ok((await member.submit(page, '/consent', { answer: 'allow' })).leftTo?.searchParams.get('code'));
 });
 
 test('if the last of several writes fails, all are rolled back and no response reports success [T29]', async () => {
-  const member = await world.signedIn(await world.addUser('Edsger', [[world.acme, 'member']]));
-  const page = await member.open(world.authorizeUrl());
-  const { access_token, refresh_token } = await world.connect({}, browser);
-  const before = await countGrants(world);
+  const member = await server.signedIn(await server.addUser('Edsger', [[server.acme, 'member']]));
+  const page = await member.open(server.authorizeUrl());
+  const { access_token, refresh_token } = await server.connect({}, browser);
+  const before = await countGrants(server);
 
   await withoutEvents(async () => {
     const allowed = await member.submit(page, '/consent', { answer: 'allow' });
     assert.ok(allowed.status >= 500);
     assert.equal(allowed.leftTo, undefined);
-    const revoked = await world.revoke(refresh_token);
+    const revoked = await server.revoke(refresh_token);
     assert.ok(revoked.status >= 500);
     assert.doesNotMatch(JSON.stringify(revoked.body), /events|relation|sqlite|stack/i);
   });
 
-  assert.equal(await countGrants(world), before);
-  assert.equal((await member.open(world.authorizeUrl())).status, 200, 'the user is still to be asked');
+  assert.equal(await countGrants(server), before);
+  assert.equal((await member.open(server.authorizeUrl())).status, 200, 'the user is still to be asked');
   assert.equal(await works(access_token), true);
-  assert.equal((await readGrant(world, refresh_token)).revoked_at, null);
+  assert.equal((await readGrant(server, refresh_token)).revoked_at, null);
 });

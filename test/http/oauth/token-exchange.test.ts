@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { readGrant } from '../../support/rows.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const allow = (changes: Record<string, string | undefined> = {}) => world.allow(changes, browser);
-const other = await world.addApp({ name: 'Other', ownerBusinessId: world.acme.id });
+const server = await startTestServer();
+const browser = await server.signedIn();
+const allow = (changes: Record<string, string | undefined> = {}) => server.allow(changes, browser);
+const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.id });
 const asOther = { client_id: other.id, client_secret: other.secret };
 
 test('a code becomes exactly five fields, in a response that nobody may keep [T2]', async () => {
-  const { status, body, headers } = await world.exchange(await allow({ scope: 'read:contacts read:invoices' }));
+  const { status, body, headers } = await server.exchange(await allow({ scope: 'read:contacts read:invoices' }));
 
   assert.equal(status, 200);
   assert.deepEqual(Object.keys(body), ['access_token', 'token_type', 'expires_in', 'refresh_token', 'scope']);
@@ -27,79 +27,83 @@ test('a code becomes exactly five fields, in a response that nobody may keep [T2
 
 test('a code works until 10 minutes have passed, and then says that it has expired [A23]', async () => {
   const [inTime, late] = [await allow(), await allow()];
-  world.wind(10 * MINUTE - 1);
-  const good = await world.exchange(inTime);
-  world.wind(1);
-  const bad = await world.exchange(late);
+  server.advanceClock(10 * MINUTE - 1);
+  const good = await server.exchange(inTime);
+  server.advanceClock(1);
+  const bad = await server.exchange(late);
 
   assert.equal(good.status, 200);
   assert.equal(bad.status, 400);
   assert.equal(bad.body.error, 'invalid_grant');
   assert.match(bad.body.error_description, /expired: codes last 10 minutes/);
   assert.equal(bad.body.reason, 'code_expired');
-  assert.equal(bad.body.error_uri, `${world.api}/docs/errors/invalid_grant#code_expired`);
+  assert.equal(bad.body.error_uri, `${server.api}/docs/errors/invalid_grant#code_expired`);
 });
 
 test('a code used twice revokes everything that it first gave [T13]', async () => {
   const code = await allow();
-  const first = await world.exchange(code);
-  const refreshed = await world.refresh(first.body.refresh_token);
+  const first = await server.exchange(code);
+  const refreshed = await server.refresh(first.body.refresh_token);
 
-  const second = await world.exchange(code);
+  const second = await server.exchange(code);
 
   assert.equal(second.status, 400);
   assert.equal(second.body.error, 'invalid_grant');
   assert.match(second.body.error_description, /\(code_reused\)$/);
   for (const { body } of [first, refreshed]) {
-    assert.equal((await world.listInvoices(body.access_token)).status, 401);
-    assert.equal((await world.refresh(body.refresh_token)).body.error, 'invalid_grant');
+    assert.equal((await server.listInvoices(body.access_token)).status, 401);
+    assert.equal((await server.refresh(body.refresh_token)).body.error, 'invalid_grant');
   }
 });
 
 test('a code used twice revokes its grant even when the second use comes after its 10 minutes [T13]', async () => {
   const code = await allow();
-  const first = await world.exchange(code);
-  world.wind(11 * MINUTE);
+  const first = await server.exchange(code);
+  server.advanceClock(11 * MINUTE);
 
-  assert.equal((await world.exchange(code)).body.error, 'invalid_grant');
-  assert.equal((await world.listInvoices(first.body.access_token)).status, 401);
+  assert.equal((await server.exchange(code)).body.error, 'invalid_grant');
+  assert.equal((await server.listInvoices(first.body.access_token)).status, 401);
 });
 
 test('50 parallel exchanges of one code: exactly one 200, 49 invalid_grant, and no 5xx [T12]', async () => {
   // The first round also opens the connections; from the second on, requests arrive in the same turn of the event loop.
   for (let round = 0; round < 4; round += 1) {
     const code = await allow();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => world.exchange(code)));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => server.exchange(code)));
 
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
     const refused = answers.filter(({ status }) => status !== 200);
     for (const { status, body } of refused) assert.deepEqual([status, body.error], [400, 'invalid_grant']);
-    assert.equal((await readGrant(world, code)).revoked_reason, 'code_reused');
+    assert.equal((await readGrant(server, code)).revoked_reason, 'code_reused');
   }
 });
 
 test('a code of one app is nothing to another, and stays good for its own [T7]', async () => {
   const code = await allow();
 
-  const stranger = await world.exchange(code, asOther);
-  const owner = await world.exchange(code);
-  const late = await world.exchange(code, asOther);
+  const stranger = await server.exchange(code, asOther);
+  const owner = await server.exchange(code);
+  const late = await server.exchange(code, asOther);
 
   assert.deepEqual([stranger.status, stranger.body.error], [400, 'invalid_grant']);
   assert.equal(owner.status, 200);
   assert.equal(late.body.error, 'invalid_grant');
-  assert.equal((await world.listInvoices(owner.body.access_token)).status, 200, 'only its own app can end it this way');
+  assert.equal(
+    (await server.listInvoices(owner.body.access_token)).status,
+    200,
+    'only its own app can end it this way',
+  );
 });
 
 test('a caller who did not prove to be the app neither spends a code nor revokes what it gave', async () => {
   const code = await allow();
   const wrong = { client_secret: 'gcs_wrong' };
 
-  assert.equal((await world.exchange(code, wrong)).status, 401);
-  const { status, body } = await world.exchange(code);
+  assert.equal((await server.exchange(code, wrong)).status, 401);
+  const { status, body } = await server.exchange(code);
   assert.equal(status, 200);
-  assert.equal((await world.exchange(code, wrong)).status, 401);
-  assert.equal((await world.listInvoices(body.access_token)).status, 200);
+  assert.equal((await server.exchange(code, wrong)).status, 401);
+  assert.equal((await server.listInvoices(body.access_token)).status, 200);
 });
 
 test('the redirect_uri of the authorize request must be repeated to the letter [T8]', async () => {
@@ -112,10 +116,10 @@ test('the redirect_uri of the authorize request must be repeated to the letter [
     'https://LEDGER.example/callback',
     'https://evil.example/',
   ]) {
-    const { status, body } = await world.exchange(code, { redirect_uri });
+    const { status, body } = await server.exchange(code, { redirect_uri });
     assert.deepEqual([status, body.error], [400, 'invalid_grant'], `${redirect_uri}`);
   }
-  assert.equal((await world.exchange(code)).status, 200);
+  assert.equal((await server.exchange(code)).status, 200);
 });
 
 test('where the authorize request left redirect_uri out, the exchange may too, but may not name a foreign one [T8]', async () => {
@@ -125,14 +129,14 @@ test('where the authorize request left redirect_uri out, the exchange may too, b
     await allow({ redirect_uri: undefined }),
   ];
 
-  assert.equal((await world.exchange(silent, { redirect_uri: undefined })).status, 200);
-  assert.equal((await world.exchange(named)).status, 200);
-  const refused = await world.exchange(foreign, { redirect_uri: 'https://evil.example/' });
+  assert.equal((await server.exchange(silent, { redirect_uri: undefined })).status, 200);
+  assert.equal((await server.exchange(named)).status, 200);
+  const refused = await server.exchange(foreign, { redirect_uri: 'https://evil.example/' });
   assert.equal(refused.body.error, 'invalid_grant');
 });
 
 test('what is not a code of this server is an invalid_grant, and says what was sent instead [T24]', async () => {
-  const tokens = await world.connect({}, browser);
+  const tokens = await server.connect({}, browser);
   const code = await allow();
 
   for (const [sent, words] of [
@@ -144,7 +148,7 @@ test('what is not a code of this server is an invalid_grant, and says what was s
     [tokens.refresh_token, /This is a refresh token/],
     [tokens.refresh_token.replace('grt_', 'gac_'), /not a code/],
   ] as const) {
-    const { status, body } = await world.exchange(sent);
+    const { status, body } = await server.exchange(sent);
     assert.deepEqual([status, body.error], [400, 'invalid_grant'], sent);
     assert.match(body.error_description, words);
   }
@@ -153,16 +157,16 @@ test('what is not a code of this server is an invalid_grant, and says what was s
 test('a code is not spent by an attempt whose request could not be read', async () => {
   const code = await allow();
 
-  assert.equal((await world.exchange(code, { code: [code] })).status, 400);
-  assert.equal((await world.exchange(code, { grant_type: 'password' })).body.error, 'unsupported_grant_type');
-  assert.equal((await world.exchange(code)).status, 200);
+  assert.equal((await server.exchange(code, { code: [code] })).status, 400);
+  assert.equal((await server.exchange(code, { grant_type: 'password' })).body.error, 'unsupported_grant_type');
+  assert.equal((await server.exchange(code)).status, 200);
 });
 
 test('each Allow is a grant of its own: ending one leaves the other', async () => {
-  const [one, two] = [await world.connect({}, browser), await world.connect({}, browser)];
+  const [one, two] = [await server.connect({}, browser), await server.connect({}, browser)];
 
-  await world.revoke(one.refresh_token);
+  await server.revoke(one.refresh_token);
 
-  assert.equal((await world.refresh(one.refresh_token)).body.error, 'invalid_grant');
-  assert.equal((await world.refresh(two.refresh_token)).status, 200);
+  assert.equal((await server.refresh(one.refresh_token)).body.error, 'invalid_grant');
+  assert.equal((await server.refresh(two.refresh_token)).status, 200);
 });

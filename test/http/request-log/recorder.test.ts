@@ -51,21 +51,21 @@ function newRecorder() {
   const logged = (appId = parties.appId) =>
     db.selectFrom('logged_requests').selectAll().where('app_id', '=', appId).orderBy('id').execute();
   const counts = () => listCounts(db, parties.appId, START);
-  const wind = (milliseconds: number) => {
+  const advanceClock = (milliseconds: number) => {
     now += milliseconds;
   };
-  return { ...parties, activity, reported, note, logged, counts, wind };
+  return { ...parties, activity, reported, note, logged, counts, advanceClock };
 }
 
 test('what is noted is stored by the next flush: counted by the hour, and by scope and day', async () => {
-  const { activity, note, logged, counts, wind, businessId, userId, appId } = newRecorder();
+  const { activity, note, logged, counts, advanceClock, businessId, userId, appId } = newRecorder();
 
   note();
   note({ status: 403, reason: 'insufficient_scope' });
-  wind(HOUR);
+  advanceClock(HOUR);
   note();
   await activity.flush();
-  wind(DAY);
+  advanceClock(DAY);
   note();
   await activity.flush();
 
@@ -114,11 +114,11 @@ test('two recorders that add to the same rows at once lose nothing', async () =>
 });
 
 test('of a burst the newest hundred are logged, and all are counted', async () => {
-  const { activity, note, logged, counts, wind } = newRecorder();
+  const { activity, note, logged, counts, advanceClock } = newRecorder();
 
   for (let i = 0; i < 250; i++) {
     note();
-    wind(1);
+    advanceClock(1);
   }
   await activity.flush();
 
@@ -131,13 +131,13 @@ test('of a burst the newest hundred are logged, and all are counted', async () =
 });
 
 test('an app that never rests keeps about its newest thousand, and takes nothing from another', async () => {
-  const { activity, note, logged, wind } = newRecorder();
+  const { activity, note, logged, advanceClock } = newRecorder();
   const quiet = newRandomId();
   note({ appId: quiet });
 
   for (let i = 0; i < 2000; i++) {
     note();
-    wind(1);
+    advanceClock(1);
     if (i % 100 === 99) await activity.flush();
   }
 
@@ -148,18 +148,18 @@ test('an app that never rests keeps about its newest thousand, and takes nothing
 });
 
 test('whoever sends wrong secrets takes nothing from what the app asked for, and is not in the chart', async () => {
-  const { activity, note, logged, counts, wind } = newRecorder();
+  const { activity, note, logged, counts, advanceClock } = newRecorder();
   const guess = () => note({ status: 401, reason: 'credentials_wrong' });
   const isGuess = ({ reason }: { reason: string | null }) => reason === 'credentials_wrong';
 
   for (let i = 0; i < 90; i++) note();
-  wind(1);
+  advanceClock(1);
   for (let i = 0; i < 3000; i++) guess();
   await activity.flush();
   const once = await logged();
   for (let round = 0; round < 60; round++) {
     for (let i = 0; i < 50; i++) guess();
-    wind(1);
+    advanceClock(1);
     await activity.flush();
   }
   const later = await logged();
@@ -265,10 +265,10 @@ test('a request of no known app leaves no trace', async () => {
 });
 
 test('requests go after 7 days, counts and uses after 31, and what is younger stays', async () => {
-  const { activity, note, logged, counts, wind, businessId } = newRecorder();
+  const { activity, note, logged, counts, advanceClock, businessId } = newRecorder();
   const uses = () => listScopeUses(db, { businessId }, START);
   note();
-  wind(20 * DAY);
+  advanceClock(20 * DAY);
   note();
   await activity.flush();
 

@@ -4,8 +4,8 @@ import { newId } from '../../../src/lib/ids.ts';
 import { newClient, type Tokens } from '../../support/client.ts';
 import { REDIRECT_URI } from '../../support/people.ts';
 import { SCOPES } from '../../support/scopes.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { fetchWatched } from '../../support/watching.ts';
-import { newWorld } from '../../support/world.ts';
 import { dump, rowsWith, withoutSending } from './dump.ts';
 
 /** Everything of the other business has this word in it, and what is Acme's has the other. */
@@ -43,20 +43,20 @@ const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: strin
     [INVOICES]: { asks: 'token', takes: ['GET', 'OPTIONS'] },
   };
 
-const world = await newWorld();
-const other = await world.addBusiness(`${WORD} Ltd`);
-const theirs = await world.addUser(WORD, [[other, 'owner']]);
+const server = await startTestServer();
+const other = await server.addBusiness(`${WORD} Ltd`);
+const theirs = await server.addUser(WORD, [[other, 'owner']]);
 const apps = {
-  own: await world.addApp({ name: 'Books', ownerBusinessId: world.acme.id, scopes: SCOPES }),
-  other: await world.addApp({ name: `${WORD} app`, ownerBusinessId: other.id, scopes: SCOPES }),
-  platform: await world.addApp({ name: 'Console', scopes: SCOPES }),
+  own: await server.addApp({ name: 'Books', ownerBusinessId: server.acme.id, scopes: SCOPES }),
+  other: await server.addApp({ name: `${WORD} app`, ownerBusinessId: other.id, scopes: SCOPES }),
+  platform: await server.addApp({ name: 'Console', scopes: SCOPES }),
 };
-await world.addInvoice(world.acme, { number: OWN_WORD });
-await world.addInvoice(other, { number: WORD });
-const acmes = { ...world, user: world.ada, business: world.acme };
+await server.addInvoice(server.acme, { number: OWN_WORD });
+await server.addInvoice(other, { number: WORD });
+const acmes = { ...server, user: server.ada, business: server.acme };
 const clients = {
   own: newClient({ ...acmes, app: apps.own }),
-  other: newClient({ ...world, user: theirs, app: apps.other, business: other }),
+  other: newClient({ ...server, user: theirs, app: apps.other, business: other }),
   platform: newClient({ ...acmes, app: apps.platform }),
 };
 
@@ -70,12 +70,12 @@ const read = ['read:invoices'];
 const mine = async (scope: string, tokens?: Tokens): Promise<Caller> => ({
   token: (tokens ?? (await clients.own.connect({ scope }))).access_token,
   scopes: scope.split(' '),
-  business: world.acme.id,
+  business: server.acme.id,
 });
 const asRole = async (name: string, role: 'admin' | 'member') =>
   mine(
     'read:invoices',
-    await clients.own.connect({}, await world.signedIn(await world.addUser(name, [[world.acme, role]]))),
+    await clients.own.connect({}, await server.signedIn(await server.addUser(name, [[server.acme, role]]))),
   );
 
 const CALLERS: Record<string, Caller> = {
@@ -95,9 +95,9 @@ const CALLERS: Record<string, Caller> = {
 };
 
 const SELECTED: Record<string, string | undefined> = {
-  own: world.acme.id,
+  own: server.acme.id,
   other: other.id,
-  'nobody’s': newId(world.clock()),
+  'nobody’s': newId(server.clock()),
   malformed: 'nonsense',
   none: undefined,
 };
@@ -111,7 +111,7 @@ interface Request {
 
 async function ask({ path, method, headers = {}, body }: Request): Promise<{ status: number; said: string }> {
   const isReading = method === 'GET' || method === 'HEAD';
-  const answer = await fetchWatched(world.api + path, {
+  const answer = await fetchWatched(server.api + path, {
     method,
     redirect: 'manual',
     headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
@@ -129,13 +129,13 @@ function expectedFor(path: string, { token, scopes, business }: Caller, selected
 }
 
 test('every address of the API has a rule, and every rule an address', () => {
-  const known = [...world.routes.api].map(([path, methods]) => [path, [...methods].filter((name) => name !== 'HEAD')]);
+  const known = [...server.routes.api].map(([path, methods]) => [path, [...methods].filter((name) => name !== 'HEAD')]);
   const ruled = Object.entries(RULES).map(([path, { takes }]) => [path, takes]);
   assert.deepEqual(known.sort(), ruled.sort());
 });
 
 test('what asks for nothing tells nothing of any business, by whatever method', async () => {
-  const before = await dump(world);
+  const before = await dump(server);
   for (const [route, { asks, takes, path = route, status = 200 }] of Object.entries(RULES)) {
     if (asks !== 'nothing') continue;
     for (const method of METHODS) {
@@ -147,12 +147,12 @@ test('what asks for nothing tells nothing of any business, by whatever method', 
       assert.doesNotMatch(answer.said, new RegExp(`${WORD}|${OWN_WORD}`, 'i'), `${method} ${path}`);
     }
   }
-  assert.deepEqual(await dump(world), before);
+  assert.deepEqual(await dump(server), before);
 });
 
 for (const [who, caller] of Object.entries(CALLERS)) {
   test(`with ${who} the API shows the business it acts in, and no other, and nothing is written [P3] [P6] [P7] [P8] [P11]`, async () => {
-    const before = await dump(world);
+    const before = await dump(server);
     const notTheirs = new RegExp(caller.business === other.id ? OWN_WORD : WORD, 'i');
     for (const path of [INVOICES, BUSINESSES, ME]) {
       for (const [whose, selected] of Object.entries(SELECTED)) {
@@ -161,7 +161,7 @@ for (const [who, caller] of Object.entries(CALLERS)) {
             ...(caller.token && { authorization: `Bearer ${caller.token}` }),
             ...(selected && { 'x-business-id': selected }),
           };
-          const body = { businessId: other.id, number: 'PLANTED', status: 'PAID', id: newId(world.clock()) };
+          const body = { businessId: other.id, number: 'PLANTED', status: 'PAID', id: newId(server.clock()) };
           const { status, said } = await ask({ path, method, headers, body });
           const asked = `${method} ${path} for ${whose}`;
           const isReading = method === 'GET' || method === 'HEAD';
@@ -171,14 +171,14 @@ for (const [who, caller] of Object.entries(CALLERS)) {
         }
       }
     }
-    assert.deepEqual(await dump(world), before);
+    assert.deepEqual(await dump(server), before);
   });
 }
 
 test('what an app presents of another app does nothing, and tells nothing [T7] [T20] [R3] [I3]', async () => {
   const [code, tokens] = [await clients.other.allow(), await clients.other.connect()];
   const texts = [WORD, WORD.toLowerCase(), other.id, apps.other.id];
-  const rows = async () => withoutSending(rowsWith(await dump(world), texts));
+  const rows = async () => withoutSending(rowsWith(await dump(server), texts));
   const before = await rows();
   const credentials = { client_id: apps.own.id, client_secret: apps.own.secret };
   const exchange = { ...credentials, grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI };
@@ -207,7 +207,7 @@ test('what an app presents of another app does nothing, and tells nothing [T7] [
 
 test('an app reads its own events only, from wherever it starts [P8]', async () => {
   const basic = { authorization: `Basic ${btoa(`${apps.own.id}:${apps.own.secret}`)}` };
-  const events = await world.storage().durable.selectFrom('events').select(['id', 'app_id']).orderBy('id').execute();
+  const events = await server.storage().durable.selectFrom('events').select(['id', 'app_id']).orderBy('id').execute();
   const foreign = events.filter(({ app_id }) => app_id === apps.other.id);
   assert.ok(foreign.length > 0);
 
@@ -220,7 +220,7 @@ test('an app reads its own events only, from wherever it starts [P8]', async () 
 });
 
 test('what asks for a secret takes no other method, and no other proof', async () => {
-  const before = await dump(world);
+  const before = await dump(server);
   const bearer = { authorization: `Bearer ${CALLERS['a token for read:invoices alone']?.token}` };
   for (const [path, { asks, takes }] of Object.entries(RULES)) {
     if (asks !== 'secret') continue;
@@ -232,5 +232,5 @@ test('what asks for a secret takes no other method, and no other proof', async (
       assert.equal(status, expected, `${method} ${path}`);
     }
   }
-  assert.deepEqual(await dump(world), before);
+  assert.deepEqual(await dump(server), before);
 });

@@ -17,7 +17,7 @@ import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
 import { findSecretFingerprint, insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { type Browser, hiddenFields } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
-import type { World } from '../../support/world.ts';
+import type { TestServer } from '../../support/test-server.ts';
 
 /**
  * What can be named in an address or a form. `token` is what the link of an invitation ends with, `passwordToken` that of a link to set a password; `question` the address
@@ -68,14 +68,14 @@ let people = 0;
  * Gives someone one of everything; or, for a route, one of what it is about. Nothing is left to be delivered, so that
  * tables can be compared.
  */
-export async function provide(world: World, holder: Holder, route = ''): Promise<Belongings> {
+export async function provide(server: TestServer, holder: Holder, route = ''): Promise<Belongings> {
   const { business, user, word } = holder;
-  const place = business ?? world.acme;
+  const place = business ?? server.acme;
   const isAbout = (part: string) => route === '' || route.includes(part);
-  const member = await world.addUser(`${word}${++people}`, [[place, 'member']]);
-  if (isAbout('/verify-email')) await unverify(world, member);
-  const app = await world.addApp({ name: `${word} app`, ownerBusinessId: business?.id ?? null });
-  if (isAbout('/connected-apps')) await connectFor(world, { app, business: place, users: [member, user] });
+  const member = await server.addUser(`${word}${++people}`, [[place, 'member']]);
+  if (isAbout('/verify-email')) await unverify(server, member);
+  const app = await server.addApp({ name: `${word} app`, ownerBusinessId: business?.id ?? null });
+  if (isAbout('/connected-apps')) await connectFor(server, { app, business: place, users: [member, user] });
   const things = {
     ...NOTHING,
     business: place.id,
@@ -83,24 +83,24 @@ export async function provide(world: World, holder: Holder, route = ''): Promise
     user: member.id,
     email: member.email,
     step: 'exchange',
-    ...(await addSecretTo(world, app)),
-    ...(isAbout('/endpoints') && (await addEndpointTo(world, app.id, { place, word }))),
-    ...(isAbout('invit') && (await inviteTo(world, place, holder))),
-    ...(isAbout('/password/') && { passwordToken: await makeLinkFor(world, member) }),
-    ...(isAbout('/account') && (await addPersonalThings(world, user, word))),
-    ...makeTickets(world, business, app.id),
-    ...(isAbout('/consent') && { question: await questionAbout(world, app.id) }),
-    act: (await latestAct(world)) ?? '',
+    ...(await addSecretTo(server, app)),
+    ...(isAbout('/endpoints') && (await addEndpointTo(server, app.id, { place, word }))),
+    ...(isAbout('invit') && (await inviteTo(server, place, holder))),
+    ...(isAbout('/password/') && { passwordToken: await makeLinkFor(server, member) }),
+    ...(isAbout('/account') && (await addPersonalThings(server, user, word))),
+    ...makeTickets(server, business, app.id),
+    ...(isAbout('/consent') && { question: await questionAbout(server, app.id) }),
+    act: (await latestAct(server)) ?? '',
   };
-  await world.storage().transaction((tx) => dispatchEvents(tx, 100, world.clock()));
+  await server.storage().transaction((tx) => dispatchEvents(tx, 100, server.clock()));
   return things;
 }
 
 const NOTHING = Object.fromEntries(THINGS.map((thing) => [thing, ''])) as Belongings;
 
 /** What nobody has, and yet could exist. */
-export function nobodys(world: World, mine: Belongings): Belongings {
-  return everyId(mine, () => newId(world.clock()));
+export function nobodys(server: TestServer, mine: Belongings): Belongings {
+  return everyId(mine, () => newId(server.clock()));
 }
 
 /** What cannot be anyone's. */
@@ -114,16 +114,16 @@ function everyId(mine: Belongings, make: () => string): Belongings {
 }
 
 async function connectFor(
-  world: World,
-  { app, business, users }: { app: Awaited<ReturnType<World['addApp']>>; business: Business; users: User[] },
+  server: TestServer,
+  { app, business, users }: { app: Awaited<ReturnType<TestServer['addApp']>>; business: Business; users: User[] },
 ): Promise<void> {
   for (const user of new Set(users)) {
-    const browser = await world.signedIn(user);
-    await newClient({ ...world, user, app, business }).authorize({}, browser);
+    const browser = await server.signedIn(user);
+    await newClient({ ...server, user, app, business }).authorize({}, browser);
   }
 }
 
-async function addSecretTo({ storage, clock }: World, app: AuditedApp): Promise<Pick<Belongings, 'secret'>> {
+async function addSecretTo({ storage, clock }: TestServer, app: AuditedApp): Promise<Pick<Belongings, 'secret'>> {
   return storage().transaction(async (tx) => {
     await addSecret(OPERATOR, tx, app, clock());
     const { id } = await tx
@@ -135,8 +135,8 @@ async function addSecretTo({ storage, clock }: World, app: AuditedApp): Promise<
   });
 }
 
-async function addEndpointTo(world: World, appId: string, { place, word }: { place: Business; word: string }) {
-  const { storage, clock, settings } = world;
+async function addEndpointTo(server: TestServer, appId: string, { place, word }: { place: Business; word: string }) {
+  const { storage, clock, settings } = server;
   const keys = createKeyring(settings.secretKeys);
   // An address that is never called: it is refused before anything is sent.
   const wish = { appId, url: `https://127.0.0.1/${word}`, eventTypes: ['grant.created'] };
@@ -152,7 +152,7 @@ async function addEndpointTo(world: World, appId: string, { place, word }: { pla
   });
 }
 
-async function inviteTo({ storage, clock }: World, place: Business, { owner, word }: Holder) {
+async function inviteTo({ storage, clock }: TestServer, place: Business, { owner, word }: Holder) {
   const [id, token] = [newId(clock()), newSecret()];
   const wish = {
     id,
@@ -166,18 +166,18 @@ async function inviteTo({ storage, clock }: World, place: Business, { owner, wor
   return { invitation: id, token };
 }
 
-async function makeLinkFor({ storage, clock }: World, { id: userId }: User): Promise<string> {
+async function makeLinkFor({ storage, clock }: TestServer, { id: userId }: User): Promise<string> {
   const wish = { userId, businessId: null };
   const made = await createPasswordLink(OPERATOR, storage().durable, wish, clock());
   return made?.token ?? '';
 }
 
 /** As an account is that was made with an invitation. */
-async function unverify({ storage }: World, { id }: User): Promise<void> {
+async function unverify({ storage }: TestServer, { id }: User): Promise<void> {
   await storage().durable.updateTable('users').set({ email_verified_at: null }).where('id', '=', id).execute();
 }
 
-async function addPersonalThings({ storage, clock, settings }: World, user: User, word: string) {
+async function addPersonalThings({ storage, clock, settings }: TestServer, user: User, word: string) {
   const keys = createKeyring(settings.secretKeys);
   const from = { user, browser: `${word} browser`, address: '127.0.0.1' };
   const { id } = await insertSession(storage().durable, from, clock());
@@ -191,7 +191,7 @@ async function addPersonalThings({ storage, clock, settings }: World, user: User
   };
 }
 
-function makeTickets({ settings, clock }: World, business: Business | null, appId: string) {
+function makeTickets({ settings, clock }: TestServer, business: Business | null, appId: string) {
   const parts = { keys: createKeyring(settings.secretKeys), clock };
   const owner = business?.id ?? null;
   return {
@@ -201,12 +201,14 @@ function makeTickets({ settings, clock }: World, business: Business | null, appI
   };
 }
 
-async function questionAbout(world: World, appId: string): Promise<string> {
-  const answer = await fetch(world.authorizeUrl({ client_id: appId, scope: 'write:invoices' }), { redirect: 'manual' });
-  return new URL(answer.headers.get('location') ?? world.web).search;
+async function questionAbout(server: TestServer, appId: string): Promise<string> {
+  const answer = await fetch(server.authorizeUrl({ client_id: appId, scope: 'write:invoices' }), {
+    redirect: 'manual',
+  });
+  return new URL(answer.headers.get('location') ?? server.web).search;
 }
 
-async function latestAct({ storage }: World): Promise<string | undefined> {
+async function latestAct({ storage }: TestServer): Promise<string | undefined> {
   const row = await storage()
     .durable.selectFrom('audit_entries')
     .select('id')

@@ -1,4 +1,4 @@
-import type { World } from '../../support/world.ts';
+import type { TestServer } from '../../support/test-server.ts';
 import { type Belongings, malformed, nobodys, type Thing } from './belongings.ts';
 import { ownStatus, RULES, type Rule, statusFor, type Visitor } from './routes.ts';
 
@@ -23,16 +23,16 @@ interface Sides {
 }
 
 /** Every method of one page, with whatever can be named in its address or its form. */
-export function casesAt(world: World, route: string, visitor: Visitor, sides: Sides): Case[] {
+export function casesAt(server: TestServer, route: string, visitor: Visitor, sides: Sides): Case[] {
   const rule = RULES[route] ?? { who: 'anyone' };
-  const aims = aimsAt(world, { route, rule }, sides);
-  const isKnown = (method: string) => world.routes.web.get(route)?.has(method) ?? false;
+  const aims = aimsAt(server, { route, rule }, sides);
+  const isKnown = (method: string) => server.routes.web.get(route)?.has(method) ?? false;
   return METHODS.flatMap((method) => {
     // No page knows of a method that it has not: there it makes no difference what is named.
     const [wanted, isRight] = isKnown(method) ? [aims, true] : [aims.slice(0, 2).slice(-1), false];
     return wanted.map((aim) => {
       const asked = { route, rule, visitor, method, ...aim };
-      const expected = isRight ? expectedOf(asked) : wrongMethod(world, asked);
+      const expected = isRight ? expectedOf(asked) : wrongMethod(server, asked);
       return { ...asked, expected, isChange: isRight && isChange(asked) };
     });
   });
@@ -49,7 +49,7 @@ interface Aim {
 }
 
 /** One's own first; then everything somebody else's, and each by itself; then what nobody has, and what is no id. */
-function aimsAt(world: World, { route, rule }: Pick<Case, 'route' | 'rule'>, { own, other }: Sides): Aim[] {
+function aimsAt(server: TestServer, { route, rule }: Pick<Case, 'route' | 'rule'>, { own, other }: Sides): Aim[] {
   const things = thingsIn(route);
   const aim = (target: Aim['target'], named: Belongings) => ({ target, named, path: addressOf(route, rule, named) });
   const first = aim('own', own);
@@ -58,7 +58,7 @@ function aimsAt(world: World, { route, rule }: Pick<Case, 'route' | 'rule'>, { o
   // The same goes for the link to set a password.
   const theirs = { ...other, token: other.invitation, passwordToken: other.user };
   const single = things.length > 1 ? things.map((thing) => aim('other', { ...own, [thing]: theirs[thing] })) : [];
-  const strange = [...single, aim('nobodys', nobodys(world, own)), aim('malformed', malformed(own))];
+  const strange = [...single, aim('nobodys', nobodys(server, own)), aim('malformed', malformed(own))];
   const isNew = ({ path }: Aim) => things.length === 0 || path !== first.path;
   return [first, aim('other', theirs), ...strange.filter(isNew)];
 }
@@ -110,9 +110,9 @@ function expectedOf(asked: Asked): number {
 const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|members\/|developer\/))/;
 
 /** Another route may take what this one does not: to `/apps/:id`, `new` is an id, if nobody's. */
-function wrongMethod(world: World, { route, visitor, method, path }: Asked): number {
+function wrongMethod(server: TestServer, { route, visitor, method, path }: Asked): number {
   const isTaken =
-    method === 'POST' && /\/(new|try)(\?|$)/.test(path) && world.routes.web.get(toSibling(route))?.has(method);
+    method === 'POST' && /\/(new|try)(\?|$)/.test(path) && server.routes.web.get(toSibling(route))?.has(method);
   if (isTaken && visitor === 'nobody' && !route.startsWith('/platform')) return 303;
   return /[:*]/.test(route) || HIDDEN.test(route) ? 404 : 405;
 }

@@ -1,5 +1,5 @@
 import type { Tables } from '../../../src/storage/tables.ts';
-import type { World } from '../../support/world.ts';
+import type { TestServer } from '../../support/test-server.ts';
 
 const TABLES: (keyof Tables)[] = [
   'users',
@@ -26,7 +26,7 @@ const TABLES: (keyof Tables)[] = [
  * Every row of what is not merely counted, as a text that names its table. Events are taken to be sent at any moment, and
  * failed sign-ins are left out: anyone may try the password of anyone, and the log says so.
  */
-export async function dump({ storage }: World): Promise<string[]> {
+export async function dump({ storage }: TestServer): Promise<string[]> {
   const rows = await Promise.all(
     TABLES.map(async (table) => {
       const found = await storage().durable.selectFrom(table).selectAll().execute();

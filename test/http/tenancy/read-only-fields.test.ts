@@ -4,14 +4,14 @@ import { createKeyring } from '../../../src/lib/keyring.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { DEVELOPER, registerInBrowser, shownCredentials, TYPED } from '../../support/app-pages.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const other = await world.addBusiness('Bolt');
-const browser = await world.signedIn();
+const server = await startTestServer();
+const other = await server.addBusiness('Bolt');
+const browser = await server.signedIn();
 
 async function rowOf(table: keyof Tables, column: string, id: string): Promise<Record<string, unknown>> {
-  const rows = (await world.storage().durable.selectFrom(table).selectAll().execute()) as Record<string, unknown>[];
+  const rows = (await server.storage().durable.selectFrom(table).selectAll().execute()) as Record<string, unknown>[];
   const row = rows.find((each) => each[column] === id);
   assert.ok(row, `${table} ${id}`);
   return { ...row };
@@ -58,15 +58,15 @@ test('a form that registers an app stores what it asks for, and nothing else tha
   assert.notEqual(id, COLUMNS.id);
   assert.notEqual(secret, COLUMNS.client_secret);
   assert.deepEqual(JSON.parse(String(redirect_uris)), [TYPED.redirect_uris]);
-  assert.deepEqual([created_at, allowed_scopes], [world.clock(), 'read:invoices read:contacts']);
+  assert.deepEqual([created_at, allowed_scopes], [server.clock(), 'read:invoices read:contacts']);
   assert.deepEqual(row, {
     id,
     name: 'Plain',
     owner_scope: 'business',
-    owner_business_id: world.acme.id,
+    owner_business_id: server.acme.id,
     open_to_any_business: 0,
     requires_pkce: 0,
-    created_by: world.ada.id,
+    created_by: server.ada.id,
     disabled_at: null,
     paused_at: null,
     deleted_at: null,
@@ -74,7 +74,7 @@ test('a form that registers an app stores what it asks for, and nothing else tha
 });
 
 test('a form that changes an app changes its settings, and nothing else that is sent with it [P11]', async () => {
-  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const before = await rowOf('apps', 'id', app.id);
   const path = `${DEVELOPER}/${app.id}`;
 
@@ -86,11 +86,11 @@ test('a form that changes an app changes its settings, and nothing else that is 
 });
 
 test('a form that changes an endpoint changes its address and events, and nothing else [P11]', async () => {
-  const keys = createKeyring(world.settings.secretKeys);
-  const wish = { appId: world.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
-  const { endpoint } = await world.storage().transaction((tx) => insertEndpoint(tx, keys, wish, world.clock()));
+  const keys = createKeyring(server.settings.secretKeys);
+  const wish = { appId: server.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
+  const { endpoint } = await server.storage().transaction((tx) => insertEndpoint(tx, keys, wish, server.clock()));
   const before = await rowOf('endpoints', 'id', endpoint.id);
-  const path = `${DEVELOPER}/${world.ledger.id}/endpoints/${endpoint.id}`;
+  const path = `${DEVELOPER}/${server.ledger.id}/endpoints/${endpoint.id}`;
   const typed = { url: 'https://acme.example/moved', events: 'grant.created', ...COLUMNS };
 
   await browser.submit(await browser.open(path), path, typed);
@@ -99,8 +99,8 @@ test('a form that changes an endpoint changes its address and events, and nothin
 });
 
 test('a form about oneself changes one’s name, never the email, the password or what one may do [P11] [D3]', async () => {
-  const mia = await world.addUser('Mia', [[world.acme, 'member']]);
-  const own = await world.signedIn(mia);
+  const mia = await server.addUser('Mia', [[server.acme, 'member']]);
+  const own = await server.signedIn(mia);
   const [before, membership] = [await rowOf('users', 'id', mia.id), await rowOf('memberships', 'user_id', mia.id)];
 
   const typed = { ...COLUMNS, role: 'owner', name: 'Maria', password: 'a whole new password' };
@@ -112,19 +112,19 @@ test('a form about oneself changes one’s name, never the email, the password o
 });
 
 test('a form that changes a role changes that role, of that member, in that business [P11]', async () => {
-  const noa = await world.addUser('Noa', [
-    [world.acme, 'member'],
+  const noa = await server.addUser('Noa', [
+    [server.acme, 'member'],
     [other, 'member'],
   ]);
-  const before = await world.storage().durable.selectFrom('memberships').selectAll().orderBy('user_id').execute();
+  const before = await server.storage().durable.selectFrom('memberships').selectAll().orderBy('user_id').execute();
   const path = `/settings/members/${noa.id}`;
 
-  const typed = { ...COLUMNS, role: 'admin', user: world.ada.id };
+  const typed = { ...COLUMNS, role: 'admin', user: server.ada.id };
   await browser.submit(await browser.open(path), `${path}/role`, typed);
 
-  const after = await world.storage().durable.selectFrom('memberships').selectAll().orderBy('user_id').execute();
+  const after = await server.storage().durable.selectFrom('memberships').selectAll().orderBy('user_id').execute();
   const wanted = before.map((row) =>
-    row.user_id === noa.id && row.business_id === world.acme.id ? { ...row, role: 'admin' } : row,
+    row.user_id === noa.id && row.business_id === server.acme.id ? { ...row, role: 'admin' } : row,
   );
   const order = (rows: object[]) => rows.map((row) => JSON.stringify(row)).sort();
   assert.deepEqual(order(after), order(wanted));

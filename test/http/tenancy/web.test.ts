@@ -7,8 +7,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { User } from '../../../src/accounts/users.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { toHeaders, watchAnswer } from '../../support/watching.ts';
-import { newWorld } from '../../support/world.ts';
 import { type Belongings, provide, sealedIn } from './belongings.ts';
 import { type Case, casesAt } from './cases.ts';
 import { dump, rowsWith, withoutSending } from './dump.ts';
@@ -16,20 +16,20 @@ import { ownStatus, RULES, VISITORS, type Visitor } from './routes.ts';
 
 /** Everything of the other business has this word in it; whoever reads it has read what is not theirs. */
 const WORD = 'Zanzibar';
-const world = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '100000', LIMIT_SIGN_IN_PER_ACCOUNT: '100000' });
-const other = await world.addBusiness(`${WORD} Ltd`);
-const theirs = await world.addUser(WORD, [[other, 'owner']]);
-const others = await provide(world, { business: other, owner: theirs, user: theirs, word: WORD });
-await world.addInvoice(other, { number: WORD });
-others.sealed = await sealedIn(await world.signedIn(theirs), others.question);
+const server = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: '100000', LIMIT_SIGN_IN_PER_ACCOUNT: '100000' });
+const other = await server.addBusiness(`${WORD} Ltd`);
+const theirs = await server.addUser(WORD, [[other, 'owner']]);
+const others = await provide(server, { business: other, owner: theirs, user: theirs, word: WORD });
+await server.addInvoice(other, { number: WORD });
+others.sealed = await sealedIn(await server.signedIn(theirs), others.question);
 const OTHERS = [WORD.toLowerCase(), WORD, ...Object.values(others).filter((id) => id.length > 20)];
 
 const PEOPLE: Record<Exclude<Visitor, 'nobody'>, User> = {
-  owner: world.ada,
-  admin: await world.addUser('Amy', [[world.acme, 'admin']]),
-  member: await world.addUser('Mia', [[world.acme, 'member']]),
-  outsider: await world.addUser('Nora'),
-  platform: await world.addUser('Root', [], true),
+  owner: server.ada,
+  admin: await server.addUser('Amy', [[server.acme, 'admin']]),
+  member: await server.addUser('Mia', [[server.acme, 'member']]),
+  outsider: await server.addUser('Nora'),
+  platform: await server.addUser('Root', [], true),
 };
 const NAMES: Record<Visitor, string> = {
   owner: 'an owner',
@@ -43,7 +43,7 @@ const personOf = (visitor: Visitor): User | undefined => (visitor === 'nobody' ?
 
 async function enter(visitor: Visitor): Promise<Browser> {
   const user = personOf(visitor);
-  return user ? world.signedIn(user) : world.browse();
+  return user ? server.signedIn(user) : server.browse();
 }
 
 async function csrfOf(browser: Browser): Promise<string> {
@@ -52,10 +52,10 @@ async function csrfOf(browser: Browser): Promise<string> {
 
 /** What is one's own: to the platform, its own apps; to whoever has nothing, what is Acme's. */
 async function provideFor(visitor: Visitor, route = ''): Promise<Belongings> {
-  const user = personOf(visitor) ?? world.ada;
+  const user = personOf(visitor) ?? server.ada;
   const isPlatforms = visitor === 'platform' && route.startsWith('/platform/developer/');
-  const business = isPlatforms ? null : world.acme;
-  return provide(world, { business, owner: world.ada, user, word: 'Acme' }, route);
+  const business = isPlatforms ? null : server.acme;
+  return provide(server, { business, owner: server.ada, user, word: 'Acme' }, route);
 }
 
 const agent = new Agent({ keepAlive: true });
@@ -74,12 +74,12 @@ async function send(
     cookie,
     ...(!isReading && { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }),
   };
-  const sent = request(world.web + path, { method, headers, agent });
+  const sent = request(server.web + path, { method, headers, agent });
   sent.end(body);
   const [answer] = await once(sent, 'response');
   const page = await text(answer);
   const { statusCode: status } = answer;
-  watchAnswer({ method, url: world.web + path, status, headers: toHeaders(answer.headers), text: page });
+  watchAnswer({ method, url: server.web + path, status, headers: toHeaders(answer.headers), text: page });
   const typed = Object.values(fields).flat();
   const said = typed.reduce(
     (left, value) => left.replaceAll(value || ' ', ''),
@@ -89,8 +89,8 @@ async function send(
 }
 
 test('every page of the server has a rule, and every rule a page', () => {
-  assert.deepEqual([...world.routes.web.keys()].sort(), Object.keys(RULES).sort());
-  for (const [route, methods] of world.routes.web) {
+  assert.deepEqual([...server.routes.web.keys()].sort(), Object.keys(RULES).sort());
+  for (const [route, methods] of server.routes.web) {
     const known = Object.keys(RULES[route] ?? {}).filter((name) => name === 'GET' || name === 'POST');
     assert.deepEqual([...methods].filter((method) => method !== 'HEAD').sort(), known.sort(), route);
   }
@@ -105,11 +105,11 @@ for (const visitor of VISITORS) {
     const [own, inSection] = [await provideFor(visitor), await provideFor(visitor, `${SECTION}endpoints`)];
     const cases = Object.keys(RULES)
       .flatMap((route) =>
-        casesAt(world, route, visitor, { own: route.startsWith(SECTION) ? inSection : own, other: others }),
+        casesAt(server, route, visitor, { own: route.startsWith(SECTION) ? inSection : own, other: others }),
       )
       .filter(({ isChange }) => !isChange);
     assert.ok(cases.length > 1000);
-    const before = await dump(world);
+    const before = await dump(server);
 
     const wrong: string[] = [];
     for (const each of cases) {
@@ -121,13 +121,13 @@ for (const visitor of VISITORS) {
     }
 
     assert.deepEqual(wrong, []);
-    assert.deepEqual(await dump(world), before);
+    assert.deepEqual(await dump(server), before);
   });
 }
 
 for (const visitor of VISITORS) {
   test(`what ${NAMES[visitor]} may change changes, and everything of another business stays as it was [D5]`, async () => {
-    const before = rowsWith(await dump(world), OTHERS);
+    const before = rowsWith(await dump(server), OTHERS);
     assert.ok(before.length > 15);
 
     const wrong: string[] = [];
@@ -138,13 +138,13 @@ for (const visitor of VISITORS) {
     }
 
     assert.deepEqual(wrong, []);
-    assert.deepEqual(rowsWith(await dump(world), OTHERS), before);
+    assert.deepEqual(rowsWith(await dump(server), OTHERS), before);
   });
 }
 
 test('an id that is nobody’s looks like one that is somebody else’s [D5]', async () => {
   const browser = await enter('owner');
-  const [theirs, nobodys] = [others.app, newId(world.clock())].map((id) => browser.open(`/settings/developer/${id}`));
+  const [theirs, nobodys] = [others.app, newId(server.clock())].map((id) => browser.open(`/settings/developer/${id}`));
 
   assert.equal((await theirs)?.text, (await nobodys)?.text);
 });
@@ -169,17 +169,17 @@ async function tryChange(visitor: Visitor, route: string): Promise<string | unde
   const browser = await enter(visitor);
   const csrf = await csrfOf(browser);
   if (route === '/consent') own.sealed = await sealedIn(browser, own.question);
-  const find = (at: string) => casesAt(world, at, visitor, { own, other: others }).find(({ isChange }) => isChange);
+  const find = (at: string) => casesAt(server, at, visitor, { own, other: others }).find(({ isChange }) => isChange);
   const [asked, first] = [find(route), find(RULES[route]?.after ?? '')];
   assert.ok(asked);
   if (first) await send(browser, first, csrf);
-  const before = await dump(world);
+  const before = await dump(server);
 
   const { status, said } = await send(browser, asked, csrf);
 
   if (status !== asked.expected) return `is answered ${status}, not ${asked.expected}`;
   if (tellsTooMuch(visitor, asked, said)) return 'tells of the other business';
-  const after = await dump(world);
+  const after = await dump(server);
   const isKept = asked.rule.keeps?.includes(visitor);
   if (isKept) return isDeepStrictEqual(withoutSending(after), withoutSending(before)) ? undefined : 'changes something';
   return isDeepStrictEqual(after, before) ? 'changes nothing' : undefined;

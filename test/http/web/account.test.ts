@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/account';
 const NEXT = 'a much better password';
-const world = await newWorld();
+const server = await startTestServer();
 
 async function newcomer(name: string) {
-  const user = await world.addUser(name, [[world.acme, 'member']]);
-  return { user, browser: await world.signedIn(user) };
+  const user = await server.addUser(name, [[server.acme, 'member']]);
+  return { user, browser: await server.signedIn(user) };
 }
 
 async function changePassword(browser: Browser, current_password: string, password: string) {
@@ -18,7 +18,7 @@ async function changePassword(browser: Browser, current_password: string, passwo
 }
 
 async function isSignedIn(browser: Browser): Promise<boolean> {
-  return (await browser.open(PATH)).url === world.web + PATH;
+  return (await browser.open(PATH)).url === server.web + PATH;
 }
 
 test('the account page says who is signed in, and with which role in which business', async () => {
@@ -39,8 +39,8 @@ test('changing the password needs the current one [D3]', async () => {
 
   assert.equal(page.status, 400);
   assert.match(page.text, /id="current_password-problem">This is not your current password\./);
-  assert.equal((await world.browse().signIn(user.email, NEXT)).status, 401);
-  assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 200);
+  assert.equal((await server.browse().signIn(user.email, NEXT)).status, 401);
+  assert.equal((await server.browse().signIn(user.email, PASSWORD)).status, 200);
 });
 
 test('after a change only the new password signs in [D3]', async () => {
@@ -48,16 +48,16 @@ test('after a change only the new password signs in [D3]', async () => {
 
   const page = await changePassword(browser, PASSWORD, NEXT);
 
-  assert.equal(page.url, `${world.web}${PATH}?done=password_changed`);
+  assert.equal(page.url, `${server.web}${PATH}?done=password_changed`);
   assert.match(page.text, /role="status">Your password has been changed\. Every other session is signed out\./);
-  assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 401);
-  assert.equal((await world.browse().signIn(user.email, NEXT)).status, 200);
+  assert.equal((await server.browse().signIn(user.email, PASSWORD)).status, 401);
+  assert.equal((await server.browse().signIn(user.email, NEXT)).status, 200);
 });
 
 test('changing the password ends every other session, and not this one [D3]', async () => {
   const { user, browser } = await newcomer('Dee');
-  const other = await world.signedIn(user);
-  const stranger = await world.signedIn();
+  const other = await server.signedIn(user);
+  const stranger = await server.signedIn();
 
   await changePassword(browser, PASSWORD, NEXT);
 
@@ -68,7 +68,7 @@ test('changing the password ends every other session, and not this one [D3]', as
 
 test('a rejected new password shows the reason beside its field, and changes nothing [S13]', async () => {
   const { user, browser } = await newcomer('Eli');
-  const other = await world.signedIn(user);
+  const other = await server.signedIn(user);
   const cases: [string, RegExp][] = [
     ['short', /Use at least 8 characters\./],
     ['password1', /attackers try first/],
@@ -84,11 +84,11 @@ test('a rejected new password shows the reason beside its field, and changes not
     assert.ok(!page.text.includes(`value="${password}"`));
   }
   assert.equal(await isSignedIn(other), true);
-  assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 200);
+  assert.equal((await server.browse().signIn(user.email, PASSWORD)).status, 200);
 });
 
 test('guesses at the current password in an open session are limited like sign-ins [S9]', async () => {
-  const small = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '2' });
+  const small = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '2' });
   const browser = await small.signedIn();
   const statuses = [];
 
@@ -131,8 +131,8 @@ test('an unreadable name is rejected beside its field, and the input is kept', a
 
 test('each change of the account is recorded once, for no business, and without a secret', async () => {
   const { user, browser } = await newcomer('Pia');
-  await world.signedIn(user);
-  await world.signedIn(user);
+  await server.signedIn(user);
+  await server.signedIn(user);
   const first = await browser.open(PATH);
   const [, session = ''] = /name="session" value="([^"]+)"/.exec(first.text) ?? [];
 
@@ -153,7 +153,7 @@ test('each change of the account is recorded once, for no business, and without 
 
 test('of two simultaneous password changes, the one with the outdated current password is rejected', async () => {
   const { user, browser } = await newcomer('Quin');
-  const other = await world.signedIn(user);
+  const other = await server.signedIn(user);
 
   const pages = await Promise.all([
     changePassword(browser, PASSWORD, 'the first new password'),
@@ -165,6 +165,6 @@ test('of two simultaneous password changes, the one with the outdated current pa
 });
 
 async function actsOf(actorId: string, action?: string) {
-  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   return acts.filter((act) => act.actor_id === actorId && (!action || act.action === action));
 }

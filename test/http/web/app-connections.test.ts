@@ -7,15 +7,15 @@ import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endp
 import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../../support/app-pages.ts';
 import { nextOf, type Visited } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const db = () => world.storage().durable;
+const server = await startTestServer();
+const browser = await server.signedIn();
+const db = () => server.storage().durable;
 
 async function newApp(name: string, openToAnyBusiness = false) {
-  const app = await world.addApp({ name, ownerBusinessId: world.acme.id, openToAnyBusiness });
-  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const app = await server.addApp({ name, ownerBusinessId: server.acme.id, openToAnyBusiness });
+  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
   const path = `${DEVELOPER}/${app.id}`;
   const act = async (verb: string) => browser.submit(await browser.open(path), `${path}/${verb}`);
   return { app, client, path, act };
@@ -29,14 +29,14 @@ function listed({ text }: Visited): [name: string, users: string][] {
 
 test('an app open to any business shows which have connected it, for how many users, and no user’s name', async () => {
   const { client, path } = await newApp('Open', true);
-  const bolt = await world.addBusiness('Bolt & Sons');
-  const bo = await world.addUser('Boris', [[bolt, 'owner']]);
-  const bea = await world.addUser('Beatrix', [[bolt, 'member']]);
+  const bolt = await server.addBusiness('Bolt & Sons');
+  const bo = await server.addUser('Boris', [[bolt, 'owner']]);
+  const bea = await server.addUser('Beatrix', [[bolt, 'member']]);
   await client.connect({}, browser);
-  const asBo = await world.signedIn(bo);
+  const asBo = await server.signedIn(bo);
   await client.connect({}, asBo);
   await client.connect({}, asBo);
-  await client.connect({}, await world.signedIn(bea));
+  await client.connect({}, await server.signedIn(bea));
 
   const page = await browser.open(`${path}/connections`);
   const found = await browser.open(`${path}/connections?q=%26%20SONS`);
@@ -52,19 +52,19 @@ test('an app open to any business shows which have connected it, for how many us
 
 test('a connection that ended is not shown, and the last use of one that lives is', async () => {
   const { client, path } = await newApp('Used', true);
-  const coil = await world.addBusiness('Coil');
-  const cy = await world.signedIn(await world.addUser('Cyril', [[coil, 'owner']]));
+  const coil = await server.addBusiness('Coil');
+  const cy = await server.signedIn(await server.addUser('Cyril', [[coil, 'owner']]));
   const { refresh_token } = await client.connect({}, cy);
   const { access_token } = await client.connect({}, browser);
   await client.revoke(refresh_token);
-  world.wind(7 * MINUTE);
+  server.advanceClock(7 * MINUTE);
   await client.listInvoices(access_token);
   await browser.open(`${path}/requests`);
 
   const page = await browser.open(`${path}/connections`);
 
   assert.deepEqual(listed(page), [['Acme', '1']]);
-  const used = new Date(world.clock()).toISOString();
+  const used = new Date(server.clock()).toISOString();
   assert.ok(page.text.includes(`<time datetime="${used}">`), page.text);
 });
 
@@ -76,8 +76,8 @@ test('an app that nobody has connected says so', async () => {
 
 test('connections of an app that was closed to other businesses are not shown', async () => {
   const { app, client, path } = await newApp('Closing', true);
-  const dune = await world.addBusiness('Dune');
-  await client.connect({}, await world.signedIn(await world.addUser('Dora', [[dune, 'owner']])));
+  const dune = await server.addBusiness('Dune');
+  await client.connect({}, await server.signedIn(await server.addUser('Dora', [[dune, 'owner']])));
   await client.connect({}, browser);
   await db().updateTable('apps').set({ open_to_any_business: 0 }).where('id', '=', app.id).execute();
 
@@ -86,7 +86,7 @@ test('connections of an app that was closed to other businesses are not shown', 
 
 test('thousands of connected businesses are read fifty at a time, each once', async () => {
   const { app, path } = await newApp('Popular', true);
-  const now = world.clock();
+  const now = server.clock();
   const count = 2000;
   const businesses = Array.from({ length: count }, (_, place) => ({
     id: newId(now + place),
@@ -97,7 +97,7 @@ test('thousands of connected businesses are read fifty at a time, each once', as
     id: newId(now),
     salt: Buffer.alloc(16),
     app_id: app.id,
-    user_id: world.ada.id,
+    user_id: server.ada.id,
     business_id: id,
     scopes: 'read:invoices',
     created_at: now,
@@ -108,7 +108,7 @@ test('thousands of connected businesses are read fifty at a time, each once', as
     removable_on: 99_999,
   }));
   const memberships = businesses.map(({ id }) => ({
-    user_id: world.ada.id,
+    user_id: server.ada.id,
     business_id: id,
     role: 'member' as const,
     created_at: now,
@@ -116,7 +116,7 @@ test('thousands of connected businesses are read fifty at a time, each once', as
   await db().insertInto('businesses').values(businesses).execute();
   await db().insertInto('memberships').values(memberships).execute();
   await db().insertInto('grants').values(grants).execute();
-  const member = await world.signedIn(await world.addUser('Mio', [[world.acme, 'member']]));
+  const member = await server.signedIn(await server.addUser('Mio', [[server.acme, 'member']]));
 
   const first = await member.open(`${path}/connections`);
   const next = nextOf(first) ?? '';
@@ -133,13 +133,13 @@ test('thousands of connected businesses are read fifty at a time, each once', as
 
 test('an app’s own page warns of webhooks that do not arrive, to those who may see them', async () => {
   const { app, path } = await newApp('Deaf');
-  const keys = createKeyring(world.settings.secretKeys);
+  const keys = createKeyring(server.settings.secretKeys);
   const listen = async (url: string) =>
     (
-      await world
+      await server
         .storage()
         .transaction((tx) =>
-          insertEndpoint(tx, keys, { appId: app.id, url, eventTypes: ['grant.created'] }, world.clock()),
+          insertEndpoint(tx, keys, { appId: app.id, url, eventTypes: ['grant.created'] }, server.clock()),
         )
     ).endpoint.id;
   const [failing, off, fine] = [
@@ -147,10 +147,10 @@ test('an app’s own page warns of webhooks that do not arrive, to those who may
     await listen('https://off.example/'),
     await listen('https://fine.example/'),
   ];
-  const since = world.clock() - 2 * DAY;
+  const since = server.clock() - 2 * DAY;
   await db().updateTable('endpoints').set({ failing_since: since, failures: 9 }).where('id', '=', failing).execute();
-  await markEndpointDisabled(db(), off, 'failing', world.clock());
-  const member = await world.signedIn(await world.addUser('Moe', [[world.acme, 'member']]));
+  await markEndpointDisabled(db(), off, 'failing', server.clock());
+  const member = await server.signedIn(await server.addUser('Moe', [[server.acme, 'member']]));
 
   const { text } = await browser.open(path);
 
@@ -167,7 +167,7 @@ test('each act on an app is recorded once, for its business, and the page says w
   const page = await browser.open(path);
 
   const submit = (from: Visited, to: string, fields = {}) => {
-    world.wind(1);
+    server.advanceClock(1);
     return browser.submit(from, path + to, fields);
   };
   const typed = { ...TYPED, name: 'Audited', scope: 'read:contacts' };
@@ -198,7 +198,7 @@ test('each act on an app is recorded once, for its business, and the page says w
     ],
   );
   for (const { business_id, actor_name, subject_name } of acts) {
-    assert.deepEqual([business_id, actor_name, subject_name], [world.acme.id, 'Ada', 'Audited']);
+    assert.deepEqual([business_id, actor_name, subject_name], [server.acme.id, 'Ada', 'Audited']);
   }
   const said: [Visited, RegExp][] = [
     [removed, /role="status">The secret is removed/],
@@ -216,8 +216,8 @@ test('while the older of two secrets is in use the page says so, and later that 
   await client.refresh('grt_x');
   const { secret } = shownCredentials(await act('secrets'));
   const inUse = await browser.open(path);
-  world.wind(8 * DAY);
-  const later = await world.signedIn();
+  server.advanceClock(8 * DAY);
+  const later = await server.signedIn();
   const neither = await later.open(path);
   await client.refresh('grt_x', { client_secret: secret });
   const canGo = await later.open(path);

@@ -5,7 +5,7 @@ import { newId } from '../../../src/lib/ids.ts';
 import { exportedActs, readActs, shownActs } from '../../support/acts.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
 import { type Browser, type Fields, nextOf } from '../../support/browser.ts';
-import { newWorld, type World } from '../../support/world.ts';
+import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const LOG = '/settings/audit-log';
 const PLATFORM_LOG = '/platform/audit-log';
@@ -25,18 +25,18 @@ async function workOnEndpoint(browser: Browser, list: string): Promise<void> {
 }
 
 /** One act in Acme's log, as if it had been recorded now. */
-async function addAct(world: World, name: string, action: 'app.registered' | 'member.added' = 'app.registered') {
-  const subject = { kind: 'app', id: newId(world.clock()), name } as const;
-  const act = { action, actor: { ...OPERATOR, name: 'Olga', address: '203.0.113.9' }, businessId: world.acme.id };
-  await recordAudit(world.storage().durable, { ...act, subject, detail: { role: 'admin' } }, world.clock());
+async function addAct(server: TestServer, name: string, action: 'app.registered' | 'member.added' = 'app.registered') {
+  const subject = { kind: 'app', id: newId(server.clock()), name } as const;
+  const act = { action, actor: { ...OPERATOR, name: 'Olga', address: '203.0.113.9' }, businessId: server.acme.id };
+  await recordAudit(server.storage().durable, { ...act, subject, detail: { role: 'admin' } }, server.clock());
 }
 
 test('what is done on pages and by apps stands in the owner’s log, the newest first, with who, when and from where', async () => {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
-  await workOnEndpoint(browser, `${DEVELOPER}/${world.ledger.id}/endpoints`);
-  const { refresh_token } = await world.connect({}, browser);
-  await Promise.all([world.revoke(refresh_token), world.revoke(refresh_token)]);
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
+  await workOnEndpoint(browser, `${DEVELOPER}/${server.ledger.id}/endpoints`);
+  const { refresh_token } = await server.connect({}, browser);
+  await Promise.all([server.revoke(refresh_token), server.revoke(refresh_token)]);
 
   const page = await browser.open(LOG);
 
@@ -60,12 +60,12 @@ test('what is done on pages and by apps stands in the owner’s log, the newest 
 });
 
 test('an owner sees the log of the current business alone, and no business sees who signed in', async () => {
-  const world = await newWorld();
-  const bolt = await world.addBusiness('Bolt');
-  const olivia = await world.signedInByPassword(await world.addUser('Olivia', [[bolt, 'owner']]));
-  await world.connect();
+  const server = await startTestServer();
+  const bolt = await server.addBusiness('Bolt');
+  const olivia = await server.signedInByPassword(await server.addUser('Olivia', [[bolt, 'owner']]));
+  await server.connect();
 
-  const [theirs, own] = [await olivia.open(LOG), await (await world.signedInByPassword()).open(LOG)];
+  const [theirs, own] = [await olivia.open(LOG), await (await server.signedInByPassword()).open(LOG)];
 
   assert.match(theirs.text, /No entries in the last 90 days/);
   assert.deepEqual(await exportedActs(olivia, `${LOG}.csv`), []);
@@ -76,16 +76,16 @@ test('an owner sees the log of the current business alone, and no business sees 
 });
 
 test('to a member, an admin and someone without a business there is no audit log, on any verb [D5]', async () => {
-  const world = await newWorld();
+  const server = await startTestServer();
   const others = [
-    await world.addUser('Mel', [[world.acme, 'member']]),
-    await world.addUser('Adam', [[world.acme, 'admin']]),
-    await world.addUser('Nora'),
+    await server.addUser('Mel', [[server.acme, 'member']]),
+    await server.addUser('Adam', [[server.acme, 'admin']]),
+    await server.addUser('Nora'),
   ];
   const addresses = [LOG, `${LOG}.csv`, PLATFORM_LOG, `${PLATFORM_LOG}.csv`];
 
   for (const user of others) {
-    const browser = await world.signedInByPassword(user);
+    const browser = await server.signedInByPassword(user);
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       for (const address of addresses) {
         const { status } = await browser.ask(address, { method });
@@ -94,15 +94,15 @@ test('to a member, an admin and someone without a business there is no audit log
     }
     assert.doesNotMatch((await browser.open('/settings/account')).text, /audit-log/);
   }
-  assert.match((await world.browse().open(LOG)).url, /\/sign-in\?/);
+  assert.match((await server.browse().open(LOG)).url, /\/sign-in\?/);
 });
 
 test('a role that is taken away closes the log at the very next request', async () => {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
   const before = await browser.open(`${LOG}.csv`);
 
-  await world.storage().durable.updateTable('memberships').set({ role: 'admin' }).execute();
+  await server.storage().durable.updateTable('memberships').set({ role: 'admin' }).execute();
 
   assert.equal(before.status, 200);
   assert.equal((await browser.open(LOG)).status, 404);
@@ -110,14 +110,14 @@ test('a role that is taken away closes the log at the very next request', async 
 });
 
 test('a platform admin sees everything, in every business and in none, and who acted in the platform’s name', async () => {
-  const world = await newWorld();
-  const root = await world.signedInByPassword(await world.addUser('Root', [], true));
-  await world.connect({}, await world.signedInByPassword());
-  const pausing = `/platform/apps/${world.ledger.id}/pause`;
+  const server = await startTestServer();
+  const root = await server.signedInByPassword(await server.addUser('Root', [], true));
+  await server.connect({}, await server.signedInByPassword());
+  const pausing = `/platform/apps/${server.ledger.id}/pause`;
   await root.submit(await root.open(pausing), pausing);
 
   const all = shownActs(await root.open(PLATFORM_LOG));
-  const [newest] = shownActs(await (await world.signedInByPassword()).open(LOG));
+  const [newest] = shownActs(await (await server.signedInByPassword()).open(LOG));
 
   assert.deepEqual(
     all.map(({ who, what, onWhat, business }) => [who, what, onWhat, business]),
@@ -132,12 +132,12 @@ test('a platform admin sees everything, in every business and in none, and who a
 });
 
 test('whoever takes the name of another is told apart by their email, on the page and in the file', async () => {
-  const world = await newWorld();
-  const [ada, mallory] = [world.ada, await world.addUser('Mallory', [[world.acme, 'owner']])];
-  const owner = await world.signedInByPassword();
-  await world.connect({}, owner);
-  await world.storage().durable.updateTable('users').set({ name: 'Ada' }).where('id', '=', mallory.id).execute();
-  await world.connect({}, await world.signedInByPassword(mallory));
+  const server = await startTestServer();
+  const [ada, mallory] = [server.ada, await server.addUser('Mallory', [[server.acme, 'owner']])];
+  const owner = await server.signedInByPassword();
+  await server.connect({}, owner);
+  await server.storage().durable.updateTable('users').set({ name: 'Ada' }).where('id', '=', mallory.id).execute();
+  await server.connect({}, await server.signedInByPassword(mallory));
 
   const shown = shownActs(await owner.open(LOG));
   const exported = await exportedActs(owner, `${LOG}.csv`);
@@ -161,14 +161,14 @@ test('whoever takes the name of another is told apart by their email, on the pag
 });
 
 test('signing in and out is recorded once, and so is an attempt that fails', async () => {
-  const world = await newWorld();
-  const browser = world.browse();
-  await browser.signIn(world.ada.email, 'not the password');
-  await browser.signIn(world.ada.email, 'correct horse battery');
+  const server = await startTestServer();
+  const browser = server.browse();
+  await browser.signIn(server.ada.email, 'not the password');
+  await browser.signIn(server.ada.email, 'correct horse battery');
   const page = await browser.open('/sign-out');
   await Promise.all([browser.submit(page, '/sign-out'), browser.submit(page, '/sign-out')]);
 
-  const acts = await readActs(world);
+  const acts = await readActs(server);
 
   assert.deepEqual(
     acts.map((act) => [act.action, act.actor_name, act.address, act.business_id]),
@@ -182,14 +182,14 @@ test('signing in and out is recorded once, and so is an attempt that fails', asy
 });
 
 test('a log is searched by name, address and id, and narrowed by kind and by person; nonsense narrows nothing', async () => {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
-  await addAct(world, 'Édouard & Söhne');
-  await addAct(world, '100%', 'member.added');
-  await world.connect({}, browser);
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
+  await addAct(server, 'Édouard & Söhne');
+  await addAct(server, '100%', 'member.added');
+  await server.connect({}, browser);
   const found = async (query: string) => shownActs(await browser.open(`${LOG}?${query}`)).map(({ onWhat }) => onWhat);
-  const [first] = await readActs(world);
-  const [edouard] = (await readActs(world)).filter(({ subject_name }) => subject_name.startsWith('É'));
+  const [first] = await readActs(server);
+  const [edouard] = (await readActs(server)).filter(({ subject_name }) => subject_name.startsWith('É'));
 
   assert.deepEqual(await found('q=édouard'), ['Édouard &amp; Söhne']);
   assert.deepEqual(await found('q=%25'), ['100%']);
@@ -197,7 +197,7 @@ test('a log is searched by name, address and id, and narrowed by kind and by per
   assert.deepEqual(await found(`q=${edouard?.subject_id}`), ['Édouard &amp; Söhne']);
   assert.deepEqual(await found('kind=member'), ['100%']);
   assert.deepEqual(await found('kind=member&q=ledger'), []);
-  assert.deepEqual(await found(`by=${world.ada.id}`), ['Ledger']);
+  assert.deepEqual(await found(`by=${server.ada.id}`), ['Ledger']);
   assert.deepEqual(await found('kind=session'), ['Ledger', '100%', 'Édouard &amp; Söhne'], 'not a kind of this log');
   for (const nonsense of [
     'kind=x',
@@ -214,14 +214,14 @@ test('a log is searched by name, address and id, and narrowed by kind and by per
 });
 
 test('a log of 10,000 entries is shown 50 at a time, each once and none twice, in pages under 50 kB', async () => {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
-  await addAct(world, 'Needle', 'member.added');
-  const [, row] = await readActs(world);
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
+  await addAct(server, 'Needle', 'member.added');
+  const [, row] = await readActs(server);
   assert.ok(row);
   for (let batch = 0; batch < 20; batch++) {
-    const rows = Array.from({ length: 500 }, () => ({ ...row, id: newId(world.clock()), subject_name: 'Hay' }));
-    await world.storage().durable.insertInto('audit_entries').values(rows).execute();
+    const rows = Array.from({ length: 500 }, () => ({ ...row, id: newId(server.clock()), subject_name: 'Hay' }));
+    await server.storage().durable.insertInto('audit_entries').values(rows).execute();
   }
 
   const first = await browser.open(LOG);
@@ -246,10 +246,10 @@ test('a log of 10,000 entries is shown 50 at a time, each once and none twice, i
 });
 
 test('an export is a file of plain text, with times in UTC, and runs nothing in a spreadsheet', async () => {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
-  await addAct(world, '=cmd|"/c calc"!A1');
-  await addAct(world, 'Other', 'member.added');
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
+  await addAct(server, '=cmd|"/c calc"!A1');
+  await addAct(server, 'Other', 'member.added');
 
   const answer = await browser.ask(`${LOG}.csv?kind=app`);
   const [act, ...more] = await exportedActs(browser, `${LOG}.csv?kind=app`);
@@ -269,9 +269,9 @@ test('an export is a file of plain text, with times in UTC, and runs nothing in 
 });
 
 test('what people and apps call themselves is text in the log, and no markup [S17]', async () => {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
-  await addAct(world, '<script>alert(1)</script>');
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
+  await addAct(server, '<script>alert(1)</script>');
 
   const page = await browser.open(`${LOG}?q=${encodeURIComponent('"><script>')}`);
   const all = await browser.open(LOG);
@@ -281,13 +281,13 @@ test('what people and apps call themselves is text in the log, and no markup [S1
 });
 
 test('what else is known of an act is said in words', async () => {
-  const world = await newWorld();
-  const browser = await world.signedInByPassword();
-  await world.allow({}, browser);
-  await browser.open(world.authorizeUrl());
+  const server = await startTestServer();
+  const browser = await server.signedInByPassword();
+  await server.allow({}, browser);
+  await browser.open(server.authorizeUrl());
   const invite = '/settings/members/invite';
   await browser.submit(await browser.open(invite), invite, { role: 'member', email: 'kim@example.com' });
-  const root = await world.signedInByPassword(await world.addUser('Root', [], true));
+  const root = await server.signedInByPassword(await server.addUser('Root', [], true));
 
   const acts = shownActs(await root.open(PLATFORM_LOG));
 

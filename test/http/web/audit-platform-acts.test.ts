@@ -3,16 +3,16 @@ import { test } from 'node:test';
 import { auditCommands } from '../../../src/cli/audit.ts';
 import { readOptions } from '../../../src/cli/command.ts';
 import { exportedActs, shownActs } from '../../support/acts.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const LOG = '/settings/audit-log';
 
-const world = await newWorld({ PLATFORM_NAME: 'Example Cloud' });
-const admin = await world.addUser('Rosalind', [], true);
-const root = await world.signedIn(admin);
-const pausing = `/platform/apps/${world.ledger.id}/pause`;
+const server = await startTestServer({ PLATFORM_NAME: 'Example Cloud' });
+const admin = await server.addUser('Rosalind', [], true);
+const root = await server.signedIn(admin);
+const pausing = `/platform/apps/${server.ledger.id}/pause`;
 await root.submit(await root.open(pausing), pausing, { reason: 'Abuse' });
-const owner = await world.signedIn();
+const owner = await server.signedIn();
 
 test('a business sees what a platform admin did as done by the platform, without their name, email, address or id', async () => {
   const page = await owner.open(LOG);
@@ -53,11 +53,11 @@ test('the platform’s own log names the admin who did it', async () => {
 test('the command line exports for a business what its owners see, and everything otherwise', async () => {
   const command = auditCommands.find(({ name }) => name === 'audit export');
   assert.ok(command);
-  const env = { DATABASE_URL: world.database.url, PLATFORM_NAME: 'Example Cloud' };
+  const env = { DATABASE_URL: server.database.url, PLATFORM_NAME: 'Example Cloud' };
   const run = async (...args: string[]) =>
     JSON.stringify(await command.run(readOptions(command, ['--json', ...args]), env));
 
-  const forBusiness = await run('--business', world.acme.id);
+  const forBusiness = await run('--business', server.acme.id);
 
   assert.match(forBusiness, /"name":"Example Cloud"/);
   for (const secret of [admin.name, admin.email, admin.id]) assert.ok(!forBusiness.includes(secret), secret);

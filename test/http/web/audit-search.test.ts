@@ -5,24 +5,24 @@ import { DAY } from '../../../src/lib/clock.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { exportedActs, readActs, shownActs } from '../../support/acts.ts';
 import { nextOf, unescaped } from '../../support/browser.ts';
-import { newWorld, type World } from '../../support/world.ts';
+import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const LOG = '/settings/audit-log';
 
-async function addAct(world: World, name: string): Promise<void> {
-  const subject = { kind: 'app', id: newId(world.clock()), name } as const;
-  const act = { action: 'app.registered', actor: OPERATOR, businessId: world.acme.id, subject } as const;
-  await recordAudit(world.storage().durable, act, world.clock());
+async function addAct(server: TestServer, name: string): Promise<void> {
+  const subject = { kind: 'app', id: newId(server.clock()), name } as const;
+  const act = { action: 'app.registered', actor: OPERATOR, businessId: server.acme.id, subject } as const;
+  await recordAudit(server.storage().durable, act, server.clock());
 }
 
 /** Entries of the same log, newer than all others. */
-async function addHay(world: World, count: number): Promise<void> {
-  await addAct(world, 'Hay');
-  const row = (await readActs(world)).at(-1);
+async function addHay(server: TestServer, count: number): Promise<void> {
+  await addAct(server, 'Hay');
+  const row = (await readActs(server)).at(-1);
   assert.ok(row);
   for (let added = 0; added < count; added += 1000) {
-    const rows = Array.from({ length: 1000 }, () => ({ ...row, id: newId(world.clock()) }));
-    await world.storage().durable.insertInto('audit_entries').values(rows).execute();
+    const rows = Array.from({ length: 1000 }, () => ({ ...row, id: newId(server.clock()) }));
+    await server.storage().durable.insertInto('audit_entries').values(rows).execute();
   }
 }
 
@@ -30,13 +30,13 @@ const furtherBack = ({ text }: { text: string }) =>
   unescaped(/href="([^"]*)"[^>]*>Search further back/.exec(text)?.[1] ?? '');
 
 test('a log shows and searches the last 90 days, says so, and goes further back if asked', async () => {
-  const world = await newWorld();
-  await addAct(world, 'Ancient');
-  world.wind(200 * DAY);
-  await addAct(world, 'Older');
-  world.wind(91 * DAY);
-  await addAct(world, 'Recent');
-  const browser = await world.signedIn();
+  const server = await startTestServer();
+  await addAct(server, 'Ancient');
+  server.advanceClock(200 * DAY);
+  await addAct(server, 'Older');
+  server.advanceClock(91 * DAY);
+  await addAct(server, 'Recent');
+  const browser = await server.signedIn();
   const names = async (address: string) => shownActs(await browser.open(address)).map(({ onWhat }) => onWhat);
 
   const usual = await browser.open(LOG);
@@ -61,10 +61,10 @@ test('a log shows and searches the last 90 days, says so, and goes further back 
 });
 
 test('one search reads a bounded part of a long log, and a link searches on from there until everything is read [X9]', async () => {
-  const world = await newWorld();
-  await addAct(world, 'Needle');
-  await addHay(world, 25_000);
-  const browser = await world.signedIn();
+  const server = await startTestServer();
+  await addAct(server, 'Needle');
+  await addHay(server, 25_000);
+  const browser = await server.signedIn();
 
   const pages = [await browser.open(`${LOG}?q=needle`)];
   for (let page = pages[0]; page && nextOf(page); page = pages.at(-1))
@@ -80,9 +80,9 @@ test('one search reads a bounded part of a long log, and a link searches on from
 });
 
 test('a search that finds more than a page pages on without losing or repeating an entry', async () => {
-  const world = await newWorld();
-  await addHay(world, 1000);
-  const browser = await world.signedIn();
+  const server = await startTestServer();
+  await addHay(server, 1000);
+  const browser = await server.signedIn();
 
   const ids = new Set((await exportedActs(browser, `${LOG}.csv?q=hay`)).map(({ id }) => id));
   let shown = 0;
@@ -96,13 +96,13 @@ test('a search that finds more than a page pages on without losing or repeating 
 });
 
 test('an id finds what was done to it and by it, and a person what they did, in every business', async () => {
-  const world = await newWorld();
-  const root = await world.signedIn(await world.addUser('Root', [], true));
-  await world.connect({}, await world.signedInByPassword());
+  const server = await startTestServer();
+  const root = await server.signedIn(await server.addUser('Root', [], true));
+  await server.connect({}, await server.signedInByPassword());
   const found = async (query: string) =>
     shownActs(await root.open(`/platform/audit-log?${query}`)).map(({ what, onWhat }) => `${what}: ${onWhat}`);
 
-  assert.deepEqual(await found(`q=${world.ledger.id}`), ['Allowed the app: Ledger']);
-  assert.deepEqual(await found(`q=${world.ada.id}`), ['Allowed the app: Ledger', 'Signed in: Unknown browser']);
-  assert.deepEqual(await found(`by=${world.ada.id}&kind=session`), ['Signed in: Unknown browser']);
+  assert.deepEqual(await found(`q=${server.ledger.id}`), ['Allowed the app: Ledger']);
+  assert.deepEqual(await found(`q=${server.ada.id}`), ['Allowed the app: Ledger', 'Signed in: Unknown browser']);
+  assert.deepEqual(await found(`by=${server.ada.id}&kind=session`), ['Signed in: Unknown browser']);
 });

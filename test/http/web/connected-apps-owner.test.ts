@@ -6,17 +6,17 @@ import { addScopeUses } from '../../../src/request-log/counts.ts';
 import type { Browser, Visited } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
 import type { RegisteredApp } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/connected-apps';
-const world = await newWorld();
-const bolt = await world.addBusiness('Bolt');
-const db = () => world.storage().durable;
-const ada = await world.signedIn();
+const server = await startTestServer();
+const bolt = await server.addBusiness('Bolt');
+const db = () => server.storage().durable;
+const ada = await server.signedIn();
 const ben = await newMember('Ben');
 const cyd = await newMember('Cyd');
-const stranger = await world.signedIn(await world.addUser('Olga', [[bolt, 'owner']]));
-const admin = await world.signedIn(await world.addUser('Abe', [[world.acme, 'admin']]));
+const stranger = await server.signedIn(await server.addUser('Olga', [[bolt, 'owner']]));
+const admin = await server.signedIn(await server.addUser('Abe', [[server.acme, 'admin']]));
 
 interface Member {
   user: User;
@@ -24,30 +24,30 @@ interface Member {
 }
 
 async function newMember(name: string): Promise<Member> {
-  const user = await world.addUser(name, [[world.acme, 'member']]);
-  return { user, browser: await world.signedIn(user) };
+  const user = await server.addUser(name, [[server.acme, 'member']]);
+  return { user, browser: await server.signedIn(user) };
 }
 
 /** An app of its own for each test, so that what others did is not in the way. */
 async function newApp(name: string) {
-  const app = await world.addApp({ name, ownerBusinessId: world.acme.id });
-  return { app, client: newClient({ ...world, user: world.ada, app, business: world.acme }) };
+  const app = await server.addApp({ name, ownerBusinessId: server.acme.id });
+  return { app, client: newClient({ ...server, user: server.ada, app, business: server.acme }) };
 }
 
-const ofPerson = (app: RegisteredApp, { user }: Member) => `${PATH}/${world.acme.id}/${app.id}/${user.id}/disconnect`;
-const ofApp = (app: RegisteredApp) => `${PATH}/${world.acme.id}/${app.id}/disconnect`;
+const ofPerson = (app: RegisteredApp, { user }: Member) => `${PATH}/${server.acme.id}/${app.id}/${user.id}/disconnect`;
+const ofApp = (app: RegisteredApp) => `${PATH}/${server.acme.id}/${app.id}/disconnect`;
 const cardOf = ({ text }: Visited, { name }: RegisteredApp) =>
   text.split('<li class="card').find((card) => card.includes(`<h2>${name} `)) ?? '';
 async function listEntries(app: RegisteredApp): Promise<string[]> {
   const acts = db().selectFrom('audit_entries').selectAll().where('action', '=', 'grant.disconnected');
-  const rows = await acts.where('subject_id', '=', app.id).where('business_id', '=', world.acme.id).execute();
+  const rows = await acts.where('subject_id', '=', app.id).where('business_id', '=', server.acme.id).execute();
   return rows.map(({ actor_name, subject_name, detail }) => `${actor_name} ${subject_name} ${detail}`);
 }
 
 test('an owner sees what everyone has connected to the business, others only what they have themselves', async () => {
   const { app, client } = await newApp('Abacus');
   await client.connect({ scope: 'read:invoices write:invoices' }, ben.browser);
-  world.wind(HOUR);
+  server.advanceClock(HOUR);
   await client.connect({ scope: 'read:contacts' }, cyd.browser);
 
   const seen = cardOf(await ada.open(PATH), app);
@@ -63,20 +63,20 @@ test('an owner sees what everyone has connected to the business, others only wha
 test('a connection says when it was last used, and how often each permission was in the last 30 days', async () => {
   const { app, client } = await newApp('Barometer');
   await client.connect({ scope: 'read:invoices read:contacts' }, ben.browser);
-  world.wind(HOUR);
-  const use = { businessId: world.acme.id, appId: app.id, userId: ben.user.id, scope: 'read:invoices' };
+  server.advanceClock(HOUR);
+  const use = { businessId: server.acme.id, appId: app.id, userId: ben.user.id, scope: 'read:invoices' };
   const uses = [
-    { ...use, uses: 7, lastAt: world.clock() - 31 * DAY },
-    { ...use, uses: 2, lastAt: world.clock() - DAY },
-    { ...use, uses: 3, lastAt: world.clock() },
-    { ...use, userId: cyd.user.id, uses: 9, lastAt: world.clock() },
-    { ...use, businessId: bolt.id, uses: 9, lastAt: world.clock() },
+    { ...use, uses: 7, lastAt: server.clock() - 31 * DAY },
+    { ...use, uses: 2, lastAt: server.clock() - DAY },
+    { ...use, uses: 3, lastAt: server.clock() },
+    { ...use, userId: cyd.user.id, uses: 9, lastAt: server.clock() },
+    { ...use, businessId: bolt.id, uses: 9, lastAt: server.clock() },
   ];
   await addScopeUses(db(), uses);
 
   for (const browser of [ada, ben.browser]) {
     const seen = cardOf(await browser.open(PATH), app);
-    assert.ok(seen.includes(`last used <time datetime="${new Date(world.clock()).toISOString()}">`));
+    assert.ok(seen.includes(`last used <time datetime="${new Date(server.clock()).toISOString()}">`));
     assert.match(seen, /View invoices[^<]*<span class="muted small">used 5 times</);
     assert.match(seen, /View CRM contacts[^<]*<span class="muted small">not used</);
   }
@@ -142,7 +142,7 @@ test('disconnecting what is disconnected is done already: the page says so, and 
   const { app, client } = await newApp('Easel');
   await client.connect({}, ben.browser);
   const csrf = await ada.csrf();
-  const own = { csrf: await ben.browser.csrf(), app: app.id, business: world.acme.id };
+  const own = { csrf: await ben.browser.csrf(), app: app.id, business: server.acme.id };
   await ben.browser.post(`${PATH}/disconnect`, own);
 
   const again = [
@@ -162,7 +162,7 @@ test('disconnecting what is disconnected is done already: the page says so, and 
 test('what is not theirs is not there for members, admins, and owners of other businesses, on every verb [D5]', async () => {
   const { app, client } = await newApp('Funnel');
   const tokens = await client.connect({}, ben.browser);
-  const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
+  const foreign = await server.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
 
   for (const browser of [cyd.browser, admin, stranger, ben.browser]) {
     const csrf = await browser.csrf();
@@ -172,7 +172,7 @@ test('what is not theirs is not there for members, admins, and owners of other b
     }
   }
   for (const browser of [cyd.browser, stranger]) {
-    const fields = { csrf: await browser.csrf(), app: app.id, business: world.acme.id, user: ben.user.id };
+    const fields = { csrf: await browser.csrf(), app: app.id, business: server.acme.id, user: ben.user.id };
     assert.equal((await browser.post(`${PATH}/disconnect`, fields)).status, 404);
   }
   const csrf = await ada.csrf();
@@ -209,9 +209,9 @@ test('an app that is paused, disabled or closed says that it has no access, and 
   const set = (values: { paused_at?: number | null; disabled_at?: number | null; owner_business_id?: string }) =>
     db().updateTable('apps').set(values).where('id', '=', app.id).execute();
 
-  await set({ disabled_at: world.clock() });
+  await set({ disabled_at: server.clock() });
   assert.match(cardOf(await ben.browser.open(PATH), app), /warn">Disabled<.*Its developer has disabled this app\./s);
-  await set({ disabled_at: null, paused_at: world.clock() });
+  await set({ disabled_at: null, paused_at: server.clock() });
   assert.match(cardOf(await ben.browser.open(PATH), app), /warn">Paused<.*Gatehouse has paused this app everywhere\./s);
   await set({ paused_at: null, owner_business_id: bolt.id });
   assert.match(cardOf(await ben.browser.open(PATH), app), /Its developer has closed this app to other businesses\./);
@@ -219,7 +219,7 @@ test('an app that is paused, disabled or closed says that it has no access, and 
   const page = await ben.browser.post(`${PATH}/disconnect`, {
     csrf: await ben.browser.csrf(),
     app: app.id,
-    business: world.acme.id,
+    business: server.acme.id,
   });
   assert.equal(cardOf(page, app), '');
 });

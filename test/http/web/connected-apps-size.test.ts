@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nextOf } from '../../support/browser.ts';
 import { addCrowd } from '../../support/crowd.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/connected-apps';
-const world = await newWorld();
-const ada = await world.signedIn();
-const crowd = await world.addApp({ name: 'Crowd', ownerBusinessId: world.acme.id });
-const setting = { businessId: world.acme.id, userId: world.ada.id, appId: crowd.id, half: 5000 };
+const server = await startTestServer();
+const ada = await server.signedIn();
+const crowd = await server.addApp({ name: 'Crowd', ownerBusinessId: server.acme.id });
+const setting = { businessId: server.acme.id, userId: server.ada.id, appId: crowd.id, half: 5000 };
 /** Ten thousand connections that may do everything: one person's to many apps, and many people's to one app. */
-const places = await addCrowd(world.storage(), setting, world.clock());
+const places = await addCrowd(server.storage(), setting, server.clock());
 
 const LOOKS: [what: string, address: string][] = [
   ['the first page', PATH],
-  ['a page among many', `${PATH}?after=${places[2500]?.appId}.${world.ada.id}`],
+  ['a page among many', `${PATH}?after=${places[2500]?.appId}.${server.ada.id}`],
   ['a page of one app that many have connected', `${PATH}?after=${crowd.id}.${places[2500]?.userId}`],
   ['a search for an app', `${PATH}?q=gadget+4999`],
   ['a search for a person', `${PATH}?q=person+4999`],

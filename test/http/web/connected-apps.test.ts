@@ -4,20 +4,20 @@ import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import type { Fields } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/connected-apps';
-const world = await newWorld();
-const bolt = await world.addBusiness('Bolt');
-const open = await world.addApp({ name: 'Courier', ownerBusinessId: bolt.id, openToAnyBusiness: true });
-const courier = newClient({ ...world, user: world.ada, app: open, business: world.acme });
+const server = await startTestServer();
+const bolt = await server.addBusiness('Bolt');
+const open = await server.addApp({ name: 'Courier', ownerBusinessId: bolt.id, openToAnyBusiness: true });
+const courier = newClient({ ...server, user: server.ada, app: open, business: server.acme });
 
 async function newcomer(name: string) {
-  const user = await world.addUser(name, [
-    [world.acme, 'member'],
+  const user = await server.addUser(name, [
+    [server.acme, 'member'],
     [bolt, 'member'],
   ]);
-  return { user, browser: await world.signedIn(user) };
+  return { user, browser: await server.signedIn(user) };
 }
 
 test('someone who has connected nothing is told so', async () => {
@@ -28,7 +28,7 @@ test('someone who has connected nothing is told so', async () => {
 
 test('each connection names the app, the business, since when, and what it may do', async () => {
   const { browser } = await newcomer('Ben');
-  await world.connect({ scope: 'read:invoices write:invoices' }, browser);
+  await server.connect({ scope: 'read:invoices write:invoices' }, browser);
 
   const { text } = await browser.open(PATH);
 
@@ -56,12 +56,12 @@ test('an app is listed once, however often it was connected, and once for each b
 
 test('a consent is listed as long as it is remembered, also when no token lives by it', async () => {
   const { browser } = await newcomer('Dee');
-  const { refresh_token } = await world.connect({}, browser);
-  await world.revoke(refresh_token);
+  const { refresh_token } = await server.connect({}, browser);
+  await server.revoke(refresh_token);
 
   const listed = await browser.open(PATH);
   const emptied = await browser.submit(listed, `${PATH}/disconnect`);
-  const asked = await browser.open(world.authorizeUrl());
+  const asked = await browser.open(server.authorizeUrl());
 
   assert.match(listed.text, /<h2>Ledger /);
   assert.match(emptied.text, /You have not connected an app yet\./);
@@ -70,38 +70,38 @@ test('a consent is listed as long as it is remembered, also when no token lives 
 
 test('disconnecting ends every token at once, and the app is told why [D2]', async () => {
   const { browser } = await newcomer('Eli');
-  const first = await world.connect({}, browser);
-  const second = await world.connect({}, browser);
+  const first = await server.connect({}, browser);
+  const second = await server.connect({}, browser);
 
   const page = await browser.submit(await browser.open(PATH), `${PATH}/disconnect`);
 
   assert.match(page.text, /You have not connected an app yet\./);
   for (const { access_token, refresh_token } of [first, second]) {
-    assert.equal((await world.listInvoices(access_token)).status, 401);
-    const refused = await world.refresh(refresh_token);
+    assert.equal((await server.listInvoices(access_token)).status, 401);
+    const refused = await server.refresh(refresh_token);
     assert.equal(refused.body.error, 'invalid_grant');
     assert.match(refused.body.error_description, /disconnected_by_user/);
-    assert.deepEqual((await world.introspect(access_token)).body, { active: false });
+    assert.deepEqual((await server.introspect(access_token)).body, { active: false });
   }
 });
 
 test('a code that was on its way when the user disconnected is worth nothing [D2]', async () => {
   const { browser } = await newcomer('Fay');
-  await world.connect({}, browser);
-  const code = await world.allow({}, browser);
+  await server.connect({}, browser);
+  const code = await server.allow({}, browser);
 
   await browser.submit(await browser.open(PATH), `${PATH}/disconnect`);
 
-  assert.equal((await world.exchange(code)).body.error, 'invalid_grant');
+  assert.equal((await server.exchange(code)).body.error, 'invalid_grant');
 });
 
 test('after disconnecting, the app has to ask for consent again [D2]', async () => {
   const { browser } = await newcomer('Gus');
-  await world.connect({}, browser);
-  const remembered = await browser.open(world.authorizeUrl());
+  await server.connect({}, browser);
+  const remembered = await browser.open(server.authorizeUrl());
 
   await browser.submit(await browser.open(PATH), `${PATH}/disconnect`);
-  const asked = await browser.open(world.authorizeUrl());
+  const asked = await browser.open(server.authorizeUrl());
 
   assert.ok(remembered.leftTo?.searchParams.get('code'));
   assert.equal(asked.status, 200);
@@ -114,7 +114,7 @@ test('disconnecting in one business leaves the other business connected [D2]', a
   await browser.submit(await browser.open(PATH), '/settings/current-business', { business: bolt.id });
   const inBolt = await courier.connect({}, browser);
 
-  await browser.post(`${PATH}/disconnect`, { csrf: await browser.csrf(), app: open.id, business: world.acme.id });
+  await browser.post(`${PATH}/disconnect`, { csrf: await browser.csrf(), app: open.id, business: server.acme.id });
 
   assert.equal((await courier.listInvoices(inAcme.access_token)).status, 401);
   assert.equal((await courier.listInvoices(inBolt.access_token, { 'x-business-id': bolt.id })).status, 200);
@@ -123,11 +123,11 @@ test('disconnecting in one business leaves the other business connected [D2]', a
 test('nobody can disconnect what another user connected [D5]', async () => {
   const { browser: ida } = await newcomer('Ida');
   const { browser: jon } = await newcomer('Jon');
-  const tokens = await world.connect({}, ida);
+  const tokens = await server.connect({}, ida);
 
-  await jon.post(`${PATH}/disconnect`, { csrf: await jon.csrf(), app: world.ledger.id, business: world.acme.id });
+  await jon.post(`${PATH}/disconnect`, { csrf: await jon.csrf(), app: server.ledger.id, business: server.acme.id });
 
-  assert.equal((await world.listInvoices(tokens.access_token)).status, 200);
+  assert.equal((await server.listInvoices(tokens.access_token)).status, 200);
   assert.match((await ida.open(PATH)).text, /<h2>Ledger/);
   assert.match((await jon.open(PATH)).text, /You have not connected an app yet\./);
 });
@@ -136,7 +136,7 @@ test('ids that are no ids name nothing to disconnect', async () => {
   const { browser } = await newcomer('Kim');
   const csrf = await browser.csrf();
 
-  const incomplete: Fields[] = [{}, { app: 'x', business: 'y' }, { app: world.ledger.id }];
+  const incomplete: Fields[] = [{}, { app: 'x', business: 'y' }, { app: server.ledger.id }];
 
   for (const fields of incomplete) {
     assert.equal((await browser.post(`${PATH}/disconnect`, { csrf, ...fields })).status, 404);
@@ -145,8 +145,8 @@ test('ids that are no ids name nothing to disconnect', async () => {
 
 test('a first-party app is listed too, and can be disconnected [D2]', async () => {
   const { browser } = await newcomer('Lou');
-  const app = await world.addApp({ name: 'Console' });
-  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const app = await server.addApp({ name: 'Console' });
+  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
   const tokens = await client.connect({}, browser);
 
   const listed = await browser.open(PATH);
@@ -158,25 +158,25 @@ test('a first-party app is listed too, and can be disconnected [D2]', async () =
 
 test('a connection leaves the list with the membership that it stood on', async () => {
   const { user, browser } = await newcomer('Ned');
-  await world.connect({}, browser);
+  await server.connect({}, browser);
 
-  await deleteMembership(world.storage().durable, user.id, world.acme.id);
+  await deleteMembership(server.storage().durable, user.id, server.acme.id);
 
   assert.match((await browser.open(PATH)).text, /You have not connected an app yet\./);
 });
 
 test('a first-party app that nobody refreshed for 30 days leaves the list by itself', async () => {
   const { user, browser } = await newcomer('Mo');
-  const app = await world.addApp({ name: 'Console' });
-  await newClient({ ...world, user: world.ada, app, business: world.acme }).connect({}, browser);
+  const app = await server.addApp({ name: 'Console' });
+  await newClient({ ...server, user: server.ada, app, business: server.acme }).connect({}, browser);
 
-  world.wind(30 * DAY);
+  server.advanceClock(30 * DAY);
 
-  assert.match((await (await world.signedIn(user)).open(PATH)).text, /You have not connected an app yet\./);
+  assert.match((await (await server.signedIn(user)).open(PATH)).text, /You have not connected an app yet\./);
 });
 
 test('someone in no business is told what to do, and the menu has only what they can use', async () => {
-  const browser = await world.signedIn(await world.addUser('Nomad'));
+  const browser = await server.signedIn(await server.addUser('Nomad'));
 
   for (const path of ['/settings/connected-apps', '/settings/connected-apps?q=x']) {
     const { text } = await browser.open(path);

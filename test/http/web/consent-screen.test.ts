@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY } from '../../../src/lib/clock.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { told } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 let people = 0;
-const newMember = () => world.addUser(`Person${++people}`, [[world.acme, 'member']]);
-const arrive = async () => world.signedIn(await newMember());
-const listEntries = () => world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
+const arrive = async () => server.signedIn(await newMember());
+const listEntries = () => server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 
 test('the screen says whose app it is, that the platform did not make it, and since when it exists', async () => {
-  world.wind(40 * DAY);
-  const page = await (await arrive()).open(world.authorizeUrl());
+  server.advanceClock(40 * DAY);
+  const page = await (await arrive()).open(server.authorizeUrl());
 
   assert.match(page.text, /Ledger is an app by Acme\. It is not made by Gatehouse\./);
   assert.match(page.text, /<span class="badge">Third-party app<\/span>/);
@@ -20,7 +20,7 @@ test('the screen says whose app it is, that the platform did not make it, and si
 });
 
 test('the screen says what the app does not get, and how to undo it', async () => {
-  const { text } = await (await arrive()).open(world.authorizeUrl());
+  const { text } = await (await arrive()).open(server.authorizeUrl());
 
   assert.match(text, /Ledger never sees your password\. What you allow is for Acme only/);
   assert.match(text, /until you disconnect Ledger: at any time, under <a href="\/settings\/connected-apps">/);
@@ -28,7 +28,7 @@ test('the screen says what the app does not get, and how to undo it', async () =
 
 test('what an app may see stands apart from what it may change', async () => {
   const { text } = await (await arrive()).open(
-    world.authorizeUrl({ scope: 'write:invoices read:invoices', optional_scope: 'read:contacts' }),
+    server.authorizeUrl({ scope: 'write:invoices read:invoices', optional_scope: 'read:contacts' }),
   );
   const [, seen = '', changed = ''] = /What it may see<(.*)What it may change<(.*?)<\/fieldset>/s.exec(text) ?? [];
 
@@ -39,26 +39,26 @@ test('what an app may see stands apart from what it may change', async () => {
 
 test('a host in letters that look like others is shown as it goes over the wire', async () => {
   const lookalike = 'https://xn--80ak6aa92e.com/callback';
-  const app = await world.addApp({ name: 'Fruit', ownerBusinessId: world.acme.id, redirectUris: [lookalike] });
+  const app = await server.addApp({ name: 'Fruit', ownerBusinessId: server.acme.id, redirectUris: [lookalike] });
 
-  const { text } = await (await arrive()).open(world.authorizeUrl({ client_id: app.id, redirect_uri: lookalike }));
+  const { text } = await (await arrive()).open(server.authorizeUrl({ client_id: app.id, redirect_uri: lookalike }));
 
   assert.match(text, /<strong>xn--80ak6aa92e\.com<\/strong>/);
 });
 
 test('an app on the user’s own machine is said to be there', async () => {
   const local = 'http://127.0.0.1:8080/callback';
-  const app = await world.addApp({ name: 'Local', ownerBusinessId: world.acme.id, redirectUris: [local] });
+  const app = await server.addApp({ name: 'Local', ownerBusinessId: server.acme.id, redirectUris: [local] });
 
-  const { text } = await (await arrive()).open(world.authorizeUrl({ client_id: app.id, redirect_uri: local }));
+  const { text } = await (await arrive()).open(server.authorizeUrl({ client_id: app.id, redirect_uri: local }));
 
   assert.match(text, /<strong>127\.0\.0\.1:8080<\/strong><br><span class="muted">A program on this computer<\/span>/);
 });
 
 test('each Allow is in the audit log of the business: who, from where, which app, and what was granted', async () => {
   const member = await newMember();
-  const browser = await world.signedIn(member);
-  const page = await browser.open(world.authorizeUrl({ optional_scope: 'read:contacts write:invoices' }));
+  const browser = await server.signedIn(member);
+  const page = await browser.open(server.authorizeUrl({ optional_scope: 'read:contacts write:invoices' }));
   const allow = () => browser.submit(page, '/consent', { answer: 'allow', optional_scope: 'read:contacts' });
   await Promise.all([allow(), allow()]);
 
@@ -77,9 +77,9 @@ test('each Allow is in the audit log of the business: who, from where, which app
         actor_name: member.name,
         actor_email: member.email,
         address: '127.0.0.1',
-        business_id: world.acme.id,
+        business_id: server.acme.id,
         subject_kind: 'app',
-        subject_id: world.ledger.id,
+        subject_id: server.ledger.id,
         subject_name: 'Ledger',
         detail: JSON.stringify({ scope: 'read:invoices read:contacts' }),
       },
@@ -89,12 +89,12 @@ test('each Allow is in the audit log of the business: who, from where, which app
 
 test('what is granted without a question is in the log as such, once for each grant', async () => {
   const member = await newMember();
-  const browser = await world.signedIn(member);
-  await world.allow({}, browser);
-  const platformApp = await world.addApp({ name: 'Console' });
+  const browser = await server.signedIn(member);
+  await server.allow({}, browser);
+  const platformApp = await server.addApp({ name: 'Console' });
 
-  const silent = await browser.open(world.authorizeUrl());
-  const ours = await browser.open(world.authorizeUrl({ client_id: platformApp.id, scope: 'read:contacts' }));
+  const silent = await browser.open(server.authorizeUrl());
+  const ours = await browser.open(server.authorizeUrl({ client_id: platformApp.id, scope: 'read:contacts' }));
 
   assert.ok(told(silent.leftTo?.href).code);
   assert.ok(told(ours.leftTo?.href).code);
@@ -102,9 +102,9 @@ test('what is granted without a question is in the log as such, once for each gr
   assert.deepEqual(
     acts.map(({ subject_name, business_id, address, detail }) => [subject_name, business_id, address, detail]),
     [
-      ['Ledger', world.acme.id, '127.0.0.1', '{"scope":"read:invoices"}'],
-      ['Ledger', world.acme.id, '127.0.0.1', '{"scope":"read:invoices","how":"without asking"}'],
-      ['Console', world.acme.id, '127.0.0.1', '{"scope":"read:contacts","how":"without asking"}'],
+      ['Ledger', server.acme.id, '127.0.0.1', '{"scope":"read:invoices"}'],
+      ['Ledger', server.acme.id, '127.0.0.1', '{"scope":"read:invoices","how":"without asking"}'],
+      ['Console', server.acme.id, '127.0.0.1', '{"scope":"read:contacts","how":"without asking"}'],
     ],
   );
 });
@@ -113,17 +113,17 @@ test('what cannot be granted silently leaves no entry in the audit log', async (
   const browser = await arrive();
   const before = (await listEntries()).length;
 
-  const refused = await browser.open(world.authorizeUrl({ prompt: 'none' }));
+  const refused = await browser.open(server.authorizeUrl({ prompt: 'none' }));
 
   assert.equal(told(refused.leftTo?.href).error, 'consent_required');
   assert.equal((await listEntries()).length, before);
 });
 
 test('a way back to the platform itself is said to be that', async () => {
-  const own = `${world.web}/settings/developer/try/callback`;
-  const app = await world.addApp({ name: 'Own', ownerBusinessId: world.acme.id, redirectUris: [own] });
+  const own = `${server.web}/settings/developer/try/callback`;
+  const app = await server.addApp({ name: 'Own', ownerBusinessId: server.acme.id, redirectUris: [own] });
 
-  const { text } = await (await arrive()).open(world.authorizeUrl({ client_id: app.id, redirect_uri: own }));
+  const { text } = await (await arrive()).open(server.authorizeUrl({ client_id: app.id, redirect_uri: own }));
 
   assert.match(text, /<span class="muted">A page of this site<\/span>/);
   assert.doesNotMatch(text, /A program on this computer/);

@@ -6,23 +6,23 @@ import { DEVELOPER, PLATFORM, TYPED } from '../../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../../support/browser.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const bolt = await world.addBusiness('Bolt');
-const root = await world.addUser('Root', [[world.acme, 'owner']], true);
-await world.addMember(root, bolt, 'owner');
-const console_ = await world.addApp({ name: 'Console' });
-await world.connect({}, await world.signedIn(root));
-const browser = await world.signedIn(root);
-const other = await world.signedIn(root);
+const server = await startTestServer();
+const bolt = await server.addBusiness('Bolt');
+const root = await server.addUser('Root', [[server.acme, 'owner']], true);
+await server.addMember(root, bolt, 'owner');
+const console_ = await server.addApp({ name: 'Console' });
+await server.connect({}, await server.signedIn(root));
+const browser = await server.signedIn(root);
+const other = await server.signedIn(root);
 const csrf = await browser.csrf();
 const invitation = await inviteInBrowser(browser);
 const passwordLink = await makeLink();
 
 async function makeLink(): Promise<string> {
-  const wanted = { userId: world.ada.id, businessId: null };
-  const made = await createPasswordLink(OPERATOR, world.storage().durable, wanted, world.clock());
+  const wanted = { userId: server.ada.id, businessId: null };
+  const made = await createPasswordLink(OPERATOR, server.storage().durable, wanted, server.clock());
   return `/password/${made?.token}`;
 }
 
@@ -38,24 +38,24 @@ const inSection = (section: string, id: string): [string, Fields][] => [
 
 /** Every form there is, with fields that would do its work. */
 const FORMS: [path: string, fields: Fields][] = [
-  ['/sign-in', { email: world.ada.email, password: PASSWORD }],
+  ['/sign-in', { email: server.ada.email, password: PASSWORD }],
   ['/sign-out', {}],
   ['/consent', { answer: 'allow', question: '' }],
   ['/settings/current-business', { business: bolt.id }],
-  ['/settings/connected-apps/disconnect', { app: world.ledger.id, business: world.acme.id }],
+  ['/settings/connected-apps/disconnect', { app: server.ledger.id, business: server.acme.id }],
   ['/settings/account/password', { current_password: PASSWORD, password: 'another good password' }],
   ['/settings/account/end-other-sessions', {}],
-  ['/settings/members/invite', { role: 'owner', email: 'eve@example.com', business: world.acme.id }],
-  [`/settings/members/invitations/${world.acme.id}/withdraw`, {}],
-  [`/settings/members/${world.ada.id}/role`, { role: 'member', business: world.acme.id }],
-  [`/settings/members/${world.ada.id}/remove`, { business: world.acme.id }],
-  [`/settings/members/${world.ada.id}/password-link`, { business: world.acme.id }],
-  [`/platform/users/${world.ada.id}/password-link`, {}],
-  [`/platform/users/${world.ada.id}/verify-email`, {}],
+  ['/settings/members/invite', { role: 'owner', email: 'eve@example.com', business: server.acme.id }],
+  [`/settings/members/invitations/${server.acme.id}/withdraw`, {}],
+  [`/settings/members/${server.ada.id}/role`, { role: 'member', business: server.acme.id }],
+  [`/settings/members/${server.ada.id}/remove`, { business: server.acme.id }],
+  [`/settings/members/${server.ada.id}/password-link`, { business: server.acme.id }],
+  [`/platform/users/${server.ada.id}/password-link`, {}],
+  [`/platform/users/${server.ada.id}/verify-email`, {}],
   [passwordLink, { password: 'another good password' }],
   [invitation, {}],
   [`${invitation}/account`, { name: 'Eve', password: PASSWORD }],
-  ...inSection(DEVELOPER, world.ledger.id),
+  ...inSection(DEVELOPER, server.ledger.id),
   ...inSection(PLATFORM, console_.id),
 ];
 
@@ -72,7 +72,7 @@ const FORGERIES: Forgery[] = [
   { name: 'with the token twice', fields: { csrf: [csrf, csrf] } },
   { name: 'with the token of another browser', fields: { csrf: await other.csrf() } },
   { name: 'from a foreign Origin', fields: { csrf }, headers: { origin: 'https://evil.example' } },
-  { name: 'from the API host', fields: { csrf }, headers: { origin: world.api } },
+  { name: 'from the API host', fields: { csrf }, headers: { origin: server.api } },
   { name: 'from an opaque Origin', fields: { csrf }, headers: { origin: 'null' } },
   { name: 'that the browser calls cross-site', fields: { csrf }, headers: { 'sec-fetch-site': 'cross-site' } },
   { name: 'that the browser calls same-site', fields: { csrf }, headers: { 'sec-fetch-site': 'same-site' } },
@@ -91,7 +91,7 @@ const TABLES = [
 ] as const;
 
 async function snapshot() {
-  const db = world.storage().durable;
+  const db = server.storage().durable;
   return Promise.all(TABLES.map((table) => db.selectFrom(table).selectAll().execute()));
 }
 
@@ -114,12 +114,12 @@ for (const { name, fields: token, headers = {} } of FORGERIES) {
 }
 
 test('every address of the server that takes a form refuses one without the token of its page [D1]', async () => {
-  const taking = [...world.routes.web].filter(([, methods]) => methods.has('POST')).map(([route]) => route);
+  const taking = [...server.routes.web].filter(([, methods]) => methods.has('POST')).map(([route]) => route);
   const before = await snapshot();
   const statuses = new Map<string, number>();
 
   for (const route of taking) {
-    const path = route.replace(/:\w+/g, world.ledger.id);
+    const path = route.replace(/:\w+/g, server.ledger.id);
     statuses.set(route, (await browser.ask(path, { method: 'POST', body: toBody({ sure: 'yes' }) })).status);
   }
 
@@ -152,7 +152,7 @@ test('the token in the address is not the token in the form [D1]', async () => {
 });
 
 test('a form of our own page, marked by the browser as such, is taken', async () => {
-  const headers = { origin: world.web, 'sec-fetch-site': 'same-origin' };
+  const headers = { origin: server.web, 'sec-fetch-site': 'same-origin' };
 
   const answer = await browser.ask('/settings/current-business', {
     method: 'POST',
@@ -164,9 +164,9 @@ test('a form of our own page, marked by the browser as such, is taken', async ()
 });
 
 test('the refusal says what to do, and sets no session', async () => {
-  const stranger: Browser = world.browse();
+  const stranger: Browser = server.browse();
 
-  const answer = await stranger.post('/sign-in', { email: world.ada.email, password: PASSWORD });
+  const answer = await stranger.post('/sign-in', { email: server.ada.email, password: PASSWORD });
 
   assert.equal(answer.status, 403);
   assert.match(answer.text, /did not come from a page opened in this browser.*reload the page/s);
@@ -174,20 +174,20 @@ test('the refusal says what to do, and sets no session', async () => {
 });
 
 test('signing in renews the CSRF token: a form opened before is rejected afterwards [S6]', async () => {
-  const visitor = world.browse();
+  const visitor = server.browse();
   const form = await visitor.open('/sign-in');
-  await visitor.signIn(world.ada.email, PASSWORD);
+  await visitor.signIn(server.ada.email, PASSWORD);
 
-  const again = await visitor.signIn(world.ada.email, PASSWORD, form);
+  const again = await visitor.signIn(server.ada.email, PASSWORD, form);
 
   assert.equal(again.status, 403);
 });
 
 test('a CSRF token of one session is rejected in another session of the same browser [D1]', async () => {
-  const visitor = world.browse();
-  await visitor.signIn(world.ada.email, PASSWORD);
+  const visitor = server.browse();
+  await visitor.signIn(server.ada.email, PASSWORD);
   const earlier = await visitor.csrf();
-  await visitor.signIn(world.ada.email, PASSWORD);
+  await visitor.signIn(server.ada.email, PASSWORD);
 
   const rejected = await visitor.post('/settings/account/end-other-sessions', { csrf: earlier });
   const accepted = await visitor.post('/settings/account/end-other-sessions', { csrf: await visitor.csrf() });

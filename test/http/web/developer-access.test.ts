@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEVELOPER, PLATFORM, TYPED } from '../../support/app-pages.ts';
 import type { Browser, Fields } from '../../support/browser.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const bolt = await world.addBusiness('Bolt');
-const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
-const platform = await world.addApp({ name: 'Console' });
+const server = await startTestServer();
+const bolt = await server.addBusiness('Bolt');
+const foreign = await server.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
+const platform = await server.addApp({ name: 'Console' });
 const secretsOf = async (appId: string) =>
-  (await world.storage().durable.selectFrom('app_secrets').selectAll().execute()).filter(
+  (await server.storage().durable.selectFrom('app_secrets').selectAll().execute()).filter(
     ({ app_id }) => app_id === appId,
   );
 
@@ -35,8 +35,8 @@ async function send(browser: Browser, [method, path, fields]: ReturnType<typeof 
 }
 
 const snapshot = async () => [
-  await world.storage().durable.selectFrom('apps').selectAll().execute(),
-  await world.storage().durable.selectFrom('app_secrets').selectAll().execute(),
+  await server.storage().durable.selectFrom('apps').selectAll().execute(),
+  await server.storage().durable.selectFrom('app_secrets').selectAll().execute(),
 ];
 
 const STRANGE: [whose: string, id: string][] = [
@@ -48,7 +48,7 @@ const STRANGE: [whose: string, id: string][] = [
 
 for (const [whose, id] of STRANGE) {
   test(`an app of ${whose} is not found under any address [D5]`, async () => {
-    const owner = await world.signedIn();
+    const owner = await server.signedIn();
     const [secret] = await secretsOf(id);
     const before = await snapshot();
 
@@ -62,8 +62,8 @@ for (const [whose, id] of STRANGE) {
 }
 
 test('a secret of another app is not found under an app of one’s own [D5]', async () => {
-  const owner = await world.signedIn();
-  const own = await world.addApp({ name: 'Own', ownerBusinessId: world.acme.id });
+  const owner = await server.signedIn();
+  const own = await server.addApp({ name: 'Own', ownerBusinessId: server.acme.id });
   const csrf = await owner.csrf();
   await owner.post(`${DEVELOPER}/${own.id}/secrets`, { csrf });
   const [secret] = await secretsOf(foreign.id);
@@ -76,11 +76,11 @@ test('a secret of another app is not found under an app of one’s own [D5]', as
 });
 
 test('a member may look at the apps of the business but is offered no change', async () => {
-  const mia = await world.addUser('Mia', [[world.acme, 'member']]);
-  const browser = await world.signedIn(mia);
+  const mia = await server.addUser('Mia', [[server.acme, 'member']]);
+  const browser = await server.signedIn(mia);
 
   const list = await browser.open(DEVELOPER);
-  const page = await browser.open(`${DEVELOPER}/${world.ledger.id}`);
+  const page = await browser.open(`${DEVELOPER}/${server.ledger.id}`);
 
   assert.match(list.text, />Ledger</);
   assert.doesNotMatch(list.text, /New app/);
@@ -90,11 +90,11 @@ test('a member may look at the apps of the business but is offered no change', a
 });
 
 test('a member who sends a change anyway finds nothing there, and nothing changes', async () => {
-  const max = await world.addUser('Max', [[world.acme, 'member']]);
-  const browser = await world.signedIn(max);
-  const [secret] = await secretsOf(world.ledger.id);
+  const max = await server.addUser('Max', [[server.acme, 'member']]);
+  const browser = await server.signedIn(max);
+  const [secret] = await secretsOf(server.ledger.id);
   const before = await snapshot();
-  const verbs = verbsOf(world.ledger.id, secret?.id ?? '').slice(1);
+  const verbs = verbsOf(server.ledger.id, secret?.id ?? '').slice(1);
 
   for (const verb of [...verbs, ['GET', `${DEVELOPER}/new`, {}], ['POST', DEVELOPER, TYPED]] as typeof verbs) {
     const { status } = await send(browser, verb);
@@ -104,9 +104,9 @@ test('a member who sends a change anyway finds nothing there, and nothing change
 });
 
 test('an admin of the business may change its apps', async () => {
-  const amy = await world.addUser('Amy', [[world.acme, 'admin']]);
-  const browser = await world.signedIn(amy);
-  const app = await world.addApp({ name: 'Shared', ownerBusinessId: world.acme.id });
+  const amy = await server.addUser('Amy', [[server.acme, 'admin']]);
+  const browser = await server.signedIn(amy);
+  const app = await server.addApp({ name: 'Shared', ownerBusinessId: server.acme.id });
   const path = `${DEVELOPER}/${app.id}`;
 
   const page = await browser.submit(await browser.open(path), path, { ...TYPED, name: 'Shared more' });
@@ -115,11 +115,11 @@ test('an admin of the business may change its apps', async () => {
 });
 
 test('what a user may change goes by their role in the current business, not in another [D5]', async () => {
-  const lea = await world.addUser('Lea', [
-    [world.acme, 'member'],
+  const lea = await server.addUser('Lea', [
+    [server.acme, 'member'],
     [bolt, 'owner'],
   ]);
-  const browser = await world.signedIn(lea);
+  const browser = await server.signedIn(lea);
 
   const inAcme = await browser.open(DEVELOPER);
   const hidden = await browser.open(`${DEVELOPER}/${foreign.id}`);
@@ -134,11 +134,11 @@ test('what a user may change goes by their role in the current business, not in 
 });
 
 test('a platform admin has no more say in the apps of a business than any other stranger [D5]', async () => {
-  const root = await world.addUser('Root', [], true);
-  const browser = await world.signedIn(root);
+  const root = await server.addUser('Root', [], true);
+  const browser = await server.signedIn(root);
 
-  const asBusiness = await browser.open(`${DEVELOPER}/${world.ledger.id}`);
-  const asPlatform = await browser.open(`${PLATFORM}/${world.ledger.id}`);
+  const asBusiness = await browser.open(`${DEVELOPER}/${server.ledger.id}`);
+  const asPlatform = await browser.open(`${PLATFORM}/${server.ledger.id}`);
 
   assert.equal(asBusiness.status, 404);
   assert.equal(asPlatform.status, 404);

@@ -4,14 +4,14 @@ import { removeSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../../support/app-pages.ts';
 import { newClient } from '../../support/client.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
+const server = await startTestServer();
+const browser = await server.signedIn();
 
 async function newApp(name: string) {
-  const app = await world.addApp({ name, ownerBusinessId: world.acme.id });
-  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const app = await server.addApp({ name, ownerBusinessId: server.acme.id });
+  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
   const path = `${DEVELOPER}/${app.id}`;
   const act = async (verb: string) => {
     const page = await browser.open(verb === 'disable' ? `${path}/disable` : path);
@@ -34,7 +34,7 @@ test('a change of an app is shown at once and holds for the next request', async
   const withOldScope = await client.authorize({ scope: 'read:invoices' }, browser);
   const withoutPkce = await client.authorize({ scope: 'read:contacts', redirect_uri: moved }, browser);
 
-  assert.equal(page.url, `${world.web}${path}?done=saved`);
+  assert.equal(page.url, `${server.web}${path}?done=saved`);
   assert.match(page.text, /<h1>After/);
   assert.equal(withOldScope.leftTo?.searchParams.get('error'), 'invalid_scope');
   assert.equal(withoutPkce.leftTo?.origin, 'https://moved.example');
@@ -79,7 +79,7 @@ test('a deleted app is gone at once, with every token of it', async () => {
   const list = await browser.submit(question, `${path}/delete`);
 
   assert.match(question.text, /Delete Doomed\?/);
-  assert.equal(list.url, `${world.web}${DEVELOPER}?done=app_deleted`);
+  assert.equal(list.url, `${server.web}${DEVELOPER}?done=app_deleted`);
   assert.ok(!list.text.includes('Doomed'));
   assert.equal((await browser.open(path)).status, 404);
   assert.equal((await client.listInvoices(tokens.access_token)).status, 401);
@@ -181,7 +181,7 @@ test('the last secret of an app cannot be removed [D4]', async () => {
   const { client, path } = await newApp('Last');
   const tokens = await client.connect({}, browser);
   const csrf = await browser.csrf();
-  const row = await world.storage().durable.selectFrom('app_secrets').selectAll().orderBy('id', 'desc').execute();
+  const row = await server.storage().durable.selectFrom('app_secrets').selectAll().orderBy('id', 'desc').execute();
   const last = row.find(({ app_id }) => path.endsWith(app_id))?.id ?? '';
 
   const { status, text } = await browser.post(`${path}/secrets/${last}/remove`, { csrf });
@@ -198,7 +198,7 @@ test('two secrets that are removed at once leave one [D4]', async () => {
 
   await Promise.allSettled(
     both.map((id) =>
-      world.storage().transaction((db) => removeSecret(OPERATOR, db, { app, secretId: id }, world.clock())),
+      server.storage().transaction((db) => removeSecret(OPERATOR, db, { app, secretId: id }, server.clock())),
     ),
   );
 

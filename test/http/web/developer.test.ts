@@ -4,26 +4,26 @@ import { DEVELOPER, registerInBrowser, shownCredentials, TYPED } from '../../sup
 import { nextOf } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
 import { REDIRECT_URI } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
+const server = await startTestServer();
+const browser = await server.signedIn();
 
 test('the list names each app of the business with its client_id, and no other app', async () => {
-  const bolt = await world.addBusiness('Bolt');
-  const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
-  const platform = await world.addApp({ name: 'Console' });
+  const bolt = await server.addBusiness('Bolt');
+  const foreign = await server.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
+  const platform = await server.addApp({ name: 'Console' });
 
   const { text } = await browser.open(DEVELOPER);
 
-  assert.match(text, new RegExp(`href="${DEVELOPER}/${world.ledger.id}">Ledger<`));
-  assert.ok(text.includes(`<code>${world.ledger.id}</code>`));
+  assert.match(text, new RegExp(`href="${DEVELOPER}/${server.ledger.id}">Ledger<`));
+  assert.ok(text.includes(`<code>${server.ledger.id}</code>`));
   for (const other of [foreign, platform]) assert.ok(!text.includes(other.id));
 });
 
 test('the list says how many connections each app has, when it was last used, and where the reference is', async () => {
-  const app = await world.addApp({ name: 'Counted', ownerBusinessId: world.acme.id });
-  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const app = await server.addApp({ name: 'Counted', ownerBusinessId: server.acme.id });
+  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
   const before = await browser.open(`${DEVELOPER}?q=Counted`);
   await client.connect({}, browser);
 
@@ -31,25 +31,25 @@ test('the list says how many connections each app has, when it was last used, an
 
   assert.match(before.text, /0 connections · never used · /);
   assert.match(after.text, /1 connection · last used <time datetime="2030-01-01/);
-  assert.ok(after.text.includes(`<a href="${world.api}/docs">`));
+  assert.ok(after.text.includes(`<a href="${server.api}/docs">`));
 });
 
 test('after an app is registered, the page leads to the guide and to Try it', async () => {
   const page = await registerInBrowser(browser, DEVELOPER);
   const { id } = shownCredentials(page);
 
-  assert.ok(page.text.includes(`<a href="${world.api}/docs/guides/connect-your-app">Connect your app</a>`));
+  assert.ok(page.text.includes(`<a href="${server.api}/docs/guides/connect-your-app">Connect your app</a>`));
   assert.ok(page.text.includes(`<a href="${DEVELOPER}/${id}/try">Try it</a>`));
   assert.equal((await browser.open(`${DEVELOPER}/${id}/try`)).status, 200);
-  assert.equal((await browser.open(`${world.api}/docs/guides/connect-your-app`)).status, 200);
+  assert.equal((await browser.open(`${server.api}/docs/guides/connect-your-app`)).status, 200);
 });
 
 test('more than fifty apps come in pages, each once, and can be searched by name or client_id', async () => {
-  const many = await world.addBusiness('Many');
-  const owner = await world.signedIn(await world.addUser('Mia', [[many, 'owner']]));
+  const many = await server.addBusiness('Many');
+  const owner = await server.signedIn(await server.addUser('Mia', [[many, 'owner']]));
   const ids: string[] = [];
   for (let place = 0; place < 51; place++) {
-    ids.push((await world.addApp({ name: `App ${place}.`, ownerBusinessId: many.id })).id);
+    ids.push((await server.addApp({ name: `App ${place}.`, ownerBusinessId: many.id })).id);
   }
   const listed = ({ text }: { text: string }) =>
     [...text.matchAll(/· <code>([0-9a-f-]{36})<\/code>/g)].map(([, id = '']) => id);
@@ -63,15 +63,15 @@ test('more than fifty apps come in pages, each once, and can be searched by name
   assert.ok(first.text.length < 50_000, String(first.text.length));
   assert.deepEqual(listed(await owner.open(`${DEVELOPER}?q=app%2017.`)), [ids[17]]);
   assert.deepEqual(listed(await owner.open(`${DEVELOPER}?q=${ids[3]}`)), [ids[3]]);
-  assert.match((await owner.open(`${DEVELOPER}?q=${world.ledger.id}`)).text, /No app found for/);
+  assert.match((await owner.open(`${DEVELOPER}?q=${server.ledger.id}`)).text, /No app found for/);
   assert.doesNotMatch((await browser.open(`${DEVELOPER}?after=x`)).text, /role="search"/);
 });
 
 test('a business without apps is told what to do first', async () => {
-  const dry = await world.addBusiness('Dry');
-  const dan = await world.addUser('Dan', [[dry, 'owner']]);
+  const dry = await server.addBusiness('Dry');
+  const dan = await server.addUser('Dan', [[dry, 'owner']]);
 
-  const { text } = await (await world.signedIn(dan)).open(DEVELOPER);
+  const { text } = await (await server.signedIn(dan)).open(DEVELOPER);
 
   assert.match(text, /No apps yet\. Register one/);
   assert.match(text, /New app/);
@@ -80,8 +80,8 @@ test('a business without apps is told what to do first', async () => {
 test('registering an app shows a client_id and a client_secret that work', async () => {
   const page = await registerInBrowser(browser, DEVELOPER);
   const { id, secret } = shownCredentials(page);
-  const app = { ...world.ledger, id, secret };
-  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const app = { ...server.ledger, id, secret };
+  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
 
   const tokens = await client.connect();
 
@@ -154,7 +154,7 @@ test('a form sent twice registers one app, and the second answer leads to it wit
 
   const second = await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Double' });
 
-  assert.equal(second.url, `${world.web}${DEVELOPER}/${id}`);
+  assert.equal(second.url, `${server.web}${DEVELOPER}/${id}`);
   assert.ok(!second.text.includes(secret));
   assert.equal((await browser.open(DEVELOPER)).text.split('>Double<').length, 2);
 });

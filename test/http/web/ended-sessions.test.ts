@@ -4,9 +4,9 @@ import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import type { Browser } from '../../support/browser.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 
 /** The head of a form is there, and the server waits for its body; what is returned sends that. */
 async function beginForm(browser: Browser, path: string): Promise<() => Promise<string>> {
@@ -18,7 +18,7 @@ async function beginForm(browser: Browser, path: string): Promise<() => Promise<
     'content-type': 'application/x-www-form-urlencoded',
     'content-length': Buffer.byteLength(body),
   };
-  const sent = request(new URL(path, world.web), { method: 'POST', headers });
+  const sent = request(new URL(path, server.web), { method: 'POST', headers });
   sent.flushHeaders();
   await once(sent, 'continue');
   // By the time that this is answered, the server has looked at who sends the form.
@@ -31,15 +31,15 @@ async function beginForm(browser: Browser, path: string): Promise<() => Promise<
 }
 
 test('a platform admin who is disabled while a form is being sent cannot enable themselves with it [S16]', async () => {
-  const good = await world.addUser('Good', [], true);
-  const rogue = await world.addUser('Rogue', [], true);
-  const admin = await world.signedIn(good);
-  const finish = await beginForm(await world.signedIn(rogue), `/platform/users/${rogue.id}/enable`);
+  const good = await server.addUser('Good', [], true);
+  const rogue = await server.addUser('Rogue', [], true);
+  const admin = await server.signedIn(good);
+  const finish = await beginForm(await server.signedIn(rogue), `/platform/users/${rogue.id}/enable`);
 
   await admin.post(`/platform/users/${rogue.id}/disable`, { csrf: await admin.csrf() });
   await finish();
 
-  const { disabled_at } = await world
+  const { disabled_at } = await server
     .storage()
     .durable.selectFrom('users')
     .selectAll()
@@ -49,9 +49,9 @@ test('a platform admin who is disabled while a form is being sent cannot enable 
 });
 
 test('a form of a session that ends while the form is being sent changes nothing [S16]', async () => {
-  const thief = await world.signedIn();
-  const owner = await world.signedIn();
-  const finish = await beginForm(thief, `/settings/developer/${world.ledger.id}/secrets`);
+  const thief = await server.signedIn();
+  const owner = await server.signedIn();
+  const finish = await beginForm(thief, `/settings/developer/${server.ledger.id}/secrets`);
 
   await owner.post('/settings/account/end-other-sessions', { csrf: await owner.csrf() });
 
@@ -59,7 +59,7 @@ test('a form of a session that ends while the form is being sent changes nothing
 });
 
 test('a passkey response that is not text is rejected before any work is done', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
   const credential = JSON.stringify({ id: 'x', response: { attestationObject: { length: 2e9 } } });
 
   const answer = await browser.post('/settings/account/passkeys', { csrf: await browser.csrf(), credential });

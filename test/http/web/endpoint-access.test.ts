@@ -4,27 +4,27 @@ import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../../support/browser.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const keys = createKeyring(world.settings.secretKeys);
-const bolt = await world.addBusiness('Bolt');
-const foreign = await world.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
-const platform = await world.addApp({ name: 'Console' });
-const owner = await world.signedIn();
-const otherBrowser = await world.signedIn();
+const server = await startTestServer();
+const keys = createKeyring(server.settings.secretKeys);
+const bolt = await server.addBusiness('Bolt');
+const foreign = await server.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
+const platform = await server.addApp({ name: 'Console' });
+const owner = await server.signedIn();
+const otherBrowser = await server.signedIn();
 const tokens = { own: await owner.csrf(), other: await otherBrowser.csrf() };
-const db = () => world.storage().durable;
+const db = () => server.storage().durable;
 const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const TYPED = { url: 'https://evil.example/', events: ['grant.created'] };
 
 async function listen(appId: string): Promise<string> {
   const addition = { appId, url: 'https://private.example/hook', eventTypes: ['grant.revoked'] };
-  return (await insertEndpoint(db(), keys, addition, world.clock())).endpoint.id;
+  return (await insertEndpoint(db(), keys, addition, server.clock())).endpoint.id;
 }
 
 const endpoints = {
-  own: await listen(world.ledger.id),
+  own: await listen(server.ledger.id),
   foreign: await listen(foreign.id),
   platform: await listen(platform.id),
 };
@@ -71,49 +71,49 @@ const STRANGE: [whose: string, appId: string, endpointId: string][] = [
 
 for (const [whose, appId, endpointId] of STRANGE) {
   test(`the endpoints of an app of ${whose} are not found, whatever is asked of them [D5]`, async () => {
-    await assertNotFound(await world.signedIn(), verbsOf(DEVELOPER, appId, endpointId));
+    await assertNotFound(await server.signedIn(), verbsOf(DEVELOPER, appId, endpointId));
   });
 }
 
 for (const id of [endpoints.foreign, endpoints.platform, NOBODY, 'nonsense', endpoints.own.toUpperCase()]) {
   test(`no endpoint ${id} is found under an app of one’s own that has none of that id [D5]`, async () => {
-    await assertNotFound(await world.signedIn(), verbsOfOne(`${DEVELOPER}/${world.ledger.id}/endpoints/${id}`));
+    await assertNotFound(await server.signedIn(), verbsOfOne(`${DEVELOPER}/${server.ledger.id}/endpoints/${id}`));
   });
 }
 
 test('to a member who may not change the app its endpoints do not exist, and nothing leads to them [D5]', async () => {
-  const mia = await world.signedIn(await world.addUser('Mia', [[world.acme, 'member']]));
+  const mia = await server.signedIn(await server.addUser('Mia', [[server.acme, 'member']]));
 
-  assert.doesNotMatch((await mia.open(`${DEVELOPER}/${world.ledger.id}`)).text, /endpoints"/);
-  await assertNotFound(mia, verbsOf(DEVELOPER, world.ledger.id, endpoints.own));
+  assert.doesNotMatch((await mia.open(`${DEVELOPER}/${server.ledger.id}`)).text, /endpoints"/);
+  await assertNotFound(mia, verbsOf(DEVELOPER, server.ledger.id, endpoints.own));
 });
 
 test('the owner of another business finds none of them [D5]', async () => {
-  const olaf = await world.signedIn(await world.addUser('Olaf', [[bolt, 'owner']]));
+  const olaf = await server.signedIn(await server.addUser('Olaf', [[bolt, 'owner']]));
 
-  await assertNotFound(olaf, verbsOf(DEVELOPER, world.ledger.id, endpoints.own));
+  await assertNotFound(olaf, verbsOf(DEVELOPER, server.ledger.id, endpoints.own));
 });
 
 test('an owner of a business finds nothing below the platform’s apps [D5]', async () => {
-  await assertNotFound(await world.signedIn(), verbsOf(PLATFORM, platform.id, endpoints.platform));
+  await assertNotFound(await server.signedIn(), verbsOf(PLATFORM, platform.id, endpoints.platform));
 });
 
 test('a platform admin finds no endpoints of a business below the platform’s apps [D5]', async () => {
-  const root = await world.signedIn(await world.addUser('Root', [], true));
+  const root = await server.signedIn(await server.addUser('Root', [], true));
 
-  await assertNotFound(root, verbsOf(PLATFORM, world.ledger.id, endpoints.own));
+  await assertNotFound(root, verbsOf(PLATFORM, server.ledger.id, endpoints.own));
 });
 
 test('someone who is not signed in is asked to sign in, and sees nothing', async () => {
-  const page = await world.browse().open(`${DEVELOPER}/${world.ledger.id}/endpoints/${endpoints.own}`);
+  const page = await server.browse().open(`${DEVELOPER}/${server.ledger.id}/endpoints/${endpoints.own}`);
 
   assert.match(page.url, /\/sign-in/);
   assert.doesNotMatch(page.text, /private\.example/);
 });
 
 test('an admin of the business sees and changes what its owner does', async () => {
-  const amy = await world.signedIn(await world.addUser('Amy', [[world.acme, 'admin']]));
-  const path = `${DEVELOPER}/${world.ledger.id}/endpoints/${await listen(world.ledger.id)}`;
+  const amy = await server.signedIn(await server.addUser('Amy', [[server.acme, 'admin']]));
+  const path = `${DEVELOPER}/${server.ledger.id}/endpoints/${await listen(server.ledger.id)}`;
 
   const page = await amy.submit(await amy.open(path), path, { url: 'https://amy.example/', events: 'grant.created' });
 
@@ -131,7 +131,7 @@ for (const [what, token, headers] of FORGERIES) {
   test(`no form about endpoints is taken ${what}, and nothing changes [S6] [D1]`, async () => {
     const before = await snapshot();
 
-    for (const [method, path, fields] of verbsOf(DEVELOPER, world.ledger.id, endpoints.own)) {
+    for (const [method, path, fields] of verbsOf(DEVELOPER, server.ledger.id, endpoints.own)) {
       if (method === 'GET') continue;
       const body = toBody({ ...fields, ...token });
       assert.equal((await owner.ask(path, { method, body, headers })).status, 403, path);

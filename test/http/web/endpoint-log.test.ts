@@ -8,16 +8,16 @@ import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endp
 import { DEVELOPER } from '../../support/app-pages.ts';
 import { unescaped, type Visited } from '../../support/browser.ts';
 import { newReceiver, withStatus } from '../../support/receiver.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-const browser = await world.signedIn();
-const keys = createKeyring(world.settings.secretKeys);
-const db = () => world.storage().durable;
+const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const browser = await server.signedIn();
+const keys = createKeyring(server.settings.secretKeys);
+const db = () => server.storage().durable;
 
 async function newEndpoint(url: string, appId?: string) {
-  const id = appId ?? (await world.addApp({ ownerBusinessId: world.acme.id })).id;
-  const added = await insertEndpoint(db(), keys, { appId: id, url, eventTypes: ['grant.created'] }, world.clock());
+  const id = appId ?? (await server.addApp({ ownerBusinessId: server.acme.id })).id;
+  const added = await insertEndpoint(db(), keys, { appId: id, url, eventTypes: ['grant.created'] }, server.clock());
   const path = `${DEVELOPER}/${id}/endpoints/${added.endpoint.id}`;
   const sendTest = async () => browser.submit(await browser.open(path), `${path}/test`);
   return { ...added, appId: id, path, sendTest };
@@ -68,7 +68,7 @@ test('a test event arrives, signed with the secret that was shown, at the endpoi
 test('an endpoint that is off offers no test event, and refuses one that is asked for anyway', async () => {
   const { endpoint, path, sendTest } = await newEndpoint('https://hooks.example/');
   const form = await browser.open(path);
-  await markEndpointDisabled(db(), endpoint.id, 'by_owner', world.clock());
+  await markEndpointDisabled(db(), endpoint.id, 'by_owner', server.clock());
 
   const refused = await browser.submit(form, `${path}/test`);
 
@@ -131,20 +131,20 @@ test('a delivered and a failed row differ in text and in colour', async () => {
 
 test('a payload that the app may not read any more is not shown, nor is one that was never sent', async () => {
   const receiver = await newReceiver();
-  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const endpoint = { appId: app.id, url: receiver.url, eventTypes: ['invoice.created'] };
-  const { endpoint: added } = await insertEndpoint(db(), keys, endpoint, world.clock());
+  const { endpoint: added } = await insertEndpoint(db(), keys, endpoint, server.clock());
   const path = `${DEVELOPER}/${app.id}/endpoints/${added.id}`;
-  const code = await world.allow({ client_id: app.id });
-  await world.exchange(code, { client_id: app.id, client_secret: app.secret });
-  await world.addInvoice(world.acme, { number: 'SEEN-1' });
+  const code = await server.allow({ client_id: app.id });
+  await server.exchange(code, { client_id: app.id, client_secret: app.secret });
+  await server.addInvoice(server.acme, { number: 'SEEN-1' });
   assert.match((await shows(path, DELIVERED)).text, /SEEN-1/);
 
-  await markEndpointDisabled(db(), added.id, 'by_owner', world.clock());
-  await world.addInvoice(world.acme, { number: 'UNSENT-1' });
+  await markEndpointDisabled(db(), added.id, 'by_owner', server.clock());
+  await server.addInvoice(server.acme, { number: 'UNSENT-1' });
   const waiting = await shows(path, /Waiting/);
-  const parties = { userId: world.ada.id, appId: app.id, businessId: world.acme.id };
-  await endConnections(db(), parties, 'disconnected_by_user', world.clock());
+  const parties = { userId: server.ada.id, appId: app.id, businessId: server.acme.id };
+  await endConnections(db(), parties, 'disconnected_by_user', server.clock());
   const { text } = await browser.open(path);
 
   assert.doesNotMatch(waiting.text, /UNSENT-1/);
@@ -173,7 +173,7 @@ test('what was delivered can be sent again, under the same id, and the log has b
   const [first, second] = await receiver.has(2);
   await shows(path, /(with status 204.*){2}/s);
 
-  assert.equal(said.url, `${world.web}${path}?sent=again`);
+  assert.equal(said.url, `${server.web}${path}?sent=again`);
   assert.equal(second?.headers['webhook-id'], first?.headers['webhook-id']);
 });
 
@@ -196,12 +196,12 @@ test('a delivery to another endpoint, or to none, is not sent again under this o
 
 test('the log is shown 25 at a time, newest first, and what waits for an endpoint that is off says so', async () => {
   const { endpoint, appId, path } = await newEndpoint('https://hooks.example/');
-  await markEndpointDisabled(db(), endpoint.id, 'by_owner', world.clock());
+  await markEndpointDisabled(db(), endpoint.id, 'by_owner', server.clock());
   const data = { endpointId: endpoint.id };
   // As one, so that they are also dispatched as one.
-  await world.storage().transaction(async (tx) => {
+  await server.storage().transaction(async (tx) => {
     const event = { type: 'endpoint.test', appId, businessId: null, data } as const;
-    for (let i = 0; i < 30; i++) await recordEvent(tx, event, world.clock());
+    for (let i = 0; i < 30; i++) await recordEvent(tx, event, server.clock());
   });
   const older = new RegExp(`href="(${path}\\?before=[\\w-]+)#log">Older<`);
 

@@ -7,24 +7,24 @@ import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endp
 import { recordFailure } from '../../../src/webhooks/queue.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import type { Fields, Visited } from '../../support/browser.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const keys = createKeyring(world.settings.secretKeys);
-const db = () => world.storage().durable;
+const server = await startTestServer();
+const browser = await server.signedIn();
+const keys = createKeyring(server.settings.secretKeys);
+const db = () => server.storage().durable;
 const CHOICES = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
 const URL_ = 'https://hooks.example/gatehouse';
 
 async function newApp(section = DEVELOPER) {
-  const app = await world.addApp({ ownerBusinessId: section === DEVELOPER ? world.acme.id : null });
+  const app = await server.addApp({ ownerBusinessId: section === DEVELOPER ? server.acme.id : null });
   return { app, appPath: `${section}/${app.id}`, list: `${section}/${app.id}/endpoints` };
 }
 
 async function newEndpoint() {
   const { app, appPath, list } = await newApp();
   const addition = { appId: app.id, url: URL_, eventTypes: ['grant.created', 'grant.revoked'] };
-  const { endpoint, secret } = await insertEndpoint(db(), keys, addition, world.clock());
+  const { endpoint, secret } = await insertEndpoint(db(), keys, addition, server.clock());
   const path = `${list}/${endpoint.id}`;
   const act = async (verb: string, fields: Fields = {}) =>
     browser.submit(await browser.open(path), verb ? `${path}/${verb}` : path, fields);
@@ -57,7 +57,7 @@ test('the form for a new endpoint has every event ticked, and no test event to t
 
 for (const section of [DEVELOPER, PLATFORM]) {
   test(`an endpoint added below ${section} is listed with its events, and its secret is shown this once`, async () => {
-    const admin = await world.signedIn(await world.addUser(`Root${section.length}`, [[world.acme, 'owner']], true));
+    const admin = await server.signedIn(await server.addUser(`Root${section.length}`, [[server.acme, 'owner']], true));
     const { list, appPath } = await newApp(section);
     const typed = { url: URL_, events: ['grant.revoked', 'invoice.paid'] };
 
@@ -124,7 +124,7 @@ test('a form for a new endpoint that is sent twice adds one, and the secret is s
   const [, path = ''] = new RegExp(`href="(${list}/[\\w-]{36})">${URL_}<`).exec((await browser.open(list)).text) ?? [];
   assert.equal((await browser.open(list)).text.split(URL_).length, 2);
   assert.deepEqual(both.map(({ text }) => /whsec_/.test(text)).sort(), [false, true]);
-  assert.equal(later.url, world.web + path);
+  assert.equal(later.url, server.web + path);
   assert.doesNotMatch(later.text, /whsec_/);
   const [, ticket = ''] = /name="ticket" value="([^"]+)"/.exec(form.text) ?? [];
   const typed = { url: URL_, events: 'grant.created', csrf: await browser.csrf() };
@@ -136,7 +136,7 @@ test('a form for a new endpoint that is sent twice adds one, and the secret is s
 test('an app has at most ten endpoints', async () => {
   const { app, list } = await newEndpoint();
   for (let i = 0; i < 9; i++) {
-    await insertEndpoint(db(), keys, { appId: app.id, url: URL_, eventTypes: ['grant.created'] }, world.clock());
+    await insertEndpoint(db(), keys, { appId: app.id, url: URL_, eventTypes: ['grant.created'] }, server.clock());
   }
 
   const page = await browser.submit(await browser.open(`${list}/new`), list, { url: URL_, events: 'grant.created' });
@@ -150,7 +150,7 @@ test('a change of an endpoint is shown at once', async () => {
 
   const page = await act('', { url: 'https://moved.example/', events: 'invoice.paid' });
 
-  assert.equal(page.url, `${world.web}${path}?done=saved`);
+  assert.equal(page.url, `${server.web}${path}?done=saved`);
   assert.match(page.text, /<h2>https:\/\/moved\.example\//);
   assert.deepEqual(ticked(page.text), ['invoice.paid']);
   assert.match((await browser.open(list)).text, />https:\/\/moved\.example\/</);
@@ -170,8 +170,8 @@ test('an endpoint is switched off and on, and says which it is', async () => {
 
 test('an endpoint that was switched off by what it answered says why', async () => {
   const [gone, failing] = [await newEndpoint(), await newEndpoint()];
-  await markEndpointDisabled(db(), gone.endpoint.id, 'gone', world.clock());
-  await markEndpointDisabled(db(), failing.endpoint.id, 'failing', world.clock());
+  await markEndpointDisabled(db(), gone.endpoint.id, 'gone', server.clock());
+  await markEndpointDisabled(db(), failing.endpoint.id, 'failing', server.clock());
 
   assert.match((await browser.open(gone.list)).text, /It responded with 410/);
   assert.match((await browser.open(failing.path)).text, /No delivery succeeded for three days/);
@@ -180,9 +180,9 @@ test('an endpoint that was switched off by what it answered says why', async () 
 test('an endpoint that has failed for a day is warned about, until it is switched on afresh', async () => {
   const { list, path, endpoint, act } = await newEndpoint();
   const [warning, visit] = [/No delivery has succeeded since .* switched off at /, () => browser.open(list)];
-  await recordFailure(db(), endpoint, 0.5, world.clock() - DAY + HOUR);
+  await recordFailure(db(), endpoint, 0.5, server.clock() - DAY + HOUR);
   const early = await visit();
-  world.wind(HOUR);
+  server.advanceClock(HOUR);
   const late = [await visit(), await browser.open(path)];
   await act('disable');
   await act('enable');
@@ -199,7 +199,7 @@ test('a replaced secret is shown once, with the time until which both sign', asy
   const newer = shownSecret(page);
   const { text } = await browser.open(path);
 
-  const until = new Date(world.clock() + DAY).toISOString();
+  const until = new Date(server.clock() + DAY).toISOString();
   assert.notEqual(newer, secret);
   assert.ok(page.text.includes(`Also signs until <time datetime="${until}">`));
   assert.ok(text.includes(`Two secrets sign until <time datetime="${until}">`));
@@ -214,7 +214,7 @@ test('the form that replaces a secret works once: sent again, it leads back and 
 
   const again = await browser.submit(form, `${path}/secret`);
 
-  assert.equal(again.url, world.web + path);
+  assert.equal(again.url, server.web + path);
   assert.doesNotMatch(again.text, /whsec_/);
   assert.deepEqual(await signingSecrets(endpoint.id), [newer, secret]);
 });
@@ -240,7 +240,7 @@ test('removing an endpoint asks first, and then it is gone', async () => {
   assert.match(question.text, /Remove this endpoint\?/);
   assert.ok(question.text.includes(URL_));
   assert.equal(kept.status, 200);
-  assert.equal(after.url, `${world.web}${list}?done=endpoint_removed`);
+  assert.equal(after.url, `${server.web}${list}?done=endpoint_removed`);
   assert.match(after.text, /No endpoints yet/);
   assert.equal((await browser.open(path)).status, 404);
 });

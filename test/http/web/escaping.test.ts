@@ -5,36 +5,36 @@ import { newId } from '../../../src/lib/ids.ts';
 import { DEVELOPER, PLATFORM, registerInBrowser } from '../../support/app-pages.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
 import { PASSWORD, REDIRECT_URI } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const NASTY = `"'><img src=x onerror=alert(1)>&amp;`;
 const SAFE = '&quot;&#39;&gt;&lt;img src=x onerror=alert(1)&gt;&amp;amp;';
 
-const world = await newWorld({ PLATFORM_NAME: NASTY });
-const business = await world.addBusiness(NASTY);
-const other = await world.addBusiness('Bolt');
-const mallory = await world.addUser('Mallory', [[business, 'owner']], true);
-await world.addMember(mallory, other, 'member');
-const app = await world.addApp({ name: NASTY, ownerBusinessId: business.id });
-const platformApp = await world.addApp({ name: NASTY });
-const browser = world.browse();
+const server = await startTestServer({ PLATFORM_NAME: NASTY });
+const business = await server.addBusiness(NASTY);
+const other = await server.addBusiness('Bolt');
+const mallory = await server.addUser('Mallory', [[business, 'owner']], true);
+await server.addMember(mallory, other, 'member');
+const app = await server.addApp({ name: NASTY, ownerBusinessId: business.id });
+const platformApp = await server.addApp({ name: NASTY });
+const browser = server.browse();
 const form = await browser.open('/sign-in');
 await browser.submit(form, '/sign-in', { email: mallory.email, password: PASSWORD }, { 'user-agent': NASTY });
 await browser.submit(await browser.open('/settings/account'), '/settings/current-business', { business: business.id });
-const nasty = await insertUser(world.storage().durable, {
-  ...(await world
+const nasty = await insertUser(server.storage().durable, {
+  ...(await server
     .storage()
     .durable.selectFrom('users')
     .selectAll()
     .where('id', '=', mallory.id)
     .executeTakeFirstOrThrow()),
-  id: newId(world.clock()),
+  id: newId(server.clock()),
   email: `${NASTY}@example.com`,
   email_skeleton: `${NASTY}@example.com`,
   name: NASTY,
 });
 assert.ok(nasty);
-await world.addMember(nasty, business, 'member');
+await server.addMember(nasty, business, 'member');
 const ofApp = `${DEVELOPER}/${app.id}`;
 const listening = { url: 'https://hooks.example/', events: ['grant.created'] };
 const added = await browser.submit(await browser.open(`${ofApp}/endpoints/new`), `${ofApp}/endpoints`, listening);
@@ -80,12 +80,12 @@ const PAGES: [what: string, path: string][] = [
   ['the users of the platform', `/platform/users?${new URLSearchParams({ q: NASTY })}`],
   ['a user of the platform', `/platform/users/${nasty.id}`],
   ['the question before disabling a user', `/platform/users/${nasty.id}/disable`],
-  ['the reference', `${world.api}/docs`],
-  ['the page about an error', `${world.api}/docs/errors/invalid_grant`],
+  ['the reference', `${server.api}/docs`],
+  ['the page about an error', `${server.api}/docs/errors/invalid_grant`],
   ['the list of platform apps', PLATFORM],
   ['a platform app', `${PLATFORM}/${platformApp.id}`],
   ['a page that is not there', '/nowhere'],
-  ['the consent screen', world.authorizeUrl({ client_id: app.id })],
+  ['the consent screen', server.authorizeUrl({ client_id: app.id })],
 ];
 
 for (const [what, path] of PAGES) {
@@ -98,8 +98,8 @@ for (const [what, path] of PAGES) {
 }
 
 test('connected apps show the names of app and business as they are [S17]', async () => {
-  const code = await world.allow({ client_id: app.id }, browser);
-  await world.exchange(code, { client_id: app.id, client_secret: app.secret });
+  const code = await server.allow({ client_id: app.id }, browser);
+  await server.exchange(code, { client_id: app.id, client_secret: app.secret });
 
   const { text } = await browser.open('/settings/connected-apps');
 
@@ -108,7 +108,7 @@ test('connected apps show the names of app and business as they are [S17]', asyn
 });
 
 test('a refused sign-in shows the email as it was typed [S17]', async () => {
-  const visitor = world.browse();
+  const visitor = server.browse();
 
   const page = await visitor.signIn(NASTY, `${NASTY} as a password`);
 
@@ -137,7 +137,7 @@ const ERROR_PAGES: [what: string, changes: Record<string, string>][] = [
 
 for (const [what, changes] of ERROR_PAGES) {
   test(`the page about ${what} shows what was sent as text [S17]`, async () => {
-    const page = await browser.open(world.authorizeUrl({ redirect_uri: REDIRECT_URI, ...changes }));
+    const page = await browser.open(server.authorizeUrl({ redirect_uri: REDIRECT_URI, ...changes }));
 
     assert.equal(page.status, 400);
     assertEscaped(page.text);

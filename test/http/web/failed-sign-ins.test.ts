@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOUR } from '../../../src/lib/clock.ts';
 import { readActs, shownActs } from '../../support/acts.ts';
-import { newWorld, type World } from '../../support/world.ts';
+import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
-const failures = async (world: World) =>
-  (await readActs(world)).filter(({ action }) => action === 'session.failed').map(({ detail }) => JSON.parse(detail));
+const failures = async (server: TestServer) =>
+  (await readActs(server)).filter(({ action }) => action === 'session.failed').map(({ detail }) => JSON.parse(detail));
 
-const fail = (world: World, email = world.ada.email) => world.browse().signIn(email, 'not the password');
+const fail = (server: TestServer, email = server.ada.email) => server.browse().signIn(email, 'not the password');
 
 test('a failed sign-in is in the platform’s log and on the account page of the user, and in no log of a business', async () => {
-  const world = await newWorld();
-  const root = await world.signedIn(await world.addUser('Root', [], true));
-  await fail(world);
-  const ada = await world.signedIn();
+  const server = await startTestServer();
+  const root = await server.signedIn(await server.addUser('Root', [], true));
+  await fail(server);
+  const ada = await server.signedIn();
 
   const [entry, ...more] = shownActs(await root.open('/platform/audit-log'));
   const account = await ada.open('/settings/account');
@@ -29,35 +29,35 @@ test('a failed sign-in is in the platform’s log and on the account page of the
 });
 
 test('of many failures within an hour the first, the tenth and the hundredth are in the log [X9]', async () => {
-  const world = await newWorld({ LIMIT_SIGN_IN_PER_ACCOUNT: '1000' });
+  const server = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '1000' });
 
-  for (let i = 0; i < 12; i++) await fail(world);
-  const within = await failures(world);
-  world.wind(HOUR);
-  await fail(world);
+  for (let i = 0; i < 12; i++) await fail(server);
+  const within = await failures(server);
+  server.advanceClock(HOUR);
+  await fail(server);
 
   const first = { with: 'password' };
   assert.deepEqual(within, [first, { ...first, attempts_within_an_hour: '10' }]);
-  assert.deepEqual((await failures(world)).at(-1), first);
+  assert.deepEqual((await failures(server)).at(-1), first);
 });
 
 test('failures for accounts that do not exist leave no entry, and one counter for their network [X9] [S4]', async () => {
-  const world = await newWorld();
+  const server = await startTestServer();
 
   for (const email of ['nobody@example.com', 'no-one@example.com', 'not even an address']) {
-    assert.equal((await fail(world, email)).status, 401);
+    assert.equal((await fail(server, email)).status, 401);
   }
 
-  assert.deepEqual(await readActs(world), []);
-  assert.equal((await world.storage().durable.selectFrom('audit_repeats').select('key').execute()).length, 1);
+  assert.deepEqual(await readActs(server), []);
+  assert.equal((await server.storage().durable.selectFrom('audit_repeats').select('key').execute()).length, 1);
 });
 
 test('a disabled user who knows the password fails as well, and it is recorded', async () => {
-  const world = await newWorld();
-  await world.storage().durable.updateTable('users').set({ disabled_at: world.clock() }).execute();
+  const server = await startTestServer();
+  await server.storage().durable.updateTable('users').set({ disabled_at: server.clock() }).execute();
 
-  const answer = await world.browse().signIn(world.ada.email, 'correct horse battery');
+  const answer = await server.browse().signIn(server.ada.email, 'correct horse battery');
 
   assert.equal(answer.status, 401);
-  assert.equal((await failures(world)).length, 1);
+  assert.equal((await failures(server)).length, 1);
 });

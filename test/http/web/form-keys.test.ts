@@ -2,37 +2,37 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY } from '../../../src/lib/clock.ts';
 import { DEVELOPER, TYPED } from '../../support/app-pages.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 
 test('a form for a new app that was opened for one business registers nothing for another', async () => {
-  const bolt = await world.addBusiness('Bolt');
-  const both = await world.addUser('Bo', [
-    [world.acme, 'owner'],
+  const bolt = await server.addBusiness('Bolt');
+  const both = await server.addUser('Bo', [
+    [server.acme, 'owner'],
     [bolt, 'owner'],
   ]);
-  const browser = await world.signedIn(both);
-  await browser.submit(await browser.open(DEVELOPER), '/settings/current-business', { business: world.acme.id });
+  const browser = await server.signedIn(both);
+  await browser.submit(await browser.open(DEVELOPER), '/settings/current-business', { business: server.acme.id });
   const form = await browser.open(`${DEVELOPER}/new`);
   await browser.submit(form, '/settings/current-business', { business: bolt.id });
 
   const answer = await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Astray' });
 
   assert.equal(answer.status, 409);
-  const apps = await world.storage().durable.selectFrom('apps').select('name').execute();
+  const apps = await server.storage().durable.selectFrom('apps').select('name').execute();
   assert.ok(!apps.some(({ name }) => name === 'Astray'));
 });
 
 test('an old form makes no invitation, so a link that was withdrawn long ago never comes back', async () => {
-  const form = await (await world.signedIn()).open('/settings/members/invite');
-  world.wind(DAY);
-  const browser = await world.signedIn();
-  const fields = { business: world.acme.id, role: 'member', note: '' };
+  const form = await (await server.signedIn()).open('/settings/members/invite');
+  server.advanceClock(DAY);
+  const browser = await server.signedIn();
+  const fields = { business: server.acme.id, role: 'member', note: '' };
   const [, ticket = ''] = /name="ticket" value="([^"]+)"/.exec(form.text) ?? [];
 
   const answer = await browser.post('/settings/members/invite', { ...fields, ticket, csrf: await browser.csrf() });
 
   assert.equal(answer.status, 409);
-  assert.deepEqual(await world.storage().durable.selectFrom('invitations').selectAll().execute(), []);
+  assert.deepEqual(await server.storage().durable.selectFrom('invitations').selectAll().execute(), []);
 });

@@ -4,12 +4,12 @@ import { sql } from 'kysely';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import { freePort } from '../../support/ports.ts';
 import { withoutWrites } from '../../support/rows.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const root = await world.addUser('Root', [[world.acme, 'owner']], true);
-const platformApp = await world.addApp({ name: 'Console' });
-const browser = await world.signedIn(root);
+const server = await startTestServer();
+const root = await server.addUser('Root', [[server.acme, 'owner']], true);
+const platformApp = await server.addApp({ name: 'Console' });
+const browser = await server.signedIn(root);
 
 function directives(headers: Headers): Record<string, string> {
   const policy = headers.get('content-security-policy') ?? '';
@@ -57,7 +57,7 @@ function assertNoFeatures(headers: Headers): void {
 const PAGES: [what: string, status: number, path: string][] = [
   ['the sign-in page', 200, '/sign-in'],
   ['the sign-out page', 200, '/sign-out'],
-  ['the consent screen', 200, world.authorizeUrl()],
+  ['the consent screen', 200, server.authorizeUrl()],
   ['the connected apps', 200, '/settings/connected-apps'],
   ['the account page', 200, '/settings/account'],
   ['the audit log', 200, '/settings/audit-log'],
@@ -65,27 +65,27 @@ const PAGES: [what: string, status: number, path: string][] = [
   ['the members', 200, '/settings/members'],
   ['the form for an invitation', 200, '/settings/members/invite'],
   ['the open invitations', 200, '/settings/members/invitations'],
-  ['a member', 200, `/settings/members/${world.ada.id}`],
-  ['the question before removing a member', 200, `/settings/members/${world.ada.id}/remove`],
+  ['a member', 200, `/settings/members/${server.ada.id}`],
+  ['the question before removing a member', 200, `/settings/members/${server.ada.id}/remove`],
   ['a link that does not work', 404, '/invitation/x'],
   ['the list of apps', 200, DEVELOPER],
   ['the form for a new app', 200, `${DEVELOPER}/new`],
-  ['an app', 200, `${DEVELOPER}/${world.ledger.id}`],
-  ['the question before deleting', 200, `${DEVELOPER}/${world.ledger.id}/delete`],
+  ['an app', 200, `${DEVELOPER}/${server.ledger.id}`],
+  ['the question before deleting', 200, `${DEVELOPER}/${server.ledger.id}/delete`],
   ['the list of platform apps', 200, PLATFORM],
   ['a platform app', 200, `${PLATFORM}/${platformApp.id}`],
-  ['the question before disabling', 200, `${DEVELOPER}/${world.ledger.id}/disable`],
-  ['the requests of an app', 200, `${DEVELOPER}/${world.ledger.id}/requests`],
-  ['the connections of an app', 200, `${DEVELOPER}/${world.ledger.id}/connections`],
-  ['the webhooks of an app', 200, `${DEVELOPER}/${world.ledger.id}/endpoints`],
-  ['the reference', 200, `${world.api}/docs`],
-  ['a group of the reference', 200, `${world.api}/docs/authorization`],
-  ['all errors', 200, `${world.api}/docs/errors`],
-  ['the page about an error', 200, `${world.api}/docs/errors/invalid_grant`],
-  ['the page about an app that cannot be trusted', 400, world.authorizeUrl({ client_id: 'x' })],
+  ['the question before disabling', 200, `${DEVELOPER}/${server.ledger.id}/disable`],
+  ['the requests of an app', 200, `${DEVELOPER}/${server.ledger.id}/requests`],
+  ['the connections of an app', 200, `${DEVELOPER}/${server.ledger.id}/connections`],
+  ['the webhooks of an app', 200, `${DEVELOPER}/${server.ledger.id}/endpoints`],
+  ['the reference', 200, `${server.api}/docs`],
+  ['a group of the reference', 200, `${server.api}/docs/authorization`],
+  ['all errors', 200, `${server.api}/docs/errors`],
+  ['the page about an error', 200, `${server.api}/docs/errors/invalid_grant`],
+  ['the page about an app that cannot be trusted', 400, server.authorizeUrl({ client_id: 'x' })],
   ['a consent address of an unknown app', 400, '/consent?client_id=x'],
   ['a page that is not there', 404, '/nowhere'],
-  ['a page of the API host that is not there', 404, `${world.api}/nowhere`],
+  ['a page of the API host that is not there', 404, `${server.api}/nowhere`],
   ['an address that cannot be read', 400, '/%zz'],
 ];
 
@@ -97,13 +97,13 @@ for (const [what, status, path] of PAGES) {
     assert.ok(Buffer.byteLength(page.text) < 50_000, `${page.text.length} characters`);
     assertGuarded(page.headers);
     assert.doesNotMatch(page.text, /<script(?! type="module" src="\/assets\/)|<style| style="| on\w+="|javascript:/);
-    const withoutReference = page.text.replaceAll(`<a href="${world.api}/docs`, '<a href="/docs');
+    const withoutReference = page.text.replaceAll(`<a href="${server.api}/docs`, '<a href="/docs');
     assert.doesNotMatch(withoutReference, /(?:src|href)="(?:https?:)?\/\//);
   });
 }
 
 test('no script runs on the sign-out page or on an error page [C4]', async () => {
-  for (const path of ['/sign-out', '/nowhere', world.authorizeUrl({ client_id: 'x' })]) {
+  for (const path of ['/sign-out', '/nowhere', server.authorizeUrl({ client_id: 'x' })]) {
     const { headers, text } = await browser.open(path);
     assert.equal(directives(headers)['script-src'], undefined);
     assert.doesNotMatch(text, /<script/);
@@ -112,7 +112,7 @@ test('no script runs on the sign-out page or on an error page [C4]', async () =>
 
 test('a refused form is guarded like any page [C4]', async () => {
   const forged = await browser.post('/settings/account/password', {});
-  const wrong = await world.browse().signIn(root.email, 'not the password');
+  const wrong = await server.browse().signIn(root.email, 'not the password');
 
   assert.equal(forged.status, 403);
   assert.equal(wrong.status, 401);
@@ -120,17 +120,17 @@ test('a refused form is guarded like any page [C4]', async () => {
 });
 
 test('only a page on the way to an app lets a form lead to that app [C4]', async () => {
-  const consent = await browser.open(world.authorizeUrl());
-  const signIn = await world.browse().open(world.authorizeUrl());
+  const consent = await browser.open(server.authorizeUrl());
+  const signIn = await server.browse().open(server.authorizeUrl());
   const plain = await browser.open('/settings/account');
 
-  assert.equal(directives(consent.headers)['form-action'], `'self' https://ledger.example ${world.api}`);
-  assert.equal(directives(signIn.headers)['form-action'], `'self' https://ledger.example ${world.api}`);
+  assert.equal(directives(consent.headers)['form-action'], `'self' https://ledger.example ${server.api}`);
+  assert.equal(directives(signIn.headers)['form-action'], `'self' https://ledger.example ${server.api}`);
   assert.equal(directives(plain.headers)['form-action'], "'self'");
 });
 
 test('a failure of ours is a guarded page that tells nothing of what went wrong [C4] [X4]', async () => {
-  const broken = await newWorld();
+  const broken = await startTestServer();
   const visitor = await broken.signedIn();
   await sql`alter table sessions rename to lost`.execute(broken.storage().durable);
 
@@ -142,7 +142,7 @@ test('a failure of ours is a guarded page that tells nothing of what went wrong 
 });
 
 test('a database that cannot write gives a guarded page that says to try again [C4]', async () => {
-  const stuck = await newWorld();
+  const stuck = await startTestServer();
   const visitor = await stuck.signedIn();
   const page = await visitor.open('/settings/developer/new');
   const fields = { name: 'X', redirect_uris: 'https://x.example/', scope: 'read:deals' };
@@ -162,7 +162,7 @@ test('stylesheet and icon are ours, typed, and kept by the browser', async () =>
     [stylesheet, 'text/css'],
     ['/assets/icon.svg', 'image/svg+xml'],
   ] as const) {
-    const answer = await fetch(world.web + path);
+    const answer = await fetch(server.web + path);
     assert.equal(answer.status, 200);
     assert.match(answer.headers.get('content-type') ?? '', new RegExp(`^${RegExp.escape(type)}`));
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
@@ -178,7 +178,7 @@ test('stylesheet and icon are ours, typed, and kept by the browser', async () =>
       for (const method of ['GET', 'HEAD']) {
         // As a browser revalidates; Node's fetch would add `no-cache`.
         const headers = { 'if-none-match': known, 'cache-control': 'max-age=0' };
-        const again = await fetch(world.web + path, { method, headers });
+        const again = await fetch(server.web + path, { method, headers });
         assert.equal(again.status, status, `${method} ${known}`);
         const length = status === 200 ? answer.headers.get('content-length') : null;
         assert.equal(again.headers.get('content-length'), length, `${method} ${known}`);
@@ -189,14 +189,14 @@ test('stylesheet and icon are ours, typed, and kept by the browser', async () =>
 
 test('no address below /assets leads out of that folder', async () => {
   for (const path of ['', '../consent.ts', '%2e%2e/consent.ts', '..%2fconsent.ts', '__proto__', 'icon.svg/']) {
-    const answer = await fetch(`${world.web}/assets/${path}`);
+    const answer = await fetch(`${server.web}/assets/${path}`);
     assert.ok([400, 403, 404].includes(answer.status), `${path} ${answer.status}`);
   }
 });
 
 test('under https every answer of both hosts asks for https from then on, for over a year [D7]', async () => {
   const [api, web] = [await freePort(), await freePort()];
-  await newWorld({
+  await startTestServer({
     BASE_URL: 'https://auth.gatehouse.example',
     CONSENT_URL: 'https://login.gatehouse.example',
     LISTEN: `127.0.0.1:${api}`,
@@ -221,5 +221,5 @@ test('under https every answer of both hosts asks for https from then on, for ov
 });
 
 test('on a machine of one’s own, without https, nothing asks for https [D7]', async () => {
-  assert.equal((await fetch(`${world.web}/sign-in`)).headers.get('strict-transport-security'), null);
+  assert.equal((await fetch(`${server.web}/sign-in`)).headers.get('strict-transport-security'), null);
 });

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hiddenFields, toBody } from '../../support/browser.ts';
 import { freePort } from '../../support/ports.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { askRaw } from '../../support/wire.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld({ TRUST_PROXY: '127.0.0.1,::1' });
-const browser = await world.signedIn();
+const server = await startTestServer({ TRUST_PROXY: '127.0.0.1,::1' });
+const browser = await server.signedIn();
 
 const FORGED: [name: string, value: string][] = [
   ['Host', 'evil.example'],
@@ -16,22 +16,22 @@ const FORGED: [name: string, value: string][] = [
 ];
 
 test('Host and X-Forwarded-Host change no issuer, link or redirect, even behind a trusted proxy [X3]', async () => {
-  const { pathname, search } = new URL(world.authorizeUrl());
-  const bad = new URL(world.authorizeUrl({ scope: 'read:everything' }));
+  const { pathname, search } = new URL(server.authorizeUrl());
+  const bad = new URL(server.authorizeUrl({ scope: 'read:everything' }));
   const ask = (origin: string, path: string) => askRaw(origin, { path, headers: FORGED });
 
-  const metadata = await ask(world.api, '/.well-known/oauth-authorization-server');
-  const authorize = await ask(world.api, pathname + search);
-  const refused = await ask(world.api, bad.pathname + bad.search);
-  const error = await ask(world.api, '/api/v1/accounting/invoices');
-  const page = await ask(world.web, '/settings/account');
-  const consent = await ask(world.web, `/consent${search}`);
-  const signIn = await ask(world.web, '/sign-in');
+  const metadata = await ask(server.api, '/.well-known/oauth-authorization-server');
+  const authorize = await ask(server.api, pathname + search);
+  const refused = await ask(server.api, bad.pathname + bad.search);
+  const error = await ask(server.api, '/api/v1/accounting/invoices');
+  const page = await ask(server.web, '/settings/account');
+  const consent = await ask(server.web, `/consent${search}`);
+  const signIn = await ask(server.web, '/sign-in');
 
-  assert.equal(JSON.parse(metadata.text).issuer, world.api);
-  assert.ok(authorize.location?.startsWith(`${world.web}/consent?`), authorize.location ?? '');
-  assert.equal(new URL(refused.location ?? '').searchParams.get('iss'), world.api);
-  assert.ok(consent.location?.startsWith(`${world.api}/api/v1/oauth/authorize?`), consent.location ?? '');
+  assert.equal(JSON.parse(metadata.text).issuer, server.api);
+  assert.ok(authorize.location?.startsWith(`${server.web}/consent?`), authorize.location ?? '');
+  assert.equal(new URL(refused.location ?? '').searchParams.get('iss'), server.api);
+  assert.ok(consent.location?.startsWith(`${server.api}/api/v1/oauth/authorize?`), consent.location ?? '');
   assert.equal(page.location, '/sign-in?return_to=%2Fsettings%2Faccount');
   for (const answer of [metadata, authorize, refused, error, page, consent, signIn]) {
     assert.ok(!JSON.stringify(answer).includes('evil.example'));
@@ -47,22 +47,22 @@ test('nor do they change a link that is to be passed on, or an address in the re
     ['Content-Length', String(body.length)],
   ];
 
-  const invited = await askRaw(world.web, {
+  const invited = await askRaw(server.web, {
     path: '/settings/members/invite',
     method: 'POST',
     headers: [...FORGED, cookie, ...sent],
     body,
   });
-  const document = await askRaw(world.api, { path: '/openapi.json', headers: FORGED });
-  const reference = await askRaw(world.api, { path: '/docs', headers: FORGED });
+  const document = await askRaw(server.api, { path: '/openapi.json', headers: FORGED });
+  const reference = await askRaw(server.api, { path: '/docs', headers: FORGED });
 
-  assert.ok(invited.text.includes(`<code id="invitation">${world.web}/invitation/`), invited.text);
-  assert.equal(JSON.parse(document.text).servers[0].url, world.api);
+  assert.ok(invited.text.includes(`<code id="invitation">${server.web}/invitation/`), invited.text);
+  assert.equal(JSON.parse(document.text).servers[0].url, server.api);
   for (const answer of [invited, document, reference]) assert.doesNotMatch(answer.text, /evil\.example/);
 });
 
 test('an absolute request target names no other host than ours [X3]', async () => {
-  const answer = await askRaw(world.web, { path: 'http://evil.example/settings/account' });
+  const answer = await askRaw(server.web, { path: 'http://evil.example/settings/account' });
 
   assert.ok(answer.status < 500, String(answer.status));
   assert.match(answer.location ?? '/', /^\/(?!\/)/);
@@ -72,25 +72,25 @@ test('an absolute request target names no other host than ours [X3]', async () =
 test('the API host sets no cookie and gives nothing for one [D6]', async () => {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const session = browser.cookies.get('__Host-session') ?? '';
-  const { access_token } = await world.connect({}, browser);
+  const { access_token } = await server.connect({}, browser);
 
   for (const path of ['/api/v1/accounting/invoices', '/api/v1/businesses', '/docs/errors/invalid_grant', '/healthz']) {
-    const without = await fetch(world.api + path);
-    const withCookie = await fetch(world.api + path, { headers: { cookie } });
+    const without = await fetch(server.api + path);
+    const withCookie = await fetch(server.api + path, { headers: { cookie } });
     assert.equal(withCookie.status, without.status);
     assert.equal(await withCookie.text(), await without.text());
     assert.deepEqual(withCookie.headers.getSetCookie(), []);
   }
-  const asBearer = await world.listInvoices(session);
-  const both = await world.listInvoices(access_token, { cookie: '__Host-session=nonsense' });
+  const asBearer = await server.listInvoices(session);
+  const both = await server.listInvoices(access_token, { cookie: '__Host-session=nonsense' });
   assert.equal(asBearer.status, 401);
   assert.equal(both.status, 200);
 });
 
 test('the web host gives nothing for a bearer token [D6]', async () => {
-  const { access_token } = await world.connect({}, browser);
+  const { access_token } = await server.connect({}, browser);
 
-  const answer = await fetch(`${world.web}/settings/account`, {
+  const answer = await fetch(`${server.web}/settings/account`, {
     headers: { authorization: `Bearer ${access_token}` },
     redirect: 'manual',
   });
@@ -101,16 +101,16 @@ test('the web host gives nothing for a bearer token [D6]', async () => {
 
 test('neither host serves what belongs to the other [D6]', async () => {
   for (const path of ['/sign-in', '/settings/account', '/consent', '/platform/developer/apps']) {
-    assert.equal((await fetch(world.api + path, { redirect: 'manual' })).status, 404, path);
+    assert.equal((await fetch(server.api + path, { redirect: 'manual' })).status, 404, path);
   }
   for (const path of ['/api/v1/businesses', '/.well-known/oauth-authorization-server', '/healthz']) {
-    assert.equal((await fetch(world.web + path, { redirect: 'manual' })).status, 404, path);
+    assert.equal((await fetch(server.web + path, { redirect: 'manual' })).status, 404, path);
   }
 });
 
 test('what is not there is a page to a person and JSON to a program', async () => {
-  const page = await fetch(`${world.web}/nowhere`);
-  const answer = await fetch(`${world.api}/api/v1/nowhere`);
+  const page = await fetch(`${server.web}/nowhere`);
+  const answer = await fetch(`${server.api}/api/v1/nowhere`);
 
   assert.equal(page.status, 404);
   assert.match(await page.text(), /<h1>Page not found<\/h1>/);
@@ -119,12 +119,12 @@ test('what is not there is a page to a person and JSON to a program', async () =
 });
 
 const WRONG_WAYS: [method: string, origin: string, path: string, allow: string][] = [
-  ['GET', world.api, '/api/v1/oauth/token', 'POST'],
-  ['DELETE', world.api, '/api/v1/oauth/revoke', 'POST'],
-  ['POST', world.api, '/api/v1/accounting/invoices', 'GET, HEAD, OPTIONS'],
-  ['DELETE', world.web, '/sign-in', 'GET, HEAD, POST'],
-  ['PUT', world.web, '/settings/account', 'GET, HEAD'],
-  ['GET', world.web, '/settings/current-business', 'POST'],
+  ['GET', server.api, '/api/v1/oauth/token', 'POST'],
+  ['DELETE', server.api, '/api/v1/oauth/revoke', 'POST'],
+  ['POST', server.api, '/api/v1/accounting/invoices', 'GET, HEAD, OPTIONS'],
+  ['DELETE', server.web, '/sign-in', 'GET, HEAD, POST'],
+  ['PUT', server.web, '/settings/account', 'GET, HEAD'],
+  ['GET', server.web, '/settings/current-business', 'POST'],
 ];
 
 for (const [method, origin, path, allow] of WRONG_WAYS) {
@@ -158,7 +158,7 @@ for (const [, origin, path, allow] of WRONG_WAYS) {
 }
 
 test('a method or a body that no route has is a 404 where there is no route', async () => {
-  for (const origin of [world.api, world.web]) {
+  for (const origin of [server.api, server.web]) {
     for (const method of ['QUERY', 'PROPFIND', 'PUT', 'POST']) {
       for (const [what, init] of BODIES) {
         const { status, headers } = await fetch(`${origin}/api/v1/nowhere`, { ...init, method });
@@ -183,7 +183,7 @@ for (const path of ['/sign-in', '/sign-out', '/settings/account', '/nowhere']) {
 
 test('where both addresses are the same, one listener serves both, and the whole flow works', async () => {
   const origin = `http://localhost:${await freePort()}`;
-  const one = await newWorld({ BASE_URL: origin, CONSENT_URL: origin });
+  const one = await startTestServer({ BASE_URL: origin, CONSENT_URL: origin });
   const visitor = await one.signedIn();
 
   const tokens = await one.connect({}, visitor);
@@ -209,7 +209,7 @@ const ODD_TARGETS = [
 
 for (const path of ODD_TARGETS) {
   test(`an address that reads like a pattern is only an address: ${path} [X5]`, async () => {
-    for (const origin of [world.api, world.web]) {
+    for (const origin of [server.api, server.web]) {
       const { status } = await askRaw(origin, { path });
       assert.ok(status >= 400 && status < 500, `${origin}${path}: ${status}`);
     }
@@ -217,8 +217,8 @@ for (const path of ODD_TARGETS) {
 }
 
 test('a target with scheme and host is answered by its path alone, and refused in the same words [X3]', async () => {
-  const absolute = await askRaw(world.api, { path: 'http://evil.example/api/v1/businesses' });
-  const plain = await askRaw(world.api, { path: '/api/v1/businesses' });
+  const absolute = await askRaw(server.api, { path: 'http://evil.example/api/v1/businesses' });
+  const plain = await askRaw(server.api, { path: '/api/v1/businesses' });
 
   assert.equal(absolute.status, 401);
   assert.deepEqual(absolute, plain);

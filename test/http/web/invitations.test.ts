@@ -7,33 +7,33 @@ import { removeExpired } from '../../../src/storage/retention.ts';
 import type { Browser } from '../../support/browser.ts';
 import { inviteInBrowser, linkIn, MEMBERS, withdrawals } from '../../support/invitations.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const INVITE = `${MEMBERS}/invite`;
-const world = await newWorld();
+const server = await startTestServer();
 let people = 0;
 
 /** A business of its own for a test, so that no other test's invitations are in it. */
 async function newOwner() {
-  const business = await world.addBusiness('Bolt');
-  const user = await world.addUser(`Owner${people++}`, [[business, 'owner']]);
-  return { business, user, owner: await world.signedIn(user) };
+  const business = await server.addBusiness('Bolt');
+  const user = await server.addUser(`Owner${people++}`, [[business, 'owner']]);
+  return { business, user, owner: await server.signedIn(user) };
 }
 
 async function newPerson() {
-  const user = await world.addUser(`Person${people++}`);
-  return { user, browser: await world.signedIn(user) };
+  const user = await server.addUser(`Person${people++}`);
+  return { user, browser: await server.signedIn(user) };
 }
 
 const join = async (browser: Browser, link: string) => browser.submit(await browser.open(link), link);
 
 async function membersOf(businessId: string): Promise<string[]> {
-  const rows = await world.storage().durable.selectFrom('memberships').selectAll().execute();
+  const rows = await server.storage().durable.selectFrom('memberships').selectAll().execute();
   return rows.filter(({ business_id }) => business_id === businessId).map(({ user_id }) => user_id);
 }
 
 async function actsIn(businessId: string): Promise<string[]> {
-  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   return acts.filter(({ business_id }) => business_id === businessId).map(({ action }) => action);
 }
 
@@ -59,8 +59,8 @@ test('an owner sees the link once, and the invited person joins in the chosen ro
 
 test('the business that a user joins becomes their current business', async () => {
   const { business, owner } = await newOwner();
-  const user = await world.addUser(`Person${people++}`, [[world.acme, 'member']]);
-  const browser = await world.signedIn(user);
+  const user = await server.addUser(`Person${people++}`, [[server.acme, 'member']]);
+  const browser = await server.signedIn(user);
 
   const joined = await join(browser, await inviteInBrowser(owner, { email: user.email }));
 
@@ -73,8 +73,8 @@ test('the link is in no list and in no table: only its hash is stored [T28]', as
   const token = link.replace('/invitation/', '');
 
   const listed = await owner.open(`${MEMBERS}/invitations`);
-  const rows = await world.storage().durable.selectFrom('invitations').selectAll().execute();
-  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().execute();
+  const rows = await server.storage().durable.selectFrom('invitations').selectAll().execute();
+  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().execute();
 
   assert.match(listed.text, /<strong>kim@example\.com<\/strong> <span class="badge">Member<\/span>/);
   assert.match(listed.text, /Invitations \(1\)/);
@@ -105,7 +105,7 @@ test('a form whose invitation was withdrawn or used does not create another one'
   const again = await owner.submit(form, INVITE, { role: 'owner', email: 'kim@example.com' });
 
   assert.match(again.text, /No invitation is open\./);
-  assert.equal((await world.browse().open(link)).status, 410);
+  assert.equal((await server.browse().open(link)).status, 410);
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
 });
 
@@ -134,7 +134,7 @@ test('an error is shown beside the field, and the input is kept', async () => {
 test('a business has at most a hundred open invitations, on pages that stay small', async () => {
   const { business, user, owner } = await newOwner();
   await inviteInBrowser(owner, { email: `${'n'.repeat(200)}@example.com` });
-  const db = world.storage().durable;
+  const db = server.storage().durable;
   const row = await db
     .selectFrom('invitations')
     .selectAll()
@@ -163,7 +163,7 @@ test('of eight simultaneous clicks on one link in eight browsers, one joins', as
   const { business, owner } = await newOwner();
   const { user } = await newPerson();
   const link = await inviteInBrowser(owner, { email: user.email });
-  const browsers = await Promise.all(Array.from({ length: 8 }, () => world.signedIn(user)));
+  const browsers = await Promise.all(Array.from({ length: 8 }, () => server.signedIn(user)));
   const opened = await Promise.all(browsers.map(async (browser) => ({ browser, page: await browser.open(link) })));
 
   const answers = await Promise.all(opened.map(({ browser, page }) => browser.submit(page, link)));
@@ -181,7 +181,7 @@ test('a used link says so to everyone, and a second click by the person who used
   await browser.submit(form, link);
 
   const again = await browser.submit(form, link);
-  const opened = await world.browse().open(link);
+  const opened = await server.browse().open(link);
 
   assert.match(again.text, /Welcome to the business\./);
   assert.equal(opened.status, 410);
@@ -191,19 +191,19 @@ test('a used link says so to everyone, and a second click by the person who used
 });
 
 test('a link works for seven days, then says that it has expired, and is removed later', async () => {
-  const own = await newWorld();
+  const own = await startTestServer();
   const owner = await own.signedIn();
   const link = await inviteInBrowser(owner);
   const visitor = own.browse();
   const stale = await visitor.open(link);
 
-  own.wind(7 * DAY - 1);
+  own.advanceClock(7 * DAY - 1);
   const before = await own.browse().open(link);
-  own.wind(1);
+  own.advanceClock(1);
   const after = await own.browse().open(link);
   const typed = { name: 'Late', password: PASSWORD };
   const late = await visitor.submit(stale, `${link}/account`, typed);
-  own.wind(30 * DAY);
+  own.advanceClock(30 * DAY);
   await removeExpired(own.storage().durable, retentionSteps(), own.clock());
   const forgotten = await own.browse().open(link);
 
@@ -252,26 +252,26 @@ test('only owners of the business can withdraw an invitation: others get 404 [D5
   const link = await inviteInBrowser(owner);
   const [withdrawal = ''] = await withdrawals(owner);
   const { owner: stranger } = await newOwner();
-  const admin = await world.signedIn(await world.addUser(`Person${people++}`, [[business, 'admin']]));
+  const admin = await server.signedIn(await server.addUser(`Person${people++}`, [[business, 'admin']]));
 
   for (const browser of [stranger, admin]) {
     assert.equal((await browser.post(withdrawal, { csrf: await browser.csrf() })).status, 404);
   }
-  assert.equal((await world.browse().open(link)).status, 200);
+  assert.equal((await server.browse().open(link)).status, 200);
 });
 
 test('invitations end when their owner becomes an admin or is disabled', async () => {
   const { business, owner } = await newOwner();
-  const other = await world.addUser(`Person${people++}`, [[business, 'owner']]);
-  const browser = await world.signedIn(other);
+  const other = await server.addUser(`Person${people++}`, [[business, 'owner']]);
+  const browser = await server.signedIn(other);
   const first = await inviteInBrowser(browser, { role: 'owner' });
   const manage = `${MEMBERS}/${other.id}`;
   await owner.submit(await owner.open(manage), `${manage}/role`, { role: 'admin' });
-  const demoted = await world.browse().open(first);
+  const demoted = await server.browse().open(first);
   await owner.submit(await owner.open(manage), `${manage}/role`, { role: 'owner' });
   const { user: guest, browser: person } = await newPerson();
   const second = await inviteInBrowser(browser, { role: 'owner', email: guest.email });
-  await world.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', other.id).execute();
+  await server.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', other.id).execute();
 
   const disabled = await person.post(second, { csrf: await person.csrf() });
 
@@ -292,15 +292,15 @@ test('a member sees that they are one already, and the invitation stays open', a
   assert.equal(forced.status, 400);
   assert.match(forced.text, /You are already a member of Bolt/);
   assert.match(joined.text, /Welcome to the business\./);
-  const roles = await world.storage().durable.selectFrom('memberships').selectAll().execute();
+  const roles = await server.storage().durable.selectFrom('memberships').selectAll().execute();
   assert.equal(roles.find((row) => row.user_id === user.id && row.business_id === business.id)?.role, 'owner');
 });
 
 test('a person with an account signs in first, and returns to the invitation', async () => {
   const { owner } = await newOwner();
-  const user = await world.addUser(`Person${people++}`);
+  const user = await server.addUser(`Person${people++}`);
   const link = await inviteInBrowser(owner, { email: user.email });
-  const browser = world.browse();
+  const browser = server.browse();
 
   const offered = await browser.open(link);
   const [, signIn = ''] = /href="(\/sign-in\?[^"]*)"/.exec(offered.text) ?? [];
@@ -315,7 +315,7 @@ test('a person with an account signs in first, and returns to the invitation', a
 test('the join form leads to the sign-in page if there is no session', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner);
-  const browser = world.browse();
+  const browser = server.browse();
 
   const answer = await browser.post(link, { csrf: await browser.csrf() });
 
@@ -327,28 +327,28 @@ test('the join form leads to the sign-in page if there is no session', async () 
 test('a new user creates an account with the link, is signed in and a member, and can sign in again', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner, { email: 'Nora@Example.com' });
-  const browser = world.browse();
+  const browser = server.browse();
   const typed = { name: 'Nora New', email: 'somebody.else@example.com', password: PASSWORD };
 
   const joined = await browser.submit(await browser.open(link), `${link}/account`, typed);
-  const later = world.browse();
+  const later = server.browse();
   const signedIn = await later.signIn('nora@example.com', PASSWORD);
 
   assert.match(joined.text, /Welcome to the business\./);
   assert.match(joined.text, /Nora New/);
   assert.match(signedIn.text, /Connected apps/);
   assert.equal((await membersOf(business.id)).length, 2);
-  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   const theirs = acts.filter(({ actor_name }) => actor_name === 'Nora New').map(({ action }) => action);
   assert.deepEqual(theirs.slice(0, 3), ['user.added', 'member.joined', 'session.started']);
-  const [row] = await world.storage().durable.selectFrom('users').selectAll().where('name', '=', 'Nora New').execute();
+  const [row] = await server.storage().durable.selectFrom('users').selectAll().where('name', '=', 'Nora New').execute();
   assert.equal(row?.platform_admin, 0);
 });
 
 test('a new user sees errors beside each field, and the invitation stays open', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner, { email: 'olga@example.com' });
-  const browser = world.browse();
+  const browser = server.browse();
   const page = await browser.open(link);
   const good = { name: 'Olga', password: PASSWORD };
   const wrongs: [field: string, fields: Record<string, string | string[]>, says: RegExp][] = [
@@ -373,7 +373,7 @@ test('a new user sees errors beside each field, and the invitation stays open', 
 test('of five people who create an account with one link at the same time, one succeeds and the others leave nothing behind', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner);
-  const browsers = Array.from({ length: 5 }, () => world.browse());
+  const browsers = Array.from({ length: 5 }, () => server.browse());
   const opened = await Promise.all(browsers.map(async (browser) => ({ browser, page: await browser.open(link) })));
 
   const answers = await Promise.all(
@@ -384,13 +384,13 @@ test('of five people who create an account with one link at the same time, one s
   );
 
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(4).fill(400)]);
-  const users = await world.storage().durable.selectFrom('users').selectAll().execute();
+  const users = await server.storage().durable.selectFrom('users').selectAll().execute();
   assert.equal(users.filter(({ name }) => name.startsWith('Racer')).length, 1);
   assert.equal((await membersOf(business.id)).length, 2);
 });
 
 test('creating accounts is limited by address like signing in, and the form says so [S9]', async () => {
-  const own = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
+  const own = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
   const link = await inviteInBrowser(await own.signedIn(), { email: own.ada.email });
   const browser = own.browse();
   const page = await browser.open(link);
@@ -409,7 +409,7 @@ test('creating accounts is limited by address like signing in, and the form says
 test('an unknown link says only that it does not work, for every method', async () => {
   const { browser } = await newPerson();
   const csrf = await browser.csrf();
-  const visitor = world.browse();
+  const visitor = server.browse();
   for (const token of ['x', 'A'.repeat(43), '%00', '..%2f..', '%F0%9F%98%80']) {
     const opened = await browser.open(`/invitation/${token}`);
     assert.equal(opened.status, 404, token);
@@ -423,7 +423,7 @@ test('the pages of an invitation are not cached and send no referrer to other si
   const { owner } = await newOwner();
   const link = await inviteInBrowser(owner);
 
-  for (const { headers } of [await world.browse().open(link), await owner.open(link)]) {
+  for (const { headers } of [await server.browse().open(link), await owner.open(link)]) {
     assert.equal(headers.get('cache-control'), 'no-store');
     assert.equal(headers.get('referrer-policy'), 'same-origin');
   }
@@ -431,9 +431,9 @@ test('the pages of an invitation are not cached and send no referrer to other si
 
 test('names are shown as text, and no markup in them runs [S17]', async () => {
   const nasty = `"'><img src=x onerror=alert(1)>`;
-  const business = await world.addBusiness(nasty);
-  const user = await world.addUser(`Owner${people++}`, [[business, 'owner']]);
-  const owner = await world.signedIn(user);
+  const business = await server.addBusiness(nasty);
+  const user = await server.addUser(`Owner${people++}`, [[business, 'owner']]);
+  const owner = await server.signedIn(user);
   const { user: guest, browser } = await newPerson();
   const made = await owner.submit(await owner.open(INVITE), INVITE, { role: 'member', email: guest.email });
 
@@ -445,7 +445,7 @@ test('names are shown as text, and no markup in them runs [S17]', async () => {
     await owner.open(`${MEMBERS}/${user.id}/remove`),
     await owner.open(linkIn(made)),
     await browser.open(linkIn(made)),
-    await world.browse().open(linkIn(made)),
+    await server.browse().open(linkIn(made)),
   ]) {
     assert.doesNotMatch(page.text, /<img/);
     assert.match(page.text, /&quot;&#39;&gt;&lt;img src=x onerror=alert\(1\)&gt;/);

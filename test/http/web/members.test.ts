@@ -5,21 +5,21 @@ import { newId } from '../../../src/lib/ids.ts';
 import { type Browser, nextOf } from '../../support/browser.ts';
 import { addMembers } from '../../support/crowd.ts';
 import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const ada = await world.signedIn();
+const server = await startTestServer();
+const ada = await server.signedIn();
 
 /** A business of its own for a test, with as many owners as have a name. */
 async function newBusiness(name: string, ...owners: string[]) {
-  const business = await world.addBusiness(name);
+  const business = await server.addBusiness(name);
   const people = await Promise.all(owners.map((owner) => newMember(owner, business, 'owner')));
   return { business, people };
 }
 
-async function newMember(name: string, business = world.acme, role: Role = 'member') {
-  const user = await world.addUser(name, [[business, role]]);
-  return { user, browser: await world.signedIn(user) };
+async function newMember(name: string, business = server.acme, role: Role = 'member') {
+  const user = await server.addUser(name, [[business, role]]);
+  return { user, browser: await server.signedIn(user) };
 }
 
 const role = (userId: string) => `${MEMBERS}/${userId}/role`;
@@ -39,12 +39,12 @@ async function leaveAnyway({ user, browser }: { user: { id: string }; browser: B
 }
 
 async function rolesIn(businessId: string): Promise<string[]> {
-  const rows = await world.storage().durable.selectFrom('memberships').selectAll().execute();
+  const rows = await server.storage().durable.selectFrom('memberships').selectAll().execute();
   return rows.filter(({ business_id }) => business_id === businessId).map((row) => row.role);
 }
 
 async function actsIn(businessId: string) {
-  const acts = await world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   return acts
     .filter(({ business_id, action }) => business_id === businessId && action.startsWith('member.'))
     .map(({ action, actor_name, subject_name, detail }) => [action, actor_name, subject_name, JSON.parse(detail)]);
@@ -64,7 +64,7 @@ test('every member sees the list of members; only owners see how to manage it', 
 });
 
 test('a user without a business sees how to join one', async () => {
-  const { text, status } = await (await world.signedIn(await world.addUser('Alone'))).open(MEMBERS);
+  const { text, status } = await (await server.signedIn(await server.addUser('Alone'))).open(MEMBERS);
 
   assert.equal(status, 200);
   assert.match(text, /You are not a member of any business yet/);
@@ -87,8 +87,8 @@ test('members of another business are not listed, and searching finds by name an
 
 test('ten thousand members are listed fifty at a time, on a small page', async () => {
   const { business, people } = await newBusiness('Crowd', 'Cas');
-  const userIds = Array.from({ length: 10_000 }, () => newId(world.clock()));
-  await addMembers(world.storage(), { businessId: business.id, userIds }, world.clock());
+  const userIds = Array.from({ length: 10_000 }, () => newId(server.clock()));
+  await addMembers(server.storage(), { businessId: business.id, userIds }, server.clock());
   const owner = people[0]?.browser as Browser;
 
   const first = await owner.open(MEMBERS);
@@ -145,13 +145,13 @@ test('an unknown role is rejected beside the field, and the same role again chan
 
 test('the grants of a removed member stop at the next call, and the next refresh says why [P10]', async () => {
   const { user, browser } = await newMember('Fay');
-  const tokens = await world.connect({}, browser);
-  const stayed = await world.connect({}, ada);
+  const tokens = await server.connect({}, browser);
+  const stayed = await server.connect({}, ada);
 
   const asked = await ada.open(removal(user.id));
   const done = await ada.submit(asked, removal(user.id));
-  const called = await world.listInvoices(tokens.access_token);
-  const refreshed = await world.refresh(tokens.refresh_token);
+  const called = await server.listInvoices(tokens.access_token);
+  const refreshed = await server.refresh(tokens.refresh_token);
 
   assert.match(
     asked.text,
@@ -160,9 +160,9 @@ test('the grants of a removed member stop at the next call, and the next refresh
   assert.match(done.text, /The member has been removed\./);
   assert.equal(called.status, 401);
   assert.match(refreshed.body.error_description, /member_removed/);
-  assert.equal((await world.listInvoices(stayed.access_token)).status, 200);
+  assert.equal((await server.listInvoices(stayed.access_token)).status, 200);
   assert.match((await browser.open(MEMBERS)).text, /not a member of any business/);
-  const events = await world.storage().durable.selectFrom('events').selectAll().execute();
+  const events = await server.storage().durable.selectFrom('events').selectAll().execute();
   const told = events.filter(({ type, data }) => type === 'grant.revoked' && JSON.parse(data).userId === user.id);
   assert.deepEqual(
     told.map(({ data }) => JSON.parse(data).reason),
@@ -172,13 +172,13 @@ test('the grants of a removed member stop at the next call, and the next refresh
 
 test('a later membership restores neither tokens nor consents', async () => {
   const { user, browser } = await newMember('Gil');
-  const tokens = await world.connect({}, browser);
+  const tokens = await server.connect({}, browser);
 
   await remove(ada, user.id);
-  await world.addMember(user, world.acme);
+  await server.addMember(user, server.acme);
 
-  assert.equal((await world.listInvoices(tokens.access_token)).status, 401);
-  assert.match((await browser.open(world.authorizeUrl())).text, /<strong>Ledger<\/strong> wants to access/);
+  assert.equal((await server.listInvoices(tokens.access_token)).status, 401);
+  assert.match((await browser.open(server.authorizeUrl())).text, /<strong>Ledger<\/strong> wants to access/);
 });
 
 test('every member can leave, and an owner can while there is another one', async () => {
@@ -210,7 +210,7 @@ test('every member can leave, and an owner can while there is another one', asyn
 test('a disabled owner does not count as the last owner', async () => {
   const { business, people } = await newBusiness('Hotel', 'Hal', 'Hue');
   const [hal, hue] = people as [(typeof people)[0], (typeof people)[0]];
-  await world.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', hue.user.id).execute();
+  await server.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', hue.user.id).execute();
 
   const asked = await hal.browser.open(removal(hal.user.id));
   const refused = await leaveAnyway(hal, business.id);
@@ -268,16 +268,16 @@ test('a removed member is removed once, however often the form is sent', async (
 
 test('a form about one business changes nothing in another, even for an owner of both', async () => {
   const { business: lima } = await newBusiness('Lima', 'Lex');
-  const mike = await world.addBusiness('Mike');
-  const boss = await world.addUser('Boss', [
+  const mike = await server.addBusiness('Mike');
+  const boss = await server.addUser('Boss', [
     [lima, 'owner'],
     [mike, 'owner'],
   ]);
-  const both = await world.addUser('Both', [
+  const both = await server.addUser('Both', [
     [lima, 'member'],
     [mike, 'member'],
   ]);
-  const browser = await world.signedIn(boss);
+  const browser = await server.signedIn(boss);
   const [asked, managed] = [await browser.open(removal(both.id)), await browser.open(`${MEMBERS}/${both.id}`)];
   await browser.submit(asked, '/settings/current-business', { business: mike.id });
 
@@ -309,28 +309,28 @@ test('members, admins and owners of other businesses get 404 for the pages of ow
   const { business, people } = await newBusiness('November', 'Nan');
   const stranger = people[0]?.browser as Browser;
   const { user: target } = await newMember('Ned');
-  const { browser: admin } = await newMember('Nia', world.acme, 'admin');
+  const { browser: admin } = await newMember('Nia', server.acme, 'admin');
   const { browser: member } = await newMember('Noa');
-  const before = await rolesIn(world.acme.id);
+  const before = await rolesIn(server.acme.id);
 
   for (const [verb, path] of OWNERS) {
     const isAboutSomeone = path('x').includes('x/') || path('x').endsWith('/x');
     for (const browser of isAboutSomeone ? [admin, member, stranger] : [admin, member]) {
-      for (const id of isAboutSomeone ? [target.id, world.ada.id] : ['']) {
+      for (const id of isAboutSomeone ? [target.id, server.ada.id] : ['']) {
         const fields = { csrf: await browser.csrf(), business: business.id, role: 'owner' };
         const answer = verb === 'GET' ? await browser.open(path(id)) : await browser.post(path(id), fields);
         assert.equal(answer.status, 404, `${verb} ${path(id)}`);
       }
     }
   }
-  assert.deepEqual(await rolesIn(world.acme.id), before);
+  assert.deepEqual(await rolesIn(server.acme.id), before);
 });
 
 test('unknown and malformed ids are 404, for every method', async () => {
   const csrf = await ada.csrf();
-  for (const id of ['x', newId(world.clock()), `${world.ada.id.toUpperCase()}`, '%00', 'a'.repeat(90)]) {
+  for (const id of ['x', newId(server.clock()), `${server.ada.id.toUpperCase()}`, '%00', 'a'.repeat(90)]) {
     for (const path of [`${MEMBERS}/${id}`, role(id), removal(id), `${MEMBERS}/invitations/${id}/withdraw`]) {
-      assert.equal((await ada.post(path, { csrf, business: world.acme.id, role: 'admin' })).status, 404, path);
+      assert.equal((await ada.post(path, { csrf, business: server.acme.id, role: 'admin' })).status, 404, path);
       assert.equal((await ada.open(path)).status, 404, path);
     }
   }

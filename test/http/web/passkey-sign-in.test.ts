@@ -20,18 +20,18 @@ import {
   sendSignIn,
 } from '../../support/passkeys.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const { key: honest } = await addOwner(world, 'Hal');
+const server = await startTestServer();
+const { key: honest } = await addOwner(server, 'Hal');
 
-async function signIn(key: ReturnType<typeof newAuthenticator>, lies: Lies = {}, browser = world.browse()) {
+async function signIn(key: ReturnType<typeof newAuthenticator>, lies: Lies = {}, browser = server.browse()) {
   const { options } = await askToSignIn(browser);
   return { browser, page: await sendSignIn(browser, key.get(options, lies)) };
 }
 
 async function actsOf(user: { id: string }) {
-  const acts = world.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id');
+  const acts = server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id');
   return acts.where('actor_id', '=', user.id).execute();
 }
 
@@ -41,7 +41,7 @@ function handleOf({ id }: { id: string }): string {
 }
 
 async function isSignedIn(browser: Browser): Promise<boolean> {
-  return (await browser.open(ACCOUNT)).url === world.web + ACCOUNT;
+  return (await browser.open(ACCOUNT)).url === server.web + ACCOUNT;
 }
 
 function assertRefused({ browser, page }: Awaited<ReturnType<typeof signIn>>): void {
@@ -51,12 +51,12 @@ function assertRefused({ browser, page }: Awaited<ReturnType<typeof signIn>>): v
 }
 
 test('a passkey that was added signs in, and the account page says when it was used', async () => {
-  const { user, key } = await addOwner(world, 'Ann');
+  const { user, key } = await addOwner(server, 'Ann');
 
   const { browser, page } = await signIn(key);
 
   assert.equal(page.status, 200);
-  assert.equal(page.url, `${world.web}/settings/connected-apps`);
+  assert.equal(page.url, `${server.web}/settings/connected-apps`);
   const { text } = await browser.open(ACCOUNT);
   assert.match(text, /<strong>My phone<\/strong>\s*<p class="muted small">Added <time.*?last used <time/s);
   const acts = (await actsOf(user)).map(({ action, business_id, detail }) => [action, business_id, detail]);
@@ -68,21 +68,21 @@ test('a passkey that was added signs in, and the account page says when it was u
 });
 
 test('signing in by passkey changes the session id, and the session before ends [S1]', async () => {
-  const { browser, key } = await addOwner(world, 'Ben');
+  const { browser, key } = await addOwner(server, 'Ben');
   const before = browser.cookies.get('__Host-session') ?? '';
 
   await signIn(key, {}, browser);
 
   assert.notEqual(browser.cookies.get('__Host-session'), before);
-  const replay = world.browse();
+  const replay = server.browse();
   replay.cookies.set('__Host-session', before);
   assert.equal(await isSignedIn(replay), false);
 });
 
 test('an app that asks for a new sign-in accepts a passkey, and its user returns [A19]', async () => {
-  const { browser, key } = await addOwner(world, 'Cid');
-  world.wind(1000);
-  const asked = await browser.open(world.authorizeUrl({ prompt: 'login' }));
+  const { browser, key } = await addOwner(server, 'Cid');
+  server.advanceClock(1000);
+  const asked = await browser.open(server.authorizeUrl({ prompt: 'login' }));
   const return_to = new URL(asked.url).searchParams.get('return_to') ?? '';
 
   const { options } = await askToSignIn(browser);
@@ -93,11 +93,11 @@ test('an app that asks for a new sign-in accepts a passkey, and its user returns
 });
 
 test('a passkey signs in after the password was changed, and not after it was removed [D3]', async () => {
-  const { user, browser, key } = await addOwner(world, 'Dee');
+  const { user, browser, key } = await addOwner(server, 'Dee');
   const password = 'a much better password';
   await browser.submit(await browser.open(ACCOUNT), `${ACCOUNT}/password`, { current_password: PASSWORD, password });
   const kept = await signIn(key);
-  const [row] = await passkeysOf(world, user);
+  const [row] = await passkeysOf(server, user);
   const action = `${PASSKEYS}/${row?.id}/remove`;
 
   const removed = await browser.submit(await browser.open(ACCOUNT), action);
@@ -113,15 +113,15 @@ test('a passkey signs in after the password was changed, and not after it was re
 });
 
 test('the passkey of a disabled user signs nobody in [S16]', async () => {
-  const { user, key } = await addOwner(world, 'Eli');
-  await markUserDisabled(world.storage().durable, user.id, world.clock());
+  const { user, key } = await addOwner(server, 'Eli');
+  await markUserDisabled(server.storage().durable, user.id, server.clock());
 
   assertRefused(await signIn(key));
 });
 
 test('an answer of the authenticator counts once, however often and however fast it is sent', async () => {
-  const { key } = await addOwner(world, 'Fay');
-  const browser = world.browse();
+  const { key } = await addOwner(server, 'Fay');
+  const browser = server.browse();
   const { options } = await askToSignIn(browser);
   const answer = key.get(options);
   const csrf = await browser.csrf();
@@ -131,20 +131,20 @@ test('an answer of the authenticator counts once, however often and however fast
   const statuses = (await Promise.all(Array.from({ length: 8 }, post))).map(({ status }) => status);
 
   assert.deepEqual(statuses.sort(), [303, ...Array(7).fill(401)]);
-  await removeExpired(world.storage().durable, retentionSteps(), world.clock());
+  await removeExpired(server.storage().durable, retentionSteps(), server.clock());
   assertRefused({ browser, page: await sendSignIn(browser, answer) });
-  await removeSpentChallenges(world.storage().durable, 100, world.clock() + DAY);
-  assert.deepEqual(await world.storage().durable.selectFrom('used_challenges').selectAll().execute(), []);
+  await removeSpentChallenges(server.storage().durable, 100, server.clock() + DAY);
+  assert.deepEqual(await server.storage().durable.selectFrom('used_challenges').selectAll().execute(), []);
 });
 
 test('a challenge is valid for five minutes, in the browser that it was issued to, and for its purpose', async () => {
-  const { browser, key } = await addOwner(world, 'Gus');
-  const visitor = world.browse();
+  const { browser, key } = await addOwner(server, 'Gus');
+  const visitor = server.browse();
   const late = key.get((await askToSignIn(visitor)).options);
-  world.wind(5 * MINUTE);
+  server.advanceClock(5 * MINUTE);
   assertRefused({ browser: visitor, page: await sendSignIn(visitor, late) });
 
-  const elsewhere = key.get((await askToSignIn(world.browse())).options);
+  const elsewhere = key.get((await askToSignIn(server.browse())).options);
   assertRefused({ browser: visitor, page: await sendSignIn(visitor, elsewhere) });
 
   const { options } = await askToAdd(browser);
@@ -172,14 +172,14 @@ for (const [what, lies] of LIES) {
 }
 
 test('a signature of another key is rejected', async () => {
-  const { user, key } = await addOwner(world, 'Ida');
-  const { key: other } = await addOwner(world, 'Ike');
+  const { user, key } = await addOwner(server, 'Ida');
+  const { key: other } = await addOwner(server, 'Ike');
 
   assertRefused(await signIn(other, { credentialId: key.id, userHandle: handleOf(user) }));
 });
 
 test('a passkey whose counter does not increase is rejected: it may have been cloned', async () => {
-  const { user, key } = await addOwner(world, 'Joy');
+  const { user, key } = await addOwner(server, 'Joy');
 
   const counted = await signIn(key, { counter: 3_000_000_000 });
   const still = await signIn(key, { counter: 3_000_000_000 });
@@ -188,13 +188,13 @@ test('a passkey whose counter does not increase is rejected: it may have been cl
 
   assert.equal(counted.page.status, 200);
   for (const refused of [still, back, none]) assertRefused(refused);
-  assert.equal((await passkeysOf(world, user))[0]?.counter, 3_000_000_000);
+  assert.equal((await passkeysOf(server, user))[0]?.counter, 3_000_000_000);
 });
 
 test('of two simultaneous responses with the same counter, one signs in', async () => {
-  const { key } = await addOwner(world, 'Jem');
+  const { key } = await addOwner(server, 'Jem');
   const attempts = [];
-  for (const browser of [world.browse(), world.browse()]) {
+  for (const browser of [server.browse(), server.browse()]) {
     const credential = key.get((await askToSignIn(browser)).options, { counter: 5 });
     attempts.push({ browser, body: new URLSearchParams({ csrf: await browser.csrf(), credential }) });
   }
@@ -220,8 +220,8 @@ const ODD = [
 ];
 
 test('malformed passkey responses are rejected by the sign-in and by the account page', async () => {
-  const { user, browser, key } = await addOwner(world, 'Kim');
-  const visitor = world.browse();
+  const { user, browser, key } = await addOwner(server, 'Kim');
+  const visitor = server.browse();
   const response = { userHandle: handleOf(user), clientDataJSON: 7, attestationObject: 'o2NmbXRkbm9uZQ' };
   const hollow = JSON.stringify({ id: key.id, rawId: key.id, type: 'public-key', response });
 
@@ -234,11 +234,11 @@ test('malformed passkey responses are rejected by the sign-in and by the account
   const csrf = await visitor.csrf();
   assert.equal((await visitor.post('/sign-in/passkey', { csrf, credential: ['a', 'b'] })).status, 401);
   assert.equal((await visitor.post('/sign-in/passkey', { csrf, credential: 'x'.repeat(70_000) })).status, 413);
-  assert.equal((await passkeysOf(world, user)).length, 1);
+  assert.equal((await passkeysOf(server, user)).length, 1);
 });
 
 test('wrong passkeys are limited by address like wrong passwords, and right ones are not [S9]', async () => {
-  const small = await newWorld({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
+  const small = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
   const { key } = await addOwner(small, 'Lou');
   const attempt = async (lies: Lies) => (await signIn(key, lies, small.browse())).page.status;
 

@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { type Lies, newAuthenticator } from '../../support/authenticator.ts';
 import { ACCOUNT, addOwner, askToAdd, askToSignIn, PASSKEYS, passkeysOf, sendNew } from '../../support/passkeys.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 
 test('only a user who signed in within the last 15 minutes can add a passkey', async () => {
-  const user = await world.addUser('Mia', [[world.acme, 'member']]);
-  const browser = await world.signedIn(user);
-  world.wind(15 * MINUTE);
+  const user = await server.addUser('Mia', [[server.acme, 'member']]);
+  const browser = await server.signedIn(user);
+  server.advanceClock(15 * MINUTE);
 
   const { status, options } = await askToAdd(browser);
   const page = await browser.open(ACCOUNT);
@@ -23,11 +23,11 @@ test('only a user who signed in within the last 15 minutes can add a passkey', a
 });
 
 test('a passkey is added once, for one user, in the session that asked for it, and false statements about it are ignored', async () => {
-  const { user, browser, key } = await addOwner(world, 'Ned');
-  const other = await world.signedIn(await world.addUser('Nan', [[world.acme, 'member']]));
+  const { user, browser, key } = await addOwner(server, 'Ned');
+  const other = await server.signedIn(await server.addUser('Nan', [[server.acme, 'member']]));
   const again = await sendNew(browser, key.create((await askToAdd(browser)).options));
   const foreign = await sendNew(other, key.create((await askToAdd(other)).options));
-  const elsewhere = await sendNew(other, newAuthenticator(world.web).create((await askToAdd(browser)).options));
+  const elsewhere = await sendNew(other, newAuthenticator(server.web).create((await askToAdd(browser)).options));
   const lies: Lies[] = [
     { origin: 'https://evil.example' },
     { rpId: 'evil.example' },
@@ -36,52 +36,52 @@ test('a passkey is added once, for one user, in the session that asked for it, a
   ];
   const lied = [];
   for (const lie of lies) {
-    lied.push(await sendNew(browser, newAuthenticator(world.web).create((await askToAdd(browser)).options, lie)));
+    lied.push(await sendNew(browser, newAuthenticator(server.web).create((await askToAdd(browser)).options, lie)));
   }
-  const late = newAuthenticator(world.web).create((await askToAdd(browser)).options);
-  world.wind(5 * MINUTE);
+  const late = newAuthenticator(server.web).create((await askToAdd(browser)).options);
+  server.advanceClock(5 * MINUTE);
 
   for (const page of [again, foreign, elsewhere, ...lied, await sendNew(browser, late)]) {
     assert.equal(page.status, 400);
     assert.match(page.text, /id="passkey-problem">This passkey could not be added\./);
   }
-  const rows = await world.storage().durable.selectFrom('passkeys').selectAll().execute();
+  const rows = await server.storage().durable.selectFrom('passkeys').selectAll().execute();
   assert.deepEqual(
-    rows.filter(({ created_at }) => created_at >= world.clock() - 5 * MINUTE).map(({ user_id }) => user_id),
+    rows.filter(({ created_at }) => created_at >= server.clock() - 5 * MINUTE).map(({ user_id }) => user_id),
     [user.id],
   );
 });
 
 test('replaying the request that added a passkey does not restore it after its removal', async () => {
-  const user = await world.addUser('Ola', [[world.acme, 'member']]);
-  const browser = await world.signedIn(user);
-  const answer = newAuthenticator(world.web).create((await askToAdd(browser)).options);
+  const user = await server.addUser('Ola', [[server.acme, 'member']]);
+  const browser = await server.signedIn(user);
+  const answer = newAuthenticator(server.web).create((await askToAdd(browser)).options);
   await sendNew(browser, answer);
-  const [row] = await passkeysOf(world, user);
+  const [row] = await passkeysOf(server, user);
   await browser.submit(await browser.open(ACCOUNT), `${PASSKEYS}/${row?.id}/remove`);
 
   const page = await sendNew(browser, answer);
 
   assert.equal(page.status, 400);
-  assert.deepEqual(await passkeysOf(world, user), []);
+  assert.deepEqual(await passkeysOf(server, user), []);
 });
 
 test('the passkey of another user cannot be removed, and looks as if it did not exist [D5]', async () => {
-  const { user } = await addOwner(world, 'Pam');
-  const other = await world.signedIn();
-  const [row] = await passkeysOf(world, user);
+  const { user } = await addOwner(server, 'Pam');
+  const other = await server.signedIn();
+  const [row] = await passkeysOf(server, user);
   const csrf = await other.csrf();
 
   for (const id of [row?.id ?? '', 'x', '%00', "' or 1=1 --"]) {
     const path = `${PASSKEYS}/${encodeURIComponent(id)}/remove`;
     assert.equal((await other.post(path, { csrf })).status, 404);
   }
-  assert.equal((await passkeysOf(world, user)).length, 1);
+  assert.equal((await passkeysOf(server, user)).length, 1);
 });
 
 test('an unreadable name is rejected before the device creates a key for it, and again after', async () => {
-  const { user, browser } = await addOwner(world, 'Quy');
-  const key = newAuthenticator(world.web);
+  const { user, browser } = await addOwner(server, 'Quy');
+  const key = newAuthenticator(server.web);
 
   const before = await askToAdd(browser, ' \u202e ');
   const page = await sendNew(browser, key.create((await askToAdd(browser)).options), '<b>\u0007');
@@ -91,23 +91,23 @@ test('an unreadable name is rejected before the device creates a key for it, and
   assert.equal(page.status, 400);
   assert.match(page.text, /value="&lt;b&gt;/);
   assert.match(page.text, /id="passkey_name-problem">Use visible characters only\./);
-  assert.equal((await passkeysOf(world, user)).length, 1);
+  assert.equal((await passkeysOf(server, user)).length, 1);
 });
 
 test('a user has at most 20 passkeys, even if several are added at once', async () => {
-  const user = await world.addUser('Ray', [[world.acme, 'member']]);
-  const browser = await world.signedIn(user);
+  const user = await server.addUser('Ray', [[server.acme, 'member']]);
+  const browser = await server.signedIn(user);
   const csrf = await browser.csrf();
   const answers = [];
-  for (let i = 0; i < 22; i++) answers.push(newAuthenticator(world.web).create((await askToAdd(browser)).options));
+  for (let i = 0; i < 22; i++) answers.push(newAuthenticator(server.web).create((await askToAdd(browser)).options));
 
   await Promise.all(answers.map((credential) => browser.post(PASSKEYS, { csrf, credential, passkey_name: 'Key' })));
 
-  assert.equal((await passkeysOf(world, user)).length, 20);
+  assert.equal((await passkeysOf(server, user)).length, 20);
 });
 
 test('requests for a challenge, additions, removals and sign-ins need a CSRF token [S6] [D1]', async () => {
-  const { browser } = await addOwner(world, 'Sam');
+  const { browser } = await addOwner(server, 'Sam');
 
   for (const path of [`${PASSKEYS}/options`, PASSKEYS, '/sign-in/passkey/options', '/sign-in/passkey']) {
     assert.equal((await browser.post(path, {})).status, 403, path);
@@ -117,9 +117,9 @@ test('requests for a challenge, additions, removals and sign-ins need a CSRF tok
 });
 
 test('the sign-in options name no passkey, and the registration options exclude known ones', async () => {
-  const { browser, key } = await addOwner(world, 'Tia');
+  const { browser, key } = await addOwner(server, 'Tia');
 
-  const { options: request } = await askToSignIn(world.browse());
+  const { options: request } = await askToSignIn(server.browse());
   const { options: creation } = await askToAdd(browser);
 
   assert.equal(request.allowCredentials, undefined);

@@ -9,16 +9,16 @@ import type { Browser } from '../../support/browser.ts';
 import { MEMBERS } from '../../support/invitations.ts';
 import { addOwner, passkeysOf } from '../../support/passkeys.ts';
 import { PASSWORD } from '../../support/people.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { registerByInvitation } from '../../support/unverified.ts';
-import { newWorld } from '../../support/world.ts';
 
 const NEW_PASSWORD = 'a whole new drawbridge';
-const world = await newWorld();
-const root = await world.addUser('Root', [], true);
-const admin = await world.signedIn(root);
-const owner = await world.signedIn();
+const server = await startTestServer();
+const root = await server.addUser('Root', [], true);
+const admin = await server.signedIn(root);
+const owner = await server.signedIn();
 let people = 0;
-const newMember = () => world.addUser(`Member${++people}`, [[world.acme, 'member']]);
+const newMember = () => server.addUser(`Member${++people}`, [[server.acme, 'member']]);
 
 function linkIn(text: string): string {
   const [, path] = /<code id="password-link">https?:\/\/[^/]+(\/password\/[\w-]{43})<\/code>/.exec(text) ?? [];
@@ -39,7 +39,7 @@ async function linkByAdmin({ id }: User): Promise<string> {
 /** As the command does, on the clock of the test. */
 async function linkByOperator({ id: userId }: User): Promise<string> {
   const wanted = { userId, businessId: null };
-  const made = await createPasswordLink(OPERATOR, world.storage().durable, wanted, world.clock());
+  const made = await createPasswordLink(OPERATOR, server.storage().durable, wanted, server.clock());
   assert.ok(made);
   return `/password/${made.token}`;
 }
@@ -48,24 +48,24 @@ const MAKERS = { 'an owner’s': linkByOwner, 'a platform admin’s': linkByAdmi
 
 /** Opens the link in a browser that nobody has used, and sets a new password. */
 async function use(link: string, fields: Record<string, string> = { end_grants: 'yes' }, password = NEW_PASSWORD) {
-  const browser = world.browse();
+  const browser = server.browse();
   const page = await browser.open(link);
   return page.status === 200 ? browser.submit(page, link, { password, ...fields }) : page;
 }
 
 for (const [whose, make] of Object.entries(MAKERS)) {
   test(`${whose} link sets a new password and removes every other way into the account [E1] [E4]`, async () => {
-    const { user, browser } = await addOwner(world, `Pia${++people}`);
-    const { refresh_token } = await world.connect({}, browser);
+    const { user, browser } = await addOwner(server, `Pia${++people}`);
+    const { refresh_token } = await server.connect({}, browser);
 
     const answer = await use(await make(user));
 
     assert.match(answer.text, /Your new password is set\. Sign in with it\./);
     assert.match((await browser.open('/settings/account')).url, /\/sign-in/);
-    assert.deepEqual(await passkeysOf(world, user), []);
-    assert.equal((await world.browse().signIn(user.email, PASSWORD)).status, 401);
-    assert.match((await world.browse().signIn(user.email, NEW_PASSWORD)).url, /connected-apps$/);
-    assert.equal((await world.refresh(refresh_token)).body.reason, 'password_reset');
+    assert.deepEqual(await passkeysOf(server, user), []);
+    assert.equal((await server.browse().signIn(user.email, PASSWORD)).status, 401);
+    assert.match((await server.browse().signIn(user.email, NEW_PASSWORD)).url, /connected-apps$/);
+    assert.equal((await server.refresh(refresh_token)).body.reason, 'password_reset');
   });
 
   test(`${whose} link works once, and for 24 hours [E4]`, async () => {
@@ -77,14 +77,14 @@ for (const [whose, make] of Object.entries(MAKERS)) {
     assert.equal(used.status, 200);
     assert.equal(again.status, 404);
     assert.match(again.text, /This link does not work/);
-    assert.match((await world.browse().signIn(user.email, NEW_PASSWORD)).url, /connected-apps$/);
+    assert.match((await server.browse().signIn(user.email, NEW_PASSWORD)).url, /connected-apps$/);
   });
 }
 
 test('the form says whose account it is and how long the link lasts, and offers to disconnect all apps', async () => {
   const user = await newMember();
 
-  const { text, headers } = await world.browse().open(await linkByAdmin(user));
+  const { text, headers } = await server.browse().open(await linkByAdmin(user));
 
   assert.match(text, new RegExp(`<strong>${user.email}</strong>`));
   assert.match(text, /works once, until <time datetime="2030-01-02/);
@@ -93,16 +93,16 @@ test('the form says whose account it is and how long the link lasts, and offers 
 });
 
 test('apps stay connected if the person unticks the box', async () => {
-  const { user, browser } = await addOwner(world, `Kit${++people}`);
-  const { refresh_token } = await world.connect({}, browser);
+  const { user, browser } = await addOwner(server, `Kit${++people}`);
+  const { refresh_token } = await server.connect({}, browser);
 
   await use(await linkByAdmin(user), {});
 
-  assert.equal((await world.refresh(refresh_token)).status, 200);
+  assert.equal((await server.refresh(refresh_token)).status, 200);
 });
 
 test('a link ends after 24 hours, when a newer one is created, and when the password or the address changes [E4]', async () => {
-  const own = await newWorld();
+  const own = await startTestServer();
   const member = await own.addUser('Mia', [[own.acme, 'member']]);
   const make = async () => {
     const boss = await own.signedIn();
@@ -116,9 +116,9 @@ test('a link ends after 24 hours, when a newer one is created, and when the pass
   const first = await make();
   const second = await make();
   assert.deepEqual([await statusOf(first), await statusOf(second)], [404, 200]);
-  own.wind(DAY - 1);
+  own.advanceClock(DAY - 1);
   assert.equal(await statusOf(second), 200);
-  own.wind(1);
+  own.advanceClock(1);
   assert.equal(await statusOf(second), 404);
   const third = await make();
   await change({ email: 'mia.new@example.com' });
@@ -131,7 +131,7 @@ test('a link ends after 24 hours, when a newer one is created, and when the pass
 test('of ten uses of one link at once, one sets the password [E4]', async () => {
   const user = await newMember();
   const link = await linkByAdmin(user);
-  const browser = world.browse();
+  const browser = server.browse();
   const page = await browser.open(link);
   const passwords = Array.from({ length: 10 }, (_, i) => `drawbridge number ${i}`);
 
@@ -139,14 +139,14 @@ test('of ten uses of one link at once, one sets the password [E4]', async () => 
 
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(404)]);
   const winner = passwords[answers.findIndex(({ status }) => status === 200)] ?? '';
-  assert.match((await world.browse().signIn(user.email, winner)).url, /connected-apps$/);
+  assert.match((await server.browse().signIn(user.email, winner)).url, /connected-apps$/);
 });
 
 test('only its hash is stored, and only the page that created it shows it [T28]', async () => {
   const user = await newMember();
   const link = await linkByOwner(user);
   const token = link.replace('/password/', '');
-  const db = world.storage().durable;
+  const db = server.storage().durable;
   const rows = await db.selectFrom('password_links').selectAll().execute();
   const acts = await db.selectFrom('audit_entries').selectAll().execute();
 
@@ -164,7 +164,7 @@ test('an unknown, a used and a replaced link get the same response [E6]', async 
 
   const pages = [];
   for (const link of [spent, old, `/password/${'A'.repeat(43)}`, '/password/x', '/password/%00']) {
-    const { status, text } = await world.browse().open(link);
+    const { status, text } = await server.browse().open(link);
     pages.push([status, text]);
   }
 
@@ -185,34 +185,34 @@ test('a weak password is rejected beside the field, and the link still works', a
 });
 
 test('an owner cannot create a link for a member of another business, for a platform admin, or for themselves [E1]', async () => {
-  const bolt = await world.addBusiness('Bolt');
-  const both = await world.addUser(`Both${++people}`, [
-    [world.acme, 'member'],
+  const bolt = await server.addBusiness('Bolt');
+  const both = await server.addUser(`Both${++people}`, [
+    [server.acme, 'member'],
     [bolt, 'member'],
   ]);
-  const staff = await world.addUser(`Staff${++people}`, [[world.acme, 'member']], true);
-  const stranger = await world.addUser(`Stranger${++people}`, [[bolt, 'owner']]);
-  const business = world.acme.id;
+  const staff = await server.addUser(`Staff${++people}`, [[server.acme, 'member']], true);
+  const stranger = await server.addUser(`Stranger${++people}`, [[bolt, 'owner']]);
+  const business = server.acme.id;
   const post = async (id: string, browser = owner) =>
     browser.post(`${MEMBERS}/${id}/password-link`, { csrf: await browser.csrf(), business });
 
-  for (const id of [both.id, staff.id, world.ada.id]) assert.equal((await post(id)).status, 403);
+  for (const id of [both.id, staff.id, server.ada.id]) assert.equal((await post(id)).status, 403);
   assert.equal((await post(stranger.id)).status, 404);
   const member = await newMember();
-  assert.equal((await post(both.id, await world.signedIn(member))).status, 404);
+  assert.equal((await post(both.id, await server.signedIn(member))).status, 404);
   const path = `/platform/users/${root.id}`;
   assert.equal((await admin.post(`${path}/password-link`, { csrf: await admin.csrf() })).status, 403);
-  const made = await world.storage().durable.selectFrom('password_links').select('user_id').execute();
-  assert.ok(!made.some(({ user_id }) => [both.id, staff.id, world.ada.id, stranger.id, root.id].includes(user_id)));
+  const made = await server.storage().durable.selectFrom('password_links').select('user_id').execute();
+  assert.ok(!made.some(({ user_id }) => [both.id, staff.id, server.ada.id, stranger.id, root.id].includes(user_id)));
 });
 
 test('an owner’s link ends when the member joins another business, or the owner stops being one', async () => {
-  const bolt = await world.addBusiness('Bolt');
+  const bolt = await server.addBusiness('Bolt');
   const [joins, stays] = [await newMember(), await newMember()];
-  const boss = await world.addUser(`Boss${++people}`, [[world.acme, 'owner']]);
-  const links = [await linkByOwner(joins), await linkByOwner(stays, await world.signedIn(boss))];
+  const boss = await server.addUser(`Boss${++people}`, [[server.acme, 'owner']]);
+  const links = [await linkByOwner(joins), await linkByOwner(stays, await server.signedIn(boss))];
 
-  await world.addMember(joins, bolt);
+  await server.addMember(joins, bolt);
   await owner.submit(await owner.open(`${MEMBERS}/${boss.id}`), `${MEMBERS}/${boss.id}/role`, { role: 'admin' });
 
   for (const link of links) assert.equal((await use(link)).status, 404);
@@ -220,12 +220,12 @@ test('an owner’s link ends when the member joins another business, or the owne
 
 test('only a link by the platform or an operator verifies the address [E2]', async () => {
   const verifiedAt = async (user: User) => {
-    const rows = world.storage().durable.selectFrom('users').select('email_verified_at').where('id', '=', user.id);
+    const rows = server.storage().durable.selectFrom('users').select('email_verified_at').where('id', '=', user.id);
     return (await rows.executeTakeFirstOrThrow()).email_verified_at;
   };
   const register = async () => {
     const email = `guest${++people}@example.net`;
-    return (await registerByInvitation(world, { owner, name: `Guest ${people}`, email })).user;
+    return (await registerByInvitation(server, { owner, name: `Guest ${people}`, email })).user;
   };
   const [byOwner, byAdmin, byOperator] = [await register(), await register(), await register()];
 
@@ -247,7 +247,7 @@ test('a link and its use are in the audit log, and the user sees who created it'
   assert.match(text, /Created a link to set a new password/);
   assert.match(text, /Set a new password with a link/);
   const accounts = await Promise.all(
-    [byOwner, byAdmin].map(async (user) => (await (await world.signedIn(user)).open('/settings/account')).text),
+    [byOwner, byAdmin].map(async (user) => (await (await server.signedIn(user)).open('/settings/account')).text),
   );
   assert.match(accounts[0] ?? '', /Ada, an owner of Acme, created a link to set a new password\./);
   assert.match(accounts[0] ?? '', /The link was used, and a new password was set\./);
@@ -256,7 +256,7 @@ test('a link and its use are in the audit log, and the user sees who created it'
 });
 
 test('the sign-in page says what to do about a forgotten password', async () => {
-  const { text } = await world.browse().open('/sign-in');
+  const { text } = await server.browse().open('/sign-in');
 
   assert.match(
     text,

@@ -5,23 +5,23 @@ import { findApp } from '../../../src/apps/apps.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
 import type { RegisteredApp } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
+const server = await startTestServer();
+const browser = await server.signedIn();
 const VERIFIER = 'a-verifier-of-at-least-forty-three-characters-in-all';
 const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
 const OFFER = /<button class="secondary">Require PKCE<\/button>/;
 
-const newApp = () => world.addApp({ ownerBusinessId: world.acme.id });
+const newApp = () => server.addApp({ ownerBusinessId: server.acme.id });
 const open = async (app: RegisteredApp) => (await browser.open(`${DEVELOPER}/${app.id}`)).text;
 
 async function exchange(app: RegisteredApp, { pkce, times = 1 }: { pkce: boolean; times?: number }, user = browser) {
   for (let i = 0; i < times; i++) {
     const challenge = pkce ? { code_challenge: CHALLENGE, code_challenge_method: 'S256' } : {};
-    const code = await world.allow({ client_id: app.id, ...challenge }, user);
+    const code = await server.allow({ client_id: app.id, ...challenge }, user);
     const verifier = pkce ? { code_verifier: VERIFIER } : {};
-    const { status } = await world.exchange(code, { client_id: app.id, client_secret: app.secret, ...verifier });
+    const { status } = await server.exchange(code, { client_id: app.id, client_secret: app.secret, ...verifier });
     assert.equal(status, 200);
   }
 }
@@ -45,8 +45,8 @@ test('once the last five exchanges of a week all used PKCE, the app’s page off
 
   assert.match(required.text, /The app now requires PKCE\./);
   assert.doesNotMatch(required.text, OFFER);
-  assert.equal((await findApp(world.storage().durable, app.id))?.requiresPkce, true);
-  const refused = await browser.open(world.authorizeUrl({ client_id: app.id }));
+  assert.equal((await findApp(server.storage().durable, app.id))?.requiresPkce, true);
+  const refused = await browser.open(server.authorizeUrl({ client_id: app.id }));
   assert.equal(refused.leftTo?.searchParams.get('error'), 'invalid_request');
   assert.match((await browser.open('/settings/audit-log')).text, /PKCE/);
 });
@@ -57,17 +57,17 @@ test('one exchange without PKCE withholds the offer for a week', async () => {
   await exchange(app, { pkce: true, times: 5 });
   assert.doesNotMatch(await open(app), OFFER);
 
-  world.wind(8 * DAY);
-  const later = await world.signedIn();
+  server.advanceClock(8 * DAY);
+  const later = await server.signedIn();
   await exchange(app, { pkce: true, times: 5 }, later);
   assert.match((await later.open(`${DEVELOPER}/${app.id}`)).text, OFFER);
 });
 
 test('a member who may not change the app sees no offer', async () => {
   const app = await newApp();
-  const owner = await world.signedIn();
+  const owner = await server.signedIn();
   await exchange(app, { pkce: true, times: 5 }, owner);
-  const mia = await world.signedIn(await world.addUser('Mia', [[world.acme, 'member']]));
+  const mia = await server.signedIn(await server.addUser('Mia', [[server.acme, 'member']]));
 
   assert.match((await owner.open(`${DEVELOPER}/${app.id}`)).text, OFFER);
   assert.doesNotMatch((await mia.open(`${DEVELOPER}/${app.id}`)).text, OFFER);

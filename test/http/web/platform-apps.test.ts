@@ -3,17 +3,17 @@ import { test } from 'node:test';
 import { DEVELOPER, PLATFORM, registerInBrowser, shownCredentials, TYPED } from '../../support/app-pages.ts';
 import { toBody } from '../../support/browser.ts';
 import { newClient } from '../../support/client.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const root = await world.addUser('Root', [], true);
-const console_ = await world.addApp({ name: 'Console' });
-const admin = await world.signedIn(root);
-const owner = await world.signedIn();
+const server = await startTestServer();
+const root = await server.addUser('Root', [], true);
+const console_ = await server.addApp({ name: 'Console' });
+const admin = await server.signedIn(root);
+const owner = await server.signedIn();
 
 test('a platform admin registers a first-party app, which then asks nobody for consent', async () => {
   const { id, secret } = shownCredentials(await registerInBrowser(admin, PLATFORM, { name: 'Till' }));
-  const client = newClient({ ...world, user: world.ada, app: { ...console_, id, secret }, business: world.acme });
+  const client = newClient({ ...server, user: server.ada, app: { ...console_, id, secret }, business: server.acme });
 
   const page = await owner.open(client.authorizeUrl());
   const tokens = await client.exchange(page.leftTo?.searchParams.get('code') ?? '');
@@ -28,19 +28,19 @@ test('the list names the first-party apps, and no app of a business', async () =
 
   assert.ok(text.includes(console_.id));
   assert.match(text, /First-party/);
-  assert.ok(!text.includes(world.ledger.id));
+  assert.ok(!text.includes(server.ledger.id));
 });
 
 test('someone who allowed an app twice is one connection of it, in the lists and everywhere', async () => {
-  const app = await world.addApp({ name: 'Twice', ownerBusinessId: world.acme.id });
-  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
-  const other = await world.addUser('Otto', [[world.acme, 'member']]);
+  const app = await server.addApp({ name: 'Twice', ownerBusinessId: server.acme.id });
+  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const other = await server.addUser('Otto', [[server.acme, 'member']]);
   const listed = async () => (await admin.open(`/platform/apps?q=${app.id}`)).text;
 
   await client.connect({}, owner);
   await client.connect({}, owner);
   const once = await listed();
-  await client.connect({}, await world.signedIn(other));
+  await client.connect({}, await server.signedIn(other));
 
   assert.match(once, /1 connection /);
   assert.match(await listed(), /2 connections /);
@@ -58,8 +58,8 @@ test('a first-party app is not opened to any business by a field that its form d
 });
 
 test('a first-party app can be disabled, enabled, changed and deleted, each with effect at once', async () => {
-  const app = await world.addApp({ name: 'Brief' });
-  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const app = await server.addApp({ name: 'Brief' });
+  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
   const { access_token } = await client.connect({}, owner);
   const path = `${PLATFORM}/${app.id}`;
   const status = async () => (await client.listInvoices(access_token)).status;
@@ -90,7 +90,7 @@ test('a ticket for an app of a business does not make that app a first-party one
   assert.equal(answer.status, 404);
 });
 
-const VISITORS = { 'a signed-in owner of a business': owner, 'someone who is not signed in': world.browse() };
+const VISITORS = { 'a signed-in owner of a business': owner, 'someone who is not signed in': server.browse() };
 
 for (const [who, browser] of Object.entries(VISITORS)) {
   test(`to ${who} a platform page that exists looks like one that does not [D5]`, async () => {

@@ -4,14 +4,14 @@ import { newUserRow } from '../../../src/accounts/users.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Database } from '../../../src/storage/storage.ts';
 import { nextOf } from '../../support/browser.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const MANY = 10_000;
 const AT_ONCE = 500;
-const world = await newWorld();
-const root = await world.addUser('Root', [], true);
-const admin = await world.signedIn(root);
-await world.storage().transaction(fill);
+const server = await startTestServer();
+const root = await server.addUser('Root', [], true);
+const admin = await server.signedIn(root);
+await server.storage().transaction(fill);
 
 /** As many of everything, and as many connections of one app. */
 async function fill(db: Database): Promise<void> {
@@ -20,7 +20,7 @@ async function fill(db: Database): Promise<void> {
     const email = `${name.replace(' ', '').toLowerCase()}@example.com`;
     return { ...newUserRow({ email, name, passwordHash: '', isPlatformAdmin: false }, 1), id };
   });
-  const ledger = await db.selectFrom('apps').selectAll().where('id', '=', world.ledger.id).executeTakeFirstOrThrow();
+  const ledger = await db.selectFrom('apps').selectAll().where('id', '=', server.ledger.id).executeTakeFirstOrThrow();
   const apps = names('Tool', (id, name, i) => ({ ...ledger, id, name, owner_business_id: businesses[i]?.id ?? null }));
   await db.updateTable('apps').set({ open_to_any_business: 1 }).where('id', '=', ledger.id).execute();
   const memberships = users.map(({ id }, i) => ({
@@ -30,7 +30,7 @@ async function fill(db: Database): Promise<void> {
     created_at: 1,
   }));
   const grants = memberships.map(({ user_id, business_id }) => ({
-    id: newId(world.clock()),
+    id: newId(server.clock()),
     salt: new Uint8Array(16),
     app_id: ledger.id,
     user_id,
@@ -39,7 +39,7 @@ async function fill(db: Database): Promise<void> {
     created_at: 2,
     code_expires_at: 3,
     rotation: 0,
-    refresh_expires_at: world.clock() + 1e9,
+    refresh_expires_at: server.clock() + 1e9,
     removable_on: 40_000,
   }));
   for (let place = 0; place < MANY; place += AT_ONCE) {
@@ -53,7 +53,7 @@ async function fill(db: Database): Promise<void> {
 }
 
 function names<Item>(word: string, make: (id: string, name: string, i: number) => Item): Item[] {
-  return Array.from({ length: MANY }, (_, i) => make(newId(world.clock() + i), `${word} ${i}`, i));
+  return Array.from({ length: MANY }, (_, i) => make(newId(server.clock() + i), `${word} ${i}`, i));
 }
 
 const rowsOf = (text: string) => [...text.matchAll(/<li><div><a href="[^"]*">([^<]*)</g)].map(([, name = '']) => name);
@@ -114,7 +114,7 @@ for (const { path, word, other, found } of LISTS) {
 }
 
 test('an app that 10,000 businesses have connected says so before it is paused', async () => {
-  const path = `/platform/apps/${world.ledger.id}`;
+  const path = `/platform/apps/${server.ledger.id}`;
   const { text } = await admin.open(path);
 
   assert.match(text, /10,000 businesses, 10,000 users/);

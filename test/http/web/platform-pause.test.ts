@@ -2,25 +2,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEVELOPER } from '../../support/app-pages.ts';
 import { newClient } from '../../support/client.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const root = await world.addUser('Root', [], true);
-const admin = await world.signedIn(root);
-const owner = await world.signedIn();
+const server = await startTestServer();
+const root = await server.addUser('Root', [], true);
+const admin = await server.signedIn(root);
+const owner = await server.signedIn();
 
 /** An app of Acme that is open to all, connected by one user of Acme and two of Bolt. */
 async function connectedApp(name: string) {
-  const bolt = await world.addBusiness(`Bolt ${name}`);
-  const app = await world.addApp({ name, ownerBusinessId: world.acme.id, openToAnyBusiness: true });
+  const bolt = await server.addBusiness(`Bolt ${name}`);
+  const app = await server.addApp({ name, ownerBusinessId: server.acme.id, openToAnyBusiness: true });
   const people = [
-    { user: world.ada, business: world.acme },
-    { user: await world.addUser(`First${name}`, [[bolt, 'owner']]), business: bolt },
-    { user: await world.addUser(`Second${name}`, [[bolt, 'member']]), business: bolt },
+    { user: server.ada, business: server.acme },
+    { user: await server.addUser(`First${name}`, [[bolt, 'owner']]), business: bolt },
+    { user: await server.addUser(`Second${name}`, [[bolt, 'member']]), business: bolt },
   ];
   const calls: (() => Promise<number>)[] = [];
   for (const { user, business } of people) {
-    const client = newClient({ ...world, app, user, business });
+    const client = newClient({ ...server, app, user, business });
     const { access_token } = await client.connect();
     calls.push(async () => (await client.listInvoices(access_token)).status);
   }
@@ -28,7 +28,7 @@ async function connectedApp(name: string) {
 }
 
 async function actsOn(id: string) {
-  const acts = world.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
+  const acts = server.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
   const switches = await acts.where('action', 'in', ['app.paused', 'app.resumed']).orderBy('id').execute();
   return switches.map(({ action, actor_id, business_id }) => ({ action, actor_id, business_id }));
 }
@@ -48,8 +48,8 @@ test('a platform admin pauses an app everywhere, after being shown whom it affec
   assert.match(resumed.text, /The app is resumed\./);
   assert.deepEqual(await statuses(), [200, 200, 200]);
   assert.deepEqual(await actsOn(app.id), [
-    { action: 'app.paused', actor_id: root.id, business_id: world.acme.id },
-    { action: 'app.resumed', actor_id: root.id, business_id: world.acme.id },
+    { action: 'app.paused', actor_id: root.id, business_id: server.acme.id },
+    { action: 'app.resumed', actor_id: root.id, business_id: server.acme.id },
   ]);
 });
 
@@ -67,12 +67,12 @@ test('a form that is sent twice pauses once, and one sent late changes nothing',
   const { app, path, statuses } = await connectedApp('Twice');
   const question = await admin.open(`${path}/pause`);
   await admin.submit(question, `${path}/pause`);
-  const since = (await world.storage().durable.selectFrom('apps').selectAll().where('id', '=', app.id).execute())[0];
-  world.wind(1000);
+  const since = (await server.storage().durable.selectFrom('apps').selectAll().where('id', '=', app.id).execute())[0];
+  server.advanceClock(1000);
 
   const again = await admin.submit(question, `${path}/pause`);
 
-  const after = (await world.storage().durable.selectFrom('apps').selectAll().where('id', '=', app.id).execute())[0];
+  const after = (await server.storage().durable.selectFrom('apps').selectAll().where('id', '=', app.id).execute())[0];
   assert.equal(again.status, 200);
   assert.deepEqual(after, since);
   assert.deepEqual(await statuses(), [401, 401, 401]);
@@ -132,15 +132,15 @@ test('a reason that cannot be read pauses nothing, is said beside the field, and
 
 test('a connection that has ended is not counted among those whom a pause affects', async () => {
   const { app, path } = await connectedApp('Count');
-  const grants = world.storage().durable.updateTable('grants').set({ revoked_at: 1 }).where('app_id', '=', app.id);
-  await grants.where('user_id', '!=', world.ada.id).execute();
+  const grants = server.storage().durable.updateTable('grants').set({ revoked_at: 1 }).where('app_id', '=', app.id);
+  await grants.where('user_id', '!=', server.ada.id).execute();
 
   assert.match((await admin.open(`${path}/pause`)).text, /1 business, 1 user</);
 });
 
 test('a deleted app is neither listed nor found', async () => {
   const { app, path } = await connectedApp('Gone');
-  await world.storage().durable.updateTable('apps').set({ deleted_at: 1 }).where('id', '=', app.id).execute();
+  await server.storage().durable.updateTable('apps').set({ deleted_at: 1 }).where('id', '=', app.id).execute();
   const csrf = await admin.csrf();
 
   assert.ok(!(await admin.open('/platform/apps')).text.includes(app.id));

@@ -2,31 +2,31 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { User } from '../../../src/accounts/users.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const root = await world.addUser('Root', [], true);
-const admin = await world.signedInByPassword(root);
+const server = await startTestServer();
+const root = await server.addUser('Root', [], true);
+const admin = await server.signedInByPassword(root);
 const pathOf = ({ id }: User) => `/platform/users/${id}`;
 const rowOf = ({ id }: User) =>
-  world.storage().durable.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  server.storage().durable.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 async function actsOn({ id }: User) {
-  const acts = world.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
+  const acts = server.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
   const switches = await acts.where('action', 'in', ['user.disabled', 'user.enabled']).orderBy('id').execute();
   return switches.map(({ action, actor_id, business_id }) => ({ action, actor_id, business_id }));
 }
 
 test('a platform admin disables a user, after being shown what it affects, and enables them', async () => {
-  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
-  const his = await world.signedInByPassword(bob);
-  const tokens = await world.connect({}, his);
-  const call = async () => (await world.listInvoices(tokens.access_token)).status;
+  const bob = await server.addUser('Bob', [[server.acme, 'member']]);
+  const his = await server.signedInByPassword(bob);
+  const tokens = await server.connect({}, his);
+  const call = async () => (await server.listInvoices(tokens.access_token)).status;
 
   const question = await admin.open(`${pathOf(bob)}/disable`);
   const disabled = await admin.submit(question, `${pathOf(bob)}/disable`);
   const whileDisabled = [await call(), (await his.ask('/settings/account')).status];
-  const refused = await world.refresh(tokens.refresh_token);
-  const sessions = await world
+  const refused = await server.refresh(tokens.refresh_token);
+  const sessions = await server
     .storage()
     .durable.selectFrom('sessions')
     .selectAll()
@@ -48,18 +48,18 @@ test('a platform admin disables a user, after being shown what it affects, and e
 });
 
 test('a disabled user cannot sign in, and is told no more than with a wrong password', async () => {
-  const carl = await world.addUser('Carl', [[world.acme, 'member']]);
+  const carl = await server.addUser('Carl', [[server.acme, 'member']]);
   await admin.submit(await admin.open(`${pathOf(carl)}/disable`), `${pathOf(carl)}/disable`);
 
-  const refused = await world.browse().signIn(carl.email, PASSWORD);
-  const wrong = await world.browse().signIn(world.ada.email, 'not the password');
+  const refused = await server.browse().signIn(carl.email, PASSWORD);
+  const wrong = await server.browse().signIn(server.ada.email, 'not the password');
 
   assert.equal(refused.status, wrong.status);
   assert.equal((await rowOf(carl)).last_signed_in_at, null);
 });
 
 test('a reason for disabling a user is shown to platform admins while the user is disabled', async () => {
-  const ida = await world.addUser('Ida', []);
+  const ida = await server.addUser('Ida', []);
   const question = await admin.open(`${pathOf(ida)}/disable`);
 
   const wrong = await admin.submit(question, `${pathOf(ida)}/disable`, { reason: 'x'.repeat(201) });
@@ -74,20 +74,20 @@ test('a reason for disabling a user is shown to platform admins while the user i
 });
 
 test('the page of a user says who they are, where they belong and when they last signed in', async () => {
-  const dora = await world.addUser('Dora', [[world.acme, 'admin']]);
-  await world.signedInByPassword(dora);
+  const dora = await server.addUser('Dora', [[server.acme, 'admin']]);
+  await server.signedInByPassword(dora);
 
   const { text } = await admin.open(pathOf(dora));
 
   assert.match(text, /dora@example\.com/);
-  assert.match(text, new RegExp(`href="/platform/businesses/${world.acme.id}">Acme</a> <span class="badge">Admin`));
+  assert.match(text, new RegExp(`href="/platform/businesses/${server.acme.id}">Acme</a> <span class="badge">Admin`));
   assert.match(text, /1 session, last signed in <time/);
 });
 
 test('the confirmation page names a business that would have no other owner', async () => {
-  const lone = await world.addBusiness('Lonely');
-  const eve = await world.addUser('Eve', [[lone, 'owner']]);
-  await world.addMember(eve, world.acme, 'owner');
+  const lone = await server.addBusiness('Lonely');
+  const eve = await server.addUser('Eve', [[lone, 'owner']]);
+  await server.addMember(eve, server.acme, 'owner');
 
   const { text } = await admin.open(`${pathOf(eve)}/disable`);
 
@@ -108,8 +108,8 @@ test('platform admins cannot disable themselves, even with a forged form', async
 
 test('if two platform admins disable each other at the same time, one stays enabled', async () => {
   for (let round = 0; round < 5; round++) {
-    const other = await world.addUser(`Second${round}`, [], true);
-    const theirs = await world.signedInByPassword(other);
+    const other = await server.addUser(`Second${round}`, [], true);
+    const theirs = await server.signedInByPassword(other);
     const [csrf, theirCsrf] = [await admin.csrf(), await theirs.csrf()];
 
     await Promise.all([
@@ -119,7 +119,7 @@ test('if two platform admins disable each other at the same time, one stays enab
 
     const enabled = [await rowOf(root), await rowOf(other)].filter((row) => row.disabled_at === null);
     assert.equal(enabled.length, 1);
-    const db = world.storage().durable;
+    const db = server.storage().durable;
     await db.updateTable('users').set({ disabled_at: null }).where('id', '=', root.id).execute();
     await db.updateTable('users').set({ disabled_at: 1 }).where('id', '=', other.id).execute();
     if (!(await admin.open('/platform/users')).text.includes('Users')) await admin.signIn(root.email, PASSWORD);
@@ -127,11 +127,11 @@ test('if two platform admins disable each other at the same time, one stays enab
 });
 
 test('a form that is sent twice disables once', async () => {
-  const finn = await world.addUser('Finn');
+  const finn = await server.addUser('Finn');
   const question = await admin.open(`${pathOf(finn)}/disable`);
   await admin.submit(question, `${pathOf(finn)}/disable`);
   const before = await rowOf(finn);
-  world.wind(1000);
+  server.advanceClock(1000);
 
   await admin.submit(question, `${pathOf(finn)}/disable`);
 

@@ -7,15 +7,15 @@ import { addRequests } from '../../../src/request-log/log.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import { nextOf, type Visited } from '../../support/browser.ts';
 import { type Answer, newClient } from '../../support/client.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const db = () => world.storage().durable;
+const server = await startTestServer();
+const browser = await server.signedIn();
+const db = () => server.storage().durable;
 
 async function newApp(name: string) {
-  const app = await world.addApp({ name, ownerBusinessId: world.acme.id });
-  const client = newClient({ ...world, user: world.ada, app, business: world.acme });
+  const app = await server.addApp({ name, ownerBusinessId: server.acme.id });
+  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
   const path = `${DEVELOPER}/${app.id}/requests`;
   return { app, client, path, open: (query = '') => browser.open(path + query) };
 }
@@ -33,7 +33,7 @@ function rowsOf({ text }: Visited): string[] {
 
 /** A moment after what was before, so that it is certain which of them is the newer. */
 async function later<Result>(work: () => Promise<Result>): Promise<Result> {
-  world.wind(1);
+  server.advanceClock(1);
   return work();
 }
 
@@ -90,7 +90,7 @@ test('each refusal stands in the log of its app, with the reason in words and a 
     'invalid_token#revoked_by_app',
     'invalid_grant#token_unknown',
   ]) {
-    assert.ok(page.text.includes(`href="${world.api}/docs/errors/${link}"`), link);
+    assert.ok(page.text.includes(`href="${server.api}/docs/errors/${link}"`), link);
   }
 });
 
@@ -119,7 +119,7 @@ test('a wrong secret is not in the log of any other app, nor an unknown app in a
   const { client, open } = await newApp('Quiet');
 
   await client.refresh('grt_x', { client_id: newRandomId() });
-  await client.refresh('grt_x', { client_id: world.ledger.id, client_secret: 'gcs_wrong' });
+  await client.refresh('grt_x', { client_id: server.ledger.id, client_secret: 'gcs_wrong' });
 
   assert.match((await open()).text, /No requests yet/);
 });
@@ -163,17 +163,17 @@ test('ten thousand requests are read fifty at a time, each once, in small pages;
   const { app, path, open } = await newApp('Busy');
   const requests = Array.from({ length: 10_000 }, (_, place) => ({
     appId: app.id,
-    at: world.clock() + place,
+    at: server.clock() + place,
     method: 'POST',
     route: '/api/v1/oauth/token',
     grantType: 'authorization_code',
     status: 400,
     reason: 'refresh_token_reused',
     requestId: newRandomId(),
-    businessId: world.acme.id,
+    businessId: server.acme.id,
     took: 12,
   }));
-  await world.storage().transaction((tx) => addRequests(tx, requests));
+  await server.storage().transaction((tx) => addRequests(tx, requests));
 
   const first = await open('?errors=only&period=month');
   const next = nextOf(first) ?? '';
@@ -190,7 +190,7 @@ test('ten thousand requests are read fifty at a time, each once, in small pages;
 
 test('the chart counts requests, errors and refreshes of the last day and of the last month', async () => {
   const { app, client, open } = await newApp('Charted');
-  const now = hourOf(world.clock());
+  const now = hourOf(server.clock());
   const counted = (hours: number, requests: number) => ({
     appId: app.id,
     hour: now - hours,
@@ -218,7 +218,7 @@ test('the chart is in one time zone, UTC, and says so', async () => {
   const { client, open } = await newApp('Zoned');
   await client.refresh('grt_x');
   const start = (steps: number, step: number) =>
-    new Date((Math.floor(world.clock() / step) - steps) * step).toISOString();
+    new Date((Math.floor(server.clock() / step) - steps) * step).toISOString();
 
   for (const [period, from, unit] of [
     ['day', start(23, HOUR).slice(0, 16).replace('T', ' '), 'Hour from (UTC)'],
@@ -254,16 +254,16 @@ test('what an app read is counted by scope, day and user; what was refused is no
   await client.listInvoices(access_token, { 'x-business-id': newRandomId() });
   await client.listInvoices(access_token, {}, '?limit=x');
 
-  const row = { business_id: world.acme.id, user_id: world.ada.id, scope: 'read:invoices' };
+  const row = { business_id: server.acme.id, user_id: server.ada.id, scope: 'read:invoices' };
   assert.deepEqual(await uses(), [{ ...row, uses: 2 }]);
 });
 
 test('members may look at the log, and others are told there is none, on every verb [D5]', async () => {
-  const member = await world.signedIn(await world.addUser('Mel', [[world.acme, 'member']]));
-  const bolt = await world.addBusiness('Bolt');
-  const stranger = await world.signedIn(await world.addUser('Bob', [[bolt, 'owner']]));
-  const root = await world.signedIn(await world.addUser('Root', [[bolt, 'owner']], true));
-  const [own, platform] = [await newApp('Own'), await world.addApp({ name: 'Console' })];
+  const member = await server.signedIn(await server.addUser('Mel', [[server.acme, 'member']]));
+  const bolt = await server.addBusiness('Bolt');
+  const stranger = await server.signedIn(await server.addUser('Bob', [[bolt, 'owner']]));
+  const root = await server.signedIn(await server.addUser('Root', [[bolt, 'owner']], true));
+  const [own, platform] = [await newApp('Own'), await server.addApp({ name: 'Console' })];
 
   for (const part of ['requests', 'connections']) {
     const path = `${DEVELOPER}/${own.app.id}/${part}`;
@@ -281,7 +281,7 @@ test('members may look at the log, and others are told there is none, on every v
 });
 
 test('what was noted is not lost when the server stops', async () => {
-  const stopping = await newWorld();
+  const stopping = await startTestServer();
   await stopping.refresh('grt_x');
 
   await stopping.restart();

@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toBody } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
+const server = await startTestServer();
+const browser = await server.signedIn();
 const csrf = await browser.csrf();
 
 async function signInWith(return_to: string): Promise<string | null> {
-  const visitor = world.browse();
-  const body = toBody({ csrf: await visitor.csrf(), return_to, email: world.ada.email, password: PASSWORD });
+  const visitor = server.browse();
+  const body = toBody({ csrf: await visitor.csrf(), return_to, email: server.ada.email, password: PASSWORD });
   const answer = await visitor.ask('/sign-in', { method: 'POST', body });
   assert.equal(answer.status, 303);
   return answer.headers.get('location');
 }
 
 async function switchWith(return_to: string): Promise<string | null> {
-  const body = toBody({ csrf, return_to, business: world.acme.id });
+  const body = toBody({ csrf, return_to, business: server.acme.id });
   const answer = await browser.ask('/settings/current-business', { method: 'POST', body });
   assert.equal(answer.status, 303);
   return answer.headers.get('location');
@@ -99,8 +99,8 @@ const TRICKS = [
   '/settings/\u0000account',
   '/settings/acc\u00f6unt',
   '/settings/account\r\nset-cookie: a=b',
-  `${world.web}.evil.example/settings/`,
-  `${world.web}/settings/account`,
+  `${server.web}.evil.example/settings/`,
+  `${server.web}/settings/account`,
 ];
 
 for (const trick of TRICKS) {
@@ -112,7 +112,7 @@ for (const trick of TRICKS) {
 }
 
 test('a return_to that is sent twice leads to the front page [S7]', async () => {
-  const body = toBody({ csrf, return_to: ['/settings/account', '//evil.example'], business: world.acme.id });
+  const body = toBody({ csrf, return_to: ['/settings/account', '//evil.example'], business: server.acme.id });
 
   const answer = await browser.ask('/settings/current-business', { method: 'POST', body });
 

@@ -4,18 +4,18 @@ import { MINUTE } from '../../../src/lib/clock.ts';
 import { hashSecret } from '../../../src/lib/secrets.ts';
 import type { Browser, Visited } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/account';
-const world = await newWorld();
+const server = await startTestServer();
 
 async function newcomer(name: string) {
-  const user = await world.addUser(name, [[world.acme, 'member']]);
-  return { user, browser: await world.signedIn(user) };
+  const user = await server.addUser(name, [[server.acme, 'member']]);
+  return { user, browser: await server.signedIn(user) };
 }
 
 async function isSignedIn(browser: Browser): Promise<boolean> {
-  return (await browser.open(PATH)).url === world.web + PATH;
+  return (await browser.open(PATH)).url === server.web + PATH;
 }
 
 /** By which the page would end each of the other sessions, those seen last first. */
@@ -25,7 +25,7 @@ function endable({ text }: Visited): string[] {
 
 test('a user sees where they are signed in, and which session is the current one [D3]', async () => {
   const { user, browser } = await newcomer('Fay');
-  const phone = world.browse();
+  const phone = server.browse();
   const form = await phone.open('/sign-in');
   await phone.submit(
     form,
@@ -47,7 +47,7 @@ test('a user sees where they are signed in, and which session is the current one
 
 test('the list of sessions shows nothing that could be used as a session [D3]', async () => {
   const { user, browser } = await newcomer('Gus');
-  const other = await world.signedIn(user);
+  const other = await server.signedIn(user);
 
   const { text } = await browser.open(PATH);
 
@@ -59,12 +59,12 @@ test('the list of sessions shows nothing that could be used as a session [D3]', 
 
 test('a user ends all their other sessions with one button [D3]', async () => {
   const { user, browser } = await newcomer('Hal');
-  const others = [await world.signedIn(user), await world.signedIn(user)];
-  const stranger = await world.signedIn();
+  const others = [await server.signedIn(user), await server.signedIn(user)];
+  const stranger = await server.signedIn();
 
   const page = await browser.submit(await browser.open(PATH), `${PATH}/end-other-sessions`);
 
-  assert.equal(page.url, `${world.web}${PATH}?done=sessions_ended`);
+  assert.equal(page.url, `${server.web}${PATH}?done=sessions_ended`);
   assert.deepEqual(await Promise.all(others.map(isSignedIn)), [false, false]);
   assert.equal(await isSignedIn(browser), true);
   assert.equal(await isSignedIn(stranger), true);
@@ -73,20 +73,20 @@ test('a user ends all their other sessions with one button [D3]', async () => {
 
 test('ending sessions keeps connected apps connected', async () => {
   const { user, browser } = await newcomer('Ida');
-  await world.signedIn(user);
-  const { access_token } = await world.connect({}, browser);
+  await server.signedIn(user);
+  const { access_token } = await server.connect({}, browser);
 
   await browser.submit(await browser.open(PATH), `${PATH}/end-other-sessions`);
 
-  assert.equal((await world.listInvoices(access_token)).status, 200);
+  assert.equal((await server.listInvoices(access_token)).status, 200);
 });
 
 test('a user ends a single other session, and the rest continue [D3]', async () => {
   const { user, browser } = await newcomer('Jan');
-  world.wind(MINUTE);
-  const phone = await world.signedIn(user);
-  world.wind(MINUTE);
-  const laptop = await world.signedIn(user);
+  server.advanceClock(MINUTE);
+  const phone = await server.signedIn(user);
+  server.advanceClock(MINUTE);
+  const laptop = await server.signedIn(user);
   const list = await browser.open(PATH);
   const [, session = ''] = endable(list);
 
@@ -100,10 +100,10 @@ test('a user ends a single other session, and the rest continue [D3]', async () 
 
 test('nobody can end a session of another user, or one by a forged reference [D5]', async () => {
   const { user, browser } = await newcomer('Kit');
-  const other = await world.signedIn(user);
+  const other = await server.signedIn(user);
   const [session = ''] = endable(await browser.open(PATH));
   const { browser: stranger } = await newcomer('Kai');
-  await world.signedIn(user);
+  await server.signedIn(user);
   const cookie = other.cookies.get('__Host-session') ?? '';
 
   for (const wrong of [session, '', 'x', '\0', cookie, hashSecret(cookie), `${session}A`, [session, session]]) {
@@ -115,9 +115,9 @@ test('nobody can end a session of another user, or one by a forged reference [D5
 
 test('the reference to a session on the page is not a valid cookie', async () => {
   const { user, browser } = await newcomer('Lea');
-  await world.signedIn(user);
+  await server.signedIn(user);
   const [session = ''] = endable(await browser.open(PATH));
-  const thief = world.browse();
+  const thief = server.browse();
 
   thief.cookies.set('__Host-session', session);
 
@@ -131,12 +131,12 @@ test('with very many sessions the page shows the 30 most recent, says that there
     user_id: user.id,
     browser: 'x'.repeat(200),
     address: '2001:db8:1111:2222:3333:4444:5555:6666',
-    signed_in_at: world.clock(),
-    last_seen_at: world.clock() - i,
-    expires_at: world.clock() + MINUTE,
+    signed_in_at: server.clock(),
+    last_seen_at: server.clock() - i,
+    expires_at: server.clock() + MINUTE,
   });
   const rows = Array.from({ length: 2000 }, (_, i) => row(i + 1));
-  await world.storage().durable.insertInto('sessions').values(rows).execute();
+  await server.storage().durable.insertInto('sessions').values(rows).execute();
 
   const page = await browser.open(PATH);
 

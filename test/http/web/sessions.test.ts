@@ -5,9 +5,9 @@ import { markUserDisabled, markUserEnabled } from '../../../src/accounts/users.t
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 const SESSION = '__Host-session';
 
 async function isSignedIn(browser: Browser): Promise<boolean> {
@@ -17,35 +17,35 @@ async function isSignedIn(browser: Browser): Promise<boolean> {
 }
 
 function replayOf(browser: Browser): Browser {
-  const replay = world.browse();
+  const replay = server.browse();
   replay.cookies.set(SESSION, browser.cookies.get(SESSION) ?? '');
   return replay;
 }
 
 test('a session ends 12 hours after it was last used [S15]', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
 
-  world.wind(12 * HOUR - 1);
+  server.advanceClock(12 * HOUR - 1);
   assert.equal(await isSignedIn(browser), true);
-  world.wind(12 * HOUR - 1);
+  server.advanceClock(12 * HOUR - 1);
   assert.equal(await isSignedIn(browser), true);
-  world.wind(12 * HOUR);
+  server.advanceClock(12 * HOUR);
   assert.equal(await isSignedIn(browser), false);
 });
 
 test('a session in constant use ends 30 days after the sign-in [S15]', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
 
   for (let passed = 0; passed < 29 * DAY; passed += 10 * HOUR) {
-    world.wind(10 * HOUR);
+    server.advanceClock(10 * HOUR);
     assert.equal(await isSignedIn(browser), true);
   }
   const left = 30 * DAY - Math.ceil((29 * DAY) / (10 * HOUR)) * 10 * HOUR;
   for (let passed = 0; passed + 5 * HOUR < left; passed += 5 * HOUR) {
-    world.wind(5 * HOUR);
+    server.advanceClock(5 * HOUR);
     assert.equal(await isSignedIn(browser), true);
   }
-  world.wind(5 * HOUR);
+  server.advanceClock(5 * HOUR);
   assert.equal(await isSignedIn(browser), false);
 });
 
@@ -56,31 +56,31 @@ test('the documentation for operators says how long a session lasts [S15]', () =
 });
 
 test('requests within a minute extend a session as much as a single one [S15]', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
 
-  world.wind(11 * HOUR);
+  server.advanceClock(11 * HOUR);
   assert.equal(await isSignedIn(browser), true);
-  world.wind(MINUTE / 2);
+  server.advanceClock(MINUTE / 2);
   assert.equal(await isSignedIn(browser), true);
-  world.wind(11 * HOUR);
+  server.advanceClock(11 * HOUR);
   assert.equal(await isSignedIn(browser), true);
 });
 
 test('signing out ends the session on the server: a copy of the cookie is useless [S16]', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
   const replay = replayOf(browser);
 
   const page = await browser.submit(await browser.open('/settings/account'), '/sign-out');
 
-  assert.equal(page.url, `${world.web}/sign-in?done=signed_out`);
+  assert.equal(page.url, `${server.web}/sign-in?done=signed_out`);
   assert.match(page.text, /You are signed out\./);
   assert.equal(browser.cookies.get(SESSION), undefined);
   assert.equal(await isSignedIn(replay), false);
 });
 
 test('signing out does not end the session in another browser', async () => {
-  const here = await world.signedIn();
-  const there = await world.signedIn();
+  const here = await server.signedIn();
+  const there = await server.signedIn();
 
   await here.submit(await here.open('/sign-out'), '/sign-out');
 
@@ -88,16 +88,16 @@ test('signing out does not end the session in another browser', async () => {
 });
 
 test('signing out without a session is not an error', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
 
   const page = await browser.submit(await browser.open('/sign-out'), '/sign-out');
 
   assert.equal(page.status, 200);
-  assert.equal(page.url, `${world.web}/sign-in?done=signed_out`);
+  assert.equal(page.url, `${server.web}/sign-in?done=signed_out`);
 });
 
 test('a link to /sign-out does not sign out: it shows a form [D1]', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
 
   const page = await browser.open('/sign-out');
 
@@ -106,15 +106,15 @@ test('a link to /sign-out does not sign out: it shows a form [D1]', async () => 
 });
 
 test('a disabled user is signed out everywhere at once, and cannot sign in until enabled [S16]', async () => {
-  const bob = await world.addUser('Bob', [[world.acme, 'member']]);
-  const browser = await world.signedIn(bob);
-  const db = world.storage().durable;
+  const bob = await server.addUser('Bob', [[server.acme, 'member']]);
+  const browser = await server.signedIn(bob);
+  const db = server.storage().durable;
 
-  await markUserDisabled(db, bob.id, world.clock());
+  await markUserDisabled(db, bob.id, server.clock());
   const during = await isSignedIn(browser);
-  const refused = await world.browse().signIn(bob.email, PASSWORD);
+  const refused = await server.browse().signIn(bob.email, PASSWORD);
   await markUserEnabled(db, bob.id);
-  const after = await world.browse().signIn(bob.email, PASSWORD);
+  const after = await server.browse().signIn(bob.email, PASSWORD);
 
   assert.equal(during, false);
   assert.equal(refused.status, 401);
@@ -122,9 +122,9 @@ test('a disabled user is signed out everywhere at once, and cannot sign in until
 });
 
 test('a session outlives a restart of the server', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
 
-  await world.restart();
+  await server.restart();
 
   assert.equal(await isSignedIn(browser), true);
 });
@@ -133,7 +133,7 @@ const ODD_COOKIES = ['', 'x', 'A'.repeat(43), 'A'.repeat(4000), '%00', '%zz', '"
 
 for (const value of ODD_COOKIES) {
   test(`a session cookie of ${JSON.stringify(value.slice(0, 50))} is not a session`, async () => {
-    const browser = world.browse();
+    const browser = server.browse();
     browser.cookies.set(SESSION, value);
 
     assert.equal(await isSignedIn(browser), false);
@@ -150,7 +150,7 @@ const PAGES = [
 
 for (const path of PAGES) {
   test(`${path} asks to sign in first, and remembers where it was`, async () => {
-    const answer = await world.browse().ask(path);
+    const answer = await server.browse().ask(path);
 
     assert.equal(answer.status, 303);
     assert.equal(answer.headers.get('location'), `/sign-in?${new URLSearchParams({ return_to: path })}`);
@@ -168,27 +168,27 @@ const REFERERS: [string, string | undefined, string][] = [
 
 for (const [what, referer, returnTo] of REFERERS) {
   test(`a form sent from ${what} after the session ended changes nothing, says so, and leads back to ${returnTo} [S8]`, async () => {
-    const browser = await world.signedIn();
+    const browser = await server.signedIn();
     const csrf = await browser.csrf();
-    world.wind(12 * HOUR);
+    server.advanceClock(12 * HOUR);
 
     const page = await browser.post(
       '/settings/account/name',
       { csrf, name: 'Late' },
-      referer === undefined ? {} : { referer: referer.startsWith('/') ? world.web + referer : referer },
+      referer === undefined ? {} : { referer: referer.startsWith('/') ? server.web + referer : referer },
     );
 
-    assert.equal(page.url, `${world.web}/sign-in?${new URLSearchParams({ return_to: returnTo, ...OVER })}`);
+    assert.equal(page.url, `${server.web}/sign-in?${new URLSearchParams({ return_to: returnTo, ...OVER })}`);
     assert.match(page.text, /role="status">Your session has ended\. Sign in to continue\./);
-    const back = await browser.signIn(world.ada.email, PASSWORD, page);
-    assert.equal(back.url, world.web + (returnTo === '/' ? '/settings/connected-apps' : returnTo));
+    const back = await browser.signIn(server.ada.email, PASSWORD, page);
+    assert.equal(back.url, server.web + (returnTo === '/' ? '/settings/connected-apps' : returnTo));
     assert.doesNotMatch(back.text, />Late</);
   });
 }
 
 test('a forged link cannot show other messages on the sign-in page', async () => {
   for (const done of ['app_deleted', '<b>', '__proto__', 'toString']) {
-    const { text } = await world.browse().open(`/sign-in?${new URLSearchParams({ done })}`);
+    const { text } = await server.browse().open(`/sign-in?${new URLSearchParams({ done })}`);
     assert.doesNotMatch(text, /role="status"/, done);
   }
 });

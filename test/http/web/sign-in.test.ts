@@ -3,16 +3,16 @@ import { test } from 'node:test';
 import { markUserDisabled } from '../../../src/accounts/users.ts';
 import { toBody } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 const SESSION = '__Host-session';
 
 test('each cookie is __Host- prefixed, Secure, HttpOnly, SameSite=Lax, for the whole host and no other [S3]', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
   const csrf = await browser.csrf();
-  const first = await world.browse().ask('/sign-in');
-  const body = toBody({ csrf, email: world.ada.email, password: PASSWORD });
+  const first = await server.browse().ask('/sign-in');
+  const body = toBody({ csrf, email: server.ada.email, password: PASSWORD });
   const signedIn = await browser.ask('/sign-in', { method: 'POST', body });
 
   const set = [...first.headers.getSetCookie(), ...signedIn.headers.getSetCookie()];
@@ -29,50 +29,50 @@ test('each cookie is __Host- prefixed, Secure, HttpOnly, SameSite=Lax, for the w
 });
 
 test('every sign-in creates a new session id, and the previous one stops working [S1]', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
   const before = browser.cookies.get(SESSION) ?? '';
 
-  await browser.signIn(world.ada.email, PASSWORD);
+  await browser.signIn(server.ada.email, PASSWORD);
 
   assert.notEqual(browser.cookies.get(SESSION), before);
-  assert.equal((await browser.open('/settings/account')).url, `${world.web}/settings/account`);
-  const replay = world.browse();
+  assert.equal((await browser.open('/settings/account')).url, `${server.web}/settings/account`);
+  const replay = server.browse();
   replay.cookies.set(SESSION, before);
   assert.match((await replay.open('/settings/account')).url, /\/sign-in\?/);
 });
 
 test('signing in again because an app asked for it also changes the session id [S1]', async () => {
-  const browser = await world.signedIn();
+  const browser = await server.signedIn();
   const before = browser.cookies.get(SESSION) ?? '';
-  world.wind(1000);
+  server.advanceClock(1000);
 
-  const asked = await browser.open(world.authorizeUrl({ prompt: 'login' }));
-  const answered = await browser.signIn(world.ada.email, PASSWORD, asked);
+  const asked = await browser.open(server.authorizeUrl({ prompt: 'login' }));
+  const answered = await browser.signIn(server.ada.email, PASSWORD, asked);
 
   assert.match(answered.url, /\/consent\?/);
   assert.notEqual(browser.cookies.get(SESSION), before);
-  const replay = world.browse();
+  const replay = server.browse();
   replay.cookies.set(SESSION, before);
   assert.match((await replay.open('/settings/account')).url, /\/sign-in\?/);
 });
 
 test('a session cookie planted before sign-in never becomes a session [S2]', async () => {
   const planted = 'A'.repeat(43);
-  const browser = world.browse();
+  const browser = server.browse();
   browser.cookies.set(SESSION, planted);
 
-  await browser.signIn(world.ada.email, PASSWORD);
+  await browser.signIn(server.ada.email, PASSWORD);
 
   assert.notEqual(browser.cookies.get(SESSION), planted);
-  const attacker = world.browse();
+  const attacker = server.browse();
   attacker.cookies.set(SESSION, planted);
   assert.match((await attacker.open('/settings/account')).url, /\/sign-in\?/);
 });
 
 test('a sign-in by someone else in the same browser ends the session before it [S1]', async () => {
-  const eve = await world.addUser('Eve', [[world.acme, 'member']]);
-  const browser = await world.signedIn();
-  const replay = world.browse();
+  const eve = await server.addUser('Eve', [[server.acme, 'member']]);
+  const browser = await server.signedIn();
+  const replay = server.browse();
   replay.cookies.set(SESSION, browser.cookies.get(SESSION) ?? '');
 
   await browser.signIn(eve.email, PASSWORD);
@@ -84,9 +84,9 @@ test('a sign-in by someone else in the same browser ends the session before it [
 });
 
 test('a wrong password, an unknown user and a disabled user get the same response, byte for byte [S4]', async () => {
-  const bob = await world.addUser('Bob');
-  await markUserDisabled(world.storage().durable, bob.id, world.clock());
-  const browser = world.browse();
+  const bob = await server.addUser('Bob');
+  await markUserDisabled(server.storage().durable, bob.id, server.clock());
+  const browser = server.browse();
   const csrf = await browser.csrf();
   const attempt = async (email: string, password: string) => {
     const answer = await browser.ask('/sign-in', { method: 'POST', body: toBody({ csrf, email, password }) });
@@ -104,9 +104,9 @@ test('a wrong password, an unknown user and a disabled user get the same respons
 });
 
 test('after a wrong password the email is still there and the password is not', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
 
-  const page = await browser.signIn(world.ada.email, 'not the password');
+  const page = await browser.signIn(server.ada.email, 'not the password');
 
   assert.equal(page.status, 401);
   assert.match(page.text, /name="email"[^>]*value="ada@example\.com"/);
@@ -116,39 +116,39 @@ test('after a wrong password the email is still there and the password is not', 
 });
 
 test('an email is recognised in any case and with spaces around it', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
 
   const page = await browser.signIn('  ADA@Example.COM ', PASSWORD);
 
-  assert.equal(page.url, `${world.web}/settings/connected-apps`);
+  assert.equal(page.url, `${server.web}/settings/connected-apps`);
 });
 
 test('signing in leads to the page that was requested before', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
 
   const asked = await browser.open('/settings/developer/new?from=mail');
-  const arrived = await browser.signIn(world.ada.email, PASSWORD, asked);
+  const arrived = await browser.signIn(server.ada.email, PASSWORD, asked);
 
   assert.match(asked.url, /\/sign-in\?/);
-  assert.equal(arrived.url, `${world.web}/settings/developer/new?from=mail`);
+  assert.equal(arrived.url, `${server.web}/settings/developer/new?from=mail`);
 });
 
 test('a wrong password does not lose the page that was requested before', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
 
   const asked = await browser.open('/settings/account');
-  const refused = await browser.signIn(world.ada.email, 'not the password', asked);
-  const arrived = await browser.signIn(world.ada.email, PASSWORD, refused);
+  const refused = await browser.signIn(server.ada.email, 'not the password', asked);
+  const arrived = await browser.signIn(server.ada.email, PASSWORD, refused);
 
-  assert.equal(arrived.url, `${world.web}/settings/account`);
+  assert.equal(arrived.url, `${server.web}/settings/account`);
 });
 
 test('an authorize request is preserved whole through sign-in', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
   const state = 'a b&c=d%"<é>';
 
-  const asked = await browser.open(world.authorizeUrl({ state }));
-  const screen = await browser.signIn(world.ada.email, PASSWORD, asked);
+  const asked = await browser.open(server.authorizeUrl({ state }));
+  const screen = await browser.signIn(server.ada.email, PASSWORD, asked);
   const answer = await browser.submit(screen, '/consent', { answer: 'allow' });
 
   assert.match(asked.url, /\/sign-in\?/);
@@ -171,7 +171,7 @@ const ODD: [string, string][] = [
 
 for (const [name, fields] of ODD) {
   test(`a sign-in with ${name} is rejected like any other failed one`, async () => {
-    const browser = world.browse();
+    const browser = server.browse();
     const csrf = await browser.csrf();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
 
@@ -183,7 +183,7 @@ for (const [name, fields] of ODD) {
 }
 
 test('a sign-in that is not a form, or is too large, is rejected without being read', async () => {
-  const browser = world.browse();
+  const browser = server.browse();
   const csrf = await browser.csrf();
   const json = { 'content-type': 'application/json' };
 

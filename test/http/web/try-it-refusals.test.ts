@@ -6,13 +6,13 @@ import type { Browser } from '../../support/browser.ts';
 import { REDIRECT_URI, type RegisteredApp } from '../../support/people.ts';
 import { freePort } from '../../support/ports.ts';
 import { countGrants } from '../../support/rows.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { linked, newTrial, plain, tryPath, walkIn } from '../../support/try-it.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const RETURN = `${world.web}${DEVELOPER}/try`;
-const { begin, decide, paste, reachExchange, newApp } = newTrial(world, browser);
+const server = await startTestServer();
+const browser = await server.signedIn();
+const RETURN = `${server.web}${DEVELOPER}/try`;
+const { begin, decide, paste, reachExchange, newApp } = newTrial(server, browser);
 
 test('what is pasted may be the address, its query or the code alone, and is kept where it is refused', async () => {
   const app = await newApp();
@@ -44,8 +44,8 @@ test('a walk counts only in the session that began it, for its own app, unchange
   const page = await reachExchange(app);
   const back = page.url;
   const walk = walkIn(page);
-  const sameUser = await world.signedIn();
-  const grants = await countGrants(world);
+  const sameUser = await server.signedIn();
+  const grants = await countGrants(server);
   const send = async (as: Browser, to: RegisteredApp, text: string) =>
     as.post(`${tryPath(to)}/exchange`, { csrf: await as.csrf(), walk: text, client_secret: app.secret });
 
@@ -62,9 +62,9 @@ test('a walk counts only in the session that began it, for its own app, unchange
     await browser.open(`${back}&iss=https://other.example`),
     await browser.open(RETURN),
   ];
-  world.wind(29 * MINUTE);
+  server.advanceClock(29 * MINUTE);
   const inTime = await browser.open(back);
-  world.wind(2 * MINUTE);
+  server.advanceClock(2 * MINUTE);
   const late = await send(browser, app, walk);
   const lateReturn = await browser.open(back);
 
@@ -77,17 +77,17 @@ test('a walk counts only in the session that began it, for its own app, unchange
     assert.match(answer.text, /Unknown response/);
   }
   assert.equal(inTime.status, 200);
-  assert.equal(await countGrants(world), grants);
+  assert.equal(await countGrants(server), grants);
 });
 
 test('a user who may not change the app cannot open any page of its playground [D5]', async () => {
   const app = await newApp();
   const page = await reachExchange(app);
   const walk = walkIn(page);
-  const bolt = await world.addBusiness('Bolt');
-  const stranger = await world.signedIn(await world.addUser('Bob', [[bolt, 'owner']]));
-  const member = await world.signedIn(await world.addUser('Mia', [[world.acme, 'member']]));
-  const before = await world.storage().durable.selectFrom('apps').selectAll().execute();
+  const bolt = await server.addBusiness('Bolt');
+  const stranger = await server.signedIn(await server.addUser('Bob', [[bolt, 'owner']]));
+  const member = await server.signedIn(await server.addUser('Mia', [[server.acme, 'member']]));
+  const before = await server.storage().durable.selectFrom('apps').selectAll().execute();
 
   for (const [as, status] of [
     [stranger, 404],
@@ -102,8 +102,8 @@ test('a user who may not change the app cannot open any page of its playground [
   }
   assert.equal((await browser.post(`${tryPath(app)}/nonsense`, { csrf: await browser.csrf(), walk })).status, 404);
   assert.equal((await browser.post(`${tryPath(app)}/exchange`, { walk, client_secret: app.secret })).status, 403);
-  assert.equal((await world.browse().open(tryPath(app))).url.startsWith(`${world.web}/sign-in`), true);
-  assert.deepEqual(await world.storage().durable.selectFrom('apps').selectAll().execute(), before);
+  assert.equal((await server.browse().open(tryPath(app))).url.startsWith(`${server.web}/sign-in`), true);
+  assert.deepEqual(await server.storage().durable.selectFrom('apps').selectAll().execute(), before);
 });
 
 test('a question with nothing in it, or with what is not the app’s, is not asked', async () => {
@@ -119,10 +119,10 @@ test('a question with nothing in it, or with what is not the app’s, is not ask
 });
 
 test('someone who chose another business on the way can go back to the app’s own, and go on', async () => {
-  const [bolt, carol] = [await world.addBusiness('Borealis'), await world.addUser('Carol', [[world.acme, 'admin']])];
-  await world.addMember(carol, bolt, 'member');
+  const [bolt, carol] = [await server.addBusiness('Borealis'), await server.addUser('Carol', [[server.acme, 'admin']])];
+  await server.addMember(carol, bolt, 'member');
   const app = await newApp({ openToAnyBusiness: true, redirectUris: [RETURN] });
-  const as = await world.signedIn(carol);
+  const as = await server.signedIn(carol);
   const asked = await as.open(linked(await begin(app, {}, as)));
 
   const inBolt = await as.submit(asked, '/consent', { answer: 'switch', business: bolt.id });
@@ -145,7 +145,10 @@ test('someone who chose another business on the way can go back to the app’s o
 
 test('a server that cannot reach its own public address says so, and the place is kept', async () => {
   const port = await freePort();
-  const apart = await newWorld({ BASE_URL: `http://127.0.0.1:${await freePort()}`, LISTEN: `127.0.0.1:${port}` });
+  const apart = await startTestServer({
+    BASE_URL: `http://127.0.0.1:${await freePort()}`,
+    LISTEN: `127.0.0.1:${port}`,
+  });
   const as = await apart.signedIn();
   const path = tryPath(apart.ledger);
   const fields = { scope: 'read:invoices', redirect_uri: REDIRECT_URI };

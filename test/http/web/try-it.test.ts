@@ -6,14 +6,14 @@ import { MINUTE } from '../../../src/lib/clock.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import type { Visited } from '../../support/browser.ts';
 import { readGrant } from '../../support/rows.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { linked, newTrial, shown, tryPath, walkIn } from '../../support/try-it.ts';
-import { newWorld } from '../../support/world.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const RETURN = `${world.web}${DEVELOPER}/try`;
-const { begin, decide, paste, reachExchange, reachTokens, newApp } = newTrial(world, browser);
-await world.addInvoice(world.acme, { number: 'INV-77' });
+const server = await startTestServer();
+const browser = await server.signedIn();
+const RETURN = `${server.web}${DEVELOPER}/try`;
+const { begin, decide, paste, reachExchange, reachTokens, newApp } = newTrial(server, browser);
+await server.addInvoice(server.acme, { number: 'INV-77' });
 
 test('a developer walks through the flow for real, and sees each request and its answer', async () => {
   const app = await newApp();
@@ -31,14 +31,14 @@ test('a developer walks through the flow for real, and sees each request and its
   assert.match(tokens.text, /200 OK.*&quot;access_token&quot;: &quot;gat_….{4}&quot;/s);
   assert.match(
     businesses.text,
-    new RegExp(`GET ${world.api}/api/v1/businesses.*&quot;name&quot;: &quot;Acme&quot;`, 's'),
+    new RegExp(`GET ${server.api}/api/v1/businesses.*&quot;name&quot;: &quot;Acme&quot;`, 's'),
   );
-  assert.match(invoices.text, new RegExp(`x-business-id: ${world.acme.id}.*INV-77`, 's'));
+  assert.match(invoices.text, new RegExp(`x-business-id: ${server.acme.id}.*INV-77`, 's'));
   assert.notEqual(shown(refreshed, 'tokens'), shown(tokens, 'tokens'));
   assert.match(again.text, /INV-77/);
   assert.match(refused.text, /401 Unauthorized.*&quot;reason&quot;: &quot;revoked_by_app&quot;/s);
   assert.match(refusedToo.text, /400 Bad Request.*&quot;reason&quot;: &quot;revoked_by_app&quot;/s);
-  const { revoked_reason } = await readGrant(world, /gat_[\w-]+/.exec(shown(tokens, 'tokens'))?.[0] ?? '');
+  const { revoked_reason } = await readGrant(server, /gat_[\w-]+/.exec(shown(tokens, 'tokens'))?.[0] ?? '');
   assert.equal(revoked_reason, 'revoked_by_app');
 });
 
@@ -70,7 +70,7 @@ test('an answer comes back by itself while the page is one of the app’s redire
   assert.match(page.text, /The authorization server that responded/);
   assert.match(tokens.text, /200 OK/);
   assert.ok(!removed.text.includes(`value="${RETURN}"`));
-  const acts = await world
+  const acts = await server
     .storage()
     .durable.selectFrom('audit_entries')
     .selectAll()
@@ -79,8 +79,8 @@ test('an answer comes back by itself while the page is one of the app’s redire
   assert.deepEqual(
     acts.filter(({ action }) => action === 'app.changed').map(({ actor_id, business_id }) => [actor_id, business_id]),
     [
-      [world.ada.id, world.acme.id],
-      [world.ada.id, world.acme.id],
+      [server.ada.id, server.acme.id],
+      [server.ada.id, server.acme.id],
     ],
   );
 });
@@ -96,7 +96,7 @@ test('asking twice for the return address changes nothing more, and an app keeps
   assert.equal(added.text.split(`value="${RETURN}"`).length, 2);
   assert.equal(removed.status, 400);
   assert.match(removed.text, /Enter at least one redirect URI/);
-  const acts = await world
+  const acts = await server
     .storage()
     .durable.selectFrom('audit_entries')
     .selectAll()
@@ -106,11 +106,11 @@ test('asking twice for the return address changes nothing more, and an app keeps
 });
 
 test('a first-party app is tried from the platform’s pages, and asks for no consent', async () => {
-  const app = await world.addApp({ name: 'Console', redirectUris: [`${world.web}${PLATFORM}/try`] });
-  const pat = await world.signedIn(await world.addUser('Pat', [[world.acme, 'member']], true));
+  const app = await server.addApp({ name: 'Console', redirectUris: [`${server.web}${PLATFORM}/try`] });
+  const pat = await server.signedIn(await server.addUser('Pat', [[server.acme, 'member']], true));
   const path = tryPath(app, PLATFORM);
 
-  const fields = { scope: 'read:invoices', redirect_uri: `${world.web}${PLATFORM}/try` };
+  const fields = { scope: 'read:invoices', redirect_uri: `${server.web}${PLATFORM}/try` };
   const page = await pat.open(linked(await pat.submit(await pat.open(path), path, fields)));
   const tokens = await pat.submit(page, `${path}/exchange`, { client_secret: app.secret });
 
@@ -132,7 +132,7 @@ test('a wrong secret shows the real answer and its explanation, and the right on
   assert.equal(missing.status, 400);
   assert.match(missing.text, /id="client_secret-problem">Enter one of the app’s secrets/);
   assert.match(wrong.text, /401 Unauthorized.*&quot;error&quot;: &quot;invalid_client&quot;/s);
-  assert.match(wrong.text, new RegExp(`href="${world.api}/docs/errors/invalid_client#`));
+  assert.match(wrong.text, new RegExp(`href="${server.api}/docs/errors/invalid_client#`));
   assert.ok(!wrong.text.includes('gcs_&quot;wrong'));
   assert.match(right.text, /200 OK/);
 });
@@ -155,7 +155,7 @@ test('a refusal at the consent screen is shown with its meaning, and leaves noth
   const denied = await paste(app, page, (await decide(page, 'deny')).leftTo?.href ?? '');
 
   assert.match(denied.text, /<code>access_denied<\/code>/);
-  assert.match(denied.text, new RegExp(`href="${world.api}/docs/errors/access_denied#`));
+  assert.match(denied.text, new RegExp(`href="${server.api}/docs/errors/access_denied#`));
   assert.ok(!denied.text.includes('/exchange"'));
 });
 
@@ -194,7 +194,7 @@ test('a code that was used, or has expired, says so and offers to start again', 
 
   const used = await exchange();
   const late = await reachExchange(app);
-  world.wind(11 * MINUTE);
+  server.advanceClock(11 * MINUTE);
   const expired = await browser.submit(late, `${tryPath(app)}/exchange`, { client_secret: app.secret });
 
   assert.match(used.text, /&quot;reason&quot;: &quot;code_reused&quot;/);

@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
 import { newOperator } from '../../support/operator.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { registerByInvitation } from '../../support/unverified.ts';
-import { newWorld } from '../../support/world.ts';
 
 const BADGE = /Address not verified/;
-const world = await newWorld();
-const operator = newOperator(world);
-const root = await world.signedIn(await world.addUser('Root', [], true));
-const acme = await world.signedIn();
-const evil = await world.addBusiness('Evil');
-const mallory = await world.signedIn(await world.addUser('Mallory', [[evil, 'owner']]));
+const server = await startTestServer();
+const operator = newOperator(server);
+const root = await server.signedIn(await server.addUser('Root', [], true));
+const acme = await server.signedIn();
+const evil = await server.addBusiness('Evil');
+const mallory = await server.signedIn(await server.addUser('Mallory', [[evil, 'owner']]));
 let victims = 0;
 
 /** An account that Mallory has made for someone else’s address. */
 const hijack = () => {
   const email = `victim-${++victims}@example.com`;
-  return registerByInvitation(world, { owner: mallory, name: `Victim ${victims}`, email });
+  return registerByInvitation(server, { owner: mallory, name: `Victim ${victims}`, email });
 };
 
 async function businessesOf({ id }: { id: string }): Promise<string[]> {
-  const rows = await world.storage().durable.selectFrom('memberships').selectAll().where('user_id', '=', id).execute();
+  const rows = await server.storage().durable.selectFrom('memberships').selectAll().where('user_id', '=', id).execute();
   return rows.map(({ business_id }) => business_id);
 }
 
@@ -63,13 +63,13 @@ test('an unverified account can rejoin the business whose invitation created it'
 });
 
 test('an invitation can be accepted only by the account of its address [E2]', async () => {
-  const bob = await world.addUser('Bob');
-  const eve = await world.signedIn(await world.addUser('Eve'));
+  const bob = await server.addUser('Bob');
+  const eve = await server.signedIn(await server.addUser('Eve'));
   const link = await inviteInBrowser(acme, { email: bob.email });
 
   const opened = await eve.open(link);
   const forced = await eve.post(link, { csrf: await eve.csrf() });
-  const meant = await world.signedIn(bob);
+  const meant = await server.signedIn(bob);
   const joined = await meant.submit(await meant.open(link), link);
 
   assert.match(opened.text, /This invitation is for another address/);
@@ -79,15 +79,15 @@ test('an invitation can be accepted only by the account of its address [E2]', as
 });
 
 test('an invitation to an address that looks like the one of an account cannot create a second account [E3]', async () => {
-  const coco = await world.addUser('Coco');
+  const coco = await server.addUser('Coco');
   const link = await inviteInBrowser(acme, { email: '\u0441\u043e\u0441\u043e@example.com' });
-  const newcomer = world.browse();
+  const newcomer = server.browse();
 
   const refused = await newcomer.submit(await newcomer.open(link), `${link}/account`, {
     name: 'Coco',
     password: 'a whole new drawbridge',
   });
-  const browser = await world.signedIn(coco);
+  const browser = await server.signedIn(coco);
   const joined = await browser.submit(await browser.open(link), link);
 
   assert.equal(refused.status, 400);
@@ -96,11 +96,11 @@ test('an invitation to an address that looks like the one of an account cannot c
 });
 
 test('the page of an invitation is the same whether or not its address has an account [E6]', async () => {
-  const dora = await world.addUser('Dora');
+  const dora = await server.addUser('Dora');
   const pages = [];
   for (const email of [dora.email, 'nova@example.com']) {
     const link = await inviteInBrowser(acme, { email });
-    const { status, text } = await world.browse().open(link);
+    const { status, text } = await server.browse().open(link);
     const token = link.replace('/invitation/', '');
     pages.push([
       status,
@@ -140,7 +140,7 @@ test('a platform admin marks an address as verified, and the account can join an
   assert.match(marked.text, /The email address is marked as verified\./);
   assert.doesNotMatch(marked.text, BADGE);
   assert.match(joined.text, /Welcome to the business\./);
-  const acts = await world
+  const acts = await server
     .storage()
     .durable.selectFrom('audit_entries')
     .selectAll()
@@ -152,14 +152,14 @@ test('a platform admin marks an address as verified, and the account can join an
 
 test('an operator cannot add an unverified account to a business until the address is verified [E2]', async () => {
   const { user } = await hijack();
-  const wanted = { user: user.id, business: world.acme.id, role: 'member' };
+  const wanted = { user: user.id, business: server.acme.id, role: 'member' };
 
   await assert.rejects(operator('member add', wanted), /The email address of this user is not verified/);
   const verified = await operator('user verify-email', { user: user.id });
   await operator('member add', wanted);
 
   assert.ok(verified.emailVerifiedAt > 0);
-  assert.deepEqual((await businessesOf(user)).sort(), [evil.id, world.acme.id].sort());
+  assert.deepEqual((await businessesOf(user)).sort(), [evil.id, server.acme.id].sort());
 });
 
 test('an account that an operator adds has a verified address', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readActs } from '../../support/acts.ts';
 import { PASSWORD } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 function assertTooMany({ status, headers, text }: { status: number; headers: Headers; text: string }) {
   assert.equal(status, 429);
@@ -11,21 +11,21 @@ function assertTooMany({ status, headers, text }: { status: number; headers: Hea
 }
 
 test('one user’s requests to the pages are limited in a minute, in all browsers together, and signing out still works [X9]', async () => {
-  const world = await newWorld({ LIMIT_PER_USER: '5' });
-  const [one, two] = [await world.signedIn(), await world.signedIn()];
-  const other = await world.signedIn(await world.addUser('Olivia', [[world.acme, 'member']]));
+  const server = await startTestServer({ LIMIT_PER_USER: '5' });
+  const [one, two] = [await server.signedIn(), await server.signedIn()];
+  const other = await server.signedIn(await server.addUser('Olivia', [[server.acme, 'member']]));
   for (let i = 0; i < 5; i++) assert.equal((await (i % 2 ? one : two).open('/settings/account')).status, 200);
 
   assertTooMany(await one.open('/settings/account'));
   assertTooMany(await two.open('/settings/audit-log?q=x'));
-  assertTooMany(await one.open(world.authorizeUrl()));
+  assertTooMany(await one.open(server.authorizeUrl()));
   assert.equal((await other.open('/settings/account')).status, 200);
   assert.equal((await one.submit(await one.open('/sign-out'), '/sign-out')).status, 200);
 });
 
 test('the forms that one user sends are limited in a minute, and a form beyond that changes nothing [X9]', async () => {
-  const world = await newWorld({ LIMIT_CHANGES_PER_USER: '3' });
-  const browser = await world.signedIn();
+  const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '3' });
+  const browser = await server.signedIn();
   const rename = async (name: string) =>
     browser.submit(await browser.open('/settings/account'), '/settings/account/name', { name });
 
@@ -33,15 +33,15 @@ test('the forms that one user sends are limited in a minute, and a form beyond t
   assertTooMany(await rename('D'));
 
   assert.equal((await browser.open('/settings/account')).status, 200, 'reading goes on');
-  const names = (await readActs(world)).filter(({ action }) => action === 'user.renamed').map(({ detail }) => detail);
+  const names = (await readActs(server)).filter(({ action }) => action === 'user.renamed').map(({ detail }) => detail);
   assert.deepEqual(names, ['{"to":"A"}', '{"to":"B"}', '{"to":"C"}']);
 });
 
 test('silent authorizations of one user are limited in a minute, and the app is told by redirect where no page may be shown [X9]', async () => {
-  const world = await newWorld({ LIMIT_CHANGES_PER_USER: '4' });
-  const console_ = await world.addApp({ name: 'Console' });
-  const browser = await world.signedIn();
-  const ask = (prompt?: string) => browser.open(world.authorizeUrl({ client_id: console_.id, prompt }));
+  const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '4' });
+  const console_ = await server.addApp({ name: 'Console' });
+  const browser = await server.signedIn();
+  const ask = (prompt?: string) => browser.open(server.authorizeUrl({ client_id: console_.id, prompt }));
   for (let i = 0; i < 4; i++) assert.ok((await ask('none')).leftTo?.searchParams.get('code'));
 
   const silent = (await ask('none')).leftTo?.searchParams;
@@ -51,25 +51,25 @@ test('silent authorizations of one user are limited in a minute, and the app is 
   assert.match(silent?.get('error_description') ?? '', /too often\. Try again in \d+ s\./);
   assert.deepEqual([silent?.get('state'), silent?.get('code')], ['state-1', null]);
   assertTooMany(visible);
-  const other = await world.signedIn(await world.addUser('Olivia', [[world.acme, 'member']]));
-  assert.ok((await other.open(world.authorizeUrl({ client_id: console_.id }))).leftTo?.searchParams.get('code'));
+  const other = await server.signedIn(await server.addUser('Olivia', [[server.acme, 'member']]));
+  assert.ok((await other.open(server.authorizeUrl({ client_id: console_.id }))).leftTo?.searchParams.get('code'));
 });
 
 test('the app is also told by redirect if the user has opened too many pages [X9]', async () => {
-  const world = await newWorld({ LIMIT_PER_USER: '2' });
-  const browser = await world.signedIn();
+  const server = await startTestServer({ LIMIT_PER_USER: '2' });
+  const browser = await server.signedIn();
   for (let i = 0; i < 2; i++) await browser.open('/settings/account');
 
-  const answer = await browser.open(world.authorizeUrl({ prompt: 'none' }));
+  const answer = await browser.open(server.authorizeUrl({ prompt: 'none' }));
 
   assert.equal(answer.leftTo?.searchParams.get('error'), 'temporarily_unavailable');
 });
 
 test('right passwords are limited in a minute, too, since each leaves an entry in the log [X9]', async () => {
-  const world = await newWorld({ LIMIT_CHANGES_PER_USER: '3' });
+  const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '3' });
   const statuses: number[] = [];
-  for (let i = 0; i < 5; i++) statuses.push((await world.browse().signIn(world.ada.email, PASSWORD)).status);
+  for (let i = 0; i < 5; i++) statuses.push((await server.browse().signIn(server.ada.email, PASSWORD)).status);
 
   assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
-  assert.equal((await readActs(world)).filter(({ action }) => action === 'session.started').length, 3);
+  assert.equal((await readActs(server)).filter(({ action }) => action === 'session.started').length, 3);
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
+const server = await startTestServer();
+const browser = await server.signedIn();
 
 test('an error page for a signed-in user has the menu and a link back', async () => {
   const refused = {
@@ -26,9 +26,9 @@ test('a page in response to a form marks the same menu entry as the page with th
   const answers = {
     '/settings/developer': await browser.submit(form, '/settings/developer', { name: '' }),
     '/settings/account': await browser.post('/settings/account/name', { csrf, name: '' }),
-    '/settings/members': await browser.post(`/settings/members/${world.ada.id}/role`, {
+    '/settings/members': await browser.post(`/settings/members/${server.ada.id}/role`, {
       csrf,
-      business: world.acme.id,
+      business: server.acme.id,
     }),
   };
 
@@ -42,7 +42,7 @@ test('a page in response to a form marks the same menu entry as the page with th
 });
 
 test('the menu of a page that is not found works', async () => {
-  const here = await world.signedIn();
+  const here = await server.signedIn();
 
   const out = await here.submit(await here.open('/nowhere'), '/sign-out');
 
@@ -50,7 +50,7 @@ test('the menu of a page that is not found works', async () => {
 });
 
 test('an error page for a visitor links to the sign-in, and has no menu', async () => {
-  const stranger = world.browse();
+  const stranger = server.browse();
   await stranger.open('/sign-in');
 
   for (const path of ['/nowhere', '/platform/users', '/invitation/x']) {
@@ -62,13 +62,13 @@ test('an error page for a visitor links to the sign-in, and has no menu', async 
 });
 
 test('error pages about untrusted apps, and those of the API host, link to no other page', async () => {
-  for (const path of ['/consent?client_id=x', world.authorizeUrl({ client_id: 'x' }), `${world.api}/nowhere`]) {
+  for (const path of ['/consent?client_id=x', server.authorizeUrl({ client_id: 'x' }), `${server.api}/nowhere`]) {
     assert.doesNotMatch((await browser.open(path)).text, /Back to Connected apps|>Sign in</, path);
   }
 });
 
 test('a page that is not found is 404 even while the database fails, and failures link to no other page', async () => {
-  const broken = await newWorld();
+  const broken = await startTestServer();
   const visitor = await broken.signedIn();
   await sql`alter table sessions rename to lost`.execute(broken.storage().durable);
 

@@ -8,7 +8,7 @@ import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const LOOPBACK = ['127.0.0.1', '127.1', '2130706433', '0x7f000001', '0177.0.0.1', 'localhost', '[::1]'];
 const MAPPED = ['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]'];
@@ -39,21 +39,21 @@ const { port } = canary.address() as AddressInfo;
 await startDnsServer((name) => NAMED.get(name));
 
 /** Writes each address straight into the database: what the form would have refused is tried, too. */
-async function tell(world: Awaited<ReturnType<typeof newWorld>>, urls: string[]): Promise<void> {
-  const [db, keys] = [world.storage().durable, createKeyring(world.settings.secretKeys)];
+async function tell(server: Awaited<ReturnType<typeof startTestServer>>, urls: string[]): Promise<void> {
+  const [db, keys] = [server.storage().durable, createKeyring(server.settings.secretKeys)];
   for (const url of urls) {
-    const app = await world.addApp({ ownerBusinessId: world.acme.id });
+    const app = await server.addApp({ ownerBusinessId: server.acme.id });
     const accepted = { appId: app.id, url: 'https://app.example/hook', eventTypes: ['grant.created'] };
-    const { endpoint } = await insertEndpoint(db, keys, accepted, world.clock());
+    const { endpoint } = await insertEndpoint(db, keys, accepted, server.clock());
     await db.updateTable('endpoints').set({ url }).where('id', '=', endpoint.id).execute();
-    const event = { type: 'grant.created', appId: app.id, businessId: world.acme.id, data: {} } as const;
-    await recordEvent(db, event, world.clock());
+    const event = { type: 'grant.created', appId: app.id, businessId: server.acme.id, data: {} } as const;
+    await recordEvent(db, event, server.clock());
   }
 }
 
-async function outcomes(world: Awaited<ReturnType<typeof newWorld>>, count: number) {
+async function outcomes(server: Awaited<ReturnType<typeof startTestServer>>, count: number) {
   for (;;) {
-    const made = await world
+    const made = await server
       .storage()
       .durable.selectFrom('attempts')
       .innerJoin('deliveries', 'deliveries.id', 'attempts.delivery_id')
@@ -66,12 +66,12 @@ async function outcomes(world: Awaited<ReturnType<typeof newWorld>>, count: numb
 }
 
 test('no trick with an address makes the server connect to its own network [W4][W5]', async () => {
-  const world = await newWorld();
+  const server = await startTestServer();
   const hosts = [...LOOPBACK, ...MAPPED, ...LOCAL, ...OTHERS, ...OWN, ...NAMED.keys()];
   const urls = hosts.flatMap((host) => [`http://${host}:${port}/hook`, `https://${host}:${port}/hook`]);
 
-  await tell(world, urls);
-  const made = await outcomes(world, urls.length);
+  await tell(server, urls);
+  const made = await outcomes(server, urls.length);
 
   assert.deepEqual(
     made.filter(({ outcome }) => outcome !== 'address_refused'),
@@ -82,12 +82,12 @@ test('no trick with an address makes the server connect to its own network [W4][
 });
 
 test('with the setting for development, loopback is reached and the rest of the network is not [W4]', async () => {
-  const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const near = ['127.0.0.1', '2130706433', 'localhost', 'inward.example'].map((host) => `http://${host}:${port}/hook`);
   const far = [...LOCAL, ...OTHERS, 'tangled.example', 'metadata.example'].map((host) => `http://${host}:${port}/hook`);
 
-  await tell(world, [...near, ...far]);
-  const made = await outcomes(world, near.length + far.length);
+  await tell(server, [...near, ...far]);
+  const made = await outcomes(server, near.length + far.length);
 
   const of = (name: string) => made.filter(({ outcome }) => outcome === name).map(({ url }) => url);
   assert.deepEqual(of('delivered').toSorted(), near.toSorted());

@@ -7,29 +7,29 @@ import { newId } from '../../../src/lib/ids.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
 import { canReceive, checkGuards } from '../../../src/webhooks/visibility.ts';
 import type { RegisteredApp } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const db = () => world.storage().durable;
-const bolt = await world.addBusiness('Bolt');
+const server = await startTestServer();
+const db = () => server.storage().durable;
+const bolt = await server.addBusiness('Bolt');
 const [scope, other] = ['read:invoices', 'read:contacts'];
 
 /** An app of Bolt's that Ada has connected to Acme. */
 async function connectForeign() {
-  const app = await world.addApp({ ownerBusinessId: bolt.id, openToAnyBusiness: true });
+  const app = await server.addApp({ ownerBusinessId: bolt.id, openToAnyBusiness: true });
   await connect(app);
   const grant = await db().selectFrom('grants').selectAll().where('app_id', '=', app.id).executeTakeFirstOrThrow();
   return { app, grant };
 }
 
-async function connect(app: RegisteredApp, user = world.ada) {
-  const code = await world.allow({ client_id: app.id, scope }, await world.signedIn(user));
-  await world.exchange(code, { client_id: app.id, client_secret: app.secret });
+async function connect(app: RegisteredApp, user = server.ada) {
+  const code = await server.allow({ client_id: app.id, scope }, await server.signedIn(user));
+  await server.exchange(code, { client_id: app.id, client_secret: app.secret });
 }
 
 const { app, grant } = await connectForeign();
-const NOW = world.clock();
-const membership = { user_id: world.ada.id, business_id: world.acme.id };
+const NOW = server.clock();
+const membership = { user_id: server.ada.id, business_id: server.acme.id };
 
 type Change = {
   [Table in 'apps' | 'users' | 'grants' | 'memberships']: [
@@ -47,7 +47,7 @@ const ENDS: Change[] = [
   ['the app is deleted', 'apps', { id: app.id }, { deleted_at: NOW }],
   ['the app is closed to other businesses', 'apps', { id: app.id }, { open_to_any_business: 0 }],
   ['the app may not ask for it any more', 'apps', { id: app.id }, { allowed_scopes: other }],
-  ['the user is disabled', 'users', { id: world.ada.id }, { disabled_at: NOW }],
+  ['the user is disabled', 'users', { id: server.ada.id }, { disabled_at: NOW }],
   ['the membership is a later one', 'memberships', membership, { created_at: grant.created_at + 1 }],
   ['the user is no member', 'memberships', membership, { business_id: bolt.id }],
   ['the grant is revoked', 'grants', { id: grant.id }, { revoked_at: NOW, revoked_reason: 'revoked_by_app' }],
@@ -57,12 +57,12 @@ const ENDS: Change[] = [
 ];
 
 const isAllowed = async () => {
-  const asked = { appId: app.id, businessIds: [world.acme.id, bolt.id], scope };
+  const asked = { appId: app.id, businessIds: [server.acme.id, bolt.id], scope };
   const [apps, businesses] = [
-    await listAppsAllowed(db(), { businessId: world.acme.id, scope }, NOW),
+    await listAppsAllowed(db(), { businessId: server.acme.id, scope }, NOW),
     await listBusinessesAllowing(db(), asked, NOW),
   ];
-  assert.equal(businesses.includes(world.acme.id), apps.includes(app.id), 'both questions have one answer');
+  assert.equal(businesses.includes(server.acme.id), apps.includes(app.id), 'both questions have one answer');
   assert.ok(!businesses.includes(bolt.id));
   return apps.includes(app.id);
 };
@@ -100,41 +100,41 @@ for (const [what, table, where, to] of ENDS) {
 }
 
 test('one grant that lives is enough, whatever became of the others', async () => {
-  const eve = await world.addUser('Eve', [[world.acme, 'member']]);
+  const eve = await server.addUser('Eve', [[server.acme, 'member']]);
   const { app } = await connectForeign();
   await connect(app, eve);
-  const parties = { userId: world.ada.id, appId: app.id, businessId: world.acme.id };
+  const parties = { userId: server.ada.id, appId: app.id, businessId: server.acme.id };
   const hears = async () =>
-    (await listAppsAllowed(db(), { businessId: world.acme.id, scope }, world.clock())).includes(app.id);
+    (await listAppsAllowed(db(), { businessId: server.acme.id, scope }, server.clock())).includes(app.id);
 
-  await endConnections(db(), parties, 'disconnected_by_user', world.clock());
+  await endConnections(db(), parties, 'disconnected_by_user', server.clock());
   assert.ok(await hears());
-  await endConnections(db(), { ...parties, userId: eve.id }, 'disconnected_by_user', world.clock());
+  await endConnections(db(), { ...parties, userId: eve.id }, 'disconnected_by_user', server.clock());
   assert.ok(!(await hears()));
 });
 
 test('of a page of events an app reads what tells of businesses that let it look, and the rest of it', async () => {
   const { app } = await connectForeign();
-  const cafe = await world.addBusiness('Cafe');
-  const bob = await world.addUser('Bob', [[cafe, 'owner']]);
+  const cafe = await server.addBusiness('Cafe');
+  const bob = await server.addUser('Bob', [[cafe, 'owner']]);
   await connect(app, bob);
   for (const [business, number] of [
-    [world.acme, 'A-1'],
+    [server.acme, 'A-1'],
     [cafe, 'C-1'],
     [cafe, 'C-2'],
   ] as const) {
-    await world.addInvoice(business, { number });
+    await server.addInvoice(business, { number });
   }
   const read = async () => {
-    world.wind(SETTLED_AFTER);
+    server.advanceClock(SETTLED_AFTER);
     const authorization = `Basic ${Buffer.from(`${app.id}:${app.secret}`).toString('base64')}`;
-    const { body } = await world.get('/api/v1/events', { authorization });
+    const { body } = await server.get('/api/v1/events', { authorization });
     return body.map(({ type, data }: { type: string; data: { number?: string } }) => data.number ?? type);
   };
 
   const all = await read();
   const parties = { userId: bob.id, appId: app.id, businessId: cafe.id };
-  await endConnections(db(), parties, 'disconnected_by_user', world.clock());
+  await endConnections(db(), parties, 'disconnected_by_user', server.clock());
 
   assert.deepEqual(all.slice(-3), ['A-1', 'C-1', 'C-2']);
   assert.deepEqual((await read()).slice(-2), ['A-1', 'grant.revoked']);
@@ -142,26 +142,26 @@ test('of a page of events an app reads what tells of businesses that let it look
 
 /** Rows that no code of this version writes: a newer version on another node may. */
 for (const [what, type, businessId] of [
-  ['of an undeclared type', 'expense.created', world.acme.id],
+  ['of an undeclared type', 'expense.created', server.acme.id],
   ['that a scope guards but that names no business', 'invoice.created', '00000000-0000-0000-0000-000000000000'],
 ] as const) {
   test(`an event ${what} is neither listed nor delivered`, async () => {
-    const reader = await world.addApp({ ownerBusinessId: world.acme.id });
+    const reader = await server.addApp({ ownerBusinessId: server.acme.id });
     await connect(reader);
-    const id = newId(world.clock());
-    const row = { id, type, app_id: reader.id, business_id: businessId, data: '{}', created_at: world.clock() };
+    const id = newId(server.clock());
+    const row = { id, type, app_id: reader.id, business_id: businessId, data: '{}', created_at: server.clock() };
     await db().insertInto('events').values(row).execute();
 
-    world.wind(SETTLED_AFTER);
+    server.advanceClock(SETTLED_AFTER);
     const authorization = `Basic ${Buffer.from(`${reader.id}:${reader.secret}`).toString('base64')}`;
-    const { body } = await world.get('/api/v1/events', { authorization });
+    const { body } = await server.get('/api/v1/events', { authorization });
     const event = await findEvent(db(), id);
 
     assert.deepEqual(
       body.map((listed: { type: string }) => listed.type),
       ['app.secret_added', 'grant.created'],
     );
-    assert.ok(event && !(await canReceive(db(), event, world.clock())));
+    assert.ok(event && !(await canReceive(db(), event, server.clock())));
   });
 }
 
@@ -172,7 +172,7 @@ test('an event type without a guard, or with an unknown scope as its guard, stop
 });
 
 test('an event of an undeclared type cannot be recorded', async () => {
-  const event = { type: 'expense.created' as 'invoice.created', appId: app.id, businessId: world.acme.id, data: {} };
+  const event = { type: 'expense.created' as 'invoice.created', appId: app.id, businessId: server.acme.id, data: {} };
 
-  await assert.rejects(recordEvent(db(), event, world.clock()), /expense\.created is not declared/);
+  await assert.rejects(recordEvent(db(), event, server.clock()), /expense\.created is not declared/);
 });

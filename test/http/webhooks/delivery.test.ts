@@ -11,24 +11,24 @@ import { createKeyring } from '../../../src/lib/keyring.ts';
 import { listDeliveries } from '../../../src/webhooks/deliveries.ts';
 import { findEndpoint, insertEndpoint, rotateSecret } from '../../../src/webhooks/endpoints.ts';
 import { newReceiver, withStatus } from '../../support/receiver.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-const keys = createKeyring(world.settings.secretKeys);
-const browser = await world.signedIn();
-const db = () => world.storage().durable;
+const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const keys = createKeyring(server.settings.secretKeys);
+const browser = await server.signedIn();
+const db = () => server.storage().durable;
 
 async function listen(url: string, appId: string, eventTypes: string[] = ['grant.created', 'grant.revoked']) {
-  return insertEndpoint(db(), keys, { appId, url, eventTypes }, world.clock());
+  return insertEndpoint(db(), keys, { appId, url, eventTypes }, server.clock());
 }
 
-const newApp = () => world.addApp({ ownerBusinessId: world.acme.id });
+const newApp = () => server.addApp({ ownerBusinessId: server.acme.id });
 
 test('an app receives a signed event about a grant, with ids and no credentials [W1]', async () => {
   const [app, receiver] = [await newApp(), await newReceiver()];
   const { secret } = await listen(receiver.url, app.id);
 
-  const code = await world.allow({ client_id: app.id }, browser);
+  const code = await server.allow({ client_id: app.id }, browser);
   const [first] = await receiver.has(1);
 
   assert.ok(first);
@@ -36,10 +36,10 @@ test('an app receives a signed event about a grant, with ids and no credentials 
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${first.body}`).digest('base64');
   assert.equal(signature, `v1,${expected}`);
-  assert.equal(Number(timestamp), world.clock() / SECOND);
+  assert.equal(Number(timestamp), server.clock() / SECOND);
   assert.deepEqual(Object.keys(first.event), ['type', 'timestamp', 'data']);
   assert.equal(first.event.type, 'grant.created');
-  assert.equal(first.event.data.businessId, world.acme.id);
+  assert.equal(first.event.data.businessId, server.acme.id);
   assert.ok(!first.body.includes(code));
 });
 
@@ -50,12 +50,12 @@ test('an endpoint hears only of its own app, and only of what it asked for', asy
   await listen(foreign.url, other.id);
 
   const { refresh_token } = (
-    await world.exchange(await world.allow({ client_id: app.id }, browser), {
+    await server.exchange(await server.allow({ client_id: app.id }, browser), {
       client_id: app.id,
       client_secret: app.secret,
     })
   ).body;
-  await world.revoke(refresh_token);
+  await server.revoke(refresh_token);
   const [first] = await revocations.has(1);
 
   assert.equal(first?.event.type, 'grant.revoked');
@@ -67,7 +67,7 @@ test('an endpoint hears only of its own app, and only of what it asked for', asy
 test('what fails is sent again later, under the same id and a fresh signature, until it arrives [W3]', async () => {
   const [app, receiver] = [await newApp(), await newReceiver(withStatus(500))];
   await listen(receiver.url, app.id);
-  await world.allow({ client_id: app.id }, browser);
+  await server.allow({ client_id: app.id }, browser);
   await receiver.has(1);
 
   receiver.answer(withStatus(204));
@@ -92,7 +92,7 @@ test('events arrive in the order in which they happened, one at a time', async (
   });
   await listen(receiver.url, app.id);
 
-  for (let i = 0; i < 20; i++) await world.allow({ client_id: app.id, state: `s${i}` }, browser);
+  for (let i = 0; i < 20; i++) await server.allow({ client_id: app.id, state: `s${i}` }, browser);
   const received = await receiver.has(20);
 
   const ids = received.map(({ headers }) => String(headers['webhook-id']));
@@ -110,9 +110,9 @@ test('an endpoint that answers 410 is switched off, and a redirect is not follow
   const { endpoint } = await listen(gone.url, app.id);
   for (const { url } of redirecting) await listen(url, app.id);
 
-  await world.allow({ client_id: app.id }, browser);
+  await server.allow({ client_id: app.id }, browser);
   await Promise.all([gone, ...redirecting].map((receiver) => receiver.has(1)));
-  await world.allow({ client_id: app.id, state: 'again' }, browser);
+  await server.allow({ client_id: app.id, state: 'again' }, browser);
   const found = await until(async () => {
     const now = await findEndpoint(db(), app.id, endpoint.id);
     return now?.disabledAt === null ? undefined : now;
@@ -128,7 +128,7 @@ test('a redirect is a failed attempt, which is made again later [W6]', async () 
   const receiver = await newReceiver((_, response) => response.writeHead(302, { location: elsewhere.url }).end());
   const { endpoint } = await listen(receiver.url, app.id);
 
-  await world.allow({ client_id: app.id }, browser);
+  await server.allow({ client_id: app.id }, browser);
   await receiver.has(1);
   const { attemptsMade, deliveredAt, dueAt } = await until(async () => {
     const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
@@ -140,18 +140,18 @@ test('a redirect is a failed attempt, which is made again later [W6]', async () 
     [['refused', 302]],
   );
   assert.equal(deliveredAt, null);
-  assert.ok(dueAt !== null && dueAt > world.clock());
+  assert.ok(dueAt !== null && dueAt > server.clock());
 });
 
 test('while a secret is being replaced both sign, and then only the new one [W2]', async () => {
   const [app, receiver] = [await newApp(), await newReceiver()];
   const { endpoint, secret } = await listen(receiver.url, app.id);
-  const newer = await rotateSecret(db(), keys, endpoint, world.clock());
+  const newer = await rotateSecret(db(), keys, endpoint, server.clock());
 
-  await world.allow({ client_id: app.id }, browser);
+  await server.allow({ client_id: app.id }, browser);
   await receiver.has(1);
-  world.wind(24 * 60 * MINUTE);
-  await world.allow({ client_id: app.id }, await world.signedIn());
+  server.advanceClock(24 * 60 * MINUTE);
+  await server.allow({ client_id: app.id }, await server.signedIn());
   await receiver.has(2);
 
   const [both, one] = receiver.received.map(({ headers, body }) => {
@@ -189,7 +189,7 @@ async function newTrickler() {
 test('a receiver that goes on answering without end is cut off, and the attempt has failed [W6]', {
   timeout: 60_000,
 }, async () => {
-  const slow = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const slow = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const { webhookTimeout } = slow.settings;
   await slow.restart({ settings: { webhookTimeout: 300 } });
   const { url, cutOff } = await newTrickler();
@@ -211,7 +211,8 @@ test('a receiver that goes on answering without end is cut off, and the attempt 
 /** The clock is wound on, a little at a time, until so many have come. */
 async function windUntil(receiver: Awaited<ReturnType<typeof newReceiver>>, count: number): Promise<void> {
   const arrived = receiver.has(count).then(() => true);
-  while (!(await Promise.race([arrived, new Promise((resolve) => setTimeout(resolve, 20))]))) world.wind(SECOND);
+  while (!(await Promise.race([arrived, new Promise((resolve) => setTimeout(resolve, 20))])))
+    server.advanceClock(SECOND);
 }
 
 async function until<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
@@ -229,10 +230,10 @@ test('nothing is sent unsigned: without the key that kept its secret an endpoint
     db(),
     foreign,
     { appId: app.id, url: receiver.url, eventTypes: ['grant.created'] },
-    world.clock(),
+    server.clock(),
   );
 
-  await world.allow({ client_id: app.id }, await world.signedIn());
+  await server.allow({ client_id: app.id }, await server.signedIn());
   const logged = await until(async () => {
     const [first] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
     return first?.attemptsMade[0];
@@ -244,15 +245,15 @@ test('nothing is sent unsigned: without the key that kept its secret an endpoint
 
 test('an app that was deleted hears nothing more, and an endpoint nothing from before its time', async () => {
   const [app, receiver] = [await newApp(), await newReceiver()];
-  const browser = await world.signedIn();
-  await world.allow({ client_id: app.id }, browser);
-  world.wind(1);
+  const browser = await server.signedIn();
+  await server.allow({ client_id: app.id }, browser);
+  server.advanceClock(1);
   const { endpoint } = await listen(receiver.url, app.id);
-  await world.allow({ client_id: app.id, state: 'second' }, browser);
+  await server.allow({ client_id: app.id, state: 'second' }, browser);
   await receiver.has(1);
 
-  await deleteApp(OPERATOR, db(), app, world.clock());
-  await recordEvent(db(), { type: 'grant.created', appId: app.id, businessId: null, data: {} }, world.clock());
+  await deleteApp(OPERATOR, db(), app, server.clock());
+  await recordEvent(db(), { type: 'grant.created', appId: app.id, businessId: null, data: {} }, server.clock());
   const [last] = await until(async () => {
     const log = await listDeliveries(db(), { endpointId: endpoint.id, limit: 10 });
     return log.length === 2 && log.every(({ dueAt }) => dueAt === null) ? log : undefined;

@@ -10,26 +10,26 @@ import { revokeGrantsOfUser, warnOfExpiring } from '../../../src/grants/grants.t
 import { disableApp, disableUser } from '../../../src/grants/suspension.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const atomically = <Result>(work: Parameters<ReturnType<typeof world.storage>['transaction']>[0]) =>
-  world.storage().transaction(work) as Promise<Result>;
+const server = await startTestServer();
+const browser = await server.signedIn();
+const atomically = <Result>(work: Parameters<ReturnType<typeof server.storage>['transaction']>[0]) =>
+  server.storage().transaction(work) as Promise<Result>;
 
 const newApp = (scopes = ['read:invoices', 'read:contacts']) =>
-  world.addApp({ ownerBusinessId: world.acme.id, scopes });
+  server.addApp({ ownerBusinessId: server.acme.id, scopes });
 
 async function connect(app: RegisteredApp, scope = 'read:invoices') {
-  const code = await world.allow({ client_id: app.id, scope }, browser);
-  return (await world.exchange(code, { client_id: app.id, client_secret: app.secret })).body;
+  const code = await server.allow({ client_id: app.id, scope }, browser);
+  return (await server.exchange(code, { client_id: app.id, client_secret: app.secret })).body;
 }
 
 /** As an app reads them again: with its credentials, by HTTP Basic. */
 async function read(app: RegisteredApp, query = '', secret = app.secret) {
-  world.wind(SETTLED_AFTER);
+  server.advanceClock(SETTLED_AFTER);
   const authorization = `Basic ${Buffer.from(`${app.id}:${secret}`).toString('base64')}`;
-  return world.get(`/api/v1/events${query}`, { authorization });
+  return server.get(`/api/v1/events${query}`, { authorization });
 }
 
 interface Told {
@@ -42,7 +42,7 @@ const typesOf = async (app: RegisteredApp) => (await told(app)).map(({ type }) =
 
 test('an app reads again what it was told, oldest first, in pages that the Link header joins', async () => {
   const app = await newApp();
-  for (let i = 0; i < 5; i++) await world.allow({ client_id: app.id, scope: 'read:invoices', state: `${i}` }, browser);
+  for (let i = 0; i < 5; i++) await server.allow({ client_id: app.id, scope: 'read:invoices', state: `${i}` }, browser);
 
   const whole = await read(app);
   const first = await read(app, '?limit=4');
@@ -59,7 +59,7 @@ test('nobody reads the events of an app without its credentials', async () => {
   const app = await newApp();
 
   assert.equal((await read(app, '', 'wrong')).status, 401);
-  assert.equal((await world.get('/api/v1/events')).status, 401);
+  assert.equal((await server.get('/api/v1/events')).status, 401);
   for (const query of ['?limit=0', '?limit=201', '?cursor=x', '?limit=1&limit=2']) {
     assert.equal((await read(app, query)).status, 400, query);
   }
@@ -70,7 +70,7 @@ test('of invoices an app hears only with read:invoices, and only of businesses t
   await connect(reader);
   await connect(other, 'read:contacts');
 
-  const { id: invoiceId } = await world.addInvoice(world.acme, { number: 'E-1', total: '12.00' });
+  const { id: invoiceId } = await server.addInvoice(server.acme, { number: 'E-1', total: '12.00' });
 
   const heard = (await told(reader)).filter(({ type }) => type.startsWith('invoice.'));
   assert.deepEqual(
@@ -78,7 +78,7 @@ test('of invoices an app hears only with read:invoices, and only of businesses t
     [
       {
         type: 'invoice.created',
-        data: { businessId: world.acme.id, invoiceId, number: 'E-1', status: 'SENT', total: '12.00', currency: 'GBP' },
+        data: { businessId: server.acme.id, invoiceId, number: 'E-1', status: 'SENT', total: '12.00', currency: 'GBP' },
       },
     ],
   );
@@ -90,10 +90,12 @@ test('of invoices an app hears only with read:invoices, and only of businesses t
 test('every change of an invoice sends invoice.updated, and invoice.paid follows when the change is a payment', async () => {
   const app = await newApp();
   await connect(app);
-  await world.addInvoice(world.acme, { number: 'E-3' });
+  await server.addInvoice(server.acme, { number: 'E-3' });
 
   for (const status of ['OVERDUE', 'PAID', 'PAID', 'VOID']) {
-    await atomically((db) => setInvoiceStatus(db, { businessId: world.acme.id, number: 'E-3', status }, world.clock()));
+    await atomically((db) =>
+      setInvoiceStatus(db, { businessId: server.acme.id, number: 'E-3', status }, server.clock()),
+    );
   }
 
   const received = (await told(app)).filter(({ data }) => data.number === 'E-3');
@@ -112,11 +114,11 @@ test('every change of an invoice sends invoice.updated, and invoice.paid follows
 test('what an app was told of a business it cannot read again once it was disconnected, but that it was', async () => {
   const app = await newApp();
   await connect(app);
-  await world.addInvoice(world.acme, { number: 'E-2' });
+  await server.addInvoice(server.acme, { number: 'E-2' });
   assert.ok((await typesOf(app)).includes('invoice.created'));
 
-  const parties = { userId: world.ada.id, appId: app.id, businessId: world.acme.id };
-  await endConnections(world.storage().durable, parties, 'disconnected_by_user', world.clock());
+  const parties = { userId: server.ada.id, appId: app.id, businessId: server.acme.id };
+  await endConnections(server.storage().durable, parties, 'disconnected_by_user', server.clock());
 
   const types = await typesOf(app);
   assert.ok(!types.includes('invoice.created'));
@@ -125,9 +127,9 @@ test('what an app was told of a business it cannot read again once it was discon
 
 test('an app hears of its secrets by their ids, never of the secrets', async () => {
   const app = await newApp();
-  const secret = await atomically<string>((db) => addSecret(OPERATOR, db, app, world.clock()));
-  const [first] = await listSecrets(world.storage().durable, app.id);
-  await atomically((db) => removeSecret(OPERATOR, db, { app, secretId: first?.id ?? '' }, world.clock()));
+  const secret = await atomically<string>((db) => addSecret(OPERATOR, db, app, server.clock()));
+  const [first] = await listSecrets(server.storage().durable, app.id);
+  await atomically((db) => removeSecret(OPERATOR, db, { app, secretId: first?.id ?? '' }, server.clock()));
 
   const events = (await read(app, '', secret)).body;
   assert.deepEqual(
@@ -143,33 +145,33 @@ test('a member who leaves takes their grants along, and the app hears why', asyn
   await atomically((db) =>
     revokeGrantsOfUser(
       db,
-      { userId: world.ada.id, businessId: world.acme.id, reason: 'member_removed' },
-      world.clock(),
+      { userId: server.ada.id, businessId: server.acme.id, reason: 'member_removed' },
+      server.clock(),
     ),
   );
 
   const last = (await told(app)).at(-1);
   assert.deepEqual([last?.type, last?.data.reason], ['grant.revoked', 'member_removed']);
-  const refused = await world.refresh(tokens.refresh_token, { client_id: app.id, client_secret: app.secret });
+  const refused = await server.refresh(tokens.refresh_token, { client_id: app.id, client_secret: app.secret });
   assert.equal(refused.body.reason, 'member_removed');
 });
 
 test('an app that is paused, or whose user is disabled, hears of each grant that does not work now, once', async () => {
   const [app, other] = [await newApp(), await newApp()];
-  const user = await world.addUser('Paula', [[world.acme, 'member']]);
+  const user = await server.addUser('Paula', [[server.acme, 'member']]);
   for (const each of [app, other]) {
-    const code = await world.allow({ client_id: each.id, scope: 'read:invoices' }, await world.signedIn(user));
-    await world.exchange(code, { client_id: each.id, client_secret: each.secret });
+    const code = await server.allow({ client_id: each.id, scope: 'read:invoices' }, await server.signedIn(user));
+    await server.exchange(code, { client_id: each.id, client_secret: each.secret });
   }
   const reasons = async (each: RegisteredApp) =>
     (await told(each)).flatMap(({ type, data }) => (type === 'grant.revoked' ? [data.reason] : []));
 
   for (let i = 0; i < 2; i++) {
-    const found = await findApp(world.storage().durable, app.id);
+    const found = await findApp(server.storage().durable, app.id);
     assert.ok(found);
-    await atomically((db) => disableApp(OPERATOR, db, found, world.clock()));
+    await atomically((db) => disableApp(OPERATOR, db, found, server.clock()));
   }
-  await disableUser(OPERATOR, world.storage().durable, { user }, world.clock());
+  await disableUser(OPERATOR, server.storage().durable, { user }, server.clock());
 
   assert.deepEqual(await reasons(other), ['user_disabled']);
   assert.deepEqual(await reasons(app), ['app_disabled', 'user_disabled']);
@@ -178,21 +180,21 @@ test('an app that is paused, or whose user is disabled, hears of each grant that
 test('three days before a grant that nobody uses dies its app hears of it, once; a refresh starts it anew', async () => {
   const app = await newApp();
   const { refresh_token } = await connect(app);
-  const warn = () => atomically<number>((db) => warnOfExpiring(db, 100, world.clock()));
+  const warn = () => atomically<number>((db) => warnOfExpiring(db, 100, server.clock()));
   const warnings = async () => (await typesOf(app)).filter((type) => type === 'grant.expiring').length;
 
-  world.wind(26 * DAY);
+  server.advanceClock(26 * DAY);
   await warn();
   assert.equal(await warnings(), 0);
-  world.wind(DAY);
+  server.advanceClock(DAY);
   await warn();
   await warn();
   assert.equal(await warnings(), 1);
-  const renewed = await world.refresh(refresh_token, { client_id: app.id, client_secret: app.secret });
+  const renewed = await server.refresh(refresh_token, { client_id: app.id, client_secret: app.secret });
   assert.equal(renewed.status, 200);
   await warn();
   assert.equal(await warnings(), 1);
-  world.wind(27 * DAY);
+  server.advanceClock(27 * DAY);
   await warn();
   // The first warning is a month old by now, and still kept.
   assert.equal(await warnings(), 2);

@@ -20,22 +20,22 @@ import {
 } from '../../../src/webhooks/endpoints.ts';
 import { recordFailure } from '../../../src/webhooks/queue.ts';
 import { newReceiver, withStatus } from '../../support/receiver.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-const keys = createKeyring(world.settings.secretKeys);
-const db = () => world.storage().durable;
+const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const keys = createKeyring(server.settings.secretKeys);
+const db = () => server.storage().durable;
 
 /** An app with one endpoint, and ways to make something happen to it. */
 async function listen(url: string) {
-  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const appId = app.id;
   const wish = { appId, url, eventTypes: ['grant.created'] };
-  const { endpoint } = await insertEndpoint(db(), keys, wish, world.clock());
-  const event = { type: 'grant.created', appId, businessId: world.acme.id, data: {} } as const;
+  const { endpoint } = await insertEndpoint(db(), keys, wish, server.clock());
+  const event = { type: 'grant.created', appId, businessId: server.acme.id, data: {} } as const;
   const happen = (times = 1) =>
-    world.storage().transaction(async (tx) => {
-      for (let i = 0; i < times; i++) await recordEvent(tx, event, world.clock());
+    server.storage().transaction(async (tx) => {
+      for (let i = 0; i < times; i++) await recordEvent(tx, event, server.clock());
     });
   return { endpoint, app, happen };
 }
@@ -61,7 +61,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-const isResting = async (endpoint: Endpoint) => (await rowOf(endpoint)).backoff_until > world.clock();
+const isResting = async (endpoint: Endpoint) => (await rowOf(endpoint)).backoff_until > server.clock();
 
 test('an endpoint that has failed is left alone, however much comes in, until its owner wants to see it work', async () => {
   const [receiver, passRounds] = [await newReceiver(withStatus(500)), await newMarker()];
@@ -75,22 +75,22 @@ test('an endpoint that has failed is left alone, however much comes in, until it
   }
   assert.equal(receiver.received.length, 1);
 
-  await world.storage().transaction((tx) => sendTest(tx, endpoint, world.clock()));
+  await server.storage().transaction((tx) => sendTest(tx, endpoint, server.clock()));
   await receiver.has(2);
   await until(() => isResting(endpoint));
   const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
-  await world.storage().transaction((tx) => resend(tx, endpoint.id, delivery?.id ?? '', world.clock()));
+  await server.storage().transaction((tx) => resend(tx, endpoint.id, delivery?.id ?? '', server.clock()));
   await receiver.has(3);
   await until(() => isResting(endpoint));
-  await markEndpointDisabled(db(), endpoint.id, 'by_owner', world.clock());
-  await markEndpointEnabled(db(), endpoint.id, world.clock());
+  await markEndpointDisabled(db(), endpoint.id, 'by_owner', server.clock());
+  await markEndpointEnabled(db(), endpoint.id, server.clock());
   await receiver.has(4);
   await until(() => isResting(endpoint));
   await passRounds();
   assert.equal(receiver.received.length, 4);
 
   receiver.answer(withStatus(204));
-  world.wind(5 * MINUTE);
+  server.advanceClock(5 * MINUTE);
   await receiver.has(9);
   await until(async () => (await rowOf(endpoint)).due_at === null);
   assert.deepEqual(
@@ -106,7 +106,7 @@ test('an endpoint that has failed is left alone, however much comes in, until it
 test('an endpoint is switched off after three days of failures if there were ten, and not for two far apart', async () => {
   const { endpoint, app } = await listen('https://hooks.example/');
   const isOn = async () => (await findEndpoint(db(), app.id, endpoint.id))?.disabledAt === null;
-  const began = world.clock();
+  const began = server.clock();
 
   await recordFailure(db(), endpoint, 0.5, began);
   await recordFailure(db(), endpoint, 0.5, began + 10 * DAY);
@@ -125,8 +125,8 @@ test('an endpoint to which nothing is to be sent any more is not failing any mor
   assert.notEqual((await rowOf(endpoint)).failing_since, null);
 
   // So that the second attempt is not made.
-  await deleteApp(OPERATOR, db(), app, world.clock());
-  world.wind(MINUTE);
+  await deleteApp(OPERATOR, db(), app, server.clock());
+  server.advanceClock(MINUTE);
   await until(async () => (await rowOf(endpoint)).due_at === null);
 
   const { failing_since, failures } = await rowOf(endpoint);
@@ -135,7 +135,7 @@ test('an endpoint to which nothing is to be sent any more is not failing any mor
 });
 
 const ACTS: [what: string, act: (endpoint: Endpoint) => Promise<unknown>][] = [
-  ['switched off', ({ id }) => markEndpointDisabled(db(), id, 'by_owner', world.clock())],
+  ['switched off', ({ id }) => markEndpointDisabled(db(), id, 'by_owner', server.clock())],
   ['removed', ({ id, appId }) => deleteEndpoint(db(), appId, id)],
   [
     'moved',

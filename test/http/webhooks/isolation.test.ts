@@ -6,14 +6,14 @@ import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { freePort } from '../../support/ports.ts';
 import { newReceiver } from '../../support/receiver.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
 const ENDPOINTS = 100;
 const ROUNDS = 5;
 
 test('one endpoint that is dead and one that never answers keep none of the others waiting', async () => {
-  const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-  const [db, keys] = [world.storage().durable, createKeyring(world.settings.secretKeys)];
+  const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const [db, keys] = [server.storage().durable, createKeyring(server.settings.secretKeys)];
   const held: ServerResponse[] = [];
   const [receiver, stuck] = [await newReceiver(), await newReceiver((_, response) => held.push(response))];
   const others = Array.from({ length: ENDPOINTS - 2 }, (_, place) => `${receiver.url}/${place}`);
@@ -21,9 +21,9 @@ test('one endpoint that is dead and one that never answers keep none of the othe
   const urls = [`http://127.0.0.1:${await freePort()}/dead`, stuck.url, ...others];
   const appIds: string[] = [];
   for (const url of urls) {
-    const { id } = await world.addApp({ ownerBusinessId: world.acme.id });
+    const { id } = await server.addApp({ ownerBusinessId: server.acme.id });
     appIds.push(id);
-    await insertEndpoint(db, keys, { appId: id, url, eventTypes: ['grant.created'] }, world.clock());
+    await insertEndpoint(db, keys, { appId: id, url, eventTypes: ['grant.created'] }, server.clock());
   }
 
   for (let round = 1; round <= ROUNDS; round++) {
@@ -31,10 +31,10 @@ test('one endpoint that is dead and one that never answers keep none of the othe
       const event = {
         type: 'grant.created',
         appId,
-        businessId: world.acme.id,
+        businessId: server.acme.id,
         data: { round: String(round) },
       } as const;
-      await recordEvent(db, event, world.clock());
+      await recordEvent(db, event, server.clock());
     }
     await receiver.has(others.length * round);
   }

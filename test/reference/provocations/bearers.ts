@@ -24,12 +24,12 @@ export function bearerProvocations(
 
 type Call = (typeof CALLS)[number];
 
-function unfitTokens({ world }: Connections, { name, path }: Call, living: () => Promise<Connected>): Provocation[] {
-  const ask = (authorization: string, query = '') => world.get(path + query, { authorization });
+function unfitTokens({ server }: Connections, { name, path }: Call, living: () => Promise<Connected>): Provocation[] {
+  const ask = (authorization: string, query = '') => server.get(path + query, { authorization });
   const refresh = async () => `Bearer ${(await living()).tokens.refresh_token}`;
   const access = async () => `Bearer ${(await living()).tokens.access_token}`;
   return provocationsOf(name, [
-    [401, 'token_missing', 'a call without a token', () => world.get(path)],
+    [401, 'token_missing', 'a call without a token', () => server.get(path)],
     [401, 'token_missing', 'another way to authenticate', () => ask('Basic eDp5')],
     [401, 'token_malformed', 'a header without a token', () => ask('Bearer')],
     [401, 'token_malformed', 'a header with two tokens', () => ask('Bearer one two')],
@@ -40,7 +40,7 @@ function unfitTokens({ world }: Connections, { name, path }: Call, living: () =>
 }
 
 function endedTokens(
-  { world }: Connections,
+  { server }: Connections,
   { name, path }: Call,
   dead: Record<string, () => Promise<Connected>>,
 ): Provocation[] {
@@ -49,15 +49,15 @@ function endedTokens(
     status: 401,
     reason,
     to: 'a token of a grant that ended so',
-    provoke: async () => world.get(path, { authorization: `Bearer ${(await end()).tokens.access_token}` }),
+    provoke: async () => server.get(path, { authorization: `Bearer ${(await end()).tokens.access_token}` }),
   }));
 }
 
 /** An access token can end by itself, while its grant lives on. */
-function revokedAlone({ world, connect }: Connections): Provocation[] {
+function revokedAlone({ server, connect }: Connections): Provocation[] {
   const revoked = once(async () => {
     const { tokens } = await connect();
-    await world.revoke(tokens.access_token);
+    await server.revoke(tokens.access_token);
     return `Bearer ${tokens.access_token}`;
   });
   return CALLS.flatMap(({ name, path }) =>
@@ -66,17 +66,17 @@ function revokedAlone({ world, connect }: Connections): Provocation[] {
         401,
         'revoked_by_app',
         'a token that was revoked alone',
-        async () => world.get(path, { authorization: await revoked() }),
+        async () => server.get(path, { authorization: await revoked() }),
       ],
     ]),
   );
 }
 
-function invoiceProvocations({ world, allow }: Connections, living: () => Promise<Connected>): Provocation[] {
+function invoiceProvocations({ server, allow }: Connections, living: () => Promise<Connected>): Provocation[] {
   const list = async (headers: Record<string, string>, query = '') =>
-    world.listInvoices((await living()).tokens.access_token, headers, query);
+    server.listInvoices((await living()).tokens.access_token, headers, query);
   const elsewhere = '0190a6c6-0000-7000-8000-000000000000';
-  const contacts = async () => (await world.exchange(await allow({ scope: 'read:contacts' }))).body.access_token;
+  const contacts = async () => (await server.exchange(await allow({ scope: 'read:contacts' }))).body.access_token;
   return provocationsOf('listInvoices', [
     [400, 'business_id_malformed', 'a business id that is none', () => list({ 'x-business-id': 'acme' })],
     [400, 'value_not_allowed', 'a status that there is not', () => list({}, '?status=LOST')],
@@ -84,15 +84,15 @@ function invoiceProvocations({ world, allow }: Connections, living: () => Promis
     [400, 'value_not_allowed', 'a cursor that is none', () => list({}, '?cursor=x')],
     [400, 'field_repeated', 'a limit that comes twice', () => list({}, '?limit=1&limit=1')],
     [403, 'business_mismatch', 'another business', () => list({ 'x-business-id': elsewhere })],
-    [403, 'insufficient_scope', 'a token for contacts', async () => world.listInvoices(await contacts())],
+    [403, 'insufficient_scope', 'a token for contacts', async () => server.listInvoices(await contacts())],
   ]);
 }
 
-/** These wind the clock. */
-export function expiredBearerProvocations({ world, connect }: Connections): Provocation[] {
+/** Advances the clock. */
+export function expiredBearerProvocations({ server, connect }: Connections): Provocation[] {
   const expired = once(async () => {
     const { tokens } = await connect();
-    world.wind(HOUR + SECOND);
+    server.advanceClock(HOUR + SECOND);
     return `Bearer ${tokens.access_token}`;
   });
   return CALLS.flatMap(({ name, path }) =>
@@ -101,7 +101,7 @@ export function expiredBearerProvocations({ world, connect }: Connections): Prov
         401,
         'access_token_expired',
         'a token after an hour',
-        async () => world.get(path, { authorization: await expired() }),
+        async () => server.get(path, { authorization: await expired() }),
       ],
     ]),
   );

@@ -1,4 +1,4 @@
-import type { World } from '../../support/world.ts';
+import type { TestServer } from '../../support/test-server.ts';
 import { type Provocation, provocationsOf, send } from './provocation.ts';
 
 const JSON_TYPE = 'application/json';
@@ -12,18 +12,18 @@ const ENDPOINTS = [
 ];
 
 /** What the three endpoints that take a body refuse alike: the body itself, and the app that sends it. */
-export function bodyProvocations(world: World): Provocation[] {
-  return ENDPOINTS.flatMap((endpoint) => [...unreadable(world, endpoint), ...unauthenticated(world, endpoint)]);
+export function bodyProvocations(server: TestServer): Provocation[] {
+  return ENDPOINTS.flatMap((endpoint) => [...unreadable(server, endpoint), ...unauthenticated(server, endpoint)]);
 }
 
 type Endpoint = (typeof ENDPOINTS)[number];
 
-function unreadable(world: World, { name, field }: Endpoint): Provocation[] {
+function unreadable(server: TestServer, { name, field }: Endpoint): Provocation[] {
   const raw = (body: string, type = JSON_TYPE) =>
-    send(`${world.api}/api/v1/oauth/${name}`, { method: 'POST', headers: { 'content-type': type }, body });
+    send(`${server.api}/api/v1/oauth/${name}`, { method: 'POST', headers: { 'content-type': type }, body });
   return provocationsOf(name, [
-    [400, 'field_missing', 'a body without the field it needs', () => world.post(name, world.credentials)],
-    [400, 'field_missing', 'a field that is empty', () => world.post(name, { ...world.credentials, [field]: '' })],
+    [400, 'field_missing', 'a body without the field it needs', () => server.post(name, server.credentials)],
+    [400, 'field_missing', 'a field that is empty', () => server.post(name, { ...server.credentials, [field]: '' })],
     [400, 'field_repeated', 'a field that comes twice in JSON', () => raw(`{"${field}":"x","${field}":"y"}`)],
     [400, 'field_repeated', 'a field that comes twice in a form', () => raw(`${field}=x&${field}=y`, FORM_TYPE)],
     [400, 'field_not_text', 'a field that is a number', () => raw(JSON.stringify({ [field]: 1 }))],
@@ -37,11 +37,11 @@ function unreadable(world: World, { name, field }: Endpoint): Provocation[] {
   ]);
 }
 
-function unauthenticated(world: World, { name, rest }: Endpoint): Provocation[] {
-  const { client_id, client_secret } = world.credentials;
+function unauthenticated(server: TestServer, { name, rest }: Endpoint): Provocation[] {
+  const { client_id, client_secret } = server.credentials;
   const basic = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`;
   const ask = (credentials: object, authorization?: string) =>
-    world.post(name, { ...rest, ...credentials }, authorization === undefined ? {} : { authorization });
+    server.post(name, { ...rest, ...credentials }, authorization === undefined ? {} : { authorization });
   return provocationsOf(name, [
     [400, 'credentials_sent_twice', 'credentials in body and header', () => ask({ client_secret }, basic)],
     [401, 'credentials_missing', 'a secret without its client_id', () => ask({ client_secret })],

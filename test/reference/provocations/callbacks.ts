@@ -1,15 +1,15 @@
-import type { World } from '../../support/world.ts';
+import type { TestServer } from '../../support/test-server.ts';
 import { PKCE } from './dead-grants.ts';
 import { once } from './provocation.ts';
 
 /** What an app is told by way of the browser: the error, its reason, and how to come by it. */
 export type CallbackProvocation = [error: string, reason: string, to: string, provoke: () => Promise<URL | undefined>];
 
-export function callbackProvocations(world: World): CallbackProvocation[] {
-  const member = once(() => world.signedIn());
+export function callbackProvocations(server: TestServer): CallbackProvocation[] {
+  const member = once(() => server.signedIn());
   const leave = async (changes: Record<string, string | undefined>, more = '') =>
-    (await (await member()).open(world.authorizeUrl(changes) + more)).leftTo;
-  const newApp = async (changes = {}) => (await world.addApp({ ownerBusinessId: world.acme.id, ...changes })).id;
+    (await (await member()).open(server.authorizeUrl(changes) + more)).leftTo;
+  const newApp = async (changes = {}) => (await server.addApp({ ownerBusinessId: server.acme.id, ...changes })).id;
   const { code_challenge } = PKCE;
   return [
     ['invalid_request', 'field_missing', 'a request without state', () => leave({ state: undefined })],
@@ -31,13 +31,13 @@ export function callbackProvocations(world: World): CallbackProvocation[] {
     ['unsupported_response_type', 'unsupported_response_type', 'another flow', () => leave({ response_type: 'token' })],
     ['invalid_scope', 'scope_unknown', 'a scope that there is not', () => leave({ scope: 'read:minds' })],
     ['invalid_scope', 'scope_not_registered', 'a scope too many', () => leave({ scope: 'read:deals' })],
-    ...refusedAtTheScreen(world, member, newApp),
+    ...refusedAtTheScreen(server, member, newApp),
   ];
 }
 
 function refusedAtTheScreen(
-  world: World,
-  member: () => ReturnType<World['signedIn']>,
+  server: TestServer,
+  member: () => ReturnType<TestServer['signedIn']>,
   newApp: () => Promise<string>,
 ): CallbackProvocation[] {
   return [
@@ -47,7 +47,7 @@ function refusedAtTheScreen(
       'a user who chose Deny',
       async () => {
         const browser = await member();
-        const page = await browser.open(world.authorizeUrl({ client_id: await newApp() }));
+        const page = await browser.open(server.authorizeUrl({ client_id: await newApp() }));
         return (await browser.submit(page, '/consent', { answer: 'deny' })).leftTo;
       },
     ],
@@ -56,26 +56,28 @@ function refusedAtTheScreen(
       'not_a_member',
       'a user of another business',
       async () => {
-        const stranger = await world.addUser('Kurt', [[await world.addBusiness('Elsewhere'), 'owner']]);
-        return (await (await world.signedIn(stranger)).open(world.authorizeUrl())).leftTo;
+        const stranger = await server.addUser('Kurt', [[await server.addBusiness('Elsewhere'), 'owner']]);
+        return (await (await server.signedIn(stranger)).open(server.authorizeUrl())).leftTo;
       },
     ],
     [
       'login_required',
       'login_required',
       'prompt=none when nobody is signed in',
-      async () => (await world.browse().open(world.authorizeUrl({ prompt: 'none' }))).leftTo,
+      async () => (await server.browse().open(server.authorizeUrl({ prompt: 'none' }))).leftTo,
     ],
     [
       'temporarily_unavailable',
       'temporarily_unavailable',
       'prompt=none from a user who was sent too often',
       async () => {
-        const browser = await world.signedIn(await world.addUser('Busy', [[await world.addBusiness('Busy'), 'owner']]));
-        const client_id = (await world.addApp({ name: 'Console' })).id;
-        const { changesPerUser } = world.settings.limits;
-        for (let i = 0; i < changesPerUser; i++) await browser.open(world.authorizeUrl({ client_id, prompt: 'none' }));
-        return (await browser.open(world.authorizeUrl({ client_id, prompt: 'none' }))).leftTo;
+        const browser = await server.signedIn(
+          await server.addUser('Busy', [[await server.addBusiness('Busy'), 'owner']]),
+        );
+        const client_id = (await server.addApp({ name: 'Console' })).id;
+        const { changesPerUser } = server.settings.limits;
+        for (let i = 0; i < changesPerUser; i++) await browser.open(server.authorizeUrl({ client_id, prompt: 'none' }));
+        return (await browser.open(server.authorizeUrl({ client_id, prompt: 'none' }))).leftTo;
       },
     ],
     [
@@ -83,7 +85,7 @@ function refusedAtTheScreen(
       'consent_required',
       'prompt=none before anything was allowed',
       async () => {
-        const url = world.authorizeUrl({ client_id: await newApp(), prompt: 'none' });
+        const url = server.authorizeUrl({ client_id: await newApp(), prompt: 'none' });
         return (await (await member()).open(url)).leftTo;
       },
     ],

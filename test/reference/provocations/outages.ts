@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { startServer } from '../../../src/server.ts';
 import type { Answer } from '../../support/client.ts';
 import { freePort } from '../../support/ports.ts';
-import type { World } from '../../support/world.ts';
+import type { TestServer } from '../../support/test-server.ts';
 import { askEvents } from './events.ts';
 import { once, type Provocation, provocationsOf, send } from './provocation.ts';
 
@@ -14,36 +14,36 @@ export const SCARCE = { LIMIT_PER_APP: '1', LIMIT_PER_GRANT: '1' };
 
 type Ask = () => Promise<Answer>;
 
-/** Every operation that asks the database, asked rightly, in a world that is scarce. */
-function rightRequests(world: World) {
+/** A valid request to every operation that queries the database, on a server started with `SCARCE`. */
+function rightRequests(server: TestServer) {
   const tokens = once(async () => {
-    const connected = await world.connect();
-    await world.listInvoices(connected.access_token);
+    const connected = await server.connect();
+    await server.listInvoices(connected.access_token);
     return connected;
   });
   const counted: Record<string, Ask> = {
-    token: async () => world.refresh((await tokens()).refresh_token),
-    revoke: async () => world.revoke((await tokens()).access_token),
-    introspect: async () => world.introspect((await tokens()).access_token),
-    me: async () => world.get('/api/v1/me', { authorization: `Bearer ${(await tokens()).access_token}` }),
+    token: async () => server.refresh((await tokens()).refresh_token),
+    revoke: async () => server.revoke((await tokens()).access_token),
+    introspect: async () => server.introspect((await tokens()).access_token),
+    me: async () => server.get('/api/v1/me', { authorization: `Bearer ${(await tokens()).access_token}` }),
     listBusinesses: async () =>
-      world.get('/api/v1/businesses', { authorization: `Bearer ${(await tokens()).access_token}` }),
-    listInvoices: async () => world.listInvoices((await tokens()).access_token),
+      server.get('/api/v1/businesses', { authorization: `Bearer ${(await tokens()).access_token}` }),
+    listInvoices: async () => server.listInvoices((await tokens()).access_token),
     listEvents: async () => {
       await tokens();
-      return askEvents(world);
+      return askEvents(server);
     },
   };
   return {
     tokens,
     counted,
-    stored: { ...counted, authorize: () => send(world.authorizeUrl()) } as Record<string, Ask>,
+    stored: { ...counted, authorize: () => send(server.authorizeUrl()) } as Record<string, Ask>,
   };
 }
 
-/** Of a world whose limits are used up at once. */
-export function limitProvocations(world: World): Provocation[] {
-  return each(rightRequests(world).counted, 429, 'too_many_requests', 'one request too many', (ask) => ask);
+/** For a server started with `SCARCE`. */
+export function limitProvocations(server: TestServer): Provocation[] {
+  return each(rightRequests(server).counted, 429, 'too_many_requests', 'one request too many', (ask) => ask);
 }
 
 function each(asks: Record<string, Ask>, status: number, reason: string, to: string, around: (ask: Ask) => Ask) {
@@ -54,17 +54,17 @@ function each(asks: Record<string, Ask>, status: number, reason: string, to: str
 }
 
 /** In this order: the last ones close the database for good. */
-export function outageProvocations(world: World): Provocation[] {
-  const { tokens, stored } = rightRequests(world);
-  const checked = { ...stored, readyz: () => world.get('/readyz') };
+export function outageProvocations(server: TestServer): Provocation[] {
+  const { tokens, stored } = rightRequests(server);
+  const checked = { ...stored, readyz: () => server.get('/readyz') };
   const lock = (ask: Ask) => async () => {
     await tokens();
     // A server that has just started: after 128 commits a second connection checkpoints the database.
-    await world.restart();
-    return whileLocked(world, ask);
+    await server.restart();
+    return whileLocked(server, ask);
   };
   const close = (ask: Ask) => async () => {
-    await world.storage().close();
+    await server.storage().close();
     return ask();
   };
   return [
@@ -74,11 +74,11 @@ export function outageProvocations(world: World): Provocation[] {
 }
 
 /** Another process has locked the file. It cannot in WAL mode, nor can the mode be changed while another connection is open. */
-async function whileLocked(world: World, ask: Ask): Promise<Answer> {
-  const { durable } = world.storage();
+async function whileLocked(server: TestServer, ask: Ask): Promise<Answer> {
+  const { durable } = server.storage();
   await sql`pragma busy_timeout = 0`.execute(durable);
   await sql`pragma journal_mode = delete`.execute(durable);
-  const file = new DatabaseSync(world.settings.databaseUrl.slice('sqlite:'.length));
+  const file = new DatabaseSync(server.settings.databaseUrl.slice('sqlite:'.length));
   file.exec('begin exclusive');
   try {
     return await ask();
@@ -89,12 +89,12 @@ async function whileLocked(world: World, ask: Ask): Promise<Answer> {
 }
 
 /** A node that is about to stop answers on connections that it has, and sends whoever asks elsewhere. */
-export function drainingProvocations(world: World): Provocation[] {
+export function drainingProvocations(server: TestServer): Provocation[] {
   const provoke = async () => {
     const [port, webPort] = [await freePort(), await freePort()];
     const at = (free: number) => ({ host: '127.0.0.1', port: free });
     const own = { databaseUrl: 'sqlite::memory:', listen: at(port), consentListen: at(webPort) };
-    const node = await startServer({ ...world.settings, ...own }, world.clock);
+    const node = await startServer({ ...server.settings, ...own }, server.clock);
     const kept = new Agent({ keepAlive: true, maxSockets: 1 });
     await askOver(kept, `http://127.0.0.1:${port}/readyz`);
     const closing = node.close(5000);

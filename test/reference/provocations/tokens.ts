@@ -18,14 +18,14 @@ export function tokenProvocations(connections: Connections, dead: Dead): Provoca
 
 type Table = Parameters<typeof provocationsOf>[1];
 
-function unfitting({ world, connect, allow }: Connections): Table {
+function unfitting({ server, connect, allow }: Connections): Table {
   const redirect_uri = 'https://ledger.example/other';
   return [
     [
       400,
       'unsupported_grant_type',
       'a password grant',
-      () => world.post('token', { grant_type: 'password', ...world.credentials }),
+      () => server.post('token', { grant_type: 'password', ...server.credentials }),
     ],
     [
       400,
@@ -33,70 +33,70 @@ function unfitting({ world, connect, allow }: Connections): Table {
       'a refresh that asks for more',
       async () => {
         const { tokens, credentials } = await connect();
-        return world.refresh(tokens.refresh_token, { ...credentials, scope: 'read:invoices write:invoices' });
+        return server.refresh(tokens.refresh_token, { ...credentials, scope: 'read:invoices write:invoices' });
       },
     ],
     [
       400,
       'redirect_uri_different',
       'an exchange that names another address',
-      async () => world.exchange(await allow({}), { redirect_uri }),
+      async () => server.exchange(await allow({}), { redirect_uri }),
     ],
   ];
 }
 
-function unproven({ world, connect, allow }: Connections): Table {
+function unproven({ server, connect, allow }: Connections): Table {
   return [
-    [400, 'token_unknown', 'a code that nobody issued', () => world.exchange(`gac_${'A'.repeat(96)}`)],
-    [400, 'token_unknown', 'a refresh token that nobody issued', () => world.refresh('x')],
+    [400, 'token_unknown', 'a code that nobody issued', () => server.exchange(`gac_${'A'.repeat(96)}`)],
+    [400, 'token_unknown', 'a refresh token that nobody issued', () => server.refresh('x')],
     [
       400,
       'token_of_another_kind',
       'an access token in place of a refresh token',
-      async () => world.refresh((await connect()).tokens.access_token),
+      async () => server.refresh((await connect()).tokens.access_token),
     ],
     [
       400,
       'token_of_another_kind',
       'a refresh token in place of a code',
-      async () => world.exchange((await connect()).tokens.refresh_token),
+      async () => server.exchange((await connect()).tokens.refresh_token),
     ],
     [
       400,
       'token_of_another_app',
       'another app’s refresh token',
-      async () => world.refresh((await connect()).tokens.refresh_token),
+      async () => server.refresh((await connect()).tokens.refresh_token),
     ],
     [
       400,
       'token_of_another_app',
       'another app’s code',
-      async () => world.exchange(await allow({}), (await connect()).credentials),
+      async () => server.exchange(await allow({}), (await connect()).credentials),
     ],
   ];
 }
 
-function verifiers({ world, allow }: Connections): Table {
+function verifiers({ server, allow }: Connections): Table {
   return [
-    [400, 'code_verifier_missing', 'a challenge without its verifier', async () => world.exchange(await allow(PKCE))],
+    [400, 'code_verifier_missing', 'a challenge without its verifier', async () => server.exchange(await allow(PKCE))],
     [
       400,
       'code_verifier_wrong',
       'a verifier of another challenge',
-      async () => world.exchange(await allow(PKCE), { code_verifier: `${VERIFIER}-not` }),
+      async () => server.exchange(await allow(PKCE), { code_verifier: `${VERIFIER}-not` }),
     ],
     [
       400,
       'code_verifier_unexpected',
       'a verifier without a challenge',
-      async () => world.exchange(await allow({}), { code_verifier: VERIFIER }),
+      async () => server.exchange(await allow({}), { code_verifier: VERIFIER }),
     ],
   ];
 }
 
 function ended(connections: Connections, dead: Dead): Provocation[] {
-  const { world } = connections;
-  const refreshOf = async ({ tokens, credentials }: Connected) => world.refresh(tokens.refresh_token, credentials);
+  const { server } = connections;
+  const refreshOf = async ({ tokens, credentials }: Connected) => server.refresh(tokens.refresh_token, credentials);
   return Object.entries(dead).map(([reason, end]) => ({
     operation: 'token',
     status: 400,
@@ -110,17 +110,17 @@ function ended(connections: Connections, dead: Dead): Provocation[] {
  * A deleted app cannot even authenticate: it has to be deleted after that, while another refresh is the first to get
  * through, so that this one has to look at the grant once more.
  */
-async function refreshWhileDeleted({ world, connect }: Connections): Promise<Answer> {
+async function refreshWhileDeleted({ server, connect }: Connections): Promise<Answer> {
   return untilFound(async () => {
     const { app, tokens, credentials } = await connect();
     const [answer] = await takeTurns<Answer | undefined>(
-      world,
-      () => world.refresh(tokens.refresh_token, credentials),
+      server,
+      () => server.refresh(tokens.refresh_token, credentials),
       async () => {
-        await world.storage().transaction(async (db) => {
+        await server.storage().transaction(async (db) => {
           const refreshed = db.updateTable('grants').set(({ eb }) => ({ rotation: eb('rotation', '+', 1) }));
           await refreshed.where('app_id', '=', app.id).execute();
-          await deleteApp(OPERATOR, db, app, world.clock());
+          await deleteApp(OPERATOR, db, app, server.clock());
         });
         return undefined;
       },
@@ -129,8 +129,8 @@ async function refreshWhileDeleted({ world, connect }: Connections): Promise<Ans
   });
 }
 
-/** These wind the clock, by a month in the end. */
-export function expiredTokenProvocations({ world, connect, allow }: Connections): Provocation[] {
+/** Advances the clock, by a month in total. */
+export function expiredTokenProvocations({ server, connect, allow }: Connections): Provocation[] {
   return provocationsOf('token', [
     [
       400,
@@ -138,8 +138,8 @@ export function expiredTokenProvocations({ world, connect, allow }: Connections)
       'a code after ten minutes',
       async () => {
         const code = await allow({});
-        world.wind(10 * MINUTE);
-        return world.exchange(code);
+        server.advanceClock(10 * MINUTE);
+        return server.exchange(code);
       },
     ],
     [
@@ -148,8 +148,8 @@ export function expiredTokenProvocations({ world, connect, allow }: Connections)
       'a refresh token after thirty days',
       async () => {
         const { tokens, credentials } = await connect();
-        world.wind(30 * DAY + MINUTE);
-        return world.refresh(tokens.refresh_token, credentials);
+        server.advanceClock(30 * DAY + MINUTE);
+        return server.refresh(tokens.refresh_token, credentials);
       },
     ],
   ]);

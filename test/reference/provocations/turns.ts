@@ -1,22 +1,22 @@
-import type { World } from '../../support/world.ts';
+import type { TestServer } from '../../support/test-server.ts';
 
 /**
  * Starts each of these while nobody can reach the database, and then lets all of them at it at once: from there on
  * they take turns, statement by statement, in this order.
  */
-export async function takeTurns<Result>(world: World, ...works: (() => Promise<Result>)[]): Promise<Result[]> {
+export async function takeTurns<Result>(server: TestServer, ...works: (() => Promise<Result>)[]): Promise<Result[]> {
   const begun: Promise<Result>[] = [];
-  await world.storage().transaction(async () => {
+  await server.storage().transaction(async () => {
     for (const work of works) {
       begun.push(work());
-      await passTime(world);
+      await passTime(server);
     }
   });
   return Promise.all(begun);
 }
 
 /** Long enough for what was sent before to have arrived, since the server answers this without its database. */
-async function passTime({ api }: World): Promise<void> {
+async function passTime({ api }: TestServer): Promise<void> {
   for (let i = 0; i < 3; i += 1) await (await fetch(`${api}/healthz`)).text();
 }
 

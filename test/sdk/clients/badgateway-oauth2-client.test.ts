@@ -10,18 +10,18 @@ import {
 } from '@badgateway/oauth2-client';
 import { HOUR } from '../../../src/lib/clock.ts';
 import { REDIRECT_URI, type RegisteredApp } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { decide } from './visitor.ts';
 
-const world = await newWorld();
-await world.addInvoice(world.acme, { number: 'INV-2001', total: '99.90' });
+const server = await startTestServer();
+await server.addInvoice(server.acme, { number: 'INV-2001', total: '99.90' });
 
 type Method = 'client_secret_post' | 'client_secret_basic' | 'client_secret_basic_interop';
 const METHODS: Method[] = ['client_secret_post', 'client_secret_basic', 'client_secret_basic_interop'];
 
 /** The server, the credentials and, if anything, how to send them: the rest the client finds out. */
-function newOAuth2Client(app: Pick<RegisteredApp, 'id' | 'secret'> = world.ledger, authenticationMethod?: Method) {
-  return new OAuth2Client({ server: world.api, clientId: app.id, clientSecret: app.secret, authenticationMethod });
+function newOAuth2Client(app: Pick<RegisteredApp, 'id' | 'secret'> = server.ledger, authenticationMethod?: Method) {
+  return new OAuth2Client({ server: server.api, clientId: app.id, clientSecret: app.secret, authenticationMethod });
 }
 
 async function depart(client: OAuth2Client, state = 'state-1') {
@@ -32,7 +32,7 @@ async function depart(client: OAuth2Client, state = 'state-1') {
 
 async function connect(client: OAuth2Client): Promise<OAuth2Token> {
   const { request, address } = await depart(client);
-  return client.authorizationCode.getTokenFromCodeRedirect(await decide(world, address), request);
+  return client.authorizationCode.getTokenFromCodeRedirect(await decide(server, address), request);
 }
 
 /** The client's own fetch, which refreshes by itself. It keeps no timer, for that would keep the test waiting. */
@@ -49,9 +49,9 @@ function newFetch(client: OAuth2Client, token: OAuth2Token) {
 }
 
 async function listInvoices(wrapper: OAuth2Fetch): Promise<string[]> {
-  const [business] = await (await wrapper.fetch(`${world.api}/api/v1/businesses`)).json();
+  const [business] = await (await wrapper.fetch(`${server.api}/api/v1/businesses`)).json();
   const headers = { 'x-business-id': business.id };
-  const answer = await wrapper.fetch(`${world.api}/api/v1/accounting/invoices`, { headers });
+  const answer = await wrapper.fetch(`${server.api}/api/v1/accounting/invoices`, { headers });
   assert.equal(answer.status, 200);
   return (await answer.json()).map(({ number }: { number: string }) => number);
 }
@@ -62,7 +62,7 @@ test('@badgateway/oauth2-client finds the endpoints and how to send its credenti
   const token = await connect(client);
 
   assert.equal(client.settings.authenticationMethod, 'client_secret_post');
-  assert.equal(client.settings.tokenEndpoint, `${world.api}/api/v1/oauth/token`);
+  assert.equal(client.settings.tokenEndpoint, `${server.api}/api/v1/oauth/token`);
   assert.deepEqual(token.scope, ['read:invoices']);
   assert.equal(token.extraParams, undefined);
   assert.deepEqual(await listInvoices(newFetch(client, token).wrapper), ['INV-2001']);
@@ -70,7 +70,7 @@ test('@badgateway/oauth2-client finds the endpoints and how to send its credenti
 
 for (const method of METHODS) {
   test(`@badgateway/oauth2-client connects, refreshes, introspects and revokes with ${method}`, async () => {
-    const client = newOAuth2Client(world.ledger, method);
+    const client = newOAuth2Client(server.ledger, method);
     const token = await connect(client);
 
     const newer = await client.refreshToken(token, { scope: ['read:invoices'] });
@@ -82,15 +82,15 @@ for (const method of METHODS) {
 
     assert.notEqual(newer.refreshToken, token.refreshToken);
     assert.equal(seen.active, true);
-    assert.equal(seen.sub, world.ada.id);
-    assert.equal(seen.client_id, world.ledger.id);
+    assert.equal(seen.sub, server.ada.id);
+    assert.equal(seen.client_id, server.ledger.id);
     assert.deepEqual(ended, { active: false });
     assert.equal(older.active, true);
     assert.deepEqual(await client.introspect(token), { active: false });
   });
 
   test(`a wrong secret by ${method} reaches @badgateway/oauth2-client as invalid_client`, async () => {
-    const client = newOAuth2Client({ id: world.ledger.id, secret: 'gcs_wrong' }, method);
+    const client = newOAuth2Client({ id: server.ledger.id, secret: 'gcs_wrong' }, method);
 
     const refused = client.refreshToken({ accessToken: '', refreshToken: 'any', expiresAt: null });
 
@@ -107,7 +107,7 @@ test('after an hour the fetch of @badgateway/oauth2-client refreshes by itself, 
   const client = newOAuth2Client();
   const token = await connect(client);
   const { wrapper, stored } = newFetch(client, token);
-  world.wind(HOUR);
+  server.advanceClock(HOUR);
 
   const lists = await Promise.all([listInvoices(wrapper), listInvoices(wrapper), listInvoices(wrapper)]);
 
@@ -144,10 +144,10 @@ test('a revoked refresh token reaches @badgateway/oauth2-client as invalid_grant
 });
 
 test('Deny reaches @badgateway/oauth2-client as access_denied, in words for its log', async () => {
-  const client = newOAuth2Client(await world.addApp({ ownerBusinessId: world.acme.id }));
+  const client = newOAuth2Client(await server.addApp({ ownerBusinessId: server.acme.id }));
   const { request, address } = await depart(client);
 
-  const back = await decide(world, address, 'deny');
+  const back = await decide(server, address, 'deny');
 
   await assert.rejects(client.authorizationCode.getTokenFromCodeRedirect(back, request), (error) => {
     assert.ok(error instanceof OAuth2Error);
@@ -161,17 +161,17 @@ test('whatever state @badgateway/oauth2-client sends, it gets back the same, and
   const client = newOAuth2Client();
   const { request, address } = await depart(client, '/orders?page=2&sort=a+b c#%20"é"');
 
-  const back = await decide(world, address);
+  const back = await decide(server, address);
 
   assert.equal(back.searchParams.get('state'), request.state);
-  assert.equal(back.searchParams.get('iss'), world.api);
+  assert.equal(back.searchParams.get('iss'), server.api);
   assert.ok((await client.authorizationCode.getTokenFromCodeRedirect(back, request)).accessToken);
 });
 
 test('another code_verifier than the one @badgateway/oauth2-client set out with is refused', async () => {
   const client = newOAuth2Client();
   const { request, address } = await depart(client);
-  const back = await decide(world, address);
+  const back = await decide(server, address);
 
   const exchange = client.authorizationCode.getTokenFromCodeRedirect(back, {
     ...request,

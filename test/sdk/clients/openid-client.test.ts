@@ -4,11 +4,11 @@ import { after, test } from 'node:test';
 import * as client from 'openid-client';
 import { HOUR } from '../../../src/lib/clock.ts';
 import { REDIRECT_URI } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { decide } from './visitor.ts';
 
-const world = await newWorld();
-await world.addInvoice(world.acme, { number: 'INV-2001', total: '99.90' });
+const server = await startTestServer();
+await server.addInvoice(server.acme, { number: 'INV-2001', total: '99.90' });
 
 const METHODS = { client_secret_post: client.ClientSecretPost, client_secret_basic: client.ClientSecretBasic };
 
@@ -20,9 +20,9 @@ interface Setup {
 }
 
 /** All that the app's developer configures: the issuer, the credentials, and that plain http will do on this machine. */
-function discover({ app = world.ledger, method = 'client_secret_post' }: Setup = {}) {
+function discover({ app = server.ledger, method = 'client_secret_post' }: Setup = {}) {
   const options = { algorithm: 'oauth2' as const, execute: [client.allowInsecureRequests] };
-  return client.discovery(new URL(world.api), app.id, undefined, METHODS[method](app.secret), options);
+  return client.discovery(new URL(server.api), app.id, undefined, METHODS[method](app.secret), options);
 }
 
 async function depart(
@@ -43,13 +43,13 @@ async function depart(
 async function connect(setup: Setup = {}) {
   const config = await discover(setup);
   const { address, checks } = await depart(config, setup);
-  const tokens = await client.authorizationCodeGrant(config, await decide(world, address), checks);
+  const tokens = await client.authorizationCodeGrant(config, await decide(server, address), checks);
   return { config, accessToken: tokens.access_token, refreshToken: tokens.refresh_token ?? '', tokens };
 }
 
 async function listInvoices(config: client.Configuration, accessToken: string): Promise<{ number: string }[]> {
   const read = async (path: string, headers?: Headers) => {
-    const url = new URL(path, world.api);
+    const url = new URL(path, server.api);
     return (await client.fetchProtectedResource(config, accessToken, url, 'GET', null, headers)).json();
   };
   const [business] = await read('/api/v1/businesses');
@@ -98,9 +98,9 @@ for (const method of ['client_secret_post', 'client_secret_basic'] as const) {
 
     assert.notEqual(newer.refresh_token, refreshToken);
     assert.equal(seen.active, true);
-    assert.equal(seen.sub, world.ada.id);
-    assert.equal(seen.client_id, world.ledger.id);
-    assert.equal(seen.business_id, world.acme.id);
+    assert.equal(seen.sub, server.ada.id);
+    assert.equal(seen.client_id, server.ledger.id);
+    assert.equal(seen.business_id, server.acme.id);
     assert.deepEqual(ended, { active: false });
     assert.deepEqual([refused.status, refused.error], [400, 'invalid_grant']);
     assert.match(refused.error_description ?? '', /The app revoked this grant itself/);
@@ -122,7 +122,7 @@ test('a refresh through openid-client can ask for fewer scopes', async () => {
 
 test('an expired access token reaches openid-client as a challenge that it can read', async () => {
   const { config, accessToken, refreshToken } = await connect();
-  world.wind(HOUR);
+  server.advanceClock(HOUR);
 
   const refused = await failureOf(client.WWWAuthenticateChallengeError, listInvoices(config, accessToken));
   const newer = await client.refreshTokenGrant(config, refreshToken);
@@ -133,11 +133,11 @@ test('an expired access token reaches openid-client as a challenge that it can r
 });
 
 test('Deny reaches openid-client as an authorization response error, from the issuer and with the state', async () => {
-  const app = await world.addApp({ ownerBusinessId: world.acme.id });
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const config = await discover({ app });
   const { address, checks } = await depart(config);
 
-  const back = await decide(world, address, 'deny');
+  const back = await decide(server, address, 'deny');
   const refused = await failureOf(
     client.AuthorizationResponseError,
     client.authorizationCodeGrant(config, back, checks),
@@ -145,14 +145,14 @@ test('Deny reaches openid-client as an authorization response error, from the is
 
   assert.equal(refused.error, 'access_denied');
   assert.equal(refused.error_description, 'The user did not allow it.');
-  assert.equal(refused.cause.get('iss'), world.api);
+  assert.equal(refused.cause.get('iss'), server.api);
   assert.equal(refused.cause.get('state'), checks.expectedState);
 });
 
 test('openid-client requires the iss parameter because the metadata promise it, and refuses one of another issuer', async () => {
   const config = await discover();
   const { address, checks } = await depart(config);
-  const back = await decide(world, address);
+  const back = await decide(server, address);
   const without = new URL(back);
   without.searchParams.delete('iss');
   const foreign = new URL(back);
@@ -166,7 +166,7 @@ test('openid-client requires the iss parameter because the metadata promise it, 
 });
 
 test('a wrong secret in the body reaches openid-client as the error in the answer', async () => {
-  const config = await discover({ app: { id: world.ledger.id, secret: 'gcs_wrong' } });
+  const config = await discover({ app: { id: server.ledger.id, secret: 'gcs_wrong' } });
 
   const refused = await failureOf(client.ResponseBodyError, client.refreshTokenGrant(config, 'any'));
 
@@ -175,7 +175,7 @@ test('a wrong secret in the body reaches openid-client as the error in the answe
 });
 
 test('a wrong secret by HTTP Basic reaches openid-client as a Basic challenge, beside the error in the answer', async () => {
-  const config = await discover({ app: { id: world.ledger.id, secret: 'gcs_wrong' }, method: 'client_secret_basic' });
+  const config = await discover({ app: { id: server.ledger.id, secret: 'gcs_wrong' }, method: 'client_secret_basic' });
 
   const refused = await failureOf(client.WWWAuthenticateChallengeError, client.refreshTokenGrant(config, 'any'));
 
@@ -192,7 +192,7 @@ test('a request without state is refused in words, though openid-client would do
   const { address, checks } = await depart(config);
   address.searchParams.delete('state');
 
-  const back = await decide(world, address);
+  const back = await decide(server, address);
   const refused = await failureOf(
     client.AuthorizationResponseError,
     client.authorizationCodeGrant(config, back, { pkceCodeVerifier: checks.pkceCodeVerifier }),
@@ -203,12 +203,12 @@ test('a request without state is refused in words, though openid-client would do
 });
 
 test('a native app listens on whatever loopback port is free, and openid-client finishes with the request that arrives', async () => {
-  const app = await world.addApp({ redirectUris: ['http://127.0.0.1/callback'], requiresPkce: true });
+  const app = await server.addApp({ redirectUris: ['http://127.0.0.1/callback'], requiresPkce: true });
   const { port, arrival } = await listen();
   const config = await discover({ app });
   const { address, checks } = await depart(config, { redirectUri: `http://127.0.0.1:${port}/callback` });
 
-  await fetch(await decide(world, address));
+  await fetch(await decide(server, address));
   const tokens = await client.authorizationCodeGrant(config, new Request(await arrival), checks);
 
   assert.equal((await listInvoices(config, tokens.access_token)).length, 1);

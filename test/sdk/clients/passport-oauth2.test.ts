@@ -4,12 +4,12 @@ import OAuth2Strategy from 'passport-oauth2';
 import { HOUR } from '../../../src/lib/clock.ts';
 import { type Browser, newBrowser } from '../../support/browser.ts';
 import { freePort } from '../../support/ports.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { type ExpressApp, startExpressApp } from './express-app.ts';
 import { decide } from './visitor.ts';
 
-const world = await newWorld();
-await world.addInvoice(world.acme, { number: 'INV-2001', total: '99.90' });
+const server = await startTestServer();
+await server.addInvoice(server.acme, { number: 'INV-2001', total: '99.90' });
 
 interface Setup {
   /** How the app sends its credentials: passport-oauth2 puts them into the body, and takes any header beside. */
@@ -22,8 +22,8 @@ interface Setup {
 async function newExpressApp({ by = 'body', secret, scope }: Setup = {}): Promise<ExpressApp> {
   const port = await freePort();
   const redirectUris = [`http://127.0.0.1:${port}/callback`];
-  const app = await world.addApp({ redirectUris, ownerBusinessId: world.acme.id, requiresPkce: true });
-  const used = { api: world.api, clientID: app.id, clientSecret: secret ?? app.secret, port, scope };
+  const app = await server.addApp({ redirectUris, ownerBusinessId: server.acme.id, requiresPkce: true });
+  const used = { api: server.api, clientID: app.id, clientSecret: secret ?? app.secret, port, scope };
   if (by === 'body') return startExpressApp(used);
   const authorization = `Basic ${Buffer.from(`${app.id}:${used.clientSecret}`).toString('base64')}`;
   return startExpressApp({ ...used, clientSecret: '', customHeaders: { Authorization: authorization } });
@@ -37,14 +37,14 @@ interface Person {
 
 const newPerson = ({ origin }: ExpressApp): Person => ({
   atApp: newBrowser(origin, [origin]),
-  atGatehouse: world.browse(),
+  atGatehouse: server.browse(),
 });
 
 /** From the app's sign-in link to wherever it ends up in the app. */
 async function signInWithGatehouse({ atApp, atGatehouse }: Person, answer: 'allow' | 'deny' = 'allow') {
   const { leftTo } = await atApp.open('/login');
   assert.ok(leftTo);
-  const back = await decide(world, leftTo, answer, atGatehouse);
+  const back = await decide(server, leftTo, answer, atGatehouse);
   return { sent: leftTo.searchParams, back: back.searchParams, page: await atApp.open(back.href) };
 }
 
@@ -59,7 +59,7 @@ for (const by of ['body', 'basic'] as const) {
     assert.equal(page.text, 'Acme: INV-2001');
     assert.equal(sent.get('code_challenge_method'), 'S256');
     assert.equal(back.get('state'), sent.get('state'));
-    assert.equal(back.get('iss'), world.api);
+    assert.equal(back.get('iss'), server.api);
   });
 
   test(`an hour later the Express app refreshes by ${by}, and the page is the same`, async () => {
@@ -67,7 +67,7 @@ for (const by of ['body', 'basic'] as const) {
     const person = newPerson(app);
     await signInWithGatehouse(person);
     const [before] = [...app.accounts.values()].map(({ refreshToken }) => refreshToken);
-    world.wind(HOUR);
+    server.advanceClock(HOUR);
 
     const page = await person.atApp.open('/');
 
@@ -128,6 +128,6 @@ test('once the person disconnects the app, it learns so at its next refresh, as 
 });
 
 async function disconnect(browser: Browser, { clientID }: ExpressApp): Promise<void> {
-  const fields = { csrf: await browser.csrf(), app: clientID, business: world.acme.id };
+  const fields = { csrf: await browser.csrf(), app: clientID, business: server.acme.id };
   await browser.post('/settings/connected-apps/disconnect', fields);
 }

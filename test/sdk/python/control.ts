@@ -7,12 +7,12 @@ import { EVENT_TYPES } from '../../../src/events/event-types.ts';
 import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD, type RegisteredApp } from '../../support/people.ts';
-import type { World } from '../../support/world.ts';
+import type { TestServer } from '../../support/test-server.ts';
 
 const CONNECTED_APPS = '/settings/connected-apps';
 
-/** What the Python tests are told of a world, as JSON. */
-export interface Facts {
+/** What the Python tests know about a server, as JSON. */
+export interface ServerInfo {
   control: string;
   base_url: string;
   client_id: string;
@@ -23,58 +23,58 @@ export interface Facts {
   event_types: string;
 }
 
-type Deeds = Record<string, (fields: Record<string, string>) => Promise<object>>;
+type Actions = Record<string, (fields: Record<string, string>) => Promise<object>>;
 
-/** Lets tests in another language have done what only a person, or time, can do. */
-export async function newControl(world: World, app: RegisteredApp): Promise<Facts> {
-  const ada = await world.signedIn();
+/** Lets tests in another language trigger user actions and advance the clock. */
+export async function startControlServer(server: TestServer, app: RegisteredApp): Promise<ServerInfo> {
+  const ada = await server.signedIn();
   const control = await serve({
-    allow: async ({ url = '' }) => ({ callback: await decide(world, ada, url, 'allow') }),
-    deny: async ({ url = '' }) => ({ callback: await decide(world, ada, url, 'deny') }),
-    'visit-signed-out': async ({ url = '' }) => ({ callback: (await world.browse().open(url)).leftTo?.href }),
+    allow: async ({ url = '' }) => ({ callback: await decide(server, ada, url, 'allow') }),
+    deny: async ({ url = '' }) => ({ callback: await decide(server, ada, url, 'deny') }),
+    'visit-signed-out': async ({ url = '' }) => ({ callback: (await server.browse().open(url)).leftTo?.href }),
     disconnect: async () => {
       await ada.submit(await ada.open(CONNECTED_APPS), `${CONNECTED_APPS}/disconnect`);
       return {};
     },
     'disable-app': async () => {
-      await disableApp(OPERATOR, world.storage().durable, app, world.clock());
+      await disableApp(OPERATOR, server.storage().durable, app, server.clock());
       return {};
     },
     'enable-app': async () => {
-      await enableApp(OPERATOR, world.storage().durable, app, world.clock());
+      await enableApp(OPERATOR, server.storage().durable, app, server.clock());
       return {};
     },
-    wind: async ({ seconds }) => {
-      world.wind(Number(seconds) * 1000);
+    'advance-clock': async ({ seconds }) => {
+      server.advanceClock(Number(seconds) * 1000);
       return {};
     },
   });
   return {
     control,
-    base_url: world.api,
+    base_url: server.api,
     client_id: app.id,
     client_secret: app.secret,
     redirect_uri: app.redirectUris[0] ?? '',
-    business_id: world.acme.id,
+    business_id: server.acme.id,
     event_types: JSON.stringify(EVENT_TYPES),
   };
 }
 
-/** What Ada does where an app sends her: gives her password or her answer if she is asked for it. */
-async function decide(world: World, ada: Browser, url: string, answer: string): Promise<string> {
+/** Opens the authorize URL as Ada, signs in and answers the consent form where asked. */
+async function decide(server: TestServer, ada: Browser, url: string, answer: string): Promise<string> {
   let page = await ada.open(url);
-  if (page.text.includes('action="/sign-in"')) page = await ada.signIn(world.ada.email, PASSWORD, page);
+  if (page.text.includes('action="/sign-in"')) page = await ada.signIn(server.ada.email, PASSWORD, page);
   if (!page.leftTo) page = await ada.submit(page, '/consent', { answer });
   assert.ok(page.leftTo, `she is sent back to the app, not to ${page.status} ${page.url}`);
   return page.leftTo.href;
 }
 
-async function serve(deeds: Deeds): Promise<string> {
+async function serve(actions: Actions): Promise<string> {
   const server = createServer(async (request, reply) => {
     try {
-      const deed = deeds[request.url?.slice(1) ?? ''];
-      assert.ok(deed, `there is nothing called ${request.url}`);
-      reply.end(JSON.stringify(await deed((await json(request)) as Record<string, string>)));
+      const action = actions[request.url?.slice(1) ?? ''];
+      assert.ok(action, `no action called ${request.url}`);
+      reply.end(JSON.stringify(await action((await json(request)) as Record<string, string>)));
     } catch (error) {
       reply.writeHead(500).end(String(error));
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { LIBRARY } from './build.ts';
 import { connect, expired, newApp } from './connected.ts';
 import { BUSINESS, fail, newStandIn, saysNothing, send, sendBusinesses } from './stand-in.ts';
@@ -62,10 +62,10 @@ test('a signal also ends the pause before a request is repeated', async () => {
 });
 
 test('a call that is given up leaves the refresh that others wait for alone', async () => {
-  const world = await newWorld();
-  const tokens = expired(await connect(world));
+  const server = await startTestServer();
+  const tokens = expired(await connect(server));
   const saved: unknown[] = [];
-  const api = newApp(world).api({ tokens, save: (newer) => saved.push(newer) });
+  const api = newApp(server).api({ tokens, save: (newer) => saved.push(newer) });
   const controller = new AbortController();
 
   const givenUp = api.businesses({ signal: controller.signal });
@@ -96,18 +96,18 @@ test('every request names the library and its version in User-Agent', async () =
 });
 
 test('me() says whom the token acts for', async () => {
-  const world = await newWorld();
-  const api = newApp(world).api({ tokens: await connect(world), save: () => {} });
+  const server = await startTestServer();
+  const api = newApp(server).api({ tokens: await connect(server), save: () => {} });
 
   const { grantedAt, ...rest } = await api.me();
 
   assert.deepEqual(rest, {
-    user: { id: world.ada.id, name: world.ada.name, email: world.ada.email, emailVerified: true },
-    business: { id: world.acme.id, name: 'Acme' },
-    app: { id: world.ledger.id, name: world.ledger.name },
+    user: { id: server.ada.id, name: server.ada.name, email: server.ada.email, emailVerified: true },
+    business: { id: server.acme.id, name: 'Acme' },
+    app: { id: server.ledger.id, name: server.ledger.name },
     scopes: ['read:invoices'],
   });
-  assert.ok(Math.abs(grantedAt - world.clock()) < 60_000, String(grantedAt));
+  assert.ok(Math.abs(grantedAt - server.clock()) < 60_000, String(grantedAt));
 
   const odd = await newStandIn(send(200, { user: { id: 'u1' } }));
   await assert.rejects(odd.api().me(), { code: 'unreadable_answer' });

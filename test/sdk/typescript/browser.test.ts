@@ -4,19 +4,19 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { launchChromium } from '../../support/chromium.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { buildLibrary } from './build.ts';
 import { connect } from './connected.ts';
 
 const library = await buildLibrary();
 const chromium = await launchChromium();
-const world = await newWorld();
+const server = await startTestServer();
 for (let i = 1; i <= 5; i += 1) {
-  world.wind(1);
-  await world.addInvoice(world.acme, { number: `INV-${i}` });
+  server.advanceClock(1);
+  await server.addInvoice(server.acme, { number: `INV-${i}` });
 }
 const site = await serveSite();
-const { accessToken } = await connect(world);
+const { accessToken } = await connect(server);
 
 /** A site of another origin than Gatehouse's, with the built library on it. */
 async function serveSite(): Promise<string> {
@@ -41,7 +41,7 @@ async function openSite() {
   return page;
 }
 
-const facts = { baseUrl: world.api, accessToken, library: '/index.js' };
+const facts = { baseUrl: server.api, accessToken, library: '/index.js' };
 
 test('a page of another origin lists invoices with an access token, page after page', async () => {
   const page = await openSite();
@@ -56,7 +56,7 @@ test('a page of another origin lists invoices with an access token, page after p
   }, facts);
 
   assert.deepEqual(seen, {
-    business: { id: world.acme.id, name: 'Acme' },
+    business: { id: server.acme.id, name: 'Acme' },
     numbers: ['INV-5', 'INV-4', 'INV-3', 'INV-2', 'INV-1'],
   });
 });

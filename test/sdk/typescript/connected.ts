@@ -2,26 +2,26 @@ import assert from 'node:assert/strict';
 import { type App, type AppOptions, createApp, type Tokens } from '../../../sdk/typescript/src/index.ts';
 import type { Browser } from '../../support/browser.ts';
 import { REDIRECT_URI } from '../../support/people.ts';
-import type { World } from '../../support/world.ts';
+import type { TestServer } from '../../support/test-server.ts';
 
-/** The world's own app, as its developers would write it. */
-export function newApp(world: World, changes: Partial<AppOptions> = {}): App {
-  const { id: clientId, secret: clientSecret } = world.ledger;
-  return createApp({ baseUrl: world.api, clientId, clientSecret, redirectUri: REDIRECT_URI, ...changes });
+/** The SDK app for the test server's own app. */
+export function newApp(server: TestServer, changes: Partial<AppOptions> = {}): App {
+  const { id: clientId, secret: clientSecret } = server.ledger;
+  return createApp({ baseUrl: server.api, clientId, clientSecret, redirectUri: REDIRECT_URI, ...changes });
 }
 
 /** What the visitor's browser does with the address it is sent to; where it comes back to. */
-export async function visit(world: World, url: string, answer: 'allow' | 'deny' = 'allow', browser?: Browser) {
-  const used = browser ?? (await world.signedIn());
+export async function visit(server: TestServer, url: string, answer: 'allow' | 'deny' = 'allow', browser?: Browser) {
+  const used = browser ?? (await server.signedIn());
   const page = await used.open(url);
   const { leftTo } = page.status === 200 ? await used.submit(page, '/consent', { answer }) : page;
   assert.ok(leftTo, `the visitor comes back to the app, not ${page.status} ${page.text}`);
   return leftTo;
 }
 
-export async function connect(world: World, app: App = newApp(world)): Promise<Tokens> {
+export async function connect(server: TestServer, app: App = newApp(server)): Promise<Tokens> {
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
-  return app.finishAuthorization(await visit(world, url), pending);
+  return app.finishAuthorization(await visit(server, url), pending);
 }
 
 /** As they are an hour later. */

@@ -6,25 +6,25 @@ import { SETTLED_AFTER } from '../../../src/events/events.ts';
 import { REASONS } from '../../../src/http/errors.ts';
 import { SCOPES as SERVER_SCOPES } from '../../../src/oauth/scopes.ts';
 import { REDIRECT_URI } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { untouched, watchFetch } from './connected.ts';
 import { newStandIn, send } from './stand-in.ts';
 
-const world = await newWorld();
-const browser = await world.signedIn();
-const registered = await world.addApp({ ownerBusinessId: world.acme.id, scopes: ['read:invoices'] });
+const server = await startTestServer();
+const browser = await server.signedIn();
+const registered = await server.addApp({ ownerBusinessId: server.acme.id, scopes: ['read:invoices'] });
 for (let i = 0; i < 5; i += 1) {
-  world.wind(1);
-  const code = await world.allow({ client_id: registered.id, scope: 'read:invoices', state: `${i}` }, browser);
-  await world.exchange(code, { client_id: registered.id, client_secret: registered.secret });
+  server.advanceClock(1);
+  const code = await server.allow({ client_id: registered.id, scope: 'read:invoices', state: `${i}` }, browser);
+  await server.exchange(code, { client_id: registered.id, client_secret: registered.secret });
 }
-await world.addInvoice(world.acme, { number: 'INV-1', total: '12.50', currency: 'GBP', status: 'SENT' });
-world.wind(SETTLED_AFTER);
+await server.addInvoice(server.acme, { number: 'INV-1', total: '12.50', currency: 'GBP', status: 'SENT' });
+server.advanceClock(SETTLED_AFTER);
 
 function newApp() {
   const { asked, fetch } = watchFetch(untouched);
   const { id: clientId, secret: clientSecret } = registered;
-  return { asked, app: createApp({ baseUrl: world.api, clientId, clientSecret, redirectUri: REDIRECT_URI, fetch }) };
+  return { asked, app: createApp({ baseUrl: server.api, clientId, clientSecret, redirectUri: REDIRECT_URI, fetch }) };
 }
 
 test('events() reads every event of the app once, oldest first, across pages of any size', async () => {
@@ -68,7 +68,7 @@ test('the type of an event tells TypeScript what its data holds', async () => {
   for await (const event of app.events()) described.push(describe(event));
 
   assert.ok(described.includes('INV-1 is SENT, 12.50 GBP'), described.join());
-  assert.ok(described.includes(`${world.ada.id} allowed read:invoices`), described.join());
+  assert.ok(described.includes(`${server.ada.id} allowed read:invoices`), described.join());
 });
 
 /** Compiles only if each branch knows its data. */

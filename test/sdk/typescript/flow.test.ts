@@ -3,18 +3,18 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { createApi, GatehouseError } from '../../../sdk/typescript/src/index.ts';
 import { PASSWORD, REDIRECT_URI } from '../../support/people.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { connect, newApp, untouched, visit, watchFetch } from './connected.ts';
 
-const world = await newWorld();
-const app = newApp(world);
-const invoice = await world.addInvoice(world.acme, { number: 'INV-7', total: '1234.50', customerId: 'contact-9' });
+const server = await startTestServer();
+const app = newApp(server);
+const invoice = await server.addInvoice(server.acme, { number: 'INV-7', total: '1234.50', customerId: 'contact-9' });
 
 test('an app connects a visitor, who signs in and allows it, and reads the invoices', async () => {
-  const eve = await world.addUser('Eve', [[world.acme, 'member']]);
+  const eve = await server.addUser('Eve', [[server.acme, 'member']]);
   const { url, state, codeVerifier } = await app.beginAuthorization({ scopes: ['read:invoices'] });
 
-  const browser = world.browse();
+  const browser = server.browse();
   const signIn = await browser.open(url);
   assert.match(signIn.url, /\/sign-in\?/);
   const consent = await browser.signIn(eve.email, PASSWORD, signIn);
@@ -23,8 +23,8 @@ test('an app connects a visitor, who signs in and allows it, and reads the invoi
 
   const api = app.api({ tokens, save: () => assert.fail('there is nothing to save yet') });
   const [business] = await api.businesses();
-  assert.deepEqual(business, { id: world.acme.id, name: 'Acme' });
-  const { invoices, nextCursor } = await api.invoicePage(world.acme.id);
+  assert.deepEqual(business, { id: server.acme.id, name: 'Acme' });
+  const { invoices, nextCursor } = await api.invoicePage(server.acme.id);
   assert.deepEqual(invoices, [
     { id: invoice.id, number: 'INV-7', status: 'SENT', total: '1234.50', currency: 'GBP', customerId: 'contact-9' },
   ]);
@@ -33,7 +33,7 @@ test('an app connects a visitor, who signs in and allows it, and reads the invoi
 
 test('tokens are plain data that survives JSON', async () => {
   const before = Date.now();
-  const tokens = await connect(world);
+  const tokens = await connect(server);
 
   assert.match(tokens.accessToken, /^gat_/);
   assert.match(tokens.refreshToken, /^grt_/);
@@ -46,10 +46,10 @@ test('each authorization has its own state and its own PKCE challenge, and asks 
   const first = await app.beginAuthorization({ scopes: ['read:invoices', 'read:contacts'], prompt: 'login' });
   const second = await app.beginAuthorization({ scopes: ['read:invoices'] });
 
-  assert.ok(first.url.startsWith(`${world.api}/api/v1/oauth/authorize?`));
+  assert.ok(first.url.startsWith(`${server.api}/api/v1/oauth/authorize?`));
   assert.deepEqual(Object.fromEntries(new URL(first.url).searchParams), {
     response_type: 'code',
-    client_id: world.ledger.id,
+    client_id: server.ledger.id,
     redirect_uri: REDIRECT_URI,
     scope: 'read:invoices read:contacts',
     state: first.state,
@@ -65,7 +65,7 @@ test('each authorization has its own state and its own PKCE challenge, and asks 
 });
 
 test('what an app can do without may be left unticked, and the tokens say what was granted', async () => {
-  const frank = await world.signedIn(await world.addUser('Frank', [[world.acme, 'member']]));
+  const frank = await server.signedIn(await server.addUser('Frank', [[server.acme, 'member']]));
   const { url, ...pending } = await app.beginAuthorization({
     scopes: ['read:invoices'],
     optionalScopes: ['read:contacts', 'write:invoices'],
@@ -89,15 +89,15 @@ test('an answer is understood as a whole address, as a URL, as a path and as a q
   ];
   for (const form of forms) {
     const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
-    const tokens = await app.finishAuthorization(form(await visit(world, url)), pending);
+    const tokens = await app.finishAuthorization(form(await visit(server, url)), pending);
     assert.match(tokens.accessToken, /^gat_/);
   }
 });
 
 test('a visitor who denies is an error that says so, and its reason says who it was', async () => {
-  const mallory = await world.addUser('Mallory', [[world.acme, 'member']]);
+  const mallory = await server.addUser('Mallory', [[server.acme, 'member']]);
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
-  const callback = await visit(world, url, 'deny', await world.signedIn(mallory));
+  const callback = await visit(server, url, 'deny', await server.signedIn(mallory));
 
   const error = await refusalOf(app.finishAuthorization(callback, pending));
 
@@ -108,16 +108,16 @@ test('a visitor who denies is an error that says so, and its reason says who it 
 
 test('with prompt none, nobody signed in is login_required', async () => {
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'], prompt: 'none' });
-  const callback = await visit(world, url, 'allow', world.browse());
+  const callback = await visit(server, url, 'allow', server.browse());
 
   assert.equal((await refusalOf(app.finishAuthorization(callback, pending))).code, 'login_required');
 });
 
 test('an answer with another state, issuer or shape is refused before anything is sent, state first', async () => {
   const { asked, fetch } = watchFetch(untouched);
-  const careful = newApp(world, { fetch });
+  const careful = newApp(server, { fetch });
   const pending = { state: 'state-1', codeVerifier: 'verifier-1' };
-  const iss = world.api;
+  const iss = server.api;
   const table: [code: string, query: Record<string, string>][] = [
     ['state_mismatch', {}],
     ['state_mismatch', { state: 'state-2', iss, code: 'gac_1' }],
@@ -139,10 +139,10 @@ test('an answer with another state, issuer or shape is refused before anything i
 });
 
 test('a wrong secret is invalid_client, with what to do and where to read on', async () => {
-  const wrong = newApp(world, { clientSecret: 'gcs_wrong' });
+  const wrong = newApp(server, { clientSecret: 'gcs_wrong' });
   const { url, ...pending } = await wrong.beginAuthorization({ scopes: ['read:invoices'] });
 
-  const error = await refusalOf(wrong.finishAuthorization(await visit(world, url), pending));
+  const error = await refusalOf(wrong.finishAuthorization(await visit(server, url), pending));
 
   assert.deepEqual([error.status, error.code], [401, 'invalid_client']);
   assert.match(error.description, /client_secret/);
@@ -151,25 +151,25 @@ test('a wrong secret is invalid_client, with what to do and where to read on', a
 
 test('one refresh gives a new pair, of fewer scopes if they are named', async () => {
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices', 'read:contacts'] });
-  const tokens = await app.finishAuthorization(await visit(world, url), pending);
+  const tokens = await app.finishAuthorization(await visit(server, url), pending);
   assert.deepEqual(tokens.scopes, ['read:invoices', 'read:contacts']);
 
   const narrower = await app.refresh(tokens.refreshToken, { scopes: ['read:contacts'] });
   assert.deepEqual(narrower.scopes, ['read:contacts']);
   assert.notEqual(narrower.refreshToken, tokens.refreshToken);
 
-  const error = await refusalOf(createApi({ baseUrl: world.api, ...narrower }).invoicePage(world.acme.id));
+  const error = await refusalOf(createApi({ baseUrl: server.api, ...narrower }).invoicePage(server.acme.id));
   assert.deepEqual([error.status, error.code], [403, 'insufficient_scope']);
 });
 
 test('introspection tells a live token from a dead one, and revoking a refresh token ends both', async () => {
-  const tokens = await connect(world);
+  const tokens = await connect(server);
 
   const seen = await app.introspect(tokens.accessToken);
   assert.ok(seen.active);
   assert.deepEqual(
     [seen.tokenType, seen.scopes, seen.clientId, seen.userId, seen.businessId],
-    ['bearer', ['read:invoices'], world.ledger.id, world.ada.id, world.acme.id],
+    ['bearer', ['read:invoices'], server.ledger.id, server.ada.id, server.acme.id],
   );
   assert.equal(seen.expiresAt - seen.issuedAt, 3600_000);
   const seenRefresh = await app.introspect(tokens.refreshToken);
@@ -181,7 +181,7 @@ test('introspection tells a live token from a dead one, and revoking a refresh t
 });
 
 test('revoking an access token ends that one alone, and a token that is none is no error', async () => {
-  const tokens = await connect(world);
+  const tokens = await connect(server);
   await app.revoke(tokens.accessToken);
   await app.revoke('gat_unknown');
 
@@ -190,9 +190,9 @@ test('revoking an access token ends that one alone, and a token that is none is 
 });
 
 test('baseUrl may end with a slash', async () => {
-  const tokens = await connect(world, newApp(world, { baseUrl: `${world.api}/` }));
+  const tokens = await connect(server, newApp(server, { baseUrl: `${server.api}/` }));
 
-  assert.equal((await createApi({ baseUrl: `${world.api}/`, ...tokens }).businesses()).length, 1);
+  assert.equal((await createApi({ baseUrl: `${server.api}/`, ...tokens }).businesses()).length, 1);
 });
 
 async function refusalOf(promise: Promise<unknown>): Promise<GatehouseError> {

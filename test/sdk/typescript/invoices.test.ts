@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApi, GatehouseError, type Invoice } from '../../../sdk/typescript/src/index.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { connect, untouched, watchFetch } from './connected.ts';
 import { BUSINESS, newStandIn, send } from './stand-in.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 for (let i = 1; i <= 120; i += 1) {
-  world.wind(1);
-  await world.addInvoice(world.acme, { number: `INV-${i}`, status: i % 4 === 0 ? 'PAID' : 'SENT' });
+  server.advanceClock(1);
+  await server.addInvoice(server.acme, { number: `INV-${i}`, status: i % 4 === 0 ? 'PAID' : 'SENT' });
 }
-const { accessToken } = await connect(world);
+const { accessToken } = await connect(server);
 
 function newApi() {
   const { asked, fetch } = watchFetch(untouched);
-  return { asked, api: createApi({ baseUrl: world.api, accessToken, fetch }) };
+  return { asked, api: createApi({ baseUrl: server.api, accessToken, fetch }) };
 }
 
 const newestFirst = Array.from({ length: 120 }, (_, i) => `INV-${120 - i}`);
@@ -22,9 +22,9 @@ const numbers = (invoices: Invoice[]) => invoices.map(({ number }) => number);
 
 test('pages follow one another by their cursors, and the last has none', async () => {
   const { api, asked } = newApi();
-  const first = await api.invoicePage(world.acme.id);
-  const second = await api.invoicePage(world.acme.id, { cursor: first.nextCursor });
-  const third = await api.invoicePage(world.acme.id, { cursor: second.nextCursor, limit: 200 });
+  const first = await api.invoicePage(server.acme.id);
+  const second = await api.invoicePage(server.acme.id, { cursor: first.nextCursor });
+  const third = await api.invoicePage(server.acme.id, { cursor: second.nextCursor, limit: 200 });
 
   assert.deepEqual(
     [first, second, third].map(({ invoices }) => invoices.length),
@@ -44,7 +44,7 @@ test('the iterator reads every invoice once, across pages of any size', async ()
     [200, 1],
   ] as const) {
     const { api, asked } = newApi();
-    const read = await Array.fromAsync(api.invoices(world.acme.id, { pageSize }));
+    const read = await Array.fromAsync(api.invoices(server.acme.id, { pageSize }));
     assert.deepEqual(numbers(read), newestFirst);
     assert.equal(asked.length, requests);
   }
@@ -52,7 +52,7 @@ test('the iterator reads every invoice once, across pages of any size', async ()
 
 test('the iterator reads a page only when someone gets that far', async () => {
   const { api, asked } = newApi();
-  const invoices = api.invoices(world.acme.id, { pageSize: 10 });
+  const invoices = api.invoices(server.acme.id, { pageSize: 10 });
   assert.equal(asked.length, 0);
 
   let seen = 0;
@@ -66,8 +66,8 @@ test('the iterator reads a page only when someone gets that far', async () => {
 
 test('a status filters pages and iterator alike', async () => {
   const { api } = newApi();
-  const page = await api.invoicePage(world.acme.id, { status: 'PAID', limit: 12 });
-  const all = await Array.fromAsync(api.invoices(world.acme.id, { status: 'PAID', pageSize: 12 }));
+  const page = await api.invoicePage(server.acme.id, { status: 'PAID', limit: 12 });
+  const all = await Array.fromAsync(api.invoices(server.acme.id, { status: 'PAID', pageSize: 12 }));
 
   assert.equal(page.invoices.length, 12);
   assert.equal(all.length, 30);
@@ -78,9 +78,9 @@ test('what Gatehouse refuses is an error with its code and its status', async ()
   const { api } = newApi();
   const refusals = [
     [() => api.invoicePage(BUSINESS), 403, 'business_mismatch'],
-    [() => api.invoicePage(world.acme.id, { status: 'LOST' }), 400, 'invalid_request'],
-    [() => api.invoicePage(world.acme.id, { cursor: 'nonsense' }), 400, 'invalid_request'],
-    [() => createApi({ baseUrl: world.api, accessToken: 'gat_none' }).businesses(), 401, 'invalid_token'],
+    [() => api.invoicePage(server.acme.id, { status: 'LOST' }), 400, 'invalid_request'],
+    [() => api.invoicePage(server.acme.id, { cursor: 'nonsense' }), 400, 'invalid_request'],
+    [() => createApi({ baseUrl: server.api, accessToken: 'gat_none' }).businesses(), 401, 'invalid_token'],
   ] as const;
   for (const [call, status, code] of refusals) {
     await assert.rejects(call, (error) => {

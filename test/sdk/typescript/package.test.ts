@@ -3,12 +3,12 @@ import { cpSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../../../sdk/typescript/src/version.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { LIBRARY, newFolder, ROOT, run, TSC } from './build.ts';
 import { connect, expired } from './connected.ts';
 
-const world = await newWorld();
-await world.addInvoice(world.acme, { number: 'INV-7', total: '1234.50' });
+const server = await startTestServer();
+await server.addInvoice(server.acme, { number: 'INV-7', total: '1234.50' });
 const consumer = await installPackage();
 const nodes = await findNodes();
 
@@ -122,16 +122,16 @@ for (const [version, node] of nodes) {
   });
 
   test(`the installed package works on Node ${version}, and prints nothing of its own`, async () => {
-    const { id: clientId, secret: clientSecret } = world.ledger;
+    const { id: clientId, secret: clientSecret } = server.ledger;
     const redirectUri = 'https://ledger.example/callback';
-    const registration = { baseUrl: world.api, clientId, clientSecret, redirectUri };
+    const registration = { baseUrl: server.api, clientId, clientSecret, redirectUri };
     writeFileSync(join(consumer, 'main.js'), PROGRAM);
-    const facts = JSON.stringify({ registration, tokens: expired(await connect(world)) });
+    const facts = JSON.stringify({ registration, tokens: expired(await connect(server)) });
 
     const printed = await run(node, ['main.js', facts], consumer);
 
     assert.deepEqual(JSON.parse(printed), {
-      business: { id: world.acme.id, name: 'Acme' },
+      business: { id: server.acme.id, name: 'Acme' },
       totals: [['INV-7', '1234.50']],
       count: 1,
       saved: 1,

@@ -6,25 +6,25 @@ import { setTimeout } from 'node:timers/promises';
 import { endConnections } from '../../../src/grants/connections.ts';
 import { newDesk, type Program } from '../../support/guides.ts';
 import { freePort } from '../../support/ports.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { LIBRARY, ROOT, run, TSC } from './build.ts';
 import { visit } from './connected.ts';
 
 const readme = readFileSync(join(LIBRARY, 'README.md'), 'utf8');
 const desk = newDesk();
-const world = await newWorld();
+const server = await startTestServer();
 await desk.bash(blocksOf('sh').join('\n'), { env: { GATEHOUSE: desk.checkout } }).ends();
 
 function blocksOf(language: string): string[] {
   return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, code = '']) => code);
 }
 
-const registration = await world.addApp({
-  ownerBusinessId: world.acme.id,
+const registration = await server.addApp({
+  ownerBusinessId: server.acme.id,
   scopes: ['read:invoices'],
   redirectUris: ['http://127.0.0.1:8080/callback'],
 });
-await world.addInvoice(world.acme, { number: 'INV-7', total: '1234.50' });
+await server.addInvoice(server.acme, { number: 'INV-7', total: '1234.50' });
 const port = await freePort();
 const home = `http://127.0.0.1:${port}/`;
 
@@ -32,7 +32,7 @@ const home = `http://127.0.0.1:${port}/`;
 function startApp(): Program {
   const [program = ''] = blocksOf('js');
   desk.save('app.mjs', program.replaceAll('8080', String(port)));
-  const env = { BASE_URL: world.api, CLIENT_ID: registration.id, CLIENT_SECRET: registration.secret };
+  const env = { BASE_URL: server.api, CLIENT_ID: registration.id, CLIENT_SECRET: registration.secret };
   return desk.run([process.execPath, 'app.mjs'], { env });
 }
 
@@ -62,7 +62,7 @@ const PLAIN = ['text/plain; charset=utf-8', 'nosniff'];
 async function connect(): Promise<{ callback: URL; cookies: string[] }> {
   const begun = await open(home);
   assert.equal(begun.status, 303);
-  const callback = await visit(world, begun.headers.get('location') ?? '');
+  const callback = await visit(server, begun.headers.get('location') ?? '');
   // Loaded again before the first answer is there.
   const answers = await Promise.all([1, 2].map(() => open(callback, cookieOf(begun))));
   for (const { status, headers } of answers) assert.deepEqual([status, headers.get('location')], [303, '/']);
@@ -90,13 +90,13 @@ test('the five minutes of the README refuse what another browser began, and go o
 
 test('the five minutes of the README begin again when the grant has ended', async () => {
   const [cookie = ''] = (await connect()).cookies;
-  const parties = { userId: world.ada.id, appId: registration.id, businessId: world.acme.id };
-  await endConnections(world.storage().durable, parties, 'disconnected_by_user', world.clock());
+  const parties = { userId: server.ada.id, appId: registration.id, businessId: server.acme.id };
+  await endConnections(server.storage().durable, parties, 'disconnected_by_user', server.clock());
 
   const ended = await open(home, cookie);
   assert.deepEqual([ended.status, ended.headers.get('location')], [303, '/']);
   const again = await open(home, cookie);
-  assert.ok(again.headers.get('location')?.startsWith(`${world.api}/api/v1/oauth/authorize?`));
+  assert.ok(again.headers.get('location')?.startsWith(`${server.api}/api/v1/oauth/authorize?`));
   app.stop();
 });
 

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Tokens } from '../../../sdk/typescript/src/index.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { connect, expired, newApp, untouched, watchFetch } from './connected.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 const REFRESH = 'token refresh_token';
 
 /** A new grant, and an app whose requests are written down. */
 async function newConnection() {
-  const tokens = await connect(world);
+  const tokens = await connect(server);
   const { asked, fetch } = watchFetch(untouched);
-  return { tokens, asked, app: newApp(world, { fetch }) };
+  return { tokens, asked, app: newApp(server, { fetch }) };
 }
 
 const refreshesIn = (asked: string[]) => asked.filter((name) => name === REFRESH).length;
@@ -52,7 +52,7 @@ test('100 callers with an expired token cause one refresh, and all of them are a
 
   const answers = await Promise.all(Array.from({ length: 100 }, () => api.businesses()));
 
-  assert.ok(answers.every(([business]) => business?.id === world.acme.id));
+  assert.ok(answers.every(([business]) => business?.id === server.acme.id));
   assert.equal(refreshesIn(asked), 1);
   assert.equal(saved.length, 1);
 });
@@ -71,7 +71,7 @@ test('100 callers whose token was revoked cause one refresh, and each call is re
 
 test('a caller whose token was replaced while it was refused just repeats the call with the newer one', async () => {
   const { tokens } = await newConnection();
-  await newApp(world).revoke(tokens.accessToken);
+  await newApp(server).revoke(tokens.accessToken);
   const late = Promise.withResolvers<void>();
   let calls = 0;
   const { asked, fetch } = watchFetch(async (name, send) => {
@@ -80,7 +80,7 @@ test('a caller whose token was replaced while it was refused just repeats the ca
     if (name === 'businesses' && calls === 1) await late.promise;
     return answer;
   });
-  const api = newApp(world, { fetch }).api({ tokens, save: newStore().save });
+  const api = newApp(server, { fetch }).api({ tokens, save: newStore().save });
 
   const slow = api.businesses();
   await api.businesses();
@@ -97,7 +97,7 @@ test('a token that is refused again after a refresh is an error, and no second r
       ? Response.json({ error: 'invalid_token', error_description: 'It has ended.' }, { status: 401 })
       : send(),
   );
-  const api = newApp(world, { fetch }).api({ tokens, save: newStore().save });
+  const api = newApp(server, { fetch }).api({ tokens, save: newStore().save });
 
   await assert.rejects(api.businesses(), { status: 401, code: 'invalid_token' });
   assert.deepEqual(asked, ['businesses', REFRESH, 'businesses']);
@@ -116,7 +116,7 @@ test('a new pair is saved before it is used', async () => {
     order.push('save ends');
   };
 
-  await newApp(world, { fetch })
+  await newApp(server, { fetch })
     .api({ tokens: expired(tokens), save })
     .businesses();
 
@@ -168,7 +168,7 @@ test('a second worker takes over what the first has stored, and does not refresh
 
   await first.businesses();
   // By now the refresh token that the second worker holds would be taken for a stolen one.
-  world.wind(MINUTE);
+  server.advanceClock(MINUTE);
   await second.businesses();
 
   assert.equal(refreshesIn(asked), 1);
@@ -178,7 +178,7 @@ test('a second worker takes over what the first has stored, and does not refresh
 test('a stored pair that is due as well is refreshed in its turn', async () => {
   const { app, tokens, asked } = await newConnection();
   const newer = await app.refresh(tokens.refreshToken);
-  world.wind(MINUTE);
+  server.advanceClock(MINUTE);
   asked.length = 0;
   const store = newStore(expired(newer));
 
@@ -210,8 +210,8 @@ test('a store that lags behind does not bring back any refresh token that was al
   await api.businesses();
 
   for (let refreshes = 2; refreshes <= 5; refreshes += 1) {
-    world.wind(MINUTE);
-    await world.revoke(saved.at(-1)?.accessToken);
+    server.advanceClock(MINUTE);
+    await server.revoke(saved.at(-1)?.accessToken);
     await api.businesses();
     assert.deepEqual([refreshesIn(asked), saved.length], [refreshes, refreshes]);
   }

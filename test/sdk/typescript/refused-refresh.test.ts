@@ -5,15 +5,15 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 import { connect, expired, newApp, untouched, watchFetch } from './connected.ts';
 
-const world = await newWorld();
+const server = await startTestServer();
 const REFRESH = 'token refresh_token';
 
 const disconnectLedger = () => {
-  const parties = { userId: world.ada.id, appId: world.ledger.id, businessId: world.acme.id };
-  return endConnections(world.storage().durable, parties, 'disconnected_by_user', world.clock());
+  const parties = { userId: server.ada.id, appId: server.ledger.id, businessId: server.acme.id };
+  return endConnections(server.storage().durable, parties, 'disconnected_by_user', server.clock());
 };
 
 async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {
@@ -27,8 +27,8 @@ async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {
 
 test('a refused refresh tells every caller why, saves nothing, and is not asked for again', async () => {
   const { asked, fetch } = watchFetch(untouched);
-  const app = newApp(world, { fetch });
-  const tokens = await connect(world, app);
+  const app = newApp(server, { fetch });
+  const tokens = await connect(server, app);
   const saved: Tokens[] = [];
   const api = app.api({ tokens, save: (newer) => saved.push(newer) });
   await disconnectLedger();
@@ -46,46 +46,46 @@ test('a refused refresh tells every caller why, saves nothing, and is not asked 
 });
 
 test('an app that was disabled goes on with the same tokens once it is enabled', async () => {
-  const tokens = await connect(world);
-  const api = newApp(world).api({ tokens: expired(tokens), save: () => {} });
-  await disableApp(OPERATOR, world.storage().durable, world.ledger, world.clock());
+  const tokens = await connect(server);
+  const api = newApp(server).api({ tokens: expired(tokens), save: () => {} });
+  await disableApp(OPERATOR, server.storage().durable, server.ledger, server.clock());
   assert.equal((await errorOf(api.businesses())).reason, 'app_disabled');
 
-  await enableApp(OPERATOR, world.storage().durable, world.ledger, world.clock());
+  await enableApp(OPERATOR, server.storage().durable, server.ledger, server.clock());
 
   assert.equal((await api.businesses()).length, 1);
 });
 
 test('an app that the platform paused goes on with the same tokens once it is resumed', async () => {
-  const tokens = await connect(world);
-  const api = newApp(world).api({ tokens: expired(tokens), save: () => {} });
-  await pauseApp(OPERATOR, world.storage().durable, { app: world.ledger }, world.clock());
+  const tokens = await connect(server);
+  const api = newApp(server).api({ tokens: expired(tokens), save: () => {} });
+  await pauseApp(OPERATOR, server.storage().durable, { app: server.ledger }, server.clock());
   assert.equal((await errorOf(api.businesses())).reason, 'app_paused');
 
-  await resumeApp(OPERATOR, world.storage().durable, world.ledger, world.clock());
+  await resumeApp(OPERATOR, server.storage().durable, server.ledger, server.clock());
 
   assert.equal((await api.businesses()).length, 1);
 });
 
 test('after a refused refresh, another pair from the store is taken up', async () => {
-  const app = newApp(world);
-  const tokens = await connect(world, app);
+  const app = newApp(server);
+  const tokens = await connect(server, app);
   let stored = tokens;
   const api = app.api({ tokens: expired(tokens), save: () => assert.fail('nothing is saved'), load: () => stored });
   await disconnectLedger();
   assert.equal((await errorOf(api.businesses())).reason, 'disconnected_by_user');
 
-  stored = await connect(world, app);
+  stored = await connect(server, app);
 
   assert.equal((await api.businesses()).length, 1);
 });
 
 test('a refresh token that comes back too late is refused by its own name', async () => {
-  const app = newApp(world);
-  const tokens = await connect(world, app);
+  const app = newApp(server);
+  const tokens = await connect(server, app);
   const newer = await app.refresh(tokens.refreshToken);
   await app.introspect(newer.accessToken);
-  world.wind(MINUTE);
+  server.advanceClock(MINUTE);
 
   const error = await errorOf(app.refresh(tokens.refreshToken));
 
@@ -98,8 +98,8 @@ test('a refresh that got no answer is told to the callers, and the next call ask
     if (name === REFRESH && isDown) throw new TypeError('fetch failed');
     return send();
   });
-  const tokens = await connect(world);
-  const api = newApp(world, { fetch }).api({ tokens: expired(tokens), save: () => {} });
+  const tokens = await connect(server);
+  const api = newApp(server, { fetch }).api({ tokens: expired(tokens), save: () => {} });
 
   assert.equal((await errorOf(api.businesses())).code, 'network_error');
   assert.equal(asked.length, 3);
@@ -115,9 +115,9 @@ test('a refresh whose answer was lost is repeated, and gives the very pair that 
     lost.push(((await answer.json()) as { refresh_token: string }).refresh_token);
     throw new TypeError('fetch failed');
   });
-  const tokens = await connect(world);
+  const tokens = await connect(server);
   const saved: Tokens[] = [];
-  const api = newApp(world, { fetch }).api({ tokens: expired(tokens), save: (newer) => saved.push(newer) });
+  const api = newApp(server, { fetch }).api({ tokens: expired(tokens), save: (newer) => saved.push(newer) });
 
   await api.businesses();
 

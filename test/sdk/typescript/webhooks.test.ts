@@ -7,11 +7,11 @@ import { GatehouseError, verifyWebhook, type WebhookOptions } from '../../../sdk
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, rotateSecret } from '../../../src/webhooks/endpoints.ts';
 import { newReceiver } from '../../support/receiver.ts';
-import { newWorld } from '../../support/world.ts';
+import { startTestServer } from '../../support/test-server.ts';
 
-const world = await newWorld({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-const keys = createKeyring(world.settings.secretKeys);
-const NOW = world.clock();
+const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const keys = createKeyring(server.settings.secretKeys);
+const NOW = server.clock();
 // The library and the public one have only the real clock; here it shows what the server's does.
 mock.timers.enable({ apis: ['Date'], now: NOW });
 
@@ -53,15 +53,15 @@ function assertSilent(error: Error): void {
 }
 
 async function listen() {
-  const [app, receiver] = [await world.addApp({ ownerBusinessId: world.acme.id }), await newReceiver()];
+  const [app, receiver] = [await server.addApp({ ownerBusinessId: server.acme.id }), await newReceiver()];
   const addition = { appId: app.id, url: receiver.url, eventTypes: ['grant.created'] };
-  const { endpoint, secret } = await insertEndpoint(world.storage().durable, keys, addition, world.clock());
+  const { endpoint, secret } = await insertEndpoint(server.storage().durable, keys, addition, server.clock());
   return { app, receiver, endpoint, secret };
 }
 
 test('a delivery of the server is verified by this library and by the public one', async () => {
   const { app, receiver, secret } = await listen();
-  await world.allow({ client_id: app.id });
+  await server.allow({ client_id: app.id });
   const [delivery] = await receiver.has(1);
   assert.ok(delivery);
   const { headers, body } = delivery;
@@ -77,7 +77,7 @@ test('a delivery of the server is verified by this library and by the public one
       id: headers['webhook-id'],
       type: 'grant.created',
       timestamp: NOW,
-      data: { businessId: world.acme.id, userId: world.ada.id, scopes: ['read:invoices'] },
+      data: { businessId: server.acme.id, userId: server.ada.id, scopes: ['read:invoices'] },
     },
   );
   assert.match(String(grantId), /^[\da-f-]{36}$/);
@@ -86,8 +86,8 @@ test('a delivery of the server is verified by this library and by the public one
 
 test('while a secret is being replaced, a delivery is verified by the old one, the new one, or both', async () => {
   const { app, receiver, endpoint, secret } = await listen();
-  const newer = await rotateSecret(world.storage().durable, keys, endpoint, world.clock());
-  await world.allow({ client_id: app.id });
+  const newer = await rotateSecret(server.storage().durable, keys, endpoint, server.clock());
+  await server.allow({ client_id: app.id });
   const [delivery] = await receiver.has(1);
   assert.ok(delivery);
   const { headers, body } = delivery;

@@ -13,7 +13,7 @@ _opener = build_opener(ProxyHandler({}))
 
 
 @dataclass(frozen=True)
-class World:
+class Gatehouse:
     control: str
     base_url: str
     client_id: str
@@ -55,8 +55,8 @@ class World:
     def enable_app(self) -> None:
         self._ask("enable-app")
 
-    def wind(self, seconds: int) -> None:
-        self._ask("wind", seconds=seconds)
+    def advance_clock(self, seconds: int) -> None:
+        self._ask("advance-clock", seconds=seconds)
 
     def _ask(self, deed: str, **fields: object) -> dict[str, Any]:
         request = Request(f"{self.control}/{deed}", data=json.dumps(fields).encode())
@@ -64,8 +64,8 @@ class World:
             return json.load(answer)
 
 
-def get_world(name: str = "usual") -> World:
-    facts = os.environ.get("GATEHOUSE_WORLDS")
+def get_gatehouse(name: str = "usual") -> Gatehouse:
+    facts = os.environ.get("GATEHOUSE_SERVERS")
     if facts is None:
         raise unittest.SkipTest("it needs a running Gatehouse: npm test -- test/sdk/python.test.ts starts one")
-    return World(**json.loads(facts)[name])
+    return Gatehouse(**json.loads(facts)[name])

@@ -15,14 +15,14 @@ import { addPeople } from './people.ts';
 import { freePort } from './ports.ts';
 import { readStored, rememberSigningSecrets } from './watching.ts';
 
-/** The real product on free ports of this machine, in a folder of its own, on a clock that can be wound. */
-export type World = Awaited<ReturnType<typeof newWorld>>;
+/** The real server on free ports, with a temporary folder and database and a clock that `advanceClock` moves. */
+export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 
 /**
- * It starts with one business, Acme, its owner Ada, and the app Ledger, which belongs to Acme and may ask for
+ * Starts with the business Acme, its owner Ada, and the app Ledger, which belongs to Acme and may request
  * `read:invoices`, `write:invoices` and `read:contacts`.
  */
-export async function newWorld(env: Record<string, string> = {}) {
+export async function startTestServer(env: Record<string, string> = {}) {
   const callers = new Error().stack?.match(/[\w/-]+\.test\.ts/)?.[0] ?? 'a test';
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const database = await createTestDatabase(folder);
@@ -31,9 +31,9 @@ export async function newWorld(env: Record<string, string> = {}) {
     CONSENT_URL: `http://localhost:${await freePort()}`,
     DATABASE_URL: database.url,
     SECRET_KEYS: 'the-key-that-the-tests-sign-their-tokens-with',
-    // In a run of everything, what the servers log is kept apart, and searched afterwards.
+    // A full run stores the logs and searches them for secrets afterwards.
     LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'silent',
-    // A test may do in a second what a person does in an hour.
+    // Tests send more requests per second than the limits allow a user.
     LIMIT_PER_USER: '1000000',
     LIMIT_CHANGES_PER_USER: '1000000',
     ...env,
@@ -74,7 +74,7 @@ export async function newWorld(env: Record<string, string> = {}) {
     web: settings.consentUrl,
     storage: () => server.storage,
     routes: server.routes,
-    wind(milliseconds: number) {
+    advanceClock(milliseconds: number) {
       now += milliseconds;
     },
     database,
@@ -88,6 +88,6 @@ export async function newWorld(env: Record<string, string> = {}) {
 
 interface Restart {
   settings?: Partial<Settings>;
-  /** Done while nothing runs. */
+  /** Runs while the server is stopped. */
   meanwhile?: () => Promise<void>;
 }
