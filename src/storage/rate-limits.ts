@@ -1,13 +1,10 @@
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { SECOND, systemClock } from '../lib/clock.ts';
 import type { SharedCounter } from '../lib/rate-limit.ts';
-import type { Database } from './storage.ts';
+import type { CounterLimit, Database } from './storage.ts';
 
 /** For processes that share nothing but the database. Each count is one statement, so that it is atomic. */
-export function createTableCounter(
-  db: Database,
-  { name, points, seconds }: { name: string; points: number; seconds: number },
-): SharedCounter {
+export function createTableCounter(db: Database, { name, points, seconds }: CounterLimit): SharedCounter {
   const keyOf = (key: string | number) => `${name}:${key}`;
   return {
     async consume(key, by = 1) {

@@ -19,7 +19,7 @@ export interface Storage {
   /** Throws if the database is not available. */
   check(): Promise<void>;
   /** Counts across all nodes and workers; undefined if there is only one. */
-  createSharedCounter?(limit: { name: string; points: number; seconds: number }): SharedCounter;
+  createSharedCounter?(limit: CounterLimit): SharedCounter;
   /**
    * For engines whose reads can see commits that are not on disk yet. Resolves when they are, and rejects if that takes
    * too long. Undefined if there are none.
@@ -30,6 +30,12 @@ export interface Storage {
   /** Undefined for engines without connection pools. */
   readPools?(): PoolUse[];
   close(): Promise<void>;
+}
+
+export interface CounterLimit {
+  name: string;
+  points: number;
+  seconds: number;
 }
 
 interface PoolUse {

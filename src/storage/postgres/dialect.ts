@@ -73,11 +73,10 @@ function createConnection(client: pg.PoolClient): PooledConnection {
       }
     },
     async execute(text, values) {
-      const result = await connection.run({ name: nameOf(text), text, values }).catch((error) => {
-        if (!isOutdatedPlan(error) || connection.isInTransaction) throw error;
-        return connection.run({ text, values });
-      });
-      return toResult(result);
+      const { run, isInTransaction } = connection;
+      // After an error the transaction is aborted, so no statement can be repeated within it.
+      if (isInTransaction) return toResult(await run({ name: nameOf(text), text, values }));
+      return runNamed(run, text, values);
     },
     executeQuery: <Row>({ sql: text, parameters }: CompiledQuery) =>
       connection.execute(text, [...parameters]) as Promise<QueryResult<Row>>,
@@ -100,12 +99,13 @@ export async function withConnection<Result>(
   }
 }
 
-export async function executePipelined(
-  pipeline: Pipeline,
-  text: string,
-  values: unknown[],
-): Promise<QueryResult<unknown>> {
-  return toResult(await pipeline.run({ name: nameOf(text), text, values }));
+/** Repeats a statement without its name if its plan is outdated: then it is planned again. */
+export async function runNamed(run: Pipeline['run'], text: string, values: unknown[]): Promise<QueryResult<unknown>> {
+  const result = await run({ name: nameOf(text), text, values }).catch((error) => {
+    if (!isOutdatedPlan(error)) throw error;
+    return run({ text, values });
+  });
+  return toResult(result);
 }
 
 function toResult({ rows, rowCount }: pg.QueryResult): QueryResult<unknown> {

@@ -1,13 +1,14 @@
 import { type CompiledQuery, Kysely, sql } from 'kysely';
 import type pg from 'pg';
 import { RateLimiterPostgres } from 'rate-limiter-flexible';
+import type { SharedCounter } from '../../lib/rate-limit.ts';
 import { type RunQuery, setRunner } from '../prepared-query.ts';
 import { statementLog } from '../statement-log.ts';
-import { type ColumnTypes, inTransaction, type Storage, type TimeoutProfile } from '../storage.ts';
+import { type ColumnTypes, type CounterLimit, inTransaction, type Storage, type TimeoutProfile } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { createDialect, type Execute, executePipelined, withConnection } from './dialect.ts';
+import { createDialect, type Execute, runNamed, withConnection } from './dialect.ts';
 import { createPipeline, PIPELINE_LOCK_TIMEOUT, type Pipeline, retryLocked } from './pipeline.ts';
-import { openPools, poolUse } from './pools.ts';
+import { openPools, type Pools, poolUse } from './pools.ts';
 import { readPostgresUrl } from './url.ts';
 
 /** One pool per durability class, which sets `synchronous_commit`; and two pipelined connections for short statements. */
@@ -24,7 +25,7 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
   const relaxed = new Kysely<Tables>({ dialect: createDialect(relaxedPools), ...statementLog() });
   const write: Execute = (text, values) => withConnection(durablePools, ({ execute }) => execute(text, values));
   setRunner(durable, { alone: runAlone(reads, write) });
-  setRunner(relaxed, { alone: runAlone(reads, (text, values) => executePipelined(writes, text, values)) });
+  setRunner(relaxed, { alone: runAlone(reads, (text, values) => runNamed(writes.run, text, values)) });
   return {
     durable,
     relaxed,
@@ -34,17 +35,7 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
     async check() {
       await sql`select 1`.execute(durable);
     },
-    createSharedCounter: ({ name, points, seconds }) =>
-      new RateLimiterPostgres({
-        storeClient: { query: (query: pg.QueryConfig) => withConnection(relaxedPools, ({ run }) => run(query)) },
-        storeType: 'pool',
-        tableName: 'rate_limits',
-        tableCreated: true,
-        clearExpiredByTimeout: false,
-        keyPrefix: name,
-        points,
-        duration: seconds,
-      }),
+    createSharedCounter: (limit) => createCounter(relaxedPools, limit),
     readPools: () => [
       { name: 'durable', ...poolUse(durablePools) },
       { name: 'relaxed', ...poolUse(relaxedPools) },
@@ -59,7 +50,20 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
 
 function runAlone(reads: Pipeline, write: Execute): RunQuery {
   return (async ({ sql: text, query }: CompiledQuery, values: unknown[]) =>
-    query.kind === 'SelectQueryNode' ? executePipelined(reads, text, values) : write(text, values)) as RunQuery;
+    query.kind === 'SelectQueryNode' ? runNamed(reads.run, text, values) : write(text, values)) as RunQuery;
+}
+
+function createCounter(pools: Pools, { name, points, seconds }: CounterLimit): SharedCounter {
+  return new RateLimiterPostgres({
+    storeClient: { query: (query: pg.QueryConfig) => withConnection(pools, ({ run }) => run(query)) },
+    storeType: 'pool',
+    tableName: 'rate_limits',
+    tableCreated: true,
+    clearExpiredByTimeout: false,
+    keyPrefix: name,
+    points,
+    duration: seconds,
+  });
 }
 
 const COLUMN_TYPES: ColumnTypes = {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
 import { StorageUnavailable } from '../storage.ts';
-import { connect, isLockTimeout, isOutdatedPlan, type Pools, translateError } from './pools.ts';
+import { connect, isLockTimeout, type Pools, translateError } from './pools.ts';
 
 /** One for reads, one for writes. */
 export const PIPELINES = 2;
@@ -36,7 +36,7 @@ export function createPipeline(pools: Pools): Pipeline {
     );
   }
 
-  async function send(query: pg.QueryConfig): Promise<pg.QueryResult> {
+  async function run(query: pg.QueryConfig): Promise<pg.QueryResult> {
     current ??= open();
     const connection = current;
     try {
@@ -50,14 +50,7 @@ export function createPipeline(pools: Pools): Pipeline {
     }
   }
 
-  return {
-    run: ({ name, ...query }) =>
-      send({ name, ...query }).catch((error) => {
-        if (!isOutdatedPlan(error)) throw error;
-        return send(query);
-      }),
-    close: async () => discard(current),
-  };
+  return { run, close: async () => discard(current) };
 }
 
 /** In milliseconds, PostgreSQL's minimum: every later statement waits as well. */

@@ -116,7 +116,7 @@ export function isLockTimeout(error: unknown): boolean {
   return cause instanceof pg.DatabaseError && cause.code === '55P03';
 }
 
-/** An upgrade has added a column since the statement was planned. Without a name, the statement is planned again. */
+/** An upgrade has added a column since the statement was planned. */
 export function isOutdatedPlan(error: unknown): boolean {
   const { cause } = error as { cause?: unknown };
   return cause instanceof pg.DatabaseError && cause.code === '0A000';

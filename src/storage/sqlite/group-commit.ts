@@ -24,34 +24,12 @@ export interface GroupCommit {
 }
 
 /** Writes of one event loop iteration share a commit. `scheduleCommit` has to call `commit` at the end of it. */
-export function createGroupCommit({ file, wal, run }: Connection, scheduleCommit: () => void): GroupCommit {
+export function createGroupCommit(connection: Connection, scheduleCommit: () => void): GroupCommit {
+  const { file, wal } = connection;
   let group: Group | undefined;
 
-  function commit(): void {
-    const ended = group;
-    group = undefined;
-    if (!ended) return;
-    try {
-      run('commit');
-    } catch (error) {
-      reject(ended, translateError(error));
-      if (file.isTransaction) file.exec('rollback');
-      return;
-    }
-    // Before anything else runs: `wal.pendingSync()` must include this commit.
-    if (ended.onDisk) wal.sync().then(ended.onDisk.resolve, ended.onDisk.reject);
-    ended.committed.resolve();
-  }
-
   function openGroup(): Group {
-    // SQLite would wait on the event loop; `write-lock.ts` waits asynchronously.
-    file.exec('pragma busy_timeout = 0');
-    try {
-      // A deferred transaction fails at its first write if another process wrote since its first read.
-      run('begin immediate');
-    } finally {
-      file.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}`);
-    }
+    begin(connection);
     scheduleCommit();
     return { committed: createDeferred(), onDisk: undefined };
   }
@@ -70,8 +48,36 @@ export function createGroupCommit({ file, wal, run }: Connection, scheduleCommit
       reject(group, error);
       group = undefined;
     },
-    commit,
+    commit() {
+      const ended = group;
+      group = undefined;
+      if (ended) commitGroup(connection, ended);
+    },
   };
+}
+
+function begin({ file, run }: Connection): void {
+  // SQLite would wait on the event loop; `write-lock.ts` waits asynchronously.
+  file.exec('pragma busy_timeout = 0');
+  try {
+    // A deferred transaction fails at its first write if another process wrote since its first read.
+    run('begin immediate');
+  } finally {
+    file.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}`);
+  }
+}
+
+function commitGroup({ file, wal, run }: Connection, group: Group): void {
+  try {
+    run('commit');
+  } catch (error) {
+    reject(group, translateError(error));
+    if (file.isTransaction) file.exec('rollback');
+    return;
+  }
+  // Before anything else runs: `wal.pendingSync()` must include this commit.
+  if (group.onDisk) wal.sync().then(group.onDisk.resolve, group.onDisk.reject);
+  group.committed.resolve();
 }
 
 function reject({ committed, onDisk }: Group, reason: unknown): void {

@@ -26,51 +26,65 @@ const SYNC_TIMEOUT = 4 * SECOND;
 export function openWal(path: string, sync: Sync = fdatasync, timeout = SYNC_TIMEOUT): Wal {
   if (path === ':memory:') return IN_MEMORY;
   const file = openSync(`${path}-wal`, 'r');
-  let running: PromiseWithResolvers<void> | undefined;
-  let next: PromiseWithResolvers<void> | undefined;
-  let stalled: StorageUnavailable | undefined;
-
-  function start(synced: PromiseWithResolvers<void>): Promise<void> {
-    running = synced;
-    next = undefined;
-    // If this process itself was stopped, the sync may be done by now: its callback runs before the immediate.
-    const timer = setTimeout(() => setImmediate(giveUp, synced), timeout);
-    sync(file, (error) => {
-      // Ends the process: the system may have dropped pages that SQLite believes to be written.
-      if (error) throw error;
-      clearTimeout(timer);
-      const wasStalled = stalled;
-      running = stalled = undefined;
-      if (next) start(wasStalled ? createDeferred() : next);
-      synced.resolve();
-    });
-    return synced.promise;
-  }
-
-  /** Rejects all waiting commits, and later ones until the sync is done. */
-  function giveUp(synced: PromiseWithResolvers<void>): void {
-    if (running !== synced) return;
-    stalled = new StorageUnavailable(`The disk has not confirmed a flush within ${timeout / SECOND} seconds.`);
-    running.reject(stalled);
-    next?.reject(stalled);
-  }
-
+  const state: SyncState = {
+    flush: (done) => sync(file, done),
+    timeout,
+    running: undefined,
+    next: undefined,
+    stalled: undefined,
+  };
   return {
     sync() {
-      if (!running) return start(createDeferred());
-      next ??= createDeferred();
-      if (stalled) next.reject(stalled);
-      return next.promise;
+      if (!state.running) return startSync(state, createDeferred());
+      state.next ??= createDeferred();
+      if (state.stalled) state.next.reject(state.stalled);
+      return state.next.promise;
     },
-    pendingSync: () => (next ?? running)?.promise,
+    pendingSync: () => (state.next ?? state.running)?.promise,
     assertNotStalled() {
-      if (stalled) throw stalled;
+      if (state.stalled) throw state.stalled;
     },
     close() {
-      next = undefined;
+      state.next = undefined;
       closeSync(file);
     },
   };
+}
+
+interface SyncState {
+  flush(done: (error: Error | null) => void): void;
+  timeout: number;
+  running: PromiseWithResolvers<void> | undefined;
+  /** Starts when the running one is done. */
+  next: PromiseWithResolvers<void> | undefined;
+  /** Set while the running sync is overdue. */
+  stalled: StorageUnavailable | undefined;
+}
+
+function startSync(state: SyncState, synced: PromiseWithResolvers<void>): Promise<void> {
+  state.running = synced;
+  state.next = undefined;
+  // If this process itself was stopped, the sync may be done by now: its callback runs before the immediate.
+  const timer = setTimeout(() => setImmediate(giveUp, state, synced), state.timeout);
+  state.flush((error) => {
+    // Ends the process: the system may have dropped pages that SQLite believes to be written.
+    if (error) throw error;
+    clearTimeout(timer);
+    const { stalled, next } = state;
+    state.running = state.stalled = undefined;
+    if (next) startSync(state, stalled ? createDeferred() : next);
+    synced.resolve();
+  });
+  return synced.promise;
+}
+
+/** Rejects all waiting commits, and later ones until the sync is done. */
+function giveUp(state: SyncState, synced: PromiseWithResolvers<void>): void {
+  if (state.running !== synced) return;
+  const seconds = state.timeout / SECOND;
+  state.stalled = new StorageUnavailable(`The disk has not confirmed a flush within ${seconds} seconds.`);
+  synced.reject(state.stalled);
+  state.next?.reject(state.stalled);
 }
 
 const IN_MEMORY: Wal = { sync: async () => {}, pendingSync: () => undefined, assertNotStalled() {}, close() {} };

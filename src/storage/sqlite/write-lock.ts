@@ -63,18 +63,12 @@ export function createWriteLock(lock: ConnectionLock, commits: GroupCommit, time
     }
   }
 
-  async function retry(): Promise<void> {
+  function retry(): Promise<void> {
     const deadline = systemClock() + timeout;
-    for (let isOpen = false; !isOpen; ) {
-      await setTimeout(RETRY_INTERVAL);
+    return repeat(lock, () => {
       isTimedOut = systemClock() > deadline;
-      await lock.acquire();
-      try {
-        isOpen = tryJoin('relaxed');
-      } finally {
-        lock.release();
-      }
-    }
+      return tryJoin('relaxed');
+    });
   }
 
   async function joinLater(durability: Durability): Promise<void> {
@@ -92,4 +86,17 @@ export function createWriteLock(lock: ConnectionLock, commits: GroupCommit, time
   }
 
   return (durability) => (tryJoin(durability) ? undefined : joinLater(durability));
+}
+
+/** Until `attempt` returns true or throws. Other statements run between two attempts. */
+async function repeat(lock: ConnectionLock, attempt: () => boolean): Promise<void> {
+  for (let isDone = false; !isDone; ) {
+    await setTimeout(RETRY_INTERVAL);
+    await lock.acquire();
+    try {
+      isDone = attempt();
+    } finally {
+      lock.release();
+    }
+  }
 }
