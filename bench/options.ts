@@ -8,6 +8,8 @@ export interface Options {
   profiles: boolean;
   scenarios: string[];
   contenders: string[];
+  /** Another checkout of Gatehouse, measured by turns with this one. */
+  beside: string | undefined;
   lanes: number;
   rounds: number;
   /** Of measuring, in seconds, for each scenario of each contender in each round. */
@@ -31,6 +33,11 @@ interface Amounts {
 
 const AMOUNTS: Amounts = { sizes: [1000, 100_000, 2_000_000], refreshes: 10_000, dead: 200_000, requests: 1_000_000 };
 
+/** What is compared with another checkout. */
+const OWN = CONTENDERS.filter(({ name }) => name.startsWith('gatehouse'))
+  .map(({ name }) => name)
+  .join();
+
 export class UsageError extends Error {}
 
 /** V8 compiles for some three seconds of load before a server is as fast as it will be; the quick form has no time for that. */
@@ -45,6 +52,7 @@ npm run bench -- --only refresh,call    these scenarios: ${SCENARIOS.map(({ name
 npm run bench -- --contenders a,b       these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
 npm run bench -- --publish              writes docs/performance.md after the quick form, too
 npm run bench -- --profile              says where the time goes, after the quick form, too
+npm run bench -- --beside FOLDER        Gatehouse alone, by turns with another checkout of it, which has its packages installed
 npm run bench -- --rounds N             so many rounds
 npm run bench -- --lanes N              over so many connections (32 if left out)
 npm run bench -- --spell SECONDS        measures each scenario for so long in each round
@@ -62,7 +70,8 @@ export function readOptions(args: string[]): Options | undefined {
     publishes: isFull || (values.publish ?? false),
     profiles: isFull || (values.profile ?? false),
     scenarios: readNames('only', values.only, SCENARIOS),
-    contenders: readNames('contenders', values.contenders, CONTENDERS),
+    contenders: readNames('contenders', values.contenders ?? (values.beside && OWN), CONTENDERS),
+    beside: values.beside,
     lanes: readNumber('lanes', values.lanes, 32),
     rounds: readNumber('rounds', values.rounds, usual.rounds),
     spell,
@@ -82,6 +91,7 @@ function parse(args: string[]) {
         profile: { type: 'boolean' },
         only: { type: 'string' },
         contenders: { type: 'string' },
+        beside: { type: 'string' },
         rounds: { type: 'string' },
         lanes: { type: 'string' },
         spell: { type: 'string' },

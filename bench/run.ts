@@ -5,6 +5,7 @@ import { startPostgres } from '../test/support/postgres-server.ts';
 import type { Contender, Setting } from './contender.ts';
 import { bare } from './contenders/bare.ts';
 import { gatehouseOnPostgres, gatehouseOnSqlite } from './contenders/gatehouse.ts';
+import { loadOtherCheckout, nameOfOther } from './contenders/other-checkout.ts';
 import { CONTENDERS } from './contenders.ts';
 import { explore, profileAll } from './explore.ts';
 import { installPeers } from './install.ts';
@@ -57,7 +58,9 @@ function explain(error: unknown): unknown {
 type Later = (cleanUp: () => unknown) => void;
 
 async function bench(options: Options, args: string[], later: Later): Promise<void> {
-  const chosen = CONTENDERS.filter(({ name }) => options.contenders.includes(name));
+  const own = CONTENDERS.filter(({ name }) => options.contenders.includes(name));
+  const other = options.beside === undefined ? [] : await loadOtherCheckout(options.beside);
+  const chosen = [...own, ...other.filter(({ name }) => own.some((each) => name === nameOfOther(each)))];
   if (chosen.some(({ isPeer }) => isPeer)) installPeers();
   const setting = newSetting(options, later);
   // What needs both cores is started before this process keeps to one of them.

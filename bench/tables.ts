@@ -18,6 +18,7 @@ export function printTables(measured: Measured[], contenders: Contender[]): stri
   const find = (contender: Contender, scenario: string) =>
     measured.find((each) => each.contender === contender.name && each.scenario === scenario) as Measured;
   return [
+    ...compareCheckouts(measured, scenarios),
     table('Turns per second, the median of the rounds (least to most)', ({ perSecond }) =>
       perSecond ? `${round(perSecond.median)} (${round(perSecond.least)}–${round(perSecond.most)})` : '–',
     ),
@@ -26,6 +27,28 @@ export function printTables(measured: Measured[], contenders: Contender[]): stri
     ),
     table('Microseconds of the server’s CPU for each turn', ({ cpu }) => (cpu === null ? '–' : round(cpu))),
   ].join('\n\n');
+}
+
+/** The ratio of this checkout to the other, if there is one. */
+function compareCheckouts(measured: Measured[], scenarios: { name: string; title: string }[]): string[] {
+  const engines = ['sqlite', 'postgres'].filter((engine) =>
+    measured.some((each) => each.contender === `other-${engine}`),
+  );
+  if (engines.length === 0) return [];
+  const cell = (engine: string, scenario: string) => {
+    const [ours, theirs] = ['gatehouse', 'other'].map((checkout) =>
+      measured.find((each) => each.contender === `${checkout}-${engine}` && each.scenario === scenario),
+    );
+    if (!ours?.perSecond || !theirs?.perSecond || !ours.cpu || !theirs.cpu) return '–';
+    return `${(ours.perSecond.median / theirs.perSecond.median).toFixed(2)} (${(theirs.cpu / ours.cpu).toFixed(2)})`;
+  };
+  return [
+    [
+      'This checkout / the other: per second (per CPU second)',
+      line(['', ...scenarios.map(({ title }) => title)]),
+      ...engines.map((engine) => line([engine, ...scenarios.map(({ name }) => cell(engine, name))])),
+    ].join('\n'),
+  ];
 }
 
 export function printVerdicts(results: Results): string {

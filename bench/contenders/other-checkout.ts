@@ -1,0 +1,25 @@
+import { mkdtempSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Contender, Setting } from '../contender.ts';
+
+/** Gatehouse as it is in another checkout, whose packages are installed. Its own bench seeds and starts it. */
+export async function loadOtherCheckout(folder: string): Promise<Contender[]> {
+  const module: object = await import(pathToFileURL(resolve(folder, 'bench/contenders/gatehouse.ts')).href);
+  return Object.values(module)
+    .filter(isContender)
+    .map((contender) => ({
+      ...contender,
+      name: nameOfOther(contender),
+      title: `${contender.title}, other`,
+      start: (setting: Setting) => contender.start({ ...setting, folder: mkdtempSync(join(setting.folder, 'other-')) }),
+    }));
+}
+
+export function nameOfOther({ name }: Contender): string {
+  return name.replace('gatehouse', 'other');
+}
+
+function isContender(value: unknown): value is Contender {
+  return typeof value === 'object' && value !== null && 'start' in value && 'name' in value;
+}
