@@ -6,11 +6,14 @@ import { exportEntries, searchEntries } from '../audit/search.ts';
 import { DAY } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
-import type { RouteAccess } from './access.ts';
+import { access, type RouteAccess } from './access.ts';
 import type { WebDeps } from './deps.ts';
+import { notFound } from './errors.ts';
 import { type Form, preciseTime, text } from './forms.ts';
 import { type PageContext, sendPage } from './layout.ts';
 import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, takePage } from './listing.ts';
+import { loadPageContext } from './page-context.ts';
+import { platformTabs } from './platform/page.ts';
 
 /** The audit log of one business, or of the whole platform. */
 interface AuditSection {
@@ -28,7 +31,39 @@ interface AuditAccess {
   head: Html;
 }
 
-export function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditSection): void {
+/** The audit log of the current business, for its owners. */
+export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
+  mountAuditSection(host, deps, {
+    path: '/settings/audit-log',
+    access: access('owner'),
+    groups: ['app', 'secret', 'endpoint', 'grant', 'member', 'business'],
+    async enter(request) {
+      const context = await loadPageContext(deps, request);
+      if (context.current?.role !== 'owner') throw notFound();
+      const head = html`<h1>Audit log</h1>
+<p class="muted">Who did what in ${context.current.businessName}, newest first. ${describeRetention(deps)}</p>`;
+      const tenant = { businessId: context.current.businessId, platformName: deps.platformName };
+      return { context, tenant, head };
+    },
+  });
+}
+
+/** The audit log of all businesses and of the platform. */
+export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): void {
+  mountAuditSection(host, deps, {
+    path: '/platform/audit-log',
+    access: access('platform_admin'),
+    groups: Object.keys(ACTION_GROUPS) as ActionGroup[],
+    async enter(request) {
+      const context = await loadPageContext(deps, request);
+      const head = html`${platformTabs(context)}<h1>Audit log</h1>
+<p class="muted">Who did what, in every business and on the platform, newest first. ${describeRetention(deps)}</p>`;
+      return { context, tenant: undefined, head };
+    },
+  });
+}
+
+function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditSection): void {
   const db = deps.storage.durable;
 
   host.get(section.path, section.access, async (request, reply) => {
@@ -51,7 +86,7 @@ export function mountAuditSection(host: FastifyInstance, deps: WebDeps, section:
   });
 }
 
-export function describeRetention({ auditRetention }: WebDeps): string {
+function describeRetention({ auditRetention }: WebDeps): string {
   if (auditRetention === undefined) return 'Nothing in it can be changed or removed.';
   return `Nothing in it can be changed, and entries are removed only after ${auditRetention / DAY} days.`;
 }

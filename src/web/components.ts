@@ -1,6 +1,9 @@
+import { ROLES, type Role } from '../accounts/memberships.ts';
 import type { App } from '../apps/apps.ts';
 import type { Impact } from '../grants/impact.ts';
 import { type Html, html } from '../lib/html.ts';
+import { passkeyScriptPath } from './assets.ts';
+import { ariaAttributes, type Problem, problemText } from './forms.ts';
 
 /** Whose it is, and what has stopped it. */
 export function appBadges(app: App): Html {
@@ -23,4 +26,50 @@ export function pluralize(count: number, one: string, many: string): string {
 export function impactText({ businesses, users }: Impact): string {
   if (users === 0) return 'nobody';
   return `${pluralize(businesses, 'business', 'businesses')}, ${pluralize(users, 'user', 'users')}`;
+}
+
+export const ROLE_NAMES: Record<Role, string> = { owner: 'Owner', admin: 'Admin', member: 'Member' };
+
+export const AS_ROLE: Record<Role, string> = { owner: 'an owner', admin: 'an admin', member: 'a member' };
+
+export const ROLE_MEANINGS: Record<Role, string> = {
+  owner: 'Can do everything an admin can, invite and remove people, and see the audit log.',
+  admin: 'Can do everything a member can, and register and change the apps of the business.',
+  member: 'Can connect apps to the business.',
+};
+
+export function roleBadge(role: Role): Html {
+  return html`<span class="badge">${ROLE_NAMES[role]}</span>`;
+}
+
+export function roleField(chosen: string, problem?: Problem): Html {
+  const wrong = problem?.field === 'role';
+  return html`<fieldset class="field" ${ariaAttributes('role', { wrong })}>
+<legend>Role</legend>
+${wrong && problemText(problem)}
+${[...ROLES]
+  .reverse()
+  .map(
+    (role) =>
+      html`<label class="choice"><input type="radio" name="role" value="${role}" required ${role === chosen && html`checked`}><span><strong>${ROLE_NAMES[role]}</strong><br><span class="muted small">${ROLE_MEANINGS[role]}</span></span></label>`,
+  )}
+</fieldset>`;
+}
+
+interface PasskeyForm {
+  /** The method of `navigator.credentials` that the script calls. */
+  method: 'create' | 'get';
+  /** The script fetches options from the action of the form with `/options` added, then submits it with the credential. */
+  form: Html;
+  problem?: Problem | undefined;
+}
+
+/** Hidden until the script finds that the browser supports passkeys. */
+export function passkeyForm({ method, form, problem }: PasskeyForm): Html {
+  return html`<div class="passkey" data-passkey="${method}" hidden>
+${form}
+<p class="problem" role="alert"></p>
+</div>
+${problem?.field === 'passkey' && problemText(problem)}
+<script type="module" src="${passkeyScriptPath}"></script>`;
 }

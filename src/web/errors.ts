@@ -1,12 +1,15 @@
+import type { FastifyRequest } from 'fastify';
 import type { Membership } from '../accounts/memberships.ts';
+import type { SendErrorPage } from '../http/error-handler.ts';
 import { ApiError } from '../http/errors.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
-import { UntrustedRequest } from '../oauth/errors.ts';
+import { errorLocation } from '../oauth/authorize/callback.ts';
+import { CallbackError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
-import type { Flash } from './flash.ts';
+import { type Flash, redirectWithFlash } from './flash.ts';
 import { postForm } from './forms.ts';
-import type { Page, PageContext } from './layout.ts';
+import { type Page, type PageContext, sendPage } from './layout.ts';
 
 /** A refusal to a person who asked for a page. */
 export class PageError extends Error {
@@ -58,6 +61,31 @@ export class SignInRequired extends Error {
 /** Someone sent a form of ours, and is no longer signed in: what they typed is lost, so they are told why. */
 export function sessionExpired(returnTo: string): SignInRequired {
   return new SignInRequired(returnTo, 'session_over');
+}
+
+interface ErrorPageDeps {
+  platformName: string;
+  issuer: string;
+  /** Only on the host that knows sessions. */
+  loadNavigation?: ((request: FastifyRequest) => Promise<ErrorNavigation>) | undefined;
+}
+
+/** Responds to errors in a browser: with a redirect, or with a page that links back into the site. */
+export function createErrorPages({ platformName, issuer, loadNavigation }: ErrorPageDeps): SendErrorPage {
+  return async (error, request, reply) => {
+    if (error instanceof CallbackError) {
+      reply.reason = error.refusal.reason;
+      return reply.redirect(errorLocation(error, issuer), 303);
+    }
+    if (error instanceof SignInRequired) {
+      const address = `/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`;
+      return error.flash ? redirectWithFlash(reply, address, error.flash) : reply.redirect(address, 303);
+    }
+    // Without navigation if the database fails meanwhile.
+    const navigation = hasNavigation(error) ? await loadNavigation?.(request).catch(() => undefined) : undefined;
+    const { status, headers, page } = errorPage(error, { platformName, requestId: request.id, navigation });
+    return sendPage(reply.headers(headers), page, { status });
+  };
 }
 
 interface ErrorPage {

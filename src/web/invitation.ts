@@ -7,6 +7,7 @@ import type { User } from '../accounts/users.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { access } from './access.ts';
+import { ROLE_MEANINGS, ROLE_NAMES } from './components.ts';
 import type { WebDeps } from './deps.ts';
 import { PageError, SignInRequired } from './errors.ts';
 import { redirectWithFlash } from './flash.ts';
@@ -24,7 +25,6 @@ import {
 } from './forms.ts';
 import { rememberBrowser } from './known-browsers.ts';
 import { sendPage } from './layout.ts';
-import { ROLE_MEANINGS, ROLE_NAMES } from './roles.ts';
 import { actorOf, clientOf, setSessionCookie } from './session.ts';
 
 type InvitationRoute = { Params: { token: string }; Body: Form };

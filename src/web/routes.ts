@@ -1,20 +1,23 @@
 import type { FastifyInstance } from 'fastify';
+import { findMembership } from '../accounts/memberships.ts';
+import { setCurrentBusiness } from '../accounts/users.ts';
+import { isId } from '../lib/ids.ts';
 import { access, addAccessHooks } from './access.ts';
+import { mountDeveloper, mountPlatformApps } from './apps/routes.ts';
+import { mountAuditLog, mountPlatformAuditLog } from './audit-log.ts';
 import { mountConsent } from './consent.ts';
 import type { WebDeps } from './deps.ts';
+import { notFound } from './errors.ts';
+import { type Form, text } from './forms.ts';
 import { mountInvitation } from './invitation.ts';
 import { mountPasswordLink } from './password-link.ts';
 import { mountAllApps } from './platform/apps.ts';
-import { mountPlatformAuditLog } from './platform/audit-log.ts';
 import { mountBusinesses } from './platform/businesses.ts';
-import { mountPlatformApps } from './platform/developer-apps.ts';
 import { mountUsers } from './platform/users.ts';
-import { addSessionHooks } from './session.ts';
+import { readReturnTo } from './return-to.ts';
+import { addSessionHooks, requireSession } from './session.ts';
 import { mountAccount } from './settings/account.ts';
-import { mountAuditLog } from './settings/audit-log.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
-import { mountCurrentBusiness } from './settings/current-business.ts';
-import { mountDeveloper } from './settings/developer.ts';
 import { mountMembers } from './settings/members/members.ts';
 import { mountSignIn } from './sign-in.ts';
 import { mountSignOut } from './sign-out.ts';
@@ -53,4 +56,15 @@ function mountPlatform(host: FastifyInstance, deps: WebDeps): void {
   for (const mount of [mountAllApps, mountPlatformApps, mountBusinesses, mountUsers, mountPlatformAuditLog]) {
     mount(host, deps);
   }
+}
+
+function mountCurrentBusiness(host: FastifyInstance, { storage, consentUrl }: WebDeps): void {
+  host.post<{ Body: Form }>('/settings/current-business', access('signed_in'), async (request, reply) => {
+    const { user } = requireSession(request);
+    const businessId = text(request.body, 'business');
+    const membership = isId(businessId) && (await findMembership(storage.durable, user.id, businessId));
+    if (!membership) throw notFound();
+    await setCurrentBusiness(storage.durable, user.id, membership.businessId);
+    return reply.redirect(readReturnTo(request.body.return_to, consentUrl), 303);
+  });
 }

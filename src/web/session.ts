@@ -5,10 +5,10 @@ import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sess
 import { userActor } from '../accounts/users.ts';
 import type { UserActor } from '../audit/entries.ts';
 import { SECOND } from '../lib/clock.ts';
+import { type Keyring, sign, verifySignature } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
-import { createCsrfToken, verifyCsrfToken } from './csrf.ts';
 import type { WebDeps } from './deps.ts';
-import { notFound, OtherBusiness, SignInRequired, sessionExpired } from './errors.ts';
+import { forbidden, notFound, OtherBusiness, SignInRequired, sessionExpired } from './errors.ts';
 import { readReturnTo } from './return-to.ts';
 
 /** `__Host-`: browsers accept these cookies only over https and only from this exact host. */
@@ -123,4 +123,34 @@ function ensureVisitorId(request: FastifyRequest, reply: FastifyReply): string {
 function readFormPage(request: FastifyRequest, consentUrl: string): string {
   const page = isSafeMethod(request) ? null : URL.parse(request.headers.referer ?? '');
   return page?.origin === consentUrl ? readReturnTo(page.pathname + page.search, consentUrl) : '/';
+}
+
+/** The browser that a token is valid in: both ids are the values of its cookies. */
+interface BrowserIds {
+  visitorId: string;
+  sessionId: string | undefined;
+}
+
+function createCsrfToken(keys: Keyring, ids: BrowserIds): string {
+  return sign(keys, 'csrf', signedText(ids));
+}
+
+/** Accepts a form only from a page of this origin that was rendered for this browser. */
+function verifyCsrfToken(request: FastifyRequest, keys: Keyring, ids: BrowserIds, webOrigin: string): void {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  const foreign = (origin !== undefined && origin !== webOrigin) || (site !== undefined && site !== 'same-origin');
+  const csrf = (request.body as Record<string, unknown> | null | undefined)?.csrf;
+  if (foreign || typeof csrf !== 'string' || !verifySignature(keys, 'csrf', signedText(ids), csrf)) {
+    throw forbidden(
+      'This form did not come from a page opened in this browser. Go back, reload the page and try again.',
+    );
+  }
+}
+
+/**
+ * Uses the session cookie, not the live session: a form sent after its session expired still comes from this browser and
+ * leads to the sign-in page. Signing in or out replaces the cookie and so invalidates every earlier token.
+ */
+function signedText({ visitorId, sessionId = '' }: BrowserIds): string {
+  return `${visitorId} ${sessionId}`;
 }

@@ -10,12 +10,12 @@ import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { access } from './access.ts';
+import { passkeyForm } from './components.ts';
 import { siteOf, type WebDeps } from './deps.ts';
 import { signInFlashMessage } from './flash.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
 import { countAttempt, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
-import { passkeyForm } from './passkey-form.ts';
 import { type Destination, findDestination, readReturnTo } from './return-to.ts';
 import { clientOf, setSessionCookie } from './session.ts';
 

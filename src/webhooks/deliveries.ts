@@ -5,8 +5,7 @@ import { replaceControls } from '../lib/names.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { type Endpoint, listEndpoints } from './endpoints.ts';
-import { endBackoff, schedule } from './queue.ts';
-import { nextAttemptAt } from './retry-schedule.ts';
+import { endBackoff, nextAttemptAt, schedule } from './queue.ts';
 import { subscribed } from './visibility.ts';
 
 /** One event for one endpoint, attempted until it arrives or is given up. */

@@ -1,8 +1,8 @@
+import { DAY, HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
 import { secretsOf } from './endpoint-secrets.ts';
 import { type Endpoint, fromRow, markEndpointDisabled, updateEndpoints } from './endpoints.ts';
-import { backoffAfter, shouldDisable } from './retry-schedule.ts';
 
 /** The endpoints of one owner that a node sends to at the same time: the other slots are for other owners. */
 const MAX_PER_OWNER = 50;
@@ -15,14 +15,14 @@ const PLATFORM = '00000000-0000-0000-0000-000000000000';
 /** How many endpoints of each owner this node is sending to. */
 export type ActiveByOwner = ReadonlyMap<string, number>;
 
-export interface DueEndpoint {
+interface DueEndpoint {
   id: string;
   /** The business that owns its app, or the platform. */
   owner: string;
 }
 
 /** Endpoints with a due delivery that are enabled, not backing off and not claimed. */
-export function selectDue(db: Database, now: number) {
+function selectDue(db: Database, now: number) {
   return db
     .selectFrom('endpoints')
     .where('endpoints.due_at', '<=', now)
@@ -198,4 +198,37 @@ export async function isStillClaimed(db: Database, { id, url, lease }: ClaimedEn
     .where('disabled_at', 'is', null)
     .executeTakeFirst();
   return row !== undefined;
+}
+
+/** After each failed attempt, how long until the next: about three days in all. */
+const DELAYS = [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, DAY];
+
+/** An endpoint that has failed for so long, and so often, and never succeeded meanwhile, is switched off. */
+export const DISABLED_AFTER = 3 * DAY;
+const MIN_FAILURES = 10;
+
+/** Its owner is warned well before. */
+export const WARNED_AFTER = DAY;
+
+const MAX_BACKOFF = 5 * MINUTE;
+
+/** Two failures far apart are no reason: between them there may have been nothing to send. */
+function shouldDisable({ failingFor, failures }: { failingFor: number; failures: number }): boolean {
+  return failingFor >= DISABLED_AFTER && failures >= MIN_FAILURES;
+}
+
+/** When to try again after so many attempts; null when enough have been made. `chance` is from 0 to 1. */
+export function nextAttemptAt(attempts: number, chance: number, now: number): number | null {
+  const delay = DELAYS[attempts - 1];
+  return delay === undefined ? null : now + withJitter(delay, chance);
+}
+
+/** A failing endpoint gets less and less: so a dead one costs next to nothing, however much waits for it. */
+function backoffAfter(failures: number, chance: number): number {
+  return failures === 0 ? 0 : withJitter(Math.min(MAX_BACKOFF, SECOND * 2 ** (failures - 1)), chance);
+}
+
+/** Within a fifth of it either way, so that what failed together does not come back together. */
+function withJitter(delay: number, chance: number): number {
+  return Math.round(delay * (0.8 + 0.4 * chance));
 }

@@ -1,41 +1,42 @@
 import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
 import { findApp } from '../apps/apps.ts';
+import { EVENT_TYPES } from '../events/event-types.ts';
 import { listEvents } from '../events/events.ts';
-import { ApiError } from '../http/errors.ts';
-import { documentedBy } from '../http/openapi.ts';
-import { nextLink, type RawQuery, readLimit, readText, valueNotAllowed } from '../http/paging.ts';
+import { ApiError, REASONS } from '../http/errors.ts';
+import { COMMON_ERRORS, describeErrors, documentedBy, NO_STORE } from '../http/openapi.ts';
+import { LIMIT_PARAMETER, nextLink, type RawQuery, readLimit, readText, valueNotAllowed } from '../http/paging.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { authenticateClient } from '../oauth/client-authentication.ts';
+import { oneOfOpen } from '../oauth/schemas.ts';
 import type { TokenDeps } from '../oauth/token/endpoint.ts';
-import { eventsOperation, NAMED_SCHEMAS } from './operations.ts';
-import type { EventQuery } from './schemas.ts';
 import { toPayload } from './signatures.ts';
 import { visibleTo } from './visibility.ts';
 
 const PATH = '/api/v1/events';
 
-/** A receiver that was down catches up here. */
-export function mountEvents(host: FastifyInstance, parts: TokenDeps & { clock: Clock }): void {
-  for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
+/** For apps whose webhook endpoint was down. */
+export function mountEvents(host: FastifyInstance, deps: TokenDeps & { clock: Clock }): void {
+  host.addSchema(EVENT);
   host.get<{ Querystring: RawQuery<EventQuery> }>(PATH, documentedBy(eventsOperation), async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { headers, ip: address, requestContext: context } = request;
     const { authorization } = headers;
     const credentials = { authorization, clientId: undefined, clientSecret: undefined, address, context };
-    const { client: app } = await authenticateClient(parts, credentials, undefined, parts.clock());
-    await rejectPaused(parts, app.id);
+    const { client: app } = await authenticateClient(deps, credentials, undefined, deps.clock());
+    await rejectPaused(deps, app.id);
     const { limit, after } = readPage(request.query);
 
     const asked = { appId: app.id, after, limit: limit + 1 };
-    const events = await listEvents(parts.storage.durable, asked, parts.clock());
+    const events = await listEvents(deps.storage.durable, asked, deps.clock());
     const page = events.slice(0, limit);
     const last = page.at(-1);
     if (last && events.length > page.length) {
-      reply.header('link', nextLink(parts.issuer + PATH, { limit: String(limit), cursor: last.id }));
+      reply.header('link', nextLink(deps.issuer + PATH, { limit: String(limit), cursor: last.id }));
     }
-    const audible = await visibleTo(parts.storage.durable, app.id, page, parts.clock());
-    return audible.map((event) => ({ id: event.id, ...toPayload(event) }));
+    const visible = await visibleTo(deps.storage.durable, app.id, page, deps.clock());
+    return visible.map((event) => ({ id: event.id, ...toPayload(event) }));
   });
 }
 
@@ -53,3 +54,71 @@ function readPage(query: RawQuery<EventQuery>): { limit: number; after: string |
   if (cursor !== undefined && !isId(cursor)) throw valueNotAllowed('cursor is the id of the last event that you have.');
   return { limit, after: cursor };
 }
+
+const EVENT = Type.Object(
+  {
+    id: Type.String({ format: 'uuid', description: 'The same as `webhook-id` where it was delivered.' }),
+    type: oneOfOpen([...EVENT_TYPES], 'What happened.'),
+    timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
+    data: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'Ids, `businessId` where a business is concerned, and what belongs to the type.',
+    }),
+  },
+  { $id: 'Event', description: 'Something that happened, as an endpoint is told of it.' },
+);
+
+const EVENT_QUERY = Type.Object({
+  limit: LIMIT_PARAMETER,
+  cursor: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The id of the last event that you have: what came after it follows.' }),
+  ),
+});
+type EventQuery = Static<typeof EVENT_QUERY>;
+
+const eventsOperation = {
+  operationId: 'listEvents',
+  tags: ['Webhooks'],
+  summary: 'Catch up on events',
+  description:
+    'What the app has been told in the last 30 days, oldest first, a page at a time, for a receiver that was down. The app ' +
+    'proves itself by HTTP Basic. What a business has since taken back is left out, ' +
+    'and so are the last 15 seconds.',
+  security: [{ basic: [] }],
+  querystring: EVENT_QUERY,
+  response: {
+    200: {
+      description: 'A page of events.',
+      headers: {
+        ...NO_STORE,
+        link: Type.String({ description: 'If there is more: the next page, as `<…>; rel="next"` (RFC 8288).' }),
+      },
+      content: {
+        'application/json': {
+          schema: Type.Array(Type.Unsafe({ $ref: 'Event#' })),
+          example: [
+            {
+              id: '0190b9a2-1c3d-7e4f-8a5b-6c7d8e9f0a1b',
+              type: 'grant.revoked',
+              timestamp: '2030-01-01T00:00:00.000Z',
+              data: {
+                businessId: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f',
+                grantId: '0190b9a1-8d5e-7f6a-9b7c-8d9e0f1a2b3c',
+                userId: '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60',
+                reason: 'disconnected_by_user',
+              },
+            },
+          ],
+        },
+      },
+    },
+    400: describeErrors({ invalid_request: ['value_not_allowed', 'field_repeated'] }),
+    401: describeErrors(
+      { invalid_client: REASONS.invalid_client },
+      { 'www-authenticate': Type.String({ description: 'Sent where HTTP Basic was used.' }) },
+    ),
+    403: describeErrors({ unauthorized_client: REASONS.unauthorized_client }),
+    ...COMMON_ERRORS,
+  },
+};

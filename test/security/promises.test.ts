@@ -6,7 +6,7 @@ import { DAY } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Document } from '../../src/web/reference/document.ts';
 import { insertEndpoint, rotateSecret } from '../../src/webhooks/endpoints.ts';
-import { nextAttemptAt } from '../../src/webhooks/retry-schedule.ts';
+import { nextAttemptAt } from '../../src/webhooks/queue.ts';
 import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
 

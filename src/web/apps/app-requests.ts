@@ -8,7 +8,7 @@ import { isError, type LoggedRequest, listRequests } from '../../request-log/log
 import { type Form, preciseTime, text } from '../forms.ts';
 import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { ERROR_CODES, explainError } from '../reference/error-guide.ts';
-import { prose } from '../reference/prose.ts';
+import { prose } from '../reference/markdown.ts';
 import { type AppPages, appHead } from './app-page.ts';
 import { chart, PERIODS, type Period, readPeriod, startOf } from './request-chart.ts';
 

@@ -5,13 +5,12 @@ import { type OwnedApp, searchApps } from '../../apps/app-search.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
-import { appBadges, pluralize } from '../components.ts';
+import { appBadges, pluralize, roleBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { copyable, time } from '../forms.ts';
 import { PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
-import { roleBadge } from '../roles.ts';
 import { longList, sendPlatformPage } from './page.ts';
 import { userBadges } from './users.ts';
 

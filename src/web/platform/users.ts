@@ -3,12 +3,11 @@ import { listMemberships, type Membership } from '../../accounts/memberships.ts'
 import { searchUsers, type User } from '../../accounts/users.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
-import { pluralize, unverifiedBadge } from '../components.ts';
+import { pluralize, roleBadge, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { copyable, time } from '../forms.ts';
 import { PAGE_SIZE, readListing, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
-import { roleBadge } from '../roles.ts';
 import { findReason, longList, sendPlatformPage } from './page.ts';
 import {
   connectedText,

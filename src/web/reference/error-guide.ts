@@ -1,7 +1,12 @@
+import type { FastifyInstance } from 'fastify';
 import type { GrantReason } from '../../grants/inactive-reasons.ts';
 import type { ErrorCode, ReasonOf } from '../../http/errors.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { notFound } from '../errors.ts';
+import { sendPage } from '../layout.ts';
+import { prose } from './markdown.ts';
 
-export interface Explanation {
+interface Explanation {
   meaning: string;
   /** By the name of each reason: what happened, and what to do about it. */
   reasons: Record<string, string>;
@@ -196,4 +201,43 @@ export const ERROR_CODES = Object.keys(GUIDE);
 
 export function explainError(code: string): Explanation | undefined {
   return Object.hasOwn(GUIDE, code) ? GUIDE[code as ErrorCode] : undefined;
+}
+
+const PAGE = { schema: { hide: true } };
+
+/** Where `error_uri` leads. It stands on the API host, since that is the host an app's developer knows. */
+export function mountErrorPages(host: FastifyInstance, { platformName }: { platformName: string }): void {
+  const page = (title: string, body: Html) => ({ title, platformName, width: 'reading' as const, body });
+
+  host.get('/docs/errors', PAGE, async (_, reply) => sendPage(reply, page('Errors', allErrors())));
+
+  host.get<{ Params: { code: string } }>('/docs/errors/:code', PAGE, async (request, reply) => {
+    const { code } = request.params;
+    const explanation = explainError(code);
+    if (!explanation) throw notFound();
+    return sendPage(reply, page(code, oneError(code, explanation)));
+  });
+}
+
+function oneError(code: string, { meaning, reasons }: Explanation): Html {
+  const rows = Object.entries(reasons).map(
+    ([reason, remedy]) => html`<div id="${reason}"><dt><code>${reason}</code></dt><dd>${prose(remedy)}</dd></div>`,
+  );
+  return html`<div class="card"><h1><code>${code}</code></h1>
+<p>${prose(meaning)}</p>
+<h2>Reasons, and what to do</h2>
+<dl class="fields">${rows}</dl>
+<p class="muted">The answer’s <code>reason</code> says which of these it was, and its <code>error_description</code> says it in words.</p>
+<p><a href="/docs/errors">All errors</a> · <a href="/docs">API reference</a></p></div>`;
+}
+
+function allErrors(): Html {
+  const rows = ERROR_CODES.map((code) => {
+    const meaning = explainError(code)?.meaning ?? '';
+    return html`<div><dt><a href="/docs/errors/${code}"><code>${code}</code></a></dt><dd>${prose(meaning)}</dd></div>`;
+  });
+  return html`<div class="card"><h1>Errors</h1>
+<p>Every refusal has an <code>error</code>, in the words of the standards, a <code>reason</code>, which says which thing it was, an <code>error_description</code> in words and an <code>error_uri</code> that leads here.</p>
+<dl class="fields">${rows}</dl>
+<p><a href="/docs">API reference</a></p></div>`;
 }

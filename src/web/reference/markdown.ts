@@ -129,3 +129,9 @@ function plainText(tokens: Token[]): string {
     .map((token) => ('tokens' in token && token.tokens ? plainText(token.tokens) : 'text' in token ? token.text : ''))
     .join('');
 }
+
+/** A sentence in which names stand between backticks. */
+export function prose(text: string): Html {
+  const parts = text.split('`');
+  return html`${parts.map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part))}`;
+}

@@ -18,7 +18,7 @@ import { decrypt, encrypt, type Keyring } from '../../lib/keyring.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { describeUserAgent } from '../../lib/user-agents.ts';
 import { access } from '../access.ts';
-import { unverifiedBadge } from '../components.ts';
+import { roleBadge, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -26,7 +26,6 @@ import { type Form, input, type Problem, postForm, text, time, tryForm } from '.
 import { countAttempt, rememberBrowser } from '../known-browsers.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
-import { roleBadge } from '../roles.ts';
 import { actorOf, clientOf, isSafeMethod, requireSession, setSessionCookie } from '../session.ts';
 import { mountPasskeys, passkeySection } from './passkeys.ts';
 

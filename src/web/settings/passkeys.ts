@@ -9,12 +9,12 @@ import { readName } from '../../lib/names.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { describeUserAgent } from '../../lib/user-agents.ts';
 import { access } from '../access.ts';
+import { passkeyForm } from '../components.ts';
 import { siteOf, type WebDeps } from '../deps.ts';
 import { notFound, sessionExpired } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, input, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import type { PageContext } from '../layout.ts';
-import { passkeyForm } from '../passkey-form.ts';
 import { actorOf, clientOf, requireSession } from '../session.ts';
 
 type FormRequest = FastifyRequest<{ Body: Form }>;

@@ -17,7 +17,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C1',
     breaks: 'Allow needs no CSRF token',
-    file: 'src/web/csrf.ts',
+    file: 'src/web/session.ts',
     find: "typeof csrf !== 'string' || !verifySignature(keys, 'csrf', signedText(ids), csrf)",
     replace: 'false',
     tests: [SEAL],

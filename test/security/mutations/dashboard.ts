@@ -14,7 +14,7 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
   {
     promise: 'D1',
     breaks: 'a change needs no CSRF token',
-    file: 'src/web/csrf.ts',
+    file: 'src/web/session.ts',
     find: "typeof csrf !== 'string' || !verifySignature(keys, 'csrf', signedText(ids), csrf)",
     replace: 'false',
     tests: [CSRF],

@@ -64,7 +64,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   {
     promise: 'S6',
     breaks: 'a form of another origin is accepted',
-    file: 'src/web/csrf.ts',
+    file: 'src/web/session.ts',
     find: 'if (foreign || typeof',
     replace: 'if (typeof',
     tests: [CSRF],

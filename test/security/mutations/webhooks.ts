@@ -83,7 +83,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   {
     promise: 'W3',
     breaks: 'retries have no jitter',
-    file: 'src/webhooks/retry-schedule.ts',
+    file: 'src/webhooks/queue.ts',
     find: '(0.8 + 0.4 * chance)',
     replace: '1',
     tests: [PROMISES],

@@ -7,7 +7,7 @@ import { listScopes } from '../../../oauth/scopes.ts';
 import { ariaAttributes, type Form, type Problem, postForm, problemText, text } from '../../forms.ts';
 import { frame, type Playground, sample } from './layout.ts';
 import { curlText } from './requests.ts';
-import type { PlaygroundState } from './state.ts';
+import type { PlaygroundState } from './steps.ts';
 
 export interface AuthorizeChoices {
   scopes: Scopes;

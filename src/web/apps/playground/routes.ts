@@ -11,9 +11,8 @@ import { type AppPages, type AppRequest, findOwnApp } from '../app-page.ts';
 import { type AuthorizeChoices, authorizeBody, readCallback, readPasted, startBody, switchBody } from './authorize.ts';
 import type { Playground } from './layout.ts';
 import { sendCall } from './requests.ts';
-import { decryptState, encryptState, type PlaygroundState } from './state.ts';
 import { callbackBody, retryBody, stepBody } from './step-views.ts';
-import { isStep, STEPS, type StepName } from './steps.ts';
+import { decryptState, encryptState, isStep, type PlaygroundState, STEPS, type StepName } from './steps.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
 type ForStep = { Params: { id: string; step: string }; Body: Form };

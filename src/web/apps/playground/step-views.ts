@@ -3,8 +3,7 @@ import { input, type Problem, postForm } from '../../forms.ts';
 import type { Callback } from './authorize.ts';
 import { frame, type Playground, sample } from './layout.ts';
 import { type ApiResponse, type Call, curlText, exportText, requestText } from './requests.ts';
-import type { PlaygroundState } from './state.ts';
-import { nextSteps, STEPS, type StepName } from './steps.ts';
+import { nextSteps, type PlaygroundState, STEPS, type StepName } from './steps.ts';
 
 interface StepContext {
   playground: Playground;

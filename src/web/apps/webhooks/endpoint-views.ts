@@ -18,8 +18,7 @@ import {
 } from '../../forms.ts';
 import { type AppPages, appHead } from '../app-page.ts';
 import { type Log, logSection } from './delivery-log.ts';
-import type { EndpointContext, EndpointListContext } from './endpoint-page.ts';
-import { statusBadge, statusNotice } from './endpoint-status.ts';
+import { type EndpointContext, type EndpointListContext, statusBadge, statusNotice } from './endpoint-page.ts';
 
 const PAGE_SIZE = 25;
 

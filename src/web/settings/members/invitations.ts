@@ -10,13 +10,13 @@ import {
 import { type Html, html } from '../../../lib/html.ts';
 import { newSecret } from '../../../lib/secrets.ts';
 import { access } from '../../access.ts';
+import { AS_ROLE, roleBadge, roleField } from '../../components.ts';
 import type { WebDeps } from '../../deps.ts';
 import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { formKey, readFormKey } from '../../form-keys.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../../forms.ts';
 import { PAGE_SIZE, pager, readListing, takePage } from '../../listing.ts';
-import { AS_ROLE, roleBadge, roleField } from '../../roles.ts';
 import {
   businessField,
   loadMembersContext,

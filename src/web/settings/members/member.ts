@@ -6,13 +6,12 @@ import type { App } from '../../../apps/apps.ts';
 import { listAppsAllowedBy, removeMember } from '../../../grants/member-removal.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { access } from '../../access.ts';
-import { unverifiedBadge } from '../../components.ts';
+import { roleBadge, roleField, unverifiedBadge } from '../../components.ts';
 import type { WebDeps } from '../../deps.ts';
 import { forbidden, notFound } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { type Problem, postForm, problemText, text, time, tryForm } from '../../forms.ts';
 import { passwordLinkBody } from '../../password-link.ts';
-import { roleBadge, roleField } from '../../roles.ts';
 import {
   businessField,
   findOtherBusinesses,
