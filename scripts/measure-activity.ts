@@ -12,9 +12,9 @@ import { fileURLToPath } from 'node:url';
 import { readSettings } from '../src/config.ts';
 import type { createRequestRecorder } from '../src/request-log/recorder.ts';
 import { startServer } from '../src/server.ts';
-import { newBrowser } from '../test/support/browser.ts';
-import { newClient } from '../test/support/client.ts';
-import { addPeople } from '../test/support/people.ts';
+import { createBrowser } from '../test/support/browser.ts';
+import { createClient } from '../test/support/client.ts';
+import { createFixtures } from '../test/support/fixtures.ts';
 import { freePort } from '../test/support/ports.ts';
 
 const PAIRS = 60;
@@ -46,11 +46,11 @@ async function serve(isRemembering: boolean): Promise<void> {
     LIMIT_PER_GRANT: '100000000',
   });
   const server = isRemembering ? await startServer(settings) : await startServer(settings, Date.now, forgetful);
-  const people = await addPeople(() => server.storage, Date.now);
+  const people = await createFixtures(() => server.storage, Date.now);
   for (let place = 0; place < INVOICES; place++) await people.addInvoice(people.acme, { number: `INV-${place}` });
   const { baseUrl: api, consentUrl: web } = settings;
-  const browse = () => newBrowser(web, [api, web]);
-  const client = newClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
+  const browse = () => createBrowser(web, [api, web]);
+  const client = createClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
   const { access_token } = await client.connect();
   process.on('message', (asked) => {
     if (asked === 'processor time') process.send?.(cpuTime());

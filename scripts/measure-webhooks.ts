@@ -15,9 +15,9 @@ import { openStorage } from '../src/storage/open.ts';
 import type { Storage } from '../src/storage/storage.ts';
 import { insertEndpoint } from '../src/webhooks/endpoints.ts';
 import { schedule } from '../src/webhooks/queue.ts';
-import { newBrowser } from '../test/support/browser.ts';
-import { newClient } from '../test/support/client.ts';
-import { addPeople } from '../test/support/people.ts';
+import { createBrowser } from '../test/support/browser.ts';
+import { createClient } from '../test/support/client.ts';
+import { createFixtures } from '../test/support/fixtures.ts';
 import { freePort } from '../test/support/ports.ts';
 
 // `node scripts/measure-webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and what a dead, a
@@ -59,7 +59,7 @@ async function measure(): Promise<void> {
   const receiver = await startReceiver();
   const storage = await openStorage(url);
   await migrate(storage);
-  const people = await addPeople(() => storage, Date.now);
+  const people = await createFixtures(() => storage, Date.now);
   const appIds: string[] = [];
   // Of one owner only some would be worked on side by side.
   for (let place = 0; place < ENDPOINTS; place++) {
@@ -100,8 +100,14 @@ async function measure(): Promise<void> {
       }
       return appIds.slice(0, BAD);
     });
-    const browse = () => newBrowser(server.web, [server.api, server.web]);
-    const client = newClient({ api: server.api, browse, user: people.ada, app: people.ledger, business: people.acme });
+    const browse = () => createBrowser(server.web, [server.api, server.web]);
+    const client = createClient({
+      api: server.api,
+      browse,
+      user: people.ada,
+      app: people.ledger,
+      business: people.acme,
+    });
     await measureTokens(server.api, client, (count) => plan(storage, appIds.slice(BAD), count), receiver);
   } finally {
     server.child.kill('SIGKILL');
@@ -112,7 +118,7 @@ async function measure(): Promise<void> {
 }
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>;
-type Client = ReturnType<typeof newClient>;
+type Client = ReturnType<typeof createClient>;
 type Record = (appIds: string[]) => Promise<void>;
 
 /** Events that have been dispatched, and whose deliveries come due evenly over the next spell. */

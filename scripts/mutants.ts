@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { applyTo, type Mutation } from '../test/security/mutations/mutation.ts';
 import { MUTATIONS } from '../test/security/mutations/mutations.ts';
-import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
+import { createTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
 const WORKERS = 2;
 /** A mutation may make a test wait for ever. */
@@ -47,7 +47,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const postgres = chosen.some(({ database }) => database === 'postgres') ? await startPostgres() : undefined;
-if (postgres) await makeTemplate(postgres.url);
+if (postgres) await createTemplate(postgres.url);
 const copies = Array.from({ length: WORKERS }, (_, number) => copyCheckout(join(folder, String(number))));
 if (await passesUnmodified()) report(await inParallel(chosen, judge));
 else process.exitCode = 1;

@@ -9,8 +9,8 @@ import { closeSync, globSync, mkdtempSync, openSync, readFileSync, rmSync } from
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { searchLogs } from '../test/support/logs.ts';
-import { makeTemplate, startPostgres } from '../test/support/postgres-server.ts';
+import { reportLeaks } from '../test/support/leak-report.ts';
+import { createTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
 /** Their tests start processes of their own and mostly wait for them: a process for each file, and many at once. */
 const PROCESS_LANES = ['faults', 'nodes', 'browser', 'guides', 'sdk'];
@@ -45,7 +45,7 @@ async function runAll() {
     await runUsual(env),
     await runOnPostgres(env),
     await runApart(findTests(PROCESS_LANES.map((name) => `test/${name}`)), env),
-    searchLogs(folder),
+    reportLeaks(folder),
   ];
   for (const { file, name, error } of findFailed()) console.log(`\n✖ ${name} (${file})\n${error}`);
   return Math.max(...statuses);
@@ -62,7 +62,7 @@ async function runUsual(env) {
 async function runOnPostgres(env) {
   const server = databaseServer ? { url: databaseServer, remove: async () => {} } : await startPostgres();
   try {
-    await makeTemplate(server.url);
+    await createTemplate(server.url);
     const variables = { ...env, TEST_DATABASE_URL: server.url, TEST_BODIES: 'form' };
     const http = await runTogether('HTTP tests, on PostgreSQL', findTests(['test/http']), variables);
     return Math.max(http, await runApart(findTests(['test/postgres']), env));

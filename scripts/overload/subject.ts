@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { insertSession } from '../../src/accounts/sessions.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { newBrowser } from '../../test/support/browser.ts';
-import { newClient, type Tokens } from '../../test/support/client.ts';
-import { addPeople } from '../../test/support/people.ts';
+import { createBrowser } from '../../test/support/browser.ts';
+import { createClient, type Tokens } from '../../test/support/client.ts';
+import { createFixtures } from '../../test/support/fixtures.ts';
 import { freePort } from '../../test/support/ports.ts';
 
 export type Subject = Awaited<ReturnType<typeof startSubject>>;
@@ -34,11 +34,11 @@ export async function startSubject(grants: number) {
   process.once('exit', () => child.kill('SIGKILL'));
   while (!(await isReady(api))) await new Promise((resolve) => setTimeout(resolve, 50));
   const storage = await openStorage(databaseUrl);
-  const people = await addPeople(() => storage, Date.now);
+  const people = await createFixtures(() => storage, Date.now);
   for (let place = 0; place < 20; place++) await people.addInvoice(people.acme, { number: `INV-${place}` });
-  const client = newClient({
+  const client = createClient({
     api,
-    browse: () => newBrowser(web, [api, web]),
+    browse: () => createBrowser(web, [api, web]),
     user: people.ada,
     app: people.ledger,
     business: people.acme,
@@ -57,7 +57,7 @@ export async function startSubject(grants: number) {
     tokens,
     credentials: client.credentials,
     businessId: people.acme.id,
-    browse: () => newBrowser(web, [api, web]),
+    browse: () => createBrowser(web, [api, web]),
     /** In megabytes. */
     memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
     async stop(): Promise<void> {

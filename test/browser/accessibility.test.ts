@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { findBarriers, launchChromium, signIn } from '../support/chromium.ts';
-import { PASSWORD } from '../support/people.ts';
+import { findAxeViolations, launchChromium, signIn } from '../support/chromium.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
@@ -19,7 +19,7 @@ const admin = await server.addUser(
 const open = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
 await server.connect();
 
-/** The theme decides contrast and the size decides what fits; the journeys have the other two pairs. */
+/** The theme decides contrast and the size decides what fits; the browser flows cover the other two pairs. */
 const LOOKS = [
   { colorScheme: 'light', viewport: { width: 360, height: 740 } },
   { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
@@ -88,12 +88,12 @@ test('a form that is refused is as free of barriers as one that is not', async (
   await page.getByRole('button', { name: 'Register app' }).click();
   await page.getByText('this is not a complete URL').waitFor();
 
-  assert.deepEqual(await findBarriers(page), []);
+  assert.deepEqual(await findAxeViolations(page), []);
 });
 
 async function visit(page: Page, url: string): Promise<void> {
   await page.goto(url);
-  assert.deepEqual(await findBarriers(page), [], url);
+  assert.deepEqual(await findAxeViolations(page), [], url);
   const overflow = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   );

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startDemoApp } from '../../demo/app.ts';
 import { SECOND } from '../../src/lib/clock.ts';
-import { launchChromium, newCallback, signIn } from '../support/chromium.ts';
-import { PASSWORD } from '../support/people.ts';
+import { launchChromium, signIn, startCallbackServer } from '../support/chromium.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
 const server = await startTestServer();
-const { uri } = await newCallback();
+const { uri } = await startCallbackServer();
 const loopback = { redirectUris: ['http://127.0.0.1/callback'] };
 const thirdParty = await server.addApp({ ...loopback, name: 'Ledgerly', ownerBusinessId: server.acme.id });
 const firstParty = await server.addApp({ ...loopback, name: 'Workbench' });
@@ -37,7 +37,7 @@ async function startApp(app: { id: string; secret: string }, name: string) {
 
 test('a person connects a third-party app, sees the invoices in it, refreshes and disconnects', async () => {
   const app = await startApp(thirdParty, 'Ledgerly');
-  const { page, complaints } = await chromium.newPage();
+  const { page, consoleErrors } = await chromium.newPage();
 
   await page.goto(app.url);
   await page.getByRole('link', { name: 'Connect to Gatehouse' }).click();
@@ -52,7 +52,7 @@ test('a person connects a third-party app, sees the invoices in it, refreshes an
   await page.getByText('replaced 1 time').waitFor();
   await page.getByRole('button', { name: 'Disconnect' }).click();
   await page.getByRole('link', { name: 'Connect to Gatehouse' }).waitFor();
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(consoleErrors, []);
   await app.close();
 });
 
@@ -80,7 +80,7 @@ test('Allow ignores a click that comes right after the page appears, or appears 
 
 test('Deny sends the person back to the app, which learns that access was denied', async () => {
   const bob = await server.addUser('Bob', [[server.acme, 'member']]);
-  const { page, complaints } = await chromium.newPage();
+  const { page, consoleErrors } = await chromium.newPage();
 
   await page.goto(requestOf(thirdParty, { state: 'denied it' }));
   await signIn(page, bob.email, PASSWORD);
@@ -90,12 +90,12 @@ test('Deny sends the person back to the app, which learns that access was denied
   assert.equal(answer.origin + answer.pathname, uri);
   assert.equal(answer.searchParams.get('error'), 'access_denied');
   assert.equal(answer.searchParams.get('state'), 'denied it');
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(consoleErrors, []);
 });
 
 test('a first-party app shows no consent screen, even straight after sign-in', async () => {
   const app = await startApp(firstParty, 'Workbench');
-  const { page, complaints } = await chromium.newPage();
+  const { page, consoleErrors } = await chromium.newPage();
 
   await page.goto(app.url);
   await page.getByRole('link', { name: 'Connect to Gatehouse' }).click();
@@ -103,7 +103,7 @@ test('a first-party app shows no consent screen, even straight after sign-in', a
 
   assert.equal(page.url(), app.url);
   await page.getByText('INV-2001').waitFor();
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(consoleErrors, []);
   await app.close();
 });
 

@@ -1,32 +1,32 @@
 import assert from 'node:assert/strict';
 import { addScopeUses } from '../../src/request-log/counts.ts';
+import { assertAccessible, clickButton, clickLink, createFlowTest, waitForText } from '../support/browser-flow.ts';
 import { launchChromium } from '../support/chromium.ts';
-import { newClient } from '../support/client.ts';
-import { assertOpen, follow, newJourneys, press, read } from '../support/journey.ts';
+import { createClient } from '../support/client.ts';
 
-const journey = newJourneys(await launchChromium());
+const flowTest = createFlowTest(await launchChromium());
 
-journey('an owner sees what everyone has connected, and disconnects it', async ({ server, arrive }) => {
+flowTest('an owner sees what everyone has connected, and disconnects it', async ({ server, openSignedIn }) => {
   const bolt = await server.addBusiness('Bolt');
   const member = await server.addUser('Sam', [[server.acme, 'member']]);
   const app = await server.addApp({ name: 'Ledgerly', ownerBusinessId: bolt.id, openToAnyBusiness: true });
-  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const scope = 'read:invoices write:invoices';
   const tokens = [];
   for (const user of [server.ada, member]) tokens.push(await client.connect({ scope }, await server.signedIn(user)));
   const use = { businessId: server.acme.id, appId: app.id, scope: 'read:invoices', uses: 12, lastAt: server.clock() };
   await addScopeUses(server.storage().durable, [{ ...use, userId: member.id }]);
 
-  const page = await arrive(server.ada, '/settings/connected-apps');
-  await read(page, 'used 12 times');
-  await assertOpen(page);
-  await follow(page, 'Disconnect Ledgerly for Sam');
-  await assertOpen(page);
-  await follow(page, 'Keep it');
-  await follow(page, /for everyone/);
-  await assertOpen(page);
-  await press(page, 'Disconnect');
-  await read(page, /^Disconnected/);
+  const page = await openSignedIn(server.ada, '/settings/connected-apps');
+  await waitForText(page, 'used 12 times');
+  await assertAccessible(page);
+  await clickLink(page, 'Disconnect Ledgerly for Sam');
+  await assertAccessible(page);
+  await clickLink(page, 'Keep it');
+  await clickLink(page, /for everyone/);
+  await assertAccessible(page);
+  await clickButton(page, 'Disconnect');
+  await waitForText(page, /^Disconnected/);
 
   for (const { access_token, refresh_token } of tokens) {
     assert.equal((await client.listInvoices(access_token)).body.reason, 'disconnected_by_owner');

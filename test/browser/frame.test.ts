@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { launchChromium, signIn } from '../support/chromium.ts';
-import { PASSWORD } from '../support/people.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
@@ -19,7 +19,7 @@ const longest = await server.addUser('Bartholomew-Featherstonehaugh-Cholmondeley
   [server.acme, 'member'],
 ]);
 
-async function arrive(path: string, width: number) {
+async function openPage(path: string, width: number) {
   const { page } = await chromium.newPage({ viewport: { width, height: 740 } });
   await page.goto(server.web + path);
   await signIn(page, admin.email, PASSWORD);
@@ -29,7 +29,7 @@ async function arrive(path: string, width: number) {
 
 for (const width of [320, 1280]) {
   test(`the first Tab on a page leads to “Skip to content”, ${width} pixels wide`, async () => {
-    const page = await arrive('/settings/developer', width);
+    const page = await openPage('/settings/developer', width);
     await page.reload();
 
     await page.keyboard.press('Tab');
@@ -39,7 +39,7 @@ for (const width of [320, 1280]) {
 }
 
 test('at a desk the bar is one line, also for an admin with several businesses', async () => {
-  const page = await arrive('/settings/members', 1280);
+  const page = await openPage('/settings/members', 1280);
 
   const height = await page.evaluate(() => document.querySelector('.bar')?.getBoundingClientRect().height);
 
@@ -47,7 +47,7 @@ test('at a desk the bar is one line, also for an admin with several businesses',
 });
 
 test('nothing is cut off or scrolls sideways at 320 pixels, however long the name on a button is', async () => {
-  const page = await arrive(`/settings/members/${longest.id}/remove`, 320);
+  const page = await openPage(`/settings/members/${longest.id}/remove`, 320);
   const assertFits = async () => {
     const spilled = await page.evaluate(() =>
       [...document.querySelectorAll('button, a, h1, label')]

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { HOUR } from '../../src/lib/clock.ts';
-import { findBarriers, giveAuthenticator, launchChromium, newCallback, signIn } from '../support/chromium.ts';
-import { PASSWORD } from '../support/people.ts';
+import {
+  addVirtualAuthenticator,
+  findAxeViolations,
+  launchChromium,
+  signIn,
+  startCallbackServer,
+} from '../support/chromium.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
@@ -16,17 +22,20 @@ async function signOut(page: Page): Promise<void> {
 }
 
 test('a person adds a passkey, connects an app with it instead of the password, and removes it', async () => {
-  const { uri } = await newCallback();
+  const { uri } = await startCallbackServer();
   const app = await server.addApp({ name: 'Ledgerly', redirectUris: [uri], ownerBusinessId: server.acme.id });
-  const { page, complaints } = await chromium.newPage({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' });
-  await giveAuthenticator(page);
+  const { page, consoleErrors } = await chromium.newPage({
+    viewport: { width: 360, height: 740 },
+    colorScheme: 'dark',
+  });
+  await addVirtualAuthenticator(page);
   await page.goto(account);
   await signIn(page, server.ada.email, PASSWORD);
 
   await page.getByLabel('Name of the new passkey').fill('Ada’s phone');
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByText('The passkey has been added.').waitFor();
-  assert.deepEqual(await findBarriers(page), []);
+  assert.deepEqual(await findAxeViolations(page), []);
   await signOut(page);
 
   await page.goto(server.authorizeUrl({ client_id: app.id, redirect_uri: uri }));
@@ -39,13 +48,13 @@ test('a person adds a passkey, connects an app with it instead of the password, 
   await page.getByText(/^Added .* last used/).waitFor();
   await page.getByRole('button', { name: 'Remove the passkey Ada’s phone' }).click();
   await page.getByText('The passkey has been removed and no longer works.').waitFor();
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(consoleErrors, []);
 });
 
 test('a passkey that was removed, or an owner who was not recognised, is told so beside the button', async () => {
   const bob = await server.addUser('Bob', [[server.acme, 'member']]);
   const { page } = await chromium.newPage();
-  const device = await giveAuthenticator(page);
+  const device = await addVirtualAuthenticator(page);
   await page.goto(account);
   await signIn(page, bob.email, PASSWORD);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
@@ -58,7 +67,7 @@ test('a passkey that was removed, or an owner who was not recognised, is told so
 
   await page.getByRole('button', { name: 'Use a passkey instead' }).click();
   await page.getByText('This passkey did not sign you in. Try again, or use your password.').waitFor();
-  assert.deepEqual(await findBarriers(page), []);
+  assert.deepEqual(await findAxeViolations(page), []);
   await device.forgetOwner();
   await page.getByRole('button', { name: 'Use a passkey instead' }).click();
   await page.getByText('No passkey was used. Try again when you are ready.').waitFor();
@@ -69,8 +78,8 @@ test('a passkey that was removed, or an owner who was not recognised, is told so
 test('a person changes their name, ends another session, and signs in again before adding a passkey', async () => {
   const cleo = await server.addUser('Cleo', [[server.acme, 'member']]);
   await server.signedIn(cleo);
-  const { page, complaints } = await chromium.newPage();
-  await giveAuthenticator(page);
+  const { page, consoleErrors } = await chromium.newPage();
+  await addVirtualAuthenticator(page);
   await page.goto(account);
   await signIn(page, cleo.email, PASSWORD);
   await page.getByLabel('Name', { exact: true }).fill('Cleo Clark');
@@ -86,8 +95,8 @@ test('a person changes their name, ends another session, and signs in again befo
   await signIn(page, cleo.email, PASSWORD);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByText('The passkey has been added.').waitFor();
-  assert.deepEqual(await findBarriers(page), []);
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(await findAxeViolations(page), []);
+  assert.deepEqual(consoleErrors, []);
 });
 
 test('without JavaScript passkeys are not offered, and everything else works', async () => {

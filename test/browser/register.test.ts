@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { launchChromium, newCallback, signIn } from '../support/chromium.ts';
-import { PASSWORD } from '../support/people.ts';
+import { launchChromium, signIn, startCallbackServer } from '../support/chromium.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
 const server = await startTestServer();
-const { uri } = await newCallback();
+const { uri } = await startCallbackServer();
 
 test('an owner registers an app in the dashboard, and its secret works', async () => {
-  const { page, complaints } = await chromium.newPage();
+  const { page, consoleErrors } = await chromium.newPage();
   await page.goto(`${server.web}/settings/developer`);
   await signIn(page, server.ada.email, PASSWORD);
   assert.equal(page.url(), `${server.web}/settings/developer`);
@@ -36,7 +36,7 @@ test('an owner registers an app in the dashboard, and its secret works', async (
   assert.equal(tokens.status, 200, JSON.stringify(tokens.body));
   // A 400 for a form that was filled in wrongly is what the page is meant to answer; nothing else is.
   assert.deepEqual(
-    complaints.filter((complaint) => !complaint.includes('400 (Bad Request)')),
+    consoleErrors.filter((text) => !text.includes('400 (Bad Request)')),
     [],
   );
 });

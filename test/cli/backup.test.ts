@@ -7,10 +7,10 @@ import { sql } from 'kysely';
 import { insertBusiness } from '../../src/accounts/businesses.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { newBrowser } from '../support/browser.ts';
-import { newClient } from '../support/client.ts';
-import { newCommandLineWithDatabase } from '../support/command-line.ts';
-import { addPeople } from '../support/people.ts';
+import { createBrowser } from '../support/browser.ts';
+import { createClient } from '../support/client.ts';
+import { createCommandLineWithDatabase } from '../support/command-line.ts';
+import { createFixtures } from '../support/fixtures.ts';
 
 const KEYS = { SECRET_KEYS: 'the-key-that-these-servers-sign-with' };
 
@@ -39,7 +39,7 @@ function keepWriting(storage: Storage) {
 }
 
 test('a backup under load is whole, of one moment, and in nobody’s way', async () => {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   const storage = await openHere(cli.databaseUrl);
   const { written, work } = keepWriting(storage);
   while (written.pairs < 500 && written.goesOn) await new Promise((resolve) => setImmediate(resolve));
@@ -68,7 +68,7 @@ test('a backup under load is whole, of one moment, and in nobody’s way', async
 });
 
 test('a backup replaces nothing unless told to, and is refused where it makes no sense', async () => {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const file = join(cli.folder, 'copy.db');
   await cli.json(['backup', '--to', file]);
@@ -96,7 +96,7 @@ test('a backup replaces nothing unless told to, and is refused where it makes no
 });
 
 test('a file that is damaged, foreign, empty, newer or nothing at all is refused, and the database stays', async () => {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const at = (name: string) => join(cli.folder, name);
   await cli.json(['backup', '--to', at('good.db')]);
@@ -130,15 +130,15 @@ test('a file that is damaged, foreign, empty, newer or nothing at all is refused
 
 /** A server with one connected app, whose backup is older than what was revoked. */
 async function newRestorable() {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   const storage = await openStorage(cli.databaseUrl);
-  const people = await addPeople(() => storage, Date.now);
+  const people = await createFixtures(() => storage, Date.now);
   await storage.close();
   const server = await cli.serve(KEYS);
   const address = { ...KEYS, BASE_URL: server.api, CONSENT_URL: server.web };
   const clientAt = (start: string) => {
-    const browse = () => newBrowser(server.web, [server.api, server.web]);
-    return newClient({ api: start, browse, user: people.ada, app: people.ledger, business: people.acme });
+    const browse = () => createBrowser(server.web, [server.api, server.web]);
+    return createClient({ api: start, browse, user: people.ada, app: people.ledger, business: people.acme });
   };
   const client = clientAt(server.api);
   const backup = join(cli.folder, 'backup.db');
@@ -204,7 +204,7 @@ test('a restore can keep what was alive then, and what it replaced can be brough
 });
 
 test('a restore makes the database where there is none, and leaves the backup as it was', async () => {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const backup = join(cli.folder, 'backup.db');
   await cli.json(['backup', '--to', backup]);

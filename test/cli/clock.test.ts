@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { DAY } from '../../src/lib/clock.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { confirmReading } from '../../src/storage/plausible-clock.ts';
-import { newCommandLine } from '../support/command-line.ts';
-import { addPeople } from '../support/people.ts';
+import { createCommandLine } from '../support/command-line.ts';
+import { createFixtures } from '../support/fixtures.ts';
 import { freePort } from '../support/ports.ts';
 
 const MONTHS_AGO = Date.now() - 100 * DAY;
@@ -13,10 +13,10 @@ const MONTHS_AGO = Date.now() - 100 * DAY;
 test('after a jump the doctor and the metrics name it, and old rows stay until the clock is confirmed [X7]', {
   timeout: 120_000,
 }, async () => {
-  const cli = newCommandLine();
+  const cli = createCommandLine();
   await cli.json(['migrate']);
   const storage = await openStorage(cli.databaseUrl);
-  const { ada } = await addPeople(() => storage, Date.now);
+  const { ada } = await createFixtures(() => storage, Date.now);
   const expired = { user_id: ada.id, browser: '', address: '', signed_in_at: MONTHS_AGO, last_seen_at: MONTHS_AGO };
   await storage.durable
     .insertInto('sessions')

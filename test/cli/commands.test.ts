@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newCommandLineWithDatabase } from '../support/command-line.ts';
+import { createCommandLineWithDatabase } from '../support/command-line.ts';
+import { PASSWORD, REDIRECT_URI } from '../support/fixtures.ts';
 import { listMigrations } from '../support/migrations.ts';
-import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
 
-const cli = await newCommandLineWithDatabase();
+const cli = await createCommandLineWithDatabase();
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const acme = await cli.json(['business', 'add', '--name', 'Acme Ltd']);
 const ada = await cli.json(

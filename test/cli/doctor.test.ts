@@ -5,18 +5,18 @@ import { test } from 'node:test';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
-import { newCommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
-import { assertFound, examine, readFindings, UNUSED_PORTS } from '../support/doctor.ts';
-import { addPeople } from '../support/people.ts';
+import { createCommandLine, createCommandLineWithDatabase } from '../support/command-line.ts';
+import { assertFinding, readFindings, runDoctor, UNUSED_PORTS } from '../support/doctor.ts';
+import { createFixtures } from '../support/fixtures.ts';
 
 const KEYS = ['Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf', 'Qa2zWsX3edC4rfV5tgB6yhN7ujM8ikLo'] as const;
 
 test('of a server that is well it says so, while it serves, and tells no secret', async () => {
-  const cli = newCommandLine();
+  const cli = createCommandLine();
   const server = await cli.serve({ SECRET_KEYS: KEYS[0] });
   const env = { BASE_URL: server.api, CONSENT_URL: server.web, SECRET_KEYS: KEYS[0], LOG_LEVEL: 'info' };
 
-  const { findings, stdout, of } = await examine(cli, env);
+  const { findings, stdout, of } = await runDoctor(cli, env);
   const { stdout: lines, status } = await cli.run(['doctor'], { env });
   const ready = await fetch(`${server.api}/readyz`);
   await server.end('SIGKILL');
@@ -28,9 +28,9 @@ test('of a server that is well it says so, while it serves, and tells no secret'
       about,
     );
   }
-  assertFound(findings, 'ok', /The file is sound/);
-  assertFound(findings, 'ok', /BASE_URL: .*\/readyz answers/);
-  assertFound(findings, 'ok', /CONSENT_URL: .*\/sign-in answers/);
+  assertFinding(findings, 'ok', /The file is sound/);
+  assertFinding(findings, 'ok', /BASE_URL: .*\/readyz answers/);
+  assertFinding(findings, 'ok', /CONSENT_URL: .*\/sign-in answers/);
   assert.equal(status, 0);
   assert.match(lines, /^ok {7}settings {2}Every setting makes sense\.$/m);
   assert.equal(ready.status, 200);
@@ -38,13 +38,13 @@ test('of a server that is well it says so, while it serves, and tells no secret'
 });
 
 test('where nothing is yet it says so and makes nothing', async () => {
-  const cli = newCommandLine();
+  const cli = createCommandLine();
 
-  const { findings } = await examine(cli);
+  const { findings } = await runDoctor(cli);
 
-  assertFound(findings, 'warning', /There is no database yet/);
-  assertFound(findings, 'warning', /There is no key yet/);
-  assertFound(findings, 'warning', /BASE_URL: nothing listens on/);
+  assertFinding(findings, 'warning', /There is no database yet/);
+  assertFinding(findings, 'warning', /There is no key yet/);
+  assertFinding(findings, 'warning', /BASE_URL: nothing listens on/);
   assert.deepEqual(readdirSync(cli.folder), []);
 });
 
@@ -75,47 +75,47 @@ const WRONG: [what: string, env: Record<string, string>, level: string, says: Re
 ];
 
 test('each thing that is wrong is named, with what to do', async () => {
-  const cli = newCommandLine();
+  const cli = createCommandLine();
   for (const [what, env, level, says] of WRONG) {
     const usual = { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0] };
     const { findings, stdout } = readFindings(
       await cli.run(['doctor', '--json'], { env: { ...UNUSED_PORTS, ...usual, ...env } }),
     );
 
-    assertFound(findings, level, says);
+    assertFinding(findings, level, says);
     assert.equal(stdout.includes('hunter2'), false, what);
   }
 });
 
 test('webhook secrets whose key is gone are counted, and so are those under an old one', async () => {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   const storage = await openStorage(cli.databaseUrl);
-  const { ledger } = await addPeople(() => storage, Date.now);
+  const { ledger } = await createFixtures(() => storage, Date.now);
   const endpoint = { appId: ledger.id, url: 'https://example.com/', eventTypes: ['invoice.paid'] };
   await storage.transaction((db) => insertEndpoint(db, createKeyring([KEYS[0]]), endpoint, Date.now()));
   await storage.close();
 
-  const outdated = await examine(cli, { SECRET_KEYS: `${KEYS[1]},${KEYS[0]}` });
-  const lost = await examine(cli, { SECRET_KEYS: KEYS[1] });
+  const outdated = await runDoctor(cli, { SECRET_KEYS: `${KEYS[1]},${KEYS[0]}` });
+  const lost = await runDoctor(cli, { SECRET_KEYS: KEYS[1] });
 
-  assertFound(outdated.findings, 'warning', /Secrets of 1 webhook endpoints are concealed with an old key/);
-  assertFound(lost.findings, 'problem', /Secrets of 1 webhook endpoints were concealed with a key that is gone/);
+  assertFinding(outdated.findings, 'warning', /Secrets of 1 webhook endpoints are concealed with an old key/);
+  assertFinding(lost.findings, 'problem', /Secrets of 1 webhook endpoints were concealed with a key that is gone/);
 });
 
 test('a file of keys or a database that others can read is named', async () => {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   const keys = join(cli.folder, 'keys');
   writeFileSync(keys, KEYS[0]);
   for (const file of [keys, join(cli.folder, 'gatehouse.db')]) chmodSync(file, 0o644);
 
-  const { findings } = await examine(cli, { SECRET_KEYS_FILE: keys });
+  const { findings } = await runDoctor(cli, { SECRET_KEYS_FILE: keys });
 
-  assertFound(findings, 'problem', /Others on this machine can read .*keys/);
-  assertFound(findings, 'warning', /Others on this machine can read the file/);
+  assertFinding(findings, 'problem', /Others on this machine can read .*keys/);
+  assertFinding(findings, 'warning', /Others on this machine can read the file/);
 });
 
 test('a damaged database is a problem, and is left as it is', async () => {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const file = join(cli.folder, 'gatehouse.db');
   const { size } = statSync(file);
@@ -123,7 +123,7 @@ test('a damaged database is a problem, and is left as it is', async () => {
   writeSync(handle, Buffer.alloc(size - 8192, 0x5a), 0, size - 8192, 8192);
   closeSync(handle);
 
-  const { of } = await examine(cli, { SECRET_KEYS: KEYS[0] });
+  const { of } = await runDoctor(cli, { SECRET_KEYS: KEYS[0] });
 
   assert.ok(of('problem').some(({ about }) => about === 'database'));
   assert.equal(statSync(file).size, size);

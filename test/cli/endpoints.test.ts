@@ -2,16 +2,16 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
-import { type CommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
-import { REDIRECT_URI } from '../support/people.ts';
-import { newReceiver, type Received } from '../support/receiver.ts';
+import { type CommandLine, createCommandLineWithDatabase } from '../support/command-line.ts';
+import { REDIRECT_URI } from '../support/fixtures.ts';
+import { type Received, startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const URL_ = 'https://hooks.example/';
 
 /** A database of its own with an app in it, and ways to speak of the app's endpoints. */
-async function newDesk(known?: CommandLine) {
-  const cli = known ?? (await newCommandLineWithDatabase());
+async function createAppWithEndpoints(known?: CommandLine) {
+  const cli = known ?? (await createCommandLineWithDatabase());
   const typed = ['--platform', '--name', 'X', '--redirect-uri', REDIRECT_URI, '--scope', 'read:deals'];
   const { client_id: app } = await cli.json(['app', 'add', ...typed]);
   return {
@@ -24,8 +24,8 @@ async function newDesk(known?: CommandLine) {
   };
 }
 
-const { cli, app, add, onEndpoint } = await newDesk();
-const { app: other } = await newDesk(cli);
+const { cli, app, add, onEndpoint } = await createAppWithEndpoints();
+const { app: other } = await createAppWithEndpoints(cli);
 const first = await add('--url', URL_);
 const off = await add('--url', URL_);
 await onEndpoint('disable', off.id);
@@ -78,7 +78,7 @@ test('an endpoint can be disabled, enabled and removed', async () => {
 });
 
 test('what the command line adds, a running server signs and delivers; the log tells, and resend repeats', async () => {
-  const [receiver, { cli, add, onEndpoint }] = [await newReceiver(), await newDesk()];
+  const [receiver, { cli, add, onEndpoint }] = [await startWebhookReceiver(), await createAppWithEndpoints()];
   const server = await cli.serve({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const { id, secret } = await add('--url', receiver.url, '--event', 'grant.created');
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { newCommandLine } from '../support/command-line.ts';
+import { createCommandLine } from '../support/command-line.ts';
 
-const cli = newCommandLine();
+const cli = createCommandLine();
 
 /** Each command with the options that it takes. */
 const COMMANDS: Record<string, string[]> = {

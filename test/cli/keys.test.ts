@@ -5,17 +5,17 @@ import { test } from 'node:test';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
-import { newBrowser } from '../support/browser.ts';
-import { newClient } from '../support/client.ts';
-import { newCommandLineWithDatabase } from '../support/command-line.ts';
-import { addPeople } from '../support/people.ts';
-import { newReceiver } from '../support/receiver.ts';
+import { createBrowser } from '../support/browser.ts';
+import { createClient } from '../support/client.ts';
+import { createCommandLineWithDatabase } from '../support/command-line.ts';
+import { createFixtures } from '../support/fixtures.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const DAYS = 24 * 60 * 60;
 
 /** A command line whose server signs with the keys of a file, and an app that is connected and listens. */
 async function newPlace() {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   const file = join(cli.folder, 'keys');
   writeFileSync(file, 'the-first-key-that-there-ever-was-here\n', { mode: 0o600 });
   const env = { SECRET_KEYS_FILE: file, WEBHOOKS_TO_LOOPBACK: 'yes' };
@@ -25,15 +25,15 @@ async function newPlace() {
 
 async function settleIn({ cli, readKeys }: Awaited<ReturnType<typeof newPlace>>) {
   const storage = await openStorage(cli.databaseUrl);
-  const people = await addPeople(() => storage, Date.now);
-  const receiver = await newReceiver();
+  const people = await createFixtures(() => storage, Date.now);
+  const receiver = await startWebhookReceiver();
   const endpoint = { appId: people.ledger.id, url: receiver.url, eventTypes: ['invoice.paid'] };
   const added = await storage.transaction((db) => insertEndpoint(db, createKeyring(readKeys()), endpoint, Date.now()));
   await storage.close();
   const clientOf = ({ api, web }: { api: string; web: string }) =>
-    newClient({
+    createClient({
       api,
-      browse: () => newBrowser(web, [api, web]),
+      browse: () => createBrowser(web, [api, web]),
       user: people.ada,
       app: people.ledger,
       business: people.acme,
@@ -109,7 +109,7 @@ test('for several nodes a key is first added behind the others, and put in front
 });
 
 test('keys in the variable are written to a new file, and to no other', async () => {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   const env = { SECRET_KEYS: 'a-key-that-stands-in-the-environment' };
   const file = join(cli.folder, 'fresh');
 
@@ -127,7 +127,7 @@ test('keys in the variable are written to a new file, and to no other', async ()
 });
 
 test('the file that is made on a machine of one’s own can be rotated, too, and nothing is left beside it', async () => {
-  const cli = await newCommandLineWithDatabase();
+  const cli = await createCommandLineWithDatabase();
   await cli.json(['keys', 'list']);
   const file = join(cli.folder, 'data', 'secret-key');
   const before = readFileSync(file, 'utf8').trim();

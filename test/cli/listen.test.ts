@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 import { watchEvents } from '../../src/cli/listen.ts';
 import { recordEvent } from '../../src/events/events.ts';
 import { MINUTE } from '../../src/lib/clock.ts';
-import { newReceiver } from '../support/receiver.ts';
 import { startTestServer } from '../support/test-server.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 test('listen sends what happens from now on to a receiver on this machine, signed, and says how it went', async () => {
-  const [server, receiver] = [await startTestServer(), await newReceiver()];
+  const [server, receiver] = [await startTestServer(), await startWebhookReceiver()];
   await server.allow();
   const args = [MAIN, 'listen', '--app', server.ledger.id, '--forward-to', receiver.url];
   const env = { PATH: process.env.PATH, DATABASE_URL: server.settings.databaseUrl };

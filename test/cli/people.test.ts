@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newCommandLineWithDatabase } from '../support/command-line.ts';
-import { PASSWORD } from '../support/people.ts';
+import { createCommandLineWithDatabase } from '../support/command-line.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 
-const cli = await newCommandLineWithDatabase();
+const cli = await createCommandLineWithDatabase();
 const acme = await cli.json(['business', 'add', '--name', 'Acme']);
 const bolt = await cli.json(['business', 'add', '--name', 'Bolt']);
 const typed = ['--email', 'ada@example.com', '--name', 'Ada', '--password', PASSWORD];
@@ -40,7 +40,7 @@ test('member invite prints a link in the name of an owner, below CONSENT_URL', a
 
 test('user password-link prints a link below CONSENT_URL, and when it expires', async () => {
   const env = { CONSENT_URL: 'https://pages.example', BASE_URL: 'https://api.example' };
-  const own = await newCommandLineWithDatabase();
+  const own = await createCommandLineWithDatabase();
   const typed = ['--email', 'kim@example.com', '--name', 'Kim', '--password', PASSWORD];
   const { id } = await own.json(['user', 'add', ...typed]);
 

@@ -3,16 +3,16 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { type Ended, newCommandLine, newCommandLineWithDatabase } from '../support/command-line.ts';
-import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
+import { type CommandResult, createCommandLine, createCommandLineWithDatabase } from '../support/command-line.ts';
+import { PASSWORD, REDIRECT_URI } from '../support/fixtures.ts';
 
-const cli = await newCommandLineWithDatabase();
+const cli = await createCommandLineWithDatabase();
 const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const { id: acme } = await cli.json(['business', 'add', '--name', 'Acme']);
 const { id: ada } = await cli.json(['user', 'add', '--email', 'a@b.c', '--name', 'Ada', '--password', PASSWORD]);
 
 /** One sentence, on one line, that names what to change; no stack trace; and exit 1. */
-function assertRefused({ status, stdout, stderr }: Ended, sentence: RegExp): void {
+function assertRefused({ status, stdout, stderr }: CommandResult, sentence: RegExp): void {
   assert.equal(status, 1);
   assert.equal(stdout, '');
   assert.match(stderr, sentence);
@@ -105,7 +105,7 @@ for (const [what, args, sentence] of REFUSALS) {
 
 test('a missing database file is refused by every command that does not create one, and nothing is created', async () => {
   const env = { DATABASE_URL: 'sqlite:deep/typo.db' };
-  const fresh = newCommandLine();
+  const fresh = createCommandLine();
   const commands = [
     ['business', 'list'],
     [...USER, '--password', PASSWORD],

@@ -3,13 +3,13 @@ import { existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { newBrowser } from '../support/browser.ts';
-import { newClient } from '../support/client.ts';
-import { newCommandLine } from '../support/command-line.ts';
-import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
+import { createBrowser } from '../support/browser.ts';
+import { createClient } from '../support/client.ts';
+import { createCommandLine } from '../support/command-line.ts';
+import { PASSWORD, REDIRECT_URI } from '../support/fixtures.ts';
 import { freePort } from '../support/ports.ts';
 
-const cli = newCommandLine();
+const cli = createCommandLine();
 const port = await freePort();
 const local = { BASE_URL: `http://127.0.0.1:${port}`, CONSENT_URL: `http://127.0.0.1:${await freePort()}` };
 
@@ -57,7 +57,7 @@ test('serve refuses a port that is taken with one sentence that names the settin
 });
 
 test('serve adds nothing to a new database, makes a key that only its owner can read, and stops when told', async () => {
-  const fresh = newCommandLine();
+  const fresh = createCommandLine();
   const server = await fresh.serve();
 
   const { users } = await fresh.json(['user', 'list']);
@@ -90,9 +90,9 @@ test('the command line works on the database of a running server, with effect at
   );
   const invoice = ['--business', business.id, '--number', 'INV-1', '--total', '9.99', '--currency', 'GBP'];
   await cli.json(['invoice', 'add', ...invoice, '--customer', 'c-1']);
-  const client = newClient({
+  const client = createClient({
     api: server.api,
-    browse: () => newBrowser(server.web, [server.api, server.web]),
+    browse: () => createBrowser(server.web, [server.api, server.web]),
     user,
     app: { ...app, id: app.client_id, secret: app.client_secret },
     business,
@@ -119,7 +119,7 @@ test('a password set on standard input replaces the old one and ends every sessi
   const server = await cli.serve();
   const email = 'bob@example.com';
   const { id } = await cli.json(['user', 'add', '--email', email, '--name', 'Bob'], { input: PASSWORD });
-  const browse = () => newBrowser(server.web, [server.api, server.web]);
+  const browse = () => createBrowser(server.web, [server.api, server.web]);
   const before = browse();
   await before.signIn(email, PASSWORD);
 

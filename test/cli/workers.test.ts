@@ -4,11 +4,11 @@ import { connect, createServer, type Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { newCommandLine } from '../support/command-line.ts';
+import { createCommandLine } from '../support/command-line.ts';
 import { freePort } from '../support/ports.ts';
 import { startWorkers, type Workers } from '../support/workers.ts';
 
-const cli = newCommandLine();
+const cli = createCommandLine();
 
 for (const workers of ['0', '65', '1.5']) {
   test(`serve refuses --workers=${workers} with one sentence, and exit 1`, async () => {
@@ -60,7 +60,7 @@ async function untilGone(workers: Workers): Promise<void> {
 
 suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
   test('--workers auto serves with one process for each core', async () => {
-    const workers = await startWorkers('auto', newCommandLine().databaseUrl);
+    const workers = await startWorkers('auto', createCommandLine().databaseUrl);
 
     const answer = await fetch(`${workers.api}/readyz`, { headers: { connection: 'close' } });
     while (workers.pids.size < availableParallelism()) await setTimeout(20);
@@ -73,7 +73,7 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
   });
 
   test('Ctrl+C, which reaches every process, lets them finish what has begun, and exit is 0', async () => {
-    const workers = await startWorkers(2, newCommandLine().databaseUrl);
+    const workers = await startWorkers(2, createCommandLine().databaseUrl);
     const begun = await beginRequest(workers);
 
     workers.signalAll('SIGINT');
@@ -89,7 +89,7 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
   });
 
   test('when the process that started them is killed, workers finish what has begun and end, too', async () => {
-    const workers = await startWorkers(2, newCommandLine().databaseUrl);
+    const workers = await startWorkers(2, createCommandLine().databaseUrl);
     const begun = await beginRequest(workers);
 
     workers.signal('SIGKILL');
@@ -101,7 +101,7 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
   });
 
   test('told to stop a second time, it waits for nobody, says so, and ends with exit 1', async () => {
-    const workers = await startWorkers(2, newCommandLine().databaseUrl);
+    const workers = await startWorkers(2, createCommandLine().databaseUrl);
     const begun = await beginRequest(workers);
     begun.on('error', () => {});
 

@@ -10,7 +10,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import type { Tokens } from '../support/client.ts';
 import { freePort } from '../support/ports.ts';
-import { newReceiver } from '../support/receiver.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { allow } from './support/races.ts';
 import { createSqliteServer, type SqliteServer } from './support/sqlite-server.ts';
 
@@ -32,7 +32,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
         WEBHOOKS_TO_LOOPBACK: 'yes',
         LIMIT_WRONG_SECRETS: String(WRONG_SECRETS),
       });
-      const receiver = await newReceiver();
+      const receiver = await startWebhookReceiver();
       await makeOld(house);
       await listenTo(house, receiver.url);
       const { moveBy } = await startOnClock(house);

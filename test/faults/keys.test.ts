@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
-import { newReceiver } from '../support/receiver.ts';
 import { startTestServer } from '../support/test-server.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const [FIRST, SECOND] = [
   'the-first-key-with-which-everything-was-signed',
@@ -20,7 +20,7 @@ async function shows(open: () => Promise<{ text: string }>, expected: RegExp): P
 
 test('without the first key what it signed is refused with a reason, the pages go on, and the key put back heals it all', async () => {
   const browser = await server.signedIn();
-  const receiver = await newReceiver();
+  const receiver = await startWebhookReceiver();
   const { access_token, refresh_token } = await server.connect({}, browser);
   const code = await server.allow({}, browser);
   // What happened before an endpoint was there is not for it.

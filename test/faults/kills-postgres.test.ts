@@ -4,7 +4,7 @@ import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { freePort } from '../support/ports.ts';
-import { makeTemplate, type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { createTemplate, type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { send } from './support/api-client.ts';
 import { createBusinesses } from './support/businesses.ts';
 import { examinePostgres } from './support/integrity.ts';
@@ -34,7 +34,7 @@ async function startNodes(url: string) {
 async function newDatabase(name: string): Promise<{ postgres: PostgresServer; url: string }> {
   const postgres = await startPostgres();
   after(() => postgres.remove());
-  await makeTemplate(postgres.url);
+  await createTemplate(postgres.url);
   await runAsAdmin(postgres.url, [`create database ${name} template ${TEMPLATE}`]);
   return { postgres, url: databaseUrl(postgres.url, name) };
 }

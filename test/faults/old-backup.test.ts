@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { backUp } from '../support/rows.ts';
+import { copyDatabase } from '../support/rows.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const server = await startTestServer();
@@ -14,7 +14,7 @@ const LATER = 60_000;
 test('after an old backup is put back, every app goes on with the newest token it holds', async () => {
   const before = await server.connect({}, browser);
   const code = await server.allow({}, browser);
-  const putBack = await backUp(server);
+  const putBack = await copyDatabase(server);
   const exchanged = (await server.exchange(code)).body;
   const newest = await refreshed((await refreshed(before.refresh_token)).refresh_token);
   server.advanceClock(LATER);
@@ -28,7 +28,7 @@ test('after an old backup is put back, every app goes on with the newest token i
 
 test('what was allowed after the backup is unknown, and what was revoked after it lives until it is revoked again', async () => {
   const ended = await server.connect({}, browser);
-  const putBack = await backUp(server);
+  const putBack = await copyDatabase(server);
   await server.revoke(ended.refresh_token);
   const since = await server.connect({}, browser);
   await putBack();
@@ -41,7 +41,7 @@ test('what was allowed after the backup is unknown, and what was revoked after i
 
 test('two who hold tokens from after the backup do not both go on: the second use of either ends the grant', async () => {
   const first = await server.connect({}, browser);
-  const putBack = await backUp(server);
+  const putBack = await copyDatabase(server);
   const stolen = await refreshed(first.refresh_token);
   const own = await refreshed((await refreshed(stolen.refresh_token)).refresh_token);
   server.advanceClock(LATER);

@@ -6,17 +6,17 @@ import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { openStorage } from '../../src/storage/open.ts';
-import type { Answer, Client } from '../support/client.ts';
+import type { ApiResponse, Client } from '../support/client.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
-import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
-import { newWireCutter } from '../support/wire-cutter.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const MOST_CONNECTIONS = 40;
 const postgres = await startPostgres([`max_connections=${MOST_CONNECTIONS}`, 'superuser_reserved_connections=0']);
 after(() => postgres.remove());
-await makeTemplate(postgres.url);
-const wire = await newWireCutter(postgres.port);
+await createTemplate(postgres.url);
+const wire = await startTcpProxy(postgres.port);
 const direct = databaseUrl(postgres.url, TEMPLATE);
 const { clients } = await startNodes(1, direct.replace(`:${postgres.port}/`, `:${wire.port}/`));
 const storage = await openStorage(direct);
@@ -25,7 +25,7 @@ const [client] = clients as [Client];
 const browser = await client.signedIn();
 const grants = async () => (await storage.durable.selectFrom('grants').selectAll().orderBy('id').execute()).length;
 
-function assertUnavailable(answer: Answer): void {
+function assertUnavailable(answer: ApiResponse): void {
   assert.equal(answer.status, 503, JSON.stringify(answer.body));
   assert.ok(Number(answer.headers.get('retry-after')) > 0);
   assert.equal(answer.body.error, 'temporarily_unavailable');
@@ -43,8 +43,8 @@ async function assertKept(access_token: string): Promise<void> {
 }
 
 const TROUBLES: [what: string, begin: () => Promise<void>, end: () => Promise<void>][] = [
-  ['is cut off', async () => wire.cut(), async () => wire.mend()],
-  ['is too slow to answer', async () => wire.stall(), async () => wire.mend()],
+  ['is cut off', async () => wire.cut(), async () => wire.restore()],
+  ['is too slow to answer', async () => wire.stall(), async () => wire.restore()],
   ['answers far too late', async () => wire.stall(), async () => wire.resume()],
   ['is paused', () => signalPostgres('SIGSTOP'), () => signalPostgres('SIGCONT')],
   ['is restarted', () => postgres.stop(), () => postgres.start([`max_connections=${MOST_CONNECTIONS}`])],

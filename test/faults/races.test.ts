@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { newBrowser } from '../support/browser.ts';
+import { createBrowser } from '../support/browser.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { type Node, startNodes } from '../support/nodes.ts';
-import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { createApiClient } from './support/api-client.ts';
 import { fetchCsrf, type Person, signIn } from './support/businesses.ts';
 import { ENDINGS, type Ending, type Parties } from './support/endings.ts';
@@ -22,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const postgres = await startPostgres();
 after(() => postgres.remove());
-await makeTemplate(postgres.url);
+await createTemplate(postgres.url);
 
 const PLACES = [
   { where: 'on SQLite', nodeCount: 1, url: `sqlite:${join(folder, 'gatehouse.db')}` },
@@ -37,7 +37,7 @@ const settled = await Promise.all(
     const asker = createApiClient(() => apis[turn++ % apis.length] ?? '');
     const [{ api, web }] = nodes as [Node];
     const enter = async (user: Person['user']) => {
-      const person = await signIn(storage, user, newBrowser(web, [api, web]));
+      const person = await signIn(storage, user, createBrowser(web, [api, web]));
       await fetchCsrf(person);
       return person;
     };

@@ -12,8 +12,8 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
-import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
-import { newReceiver, type Received } from '../support/receiver.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { type Received, startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 /** `TEST_EVENTS=10000 TEST_KILLS=50` is the long form. */
 const EVENTS = Number(process.env.TEST_EVENTS ?? 100);
@@ -37,7 +37,7 @@ test('kill -9 of the one node on SQLite loses no event and invents none [W7]', T
 test('kill -9 of one of three nodes on PostgreSQL loses no event and invents none [W7]', TIMEOUT, async () => {
   const postgres = await startPostgres();
   after(() => postgres.remove());
-  await makeTemplate(postgres.url);
+  await createTemplate(postgres.url);
 
   await assertAllArrive(3, databaseUrl(postgres.url, TEMPLATE));
 });
@@ -123,7 +123,7 @@ class Undone extends Error {}
 async function newCapriciousReceiver() {
   const acknowledged = new Set<string>();
   const silent = new Set<string>();
-  const receiver = await newReceiver(({ path, headers }, response) => {
+  const receiver = await startWebhookReceiver(({ path, headers }, response) => {
     const chance = randomInt(100);
     // In the short form only a few are silent, and each but once: their 15 s would add up.
     if (chance < 5 && (EVENTS > 1000 || (silent.size < 5 && !silent.has(path)))) {

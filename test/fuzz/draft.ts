@@ -1,4 +1,4 @@
-import { PASSWORD } from '../support/people.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 import type { Pair } from './crawl.ts';
 import type { Actor, Material } from './material.ts';
 import { ODD_NAMES, ODD_TEXTS, spoil } from './odd.ts';

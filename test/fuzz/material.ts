@@ -1,7 +1,7 @@
 import { insertSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
 import { toBody } from '../support/browser.ts';
-import { PASSWORD, type RegisteredApp } from '../support/people.ts';
+import { PASSWORD, type RegisteredApp } from '../support/fixtures.ts';
 import { crawl, type Found, formsOf, type Pair } from './crawl.ts';
 import type { Product } from './product.ts';
 

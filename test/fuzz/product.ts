@@ -9,8 +9,8 @@ import { readSettings } from '../../src/config.ts';
 import type { MethodsByPath } from '../../src/http/host.ts';
 import { startServer } from '../../src/server.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { keepOutput, rememberSecret } from '../support/leaks.ts';
-import { addPeople } from '../support/people.ts';
+import { createFixtures } from '../support/fixtures.ts';
+import { recordOutput, rememberSecret } from '../support/leaks.ts';
 import { freePort } from '../support/ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
@@ -43,7 +43,7 @@ export async function startProduct() {
     },
   });
   rememberSecret('key', KEY);
-  keepOutput(child);
+  recordOutput(child);
   const ended = once(child, 'close');
   // Whatever becomes of this process, it leaves none behind.
   process.once('exit', () => child.kill('SIGKILL'));
@@ -69,7 +69,7 @@ export async function startProduct() {
     routes: await listRoutes(folder),
     /** What the log calls an error. */
     errors,
-    people: await addPeople(() => storage, Date.now),
+    people: await createFixtures(() => storage, Date.now),
     isAlive: () => child.exitCode === null && child.signalCode === null,
     /** In megabytes. */
     memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readRedirectUris } from '../../src/apps/redirect-uris.ts';
 import { FormError } from '../../src/lib/errors.ts';
+import { sendRaw } from '../support/raw-http.ts';
 import { startTestServer } from '../support/test-server.ts';
-import { askRaw } from '../support/wire.ts';
 import { makeAddresses, makeVariants } from './addresses.ts';
 import { parseUri } from './rfc3986.ts';
 
@@ -73,7 +73,7 @@ test('of 2,000 variants of registered addresses none leads anywhere but to where
   const ask = async (redirect_uri: string) => {
     // With a scope that there is not, a sound request is answered at the redirect URI at once.
     const url = new URL(server.authorizeUrl({ client_id: id, redirect_uri, scope: 'read:nothing' }));
-    return { redirect_uri, ...(await askRaw(server.api, { path: url.pathname + url.search })) };
+    return { redirect_uri, ...(await sendRaw(server.api, { path: url.pathname + url.search })) };
   };
   const variants = makeVariants(REGISTERED, 2, COUNT);
   const answers = [];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toBody } from '../support/browser.ts';
-import { PASSWORD } from '../support/people.ts';
+import { PASSWORD } from '../support/fixtures.ts';
+import { sendRaw } from '../support/raw-http.ts';
 import { startTestServer } from '../support/test-server.ts';
-import { askRaw } from '../support/wire.ts';
 import { formsOf } from './crawl.ts';
 import { newRandom } from './random.ts';
 
@@ -127,7 +127,7 @@ test('signing in leads to none of them either [S7][S8]', async () => {
 test('whoever has to sign in first comes back to this host, whatever address or page they came by [S8]', async () => {
   for (const address of addresses) {
     const path = `/settings/account?${encodeURIComponent(address.toWellFormed())}`;
-    const { location } = await askRaw(server.web, { path });
+    const { location } = await sendRaw(server.web, { path });
     assertStays(new URL(location ?? '', server.web).searchParams.get('return_to'), address);
     const referer = `${server.web}${encodeURI(address.toWellFormed())}`;
     const over = await postSignedOut('/settings/account/name', { name: 'x' }, referer);

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decide } from '../sdk/clients/visitor.ts';
 import { NO_PYTHON } from '../sdk/python/interpreter.ts';
-import { newDesk, openGuide } from '../support/guides.ts';
+import { createWorkspace, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 import { downloadPythonPackages, type Packages } from '../support/python-packages.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('connect-your-app');
 const server = await startTestServer();
-const desk = newDesk();
+const desk = createWorkspace();
 for (const number of ['INV-1', 'INV-2', 'INV-3']) await server.addInvoice(server.acme, { number });
 const registration = await register();
 const env = {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { newDesk, openGuide } from '../support/guides.ts';
+import { createWorkspace, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('protect-your-own-api');
 const server = await startTestServer();
-const desk = newDesk();
+const desk = createWorkspace();
 const app = await server.addApp({ ownerBusinessId: server.acme.id, scopes: ['read:reports', 'read:invoices'] });
 const credentials = { client_id: app.id, client_secret: app.secret };
 const env = { BASE_URL: server.api, CLIENT_ID: app.id, CLIENT_SECRET: app.secret, GATEHOUSE: desk.checkout };

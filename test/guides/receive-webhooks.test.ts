@@ -6,13 +6,13 @@ import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { listDeliveries, resend } from '../../src/webhooks/deliveries.ts';
 import { newSigningSecret, signMessage } from '../../src/webhooks/signatures.ts';
 import { NO_PYTHON } from '../sdk/python/interpreter.ts';
-import { newDesk, openGuide, type Program, ROOT } from '../support/guides.ts';
+import { createWorkspace, openGuide, type Program, ROOT } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('receive-webhooks');
 const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
-const desk = newDesk();
+const desk = createWorkspace();
 // The receivers are programs of their own, which have the real clock. Who joins now has joined before they allow anything.
 server.advanceClock(Date.now() - server.clock());
 const cafe = await server.addBusiness('Cafe');

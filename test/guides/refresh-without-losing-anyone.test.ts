@@ -3,12 +3,12 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { NO_PYTHON } from '../sdk/python/interpreter.ts';
-import { newDesk, openGuide } from '../support/guides.ts';
+import { createWorkspace, openGuide } from '../support/guides.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('refresh-without-losing-anyone');
 const server = await startTestServer();
-const desk = newDesk();
+const desk = createWorkspace();
 const { client_id, client_secret } = server.credentials;
 const env = { BASE_URL: server.api, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, GATEHOUSE: desk.checkout };
 const browser = await server.signedIn();

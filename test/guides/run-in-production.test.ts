@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { newDesk, openGuide } from '../support/guides.ts';
+import { createWorkspace, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 const guide = openGuide('run-in-production');
-const desk = newDesk();
+const desk = createWorkspace();
 const postgres = await startPostgres();
 after(() => postgres.remove());
 

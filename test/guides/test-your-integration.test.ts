@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { newDesk, openGuide } from '../support/guides.ts';
+import { createWorkspace, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 
 const guide = openGuide('test-your-integration');
-const desk = newDesk();
+const desk = createWorkspace();
 
 /** Between the blocks stands what the reader's own app would do: it sends its user, and exchanges the code. */
 const OWN_APP = `

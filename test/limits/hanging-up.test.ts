@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { listSessions } from '../../src/accounts/sessions.ts';
 import { toBody } from '../support/browser.ts';
-import { PASSWORD } from '../support/people.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 test('whoever hangs up while a password is checked is still known by address [S9]', async () => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { newCommandLine } from '../support/command-line.ts';
+import { createCommandLine } from '../support/command-line.ts';
 import { databaseUrl, runAsAdmin } from '../support/databases.ts';
 import { listMigrations } from '../support/migrations.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
-const cli = newCommandLine();
+const cli = createCommandLine();
 const postgres = await startPostgres();
 after(() => postgres.remove());
 await runAsAdmin(postgres.url, ['create database empty', 'create database foreign_one', 'create database newer']);

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Client, Tokens } from '../support/client.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
-import { makeTemplate, newStandby, startPostgres } from '../support/postgres-server.ts';
+import { createStandby, createTemplate, startPostgres } from '../support/postgres-server.ts';
 
 /** A client that goes on refreshing with what it holds, and remembers what it was told. */
 interface Refresher {
@@ -95,9 +95,9 @@ for (const [kind, synchronous] of [
 async function startPair(synchronous: boolean) {
   const primary = await startPostgres();
   after(() => primary.remove());
-  await makeTemplate(primary.url);
+  await createTemplate(primary.url);
   await primary.stop();
-  const standby = await newStandby(primary);
+  const standby = await createStandby(primary);
   after(() => standby.remove());
   const starting = primary.start(synchronous ? ['synchronous_standby_names=*'] : []);
   await standby.start([]);

@@ -3,13 +3,13 @@ import { after, test } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
-import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 
 /** Large enough to be counted in steps. */
 const PER_APP = 1000;
 const postgres = await startPostgres();
 after(() => postgres.remove());
-await makeTemplate(postgres.url);
+await createTemplate(postgres.url);
 const env = { LIMIT_PER_APP: String(PER_APP), LIMIT_WRONG_SECRETS: '5' };
 const { clients, addApp, storage } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE), env);
 const at = (turn: number) => clients[turn % clients.length] as Client;

@@ -5,11 +5,11 @@ import { after, test } from 'node:test';
 import type { Client } from '../support/client.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
-import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 
 const postgres = await startPostgres();
 after(() => postgres.remove());
-await makeTemplate(postgres.url);
+await createTemplate(postgres.url);
 const { nodes, clients } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE));
 
 /** As a load balancer does: a node to which no connection can be made is passed over. What was sent is never sent again. */

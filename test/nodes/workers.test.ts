@@ -8,12 +8,12 @@ import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Storage } from '../../src/storage/storage.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
-import type { Answer, Client, Tokens } from '../support/client.ts';
+import type { ApiResponse, Client, Tokens } from '../support/client.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
-import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
-import { newReceiver } from '../support/receiver.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { grantIdIn } from '../support/rows.ts';
-import { createClient, startWorkers, type Workers } from '../support/workers.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { createWorkersClient, startWorkers, type Workers } from '../support/workers.ts';
 
 const COUNT = 4;
 const WAYS = 50;
@@ -25,7 +25,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gatehouse-workers-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const postgres = await startPostgres();
 after(() => postgres.remove());
-await makeTemplate(postgres.url);
+await createTemplate(postgres.url);
 const ENGINES = [
   { engine: 'SQLite', url: `sqlite:${join(folder, 'gatehouse.db')}` },
   { engine: 'PostgreSQL', url: databaseUrl(postgres.url, TEMPLATE) },
@@ -35,17 +35,17 @@ const env = { LIMIT_WRONG_SECRETS: String(WRONG_SECRETS), WEBHOOKS_TO_LOOPBACK: 
 const started = await Promise.all(
   ENGINES.map(async ({ engine, url }) => {
     const workers = await startWorkers(COUNT, url, env);
-    return { engine, workers, ...(await createClient(workers, url)) };
+    return { engine, workers, ...(await createWorkersClient(workers, url)) };
   }),
 );
 
 /** The same request, many times at once: each has a connection of its own, and the connections are dealt out. */
-const race = (ways: number, ask: () => Promise<Answer>) => Promise.all(Array.from({ length: ways }, ask));
-const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
-const count = (answers: Answer[], status: number) => statuses(answers).filter((each) => each === status).length;
+const race = (ways: number, ask: () => Promise<ApiResponse>) => Promise.all(Array.from({ length: ways }, ask));
+const statuses = (answers: ApiResponse[]) => answers.map(({ status }) => status);
+const count = (answers: ApiResponse[], status: number) => statuses(answers).filter((each) => each === status).length;
 
 /** The log comes a little later than the answer. */
-async function whoAnswered({ answers }: Workers, asked: Answer[]): Promise<Set<number>> {
+async function whoAnswered({ answers }: Workers, asked: ApiResponse[]): Promise<Set<number>> {
   const ids = asked.map(({ headers }) => headers.get('x-request-id') ?? '');
   while (ids.some((id) => !answers.has(id))) await setTimeout(10);
   return new Set(ids.map((id) => answers.get(id) ?? 0));
@@ -117,7 +117,7 @@ suite('workers', { concurrency: true }, () => {
       });
 
       test(`of what ${COUNT} workers on ${engine} have to tell, each endpoint hears everything once [W7]`, async () => {
-        const receiver = await newReceiver();
+        const receiver = await startWebhookReceiver();
         const endpoints = Array.from({ length: ENDPOINTS }, (_, place) => `${receiver.url}/${place}`);
         for (const url of endpoints) {
           const wish = { appId: ledger.id, url, eventTypes: ['grant.created'] };

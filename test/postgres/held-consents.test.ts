@@ -15,17 +15,17 @@ import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
-import { addPeople } from '../support/people.ts';
-import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { createFixtures } from '../support/fixtures.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
-await makeTemplate(server.url);
+await createTemplate(server.url);
 const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
 after(async () => {
   await storage.close();
   await server.remove();
 });
-const { ada, acme, ledger } = await addPeople(() => storage, Date.now);
+const { ada, acme, ledger } = await createFixtures(() => storage, Date.now);
 const scopes = ['read:invoices'];
 const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
 

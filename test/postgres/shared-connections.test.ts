@@ -5,7 +5,7 @@ import { createGrant, findGrant, type Grant, rotate } from '../../src/grants/gra
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
-import { addPeople } from '../support/people.ts';
+import { createFixtures } from '../support/fixtures.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
@@ -13,7 +13,7 @@ const migrating = await openStorage(server.url, 'migrating');
 await migrate(migrating);
 await migrating.close();
 const storage = await openStorage(server.url);
-const people = await addPeople(() => storage, Date.now);
+const people = await createFixtures(() => storage, Date.now);
 const other = new pg.Client(server.url);
 await other.connect();
 after(async () => {

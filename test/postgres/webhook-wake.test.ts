@@ -9,8 +9,8 @@ import { dispatchEvents, listDue, nextDueAt, recordAttempt } from '../../src/web
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { chooseEndpoints, claimEndpoints, releaseEndpoint } from '../../src/webhooks/queue.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
-import { addPeople } from '../support/people.ts';
-import { makeTemplate, startPostgres } from '../support/postgres-server.ts';
+import { createFixtures } from '../support/fixtures.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 
 const KEYS = createKeyring(['the-key-that-all-of-these-nodes-sign-with']);
 const DELIVERED = { outcome: 'delivered', status: 200, head: '', took: 1 } as const;
@@ -19,7 +19,7 @@ const TIMEOUT = { outcome: 'timeout', status: null, head: '', took: 15_000 } as 
 test('a delivery that is created while another node releases its endpoint is not lost', async () => {
   const postgres = await startPostgres();
   after(() => postgres.remove());
-  await makeTemplate(postgres.url);
+  await createTemplate(postgres.url);
   const storage = await openStorage(databaseUrl(postgres.url, TEMPLATE));
   after(() => storage.close());
   const { endpoint, happen } = await listen(storage);
@@ -68,7 +68,7 @@ test('an event of an app without an endpoint is recorded as dispatched', async (
   const storage = await openStorage('sqlite::memory:');
   after(() => storage.close());
   await migrate(storage);
-  const { ledger, acme } = await addPeople(() => storage, Date.now);
+  const { ledger, acme } = await createFixtures(() => storage, Date.now);
   const unheard = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
   await recordEvent(storage.durable, unheard, Date.now());
   await recordEvents(storage.durable, [unheard, unheard], Date.now());
@@ -87,7 +87,7 @@ test('an event of an app without an endpoint is recorded as dispatched', async (
 
 /** Ledger's endpoint, and a function that records an event for it. */
 async function listen(storage: Storage) {
-  const { ledger, acme } = await addPeople(() => storage, Date.now);
+  const { ledger, acme } = await createFixtures(() => storage, Date.now);
   const options = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
   const { endpoint } = await storage.transaction((db) => insertEndpoint(db, KEYS, options, Date.now()));
   const event = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;

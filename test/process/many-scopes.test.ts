@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertUnique, SCOPES, type Scope } from '../../src/oauth/scopes.ts';
+import { redirectParams } from '../support/raw-http.ts';
 import { startTestServer } from '../support/test-server.ts';
-import { told } from '../support/wire.ts';
 
 /** Forty more, added as a developer would add them: to the list, and nowhere else. */
 const added = Array.from({ length: 40 }, (_, index) => `read:thing-${index + 1}`);
@@ -19,7 +19,7 @@ test('fifty scopes go from the app through consent into the tokens', async () =>
   for (const name of added) assert.ok(page.text.includes(`View ${name} `), name);
 
   const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
-  const { body } = await server.exchange(told(allowed.leftTo?.href).code ?? '', credentials);
+  const { body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '', credentials);
 
   assert.equal(body.scope, all.join(' '));
   assert.equal((await server.introspect(body.access_token, credentials)).body.scope, all.join(' '));
@@ -48,7 +48,7 @@ test('a scope behind the 32nd can be optional, declined, and taken from the app'
   const request = { client_id: app.id, scope: kept, optional_scope: declined };
   const page = await browser.open(server.authorizeUrl(request));
   const allowed = await browser.submit(page, '/consent', { answer: 'allow', optional_scope: [] });
-  const { body } = await server.exchange(told(allowed.leftTo?.href).code ?? '', credentials);
+  const { body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '', credentials);
   assert.equal(body.scope, kept);
 
   const db = server.storage().durable;

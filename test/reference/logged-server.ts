@@ -8,10 +8,10 @@ import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ensureMigrated } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { newBrowser } from '../support/browser.ts';
-import { newClient } from '../support/client.ts';
-import { keepOutput, rememberSecret } from '../support/leaks.ts';
-import { addPeople } from '../support/people.ts';
+import { createBrowser } from '../support/browser.ts';
+import { createClient } from '../support/client.ts';
+import { createFixtures } from '../support/fixtures.ts';
+import { recordOutput, rememberSecret } from '../support/leaks.ts';
 import { freePort } from '../support/ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
@@ -32,7 +32,7 @@ export async function startLoggedServer() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const storage = await openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
   await ensureMigrated(storage);
-  const people = await addPeople(() => storage, Date.now);
+  const people = await createFixtures(() => storage, Date.now);
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
   const env = {
     BASE_URL: api,
@@ -43,7 +43,7 @@ export async function startLoggedServer() {
   };
   const child = spawn(process.execPath, [MAIN, 'serve'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   rememberSecret('key', env.SECRET_KEYS);
-  keepOutput(child);
+  recordOutput(child);
   const log = keepLog(child, api);
   after(async () => {
     if (child.kill('SIGKILL')) await once(child, 'close');
@@ -51,8 +51,8 @@ export async function startLoggedServer() {
     rmSync(folder, { recursive: true, force: true });
   });
   await untilServing(child);
-  const browse = () => newBrowser(web, [api, web]);
-  const client = newClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
+  const browse = () => createBrowser(web, [api, web]);
+  const client = createClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
   return { ...people, ...client, ...log, api, web, browse, storage };
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listOperations, type Schema } from '../../src/web/reference/document.ts';
+import { redirectParams } from '../support/raw-http.ts';
 import { SCOPES } from '../support/scopes.ts';
 import { startTestServer } from '../support/test-server.ts';
-import { told } from '../support/wire.ts';
 import { fetchDocument } from './document.ts';
 
 const server = await startTestServer();
@@ -78,7 +78,7 @@ test('authorize takes the parameters that were promised in the address, and answ
 test('a parameter of authorize is required exactly where the document says so', async () => {
   for (const [name, , isRequired] of AUTHORIZE) {
     const { status, headers } = await fetch(server.authorizeUrl({ [name]: undefined }), { redirect: 'manual' });
-    const isRefused = status !== 303 || told(headers.get('location')).error !== undefined;
+    const isRefused = status !== 303 || redirectParams(headers.get('location')).error !== undefined;
 
     assert.equal(isRefused, isRequired, name);
   }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { REASONS } from '../../src/http/errors.ts';
 import { type Answer as DescribedAnswer, listOperations } from '../../src/web/reference/document.ts';
-import type { Answer } from '../support/client.ts';
+import type { ApiResponse } from '../support/client.ts';
 import { createResponseValidator } from '../support/response-validator.ts';
 import { startTestServer } from '../support/test-server.ts';
 import { fetchDocument } from './document.ts';
 import { bearerProvocations, expiredBearerProvocations } from './provocations/bearers.ts';
 import { bodyProvocations } from './provocations/bodies.ts';
 import { callbackProvocations } from './provocations/callbacks.ts';
-import { newConnections, newDeadGrants } from './provocations/dead-grants.ts';
+import { createConnections, createInactiveGrants } from './provocations/dead-grants.ts';
 import { eventProvocations } from './provocations/events.ts';
 import { drainingProvocations, limitProvocations, outageProvocations, SCARCE } from './provocations/outages.ts';
 import { type Provocation, provocationsOf, reasonOf, send } from './provocations/provocation.ts';
@@ -19,8 +19,8 @@ const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '150' });
 const document = await fetchDocument(server.api);
 const operations = listOperations(document);
 const assertDescribed = createResponseValidator(document);
-const connections = newConnections(server);
-const dead = newDeadGrants(connections);
+const connections = createConnections(server);
+const dead = createInactiveGrants(connections);
 
 /** Every answer that has been given so far, as operation, status and reason, and as operation, status and error. */
 const given = { reasons: new Set<string>(), errors: new Set<string>() };
@@ -33,7 +33,7 @@ const withoutNumbers = (text: string) => text.replace(/\d+/g, '#');
 function answersWithoutRefusal(): Provocation[] {
   const get = (path: string) => () => server.get(path);
   const right = 'a request that is right';
-  const of = (operation: string, status: number, provoke: () => Promise<Answer>) =>
+  const of = (operation: string, status: number, provoke: () => Promise<ApiResponse>) =>
     provocationsOf(operation, [[status, 'none', right, provoke]]);
   const access = async () => (await connections.connect()).tokens.access_token;
   return [

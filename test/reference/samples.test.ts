@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
-import { REDIRECT_URI } from '../support/people.ts';
+import { REDIRECT_URI } from '../support/fixtures.ts';
+import { redirectParams } from '../support/raw-http.ts';
 import { startTestServer } from '../support/test-server.ts';
-import { told } from '../support/wire.ts';
 import { fetchDocument } from './document.ts';
 
 const server = await startTestServer();
@@ -67,7 +67,7 @@ for (const sample of samples) {
     const answer = await run(filled);
 
     assert.ok(answer.status < 400, `${answer.status} ${await answer.text()}`);
-    assert.equal(told(answer.headers.get('location')).error_description, undefined);
+    assert.equal(redirectParams(answer.headers.get('location')).error_description, undefined);
     assert.doesNotMatch(filled, /…(?!')|\$[A-Z]/, 'nothing is left to fill in');
   });
 }

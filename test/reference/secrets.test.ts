@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { hiddenFields } from '../support/browser.ts';
+import { PASSWORD, REDIRECT_URI } from '../support/fixtures.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
-import { PASSWORD, REDIRECT_URI } from '../support/people.ts';
 import { startLoggedServer } from './logged-server.ts';
 import { type RawAnswer, write } from './raw.ts';
 

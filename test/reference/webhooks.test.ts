@@ -11,8 +11,8 @@ import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Document } from '../../src/web/reference/document.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
-import { newReceiver, type Received } from '../support/receiver.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
+import { type Received, startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { fetchDocument } from './document.ts';
 
 const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
@@ -66,7 +66,7 @@ function newValidator({ webhooks }: Document) {
 async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Received[]> {
   const app = await rest.addApp({ ownerBusinessId: rest.acme.id });
   const credentials = { client_id: app.id, client_secret: app.secret };
-  const receiver = await newReceiver();
+  const receiver = await startWebhookReceiver();
   const subscription = {
     appId: app.id,
     url: receiver.url,

@@ -45,8 +45,8 @@ export interface Result {
 export function resultOf(claim: Claim, results: Result[]): 'passes' | 'fails' | 'not run' {
   const parts = claim.name.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const pattern = new RegExp(parts.join('.*'), 's');
-  // A journey is registered by its support file, and named by the file of the claim.
-  const isOwn = (file: string) => file === claim.file || file === 'test/support/journey.ts';
+  // browser-flow.ts registers the tests of the flows, so results name that file.
+  const isOwn = (file: string) => file === claim.file || file === 'test/support/browser-flow.ts';
   const own = results.filter(
     ({ file, name }) => isOwn(file) && claim.ids.every((id) => name.includes(`[${id}]`)) && pattern.test(nameOf(name)),
   );

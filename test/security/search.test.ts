@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { searchLogs } from '../support/logs.ts';
-import { newSearch } from '../support/search.ts';
+import { reportLeaks } from '../support/leak-report.ts';
+import { createSecretSearch } from '../support/secret-search.ts';
 
 const TOKEN = `gat_${randomBytes(60).toString('base64url')}`;
 const PASSWORD = 'a phrase of several words, & more';
-const search = newSearch();
+const search = createSecretSearch();
 for (let i = 0; i < 5000; i++) search.add({ kind: 'cookie', text: randomBytes(32).toString('base64url') });
 search.add({ kind: 'token', text: TOKEN });
 search.add({ kind: 'password', text: PASSWORD });
@@ -59,9 +59,9 @@ test('a secret that one process has seen is found in the log of another, and fai
   const keep = (name: string, text: string) => writeFileSync(join(folder, name), text);
   keep('secrets-1.jsonl', `${JSON.stringify({ kind: 'token', text: TOKEN })}\n`);
   keep('log-1', '{"level":30,"route":"/"}\n');
-  const clean = searchLogs(folder);
+  const clean = reportLeaks(folder);
   keep('log-2', `{"level":30,"url":"/?token=${TOKEN}"}\n`);
-  const leaking = searchLogs(folder);
+  const leaking = reportLeaks(folder);
   rmSync(folder, { recursive: true });
 
   assert.deepEqual([clean, leaking], [0, 1]);

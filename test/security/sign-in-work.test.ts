@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { markUserDisabled } from '../../src/accounts/users.ts';
 import { hashPassword } from '../../src/lib/passwords.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
-import { PASSWORD } from '../support/people.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 /** Every computation of argon2 in this process, in which the server runs, too. */

@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import { addUser } from '../../src/accounts/joining.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { DEVELOPER, registerInBrowser, shownCredentials } from '../support/app-pages.ts';
-import { newClient } from '../support/client.ts';
+import { createClient } from '../support/client.ts';
+import { PASSWORD } from '../support/fixtures.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
-import { PASSWORD } from '../support/people.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 /** The secrets that users and apps receive: passwords, cookies, client secrets, tokens. */
@@ -22,7 +22,7 @@ async function live() {
   const listening = { url: 'https://hooks.example/', events: ['grant.created'] };
   const added = await browser.submit(webhooks, `${path}/endpoints`, listening);
   const [signingSecret = ''] = /whsec_[\w+/]{32,}=*/.exec(added.text) ?? [];
-  const client = newClient({
+  const client = createClient({
     ...server,
     user: server.ada,
     app: { ...server.ledger, id, secret },

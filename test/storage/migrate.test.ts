@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { insertBusiness, listBusinesses } from '../../src/accounts/businesses.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { newCommandLine } from '../support/command-line.ts';
+import { createCommandLine } from '../support/command-line.ts';
 import { listMigrations } from '../support/migrations.ts';
 
 const ALL = listMigrations();
@@ -43,7 +43,7 @@ test('a migration that fails half-way is rolled back', async () => {
 test('several processes that migrate a new database at the same time migrate it once', async () => {
   for (let round = 0; round < 3; round++) {
     const env = { DATABASE_URL: `sqlite:${join(folder, `shared-${round}.db`)}` };
-    const cli = newCommandLine();
+    const cli = createCommandLine();
 
     const results = await Promise.all(Array.from({ length: 3 }, () => cli.json(['migrate'], { env })));
 

@@ -12,7 +12,7 @@ interface RequestOptions {
 }
 
 /** What a test may have this authenticator, or the browser around it, get wrong. */
-export interface Lies {
+export interface AuthenticatorOverrides {
   origin?: string;
   rpId?: string;
   type?: string;
@@ -28,18 +28,22 @@ const VERIFIED = 0x04;
 const WITH_CREDENTIAL = 0x40;
 
 /** A device that keeps one passkey, as a browser at this origin hands its answers on. Its counter stays at zero unless told. */
-export function newAuthenticator(origin: string) {
+export function createAuthenticator(origin: string) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const id = randomBytes(16).toString('base64url');
   let owner = '';
 
-  function clientData(type: string, challenge: string, lies: Lies): Buffer {
+  function clientData(type: string, challenge: string, lies: AuthenticatorOverrides): Buffer {
     const said = { type: lies.type ?? type, challenge: lies.challenge ?? challenge, origin: lies.origin ?? origin };
     return Buffer.from(JSON.stringify({ ...said, crossOrigin: false }));
   }
 
-  function authenticatorData(rpId: string, flags: number, { counter = 0, isVerified = true, ...lies }: Lies): Buffer {
+  function authenticatorData(
+    rpId: string,
+    flags: number,
+    { counter = 0, isVerified = true, ...lies }: AuthenticatorOverrides,
+  ): Buffer {
     const count = Buffer.alloc(4);
     count.writeUInt32BE(counter);
     const state = Buffer.from([flags | PRESENT | (isVerified ? VERIFIED : 0)]);
@@ -49,7 +53,7 @@ export function newAuthenticator(origin: string) {
   return {
     id,
     /** The text that a page would post after `navigator.credentials.create`. */
-    create({ challenge, rp, user }: CreationOptions, lies: Lies = {}): string {
+    create({ challenge, rp, user }: CreationOptions, lies: AuthenticatorOverrides = {}): string {
       owner = user.id;
       const credentialId = Buffer.from(lies.credentialId ?? id, 'base64url');
       const length = Buffer.from([credentialId.length >> 8, credentialId.length & 0xff]);
@@ -67,7 +71,7 @@ export function newAuthenticator(origin: string) {
       });
     },
     /** The text that a page would post after `navigator.credentials.get`. */
-    get({ challenge, rpId }: RequestOptions, lies: Lies = {}): string {
+    get({ challenge, rpId }: RequestOptions, lies: AuthenticatorOverrides = {}): string {
       const clientDataJSON = clientData('webauthn.get', challenge, lies);
       const authData = authenticatorData(rpId, 0, lies);
       const signature = sign('sha256', Buffer.concat([authData, sha256(clientDataJSON)]), privateKey);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { fetchWatched, watchAnswer, watchTyped } from './watching.ts';
+import { rememberTypedSecrets, scannedFetch, scanResponse } from './secret-scanner.ts';
 
 /** What a browser holds after it has followed every redirect that stays with us. */
-export interface Visited {
+export interface BrowserPage {
   status: number;
   /** The address whose answer this is. */
   url: string;
@@ -13,19 +13,19 @@ export interface Visited {
 }
 
 export type Fields = Record<string, string | string[]>;
-export type Browser = ReturnType<typeof newBrowser>;
+export type Browser = ReturnType<typeof createBrowser>;
 
-/** As much of a browser as forms and cookies need; the journeys use a real one. */
-export function newBrowser(home: string, ours: string[]) {
+/** A minimal browser: forms, cookies and redirects. test/browser uses Chromium. */
+export function createBrowser(home: string, ours: string[]) {
   const cookies = new Map<string, string>();
 
-  async function send(url: string, init: RequestInit = {}): Promise<Visited> {
+  async function send(url: string, init: RequestInit = {}): Promise<BrowserPage> {
     const headers = new Headers(init.headers);
     if (url.startsWith(home)) headers.set('cookie', cookieHeader(cookies));
-    watchTyped(init.body);
+    rememberTypedSecrets(init.body);
     const response = await fetch(url, { ...init, headers, redirect: 'manual' });
     const text = await response.text();
-    watchAnswer({ method: init.method ?? 'GET', url, status: response.status, headers: response.headers, text });
+    scanResponse({ method: init.method ?? 'GET', url, status: response.status, headers: response.headers, text });
     for (const cookie of response.headers.getSetCookie()) keep(cookies, cookie);
     const location = response.headers.get('location');
     const next = location === null ? undefined : new URL(location, url);
@@ -39,7 +39,7 @@ export function newBrowser(home: string, ours: string[]) {
     cookies,
     open,
     /** Sends one form of a page as it stands, but for the fields given here. */
-    submit(page: Visited, action: string, fields: Fields = {}, headers: Record<string, string> = {}) {
+    submit(page: BrowserPage, action: string, fields: Fields = {}, headers: Record<string, string> = {}) {
       const body = toBody({ ...hiddenFields(page.text, action), ...fields });
       return send(new URL(action, home).href, { method: 'POST', body, headers });
     },
@@ -51,14 +51,14 @@ export function newBrowser(home: string, ours: string[]) {
     ask(address: string, init: RequestInit = {}): Promise<Response> {
       const headers = new Headers(init.headers);
       headers.set('cookie', cookieHeader(cookies));
-      watchTyped(init.body);
-      return fetchWatched(new URL(address, home), { ...init, headers, redirect: 'manual' });
+      rememberTypedSecrets(init.body);
+      return scannedFetch(new URL(address, home), { ...init, headers, redirect: 'manual' });
     },
     /** What every form of ours carries in this browser. */
     async csrf(): Promise<string> {
       return hiddenFields((await open('/sign-out')).text, '/sign-out').csrf ?? '';
     },
-    async signIn(email: string, password: string, page?: Visited) {
+    async signIn(email: string, password: string, page?: BrowserPage) {
       const form = page ?? (await open('/sign-in'));
       return this.submit(form, '/sign-in', { email, password });
     },
@@ -66,7 +66,7 @@ export function newBrowser(home: string, ours: string[]) {
 }
 
 /** Where a page of a long list leads on to. */
-export function nextOf({ text }: { text: string }): string | undefined {
+export function nextPageLink({ text }: { text: string }): string | undefined {
   return /href="([^"]*)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
 }
 

@@ -30,18 +30,18 @@ export async function launchChromium() {
     async newPage(options: BrowserContextOptions = {}) {
       const context = await browser.newContext(options);
       const page = await context.newPage();
-      const complaints: string[] = [];
+      const consoleErrors: string[] = [];
       page.on('console', (message) => {
-        if (message.type() === 'error') complaints.push(message.text());
+        if (message.type() === 'error') consoleErrors.push(message.text());
       });
-      page.on('pageerror', (error) => complaints.push(String(error)));
-      return { page, complaints };
+      page.on('pageerror', (error) => consoleErrors.push(String(error)));
+      return { page, consoleErrors };
     },
   };
 }
 
 /** An app's redirect address, at which nothing happens but that it is reached. */
-export async function newCallback(): Promise<{ uri: string }> {
+export async function startCallbackServer(): Promise<{ uri: string }> {
   const server = createServer((_, response) => response.end('<!doctype html><title>Back at the app</title>Back'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   after(() => new Promise((resolve) => server.close(resolve)));
@@ -57,7 +57,7 @@ export async function signIn(page: Page, email: string, password: string): Promi
 }
 
 /** What axe-core holds against the page as it stands, in words. */
-export async function findBarriers(page: Page): Promise<string[]> {
+export async function findAxeViolations(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
@@ -67,7 +67,7 @@ export async function findBarriers(page: Page): Promise<string[]> {
 }
 
 /** A device with a lock of its own, whose owner always agrees. */
-export async function giveAuthenticator(page: Page) {
+export async function addVirtualAuthenticator(page: Page) {
   const session = await page.context().newCDPSession(page);
   await session.send('WebAuthn.enable');
   const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import type { Business } from '../../src/accounts/businesses.ts';
 import type { User } from '../../src/accounts/users.ts';
 import type { Document } from '../../src/web/reference/document.ts';
-import type { Browser, Visited } from './browser.ts';
+import type { Browser, BrowserPage } from './browser.ts';
+import { PASSWORD, REDIRECT_URI, type RegisteredApp } from './fixtures.ts';
 import { rememberSecret } from './leaks.ts';
-import { PASSWORD, REDIRECT_URI, type RegisteredApp } from './people.ts';
-import { type Asked, createResponseValidator } from './response-validator.ts';
-import { watchAnswer } from './watching.ts';
+import { type ApiRequest, createResponseValidator } from './response-validator.ts';
+import { scanResponse } from './secret-scanner.ts';
 
 /** An answer of the API, read whole. `body` is whatever JSON it was. */
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
@@ -26,7 +26,7 @@ export interface Tokens {
 
 type Fields = Record<string, unknown>;
 
-interface Setting {
+interface ClientOptions {
   api: string;
   browse: () => Browser;
   user: User;
@@ -39,10 +39,10 @@ interface Setting {
 /** The suites of the token and revoke endpoints also run with forms in place of JSON. */
 const SENDS_FORMS = process.env.TEST_BODIES === 'form';
 
-export type Client = ReturnType<typeof newClient>;
+export type Client = ReturnType<typeof createClient>;
 
 /** The requests of an app, for the fixtures' app, user and business by default. */
-export function newClient({ api, browse, user, app, business, startSession }: Setting) {
+export function createClient({ api, browse, user, app, business, startSession }: ClientOptions) {
   const credentials = { client_id: app.id, client_secret: app.secret };
 
   function authorizeUrl(changes: Record<string, string | undefined> = {}): string {
@@ -75,7 +75,7 @@ export function newClient({ api, browse, user, app, business, startSession }: Se
   }
 
   /** Through the authorize endpoint, and Allow where it is asked. */
-  async function authorize(changes: Record<string, string | undefined> = {}, browser?: Browser): Promise<Visited> {
+  async function authorize(changes: Record<string, string | undefined> = {}, browser?: Browser): Promise<BrowserPage> {
     const used = browser ?? (await signedIn());
     const page = await used.open(authorizeUrl(changes));
     return page.status === 200 ? used.submit(page, '/consent', { answer: 'allow' }) : page;
@@ -92,18 +92,18 @@ export function newClient({ api, browse, user, app, business, startSession }: Se
   const reading = once(async () =>
     createResponseValidator((await (await fetch(`${api}/openapi.json`)).json()) as Document),
   );
-  async function read(asked: Asked, response: Response): Promise<Answer> {
+  async function read(asked: ApiRequest, response: Response): Promise<ApiResponse> {
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');
     const answer = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
-    watchAnswer({ method: asked.method, url: response.url, status: response.status, headers: response.headers, text });
+    scanResponse({ method: asked.method, url: response.url, status: response.status, headers: response.headers, text });
     rememberSecret('access token', answer.body.access_token);
     rememberSecret('refresh token', answer.body.refresh_token);
     (await reading())(asked, answer);
     return answer;
   }
 
-  const post = async (path: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> => {
+  const post = async (path: string, fields: Fields, headers: Record<string, string> = {}): Promise<ApiResponse> => {
     const address = `/api/v1/oauth/${path}`;
     const response = await fetch(api + address, {
       method: 'POST',
@@ -125,7 +125,7 @@ export function newClient({ api, browse, user, app, business, startSession }: Se
     return answer.body;
   }
 
-  const get = async (path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  const get = async (path: string, headers: Record<string, string> = {}): Promise<ApiResponse> =>
     read({ method: 'GET', path }, await fetch(`${api}${path}`, { headers }));
 
   return {

@@ -7,28 +7,28 @@ import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { runInProcess } from './in-process.ts';
-import { CHILD_LOG_LEVEL, keepOutput } from './leaks.ts';
+import { CHILD_LOG_LEVEL, recordOutput } from './leaks.ts';
 import { freePort } from './ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
-export interface Ended {
+export interface CommandResult {
   status: number | null;
   stdout: string;
   stderr: string;
 }
 
-export type CommandLine = ReturnType<typeof newCommandLine>;
+export type CommandLine = ReturnType<typeof createCommandLine>;
 
 /** The same with a database that has its tables and nothing else. */
-export async function newCommandLineWithDatabase(): Promise<CommandLine> {
-  const cli = newCommandLine();
+export async function createCommandLineWithDatabase(): Promise<CommandLine> {
+  const cli = createCommandLine();
   await cli.json(['migrate']);
   return cli;
 }
 
 /** The real command line, in a folder of its own with a database that does not exist yet. */
-export function newCommandLine() {
+export function createCommandLine() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const running = new Set<ReturnType<typeof start>>();
   after(async () => {
@@ -47,7 +47,7 @@ export function newCommandLine() {
     return spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...usual, ...env } });
   }
 
-  async function runProcess(args: string[], { env = {}, input = '' }: Given): Promise<Ended> {
+  async function runProcess(args: string[], { env = {}, input = '' }: RunOptions): Promise<CommandResult> {
     const child = start(args, env);
     child.stdin.end(input);
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
@@ -55,7 +55,7 @@ export function newCommandLine() {
   }
 
   /** In this process where possible, since loading takes most of the time of a new one. `serve` handles signals and exits. */
-  async function run(args: string[], given: Given = {}): Promise<Ended> {
+  async function run(args: string[], given: RunOptions = {}): Promise<CommandResult> {
     if (given.asProcess || given.input !== undefined || args[0] === 'serve') return runProcess(args, given);
     const { runGatehouse } = await import('../../src/cli/gatehouse.ts');
     return runInProcess(folder, () => runGatehouse(args, { ...usual, ...given.env }));
@@ -67,7 +67,7 @@ export function newCommandLine() {
     run,
     /** What a command prints with `--json`. */
     // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
-    async json(args: string[], given: Given = {}): Promise<any> {
+    async json(args: string[], given: RunOptions = {}): Promise<any> {
       const { status, stdout, stderr } = await run([...args, '--json'], given);
       if (status !== 0) throw new Error(`gatehouse ${args.join(' ')} ended with ${status}: ${stderr}`);
       return JSON.parse(stdout);
@@ -77,7 +77,7 @@ export function newCommandLine() {
       const api = env.BASE_URL ?? `http://127.0.0.1:${await freePort()}`;
       const web = env.CONSENT_URL ?? `http://localhost:${await freePort()}`;
       const child = start(['serve'], { LOG_LEVEL: CHILD_LOG_LEVEL, ...env, BASE_URL: api, CONSENT_URL: web });
-      keepOutput(child);
+      recordOutput(child);
       running.add(child);
       const said: string[] = [];
       await new Promise<void>((resolve, reject) => {
@@ -103,7 +103,7 @@ export function newCommandLine() {
   };
 }
 
-interface Given {
+interface RunOptions {
   env?: Record<string, string>;
   input?: string;
   /** For a test of streams, or of what a second process does to the database. */

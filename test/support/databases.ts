@@ -9,7 +9,7 @@ import type { Storage } from '../../src/storage/storage.ts';
 interface TestDatabase {
   url: string;
   /** From now on every write is refused, as on a disk that has become read-only, until the returned function is called. */
-  refuseWrites(storage: Storage): Promise<() => Promise<void>>;
+  rejectWrites(storage: Storage): Promise<() => Promise<void>>;
   /** Copies it as it is now. What it returns puts the copy back; nothing may be running on it then. */
   copy(storage: Storage): Promise<() => Promise<void>>;
   remove(): Promise<void>;
@@ -18,14 +18,14 @@ interface TestDatabase {
 /** `TEST_DATABASE_URL` names a PostgreSQL server in which databases may be made; without it, SQLite. */
 export async function createTestDatabase(folder: string): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL;
-  return server ? newPostgresDatabase(server) : newSqliteDatabase(folder);
+  return server ? createPostgresDatabase(server) : createSqliteDatabase(folder);
 }
 
-function newSqliteDatabase(folder: string): TestDatabase {
+function createSqliteDatabase(folder: string): TestDatabase {
   const file = join(folder, 'gatehouse.db');
   return {
     url: `sqlite:${file}`,
-    async refuseWrites({ durable }) {
+    async rejectWrites({ durable }) {
       await sql`pragma query_only = on`.execute(durable);
       return async () => {
         await sql`pragma query_only = off`.execute(durable);
@@ -45,14 +45,14 @@ function newSqliteDatabase(folder: string): TestDatabase {
 
 export const TEMPLATE = 'gatehouse_template';
 
-async function newPostgresDatabase(server: string): Promise<TestDatabase> {
+async function createPostgresDatabase(server: string): Promise<TestDatabase> {
   const name = `gatehouse_${randomUUID().replaceAll('-', '')}`;
   const copies: string[] = [];
   await runAsAdmin(server, [`create database ${name} template ${TEMPLATE}`]);
   const disconnectAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`;
   return {
     url: databaseUrl(server, name),
-    async refuseWrites(storage) {
+    async rejectWrites(storage) {
       await runAsAdmin(server, [`alter database ${name} set default_transaction_read_only = on`, disconnectAll]);
       await reconnect(storage);
       return async () => {

@@ -6,12 +6,12 @@ import { isIPv4 } from 'node:net';
 import { after } from 'node:test';
 
 /** The addresses of a name when it is asked for the nth time; undefined if there is no such name, null for silence. */
-type Answering = (name: string, nth: number) => string[] | undefined | null;
+type Responder = (name: string, nth: number) => string[] | undefined | null;
 
 const TYPES = { A: 1, AAAA: 28 };
 
 /** A server of names of the test's own: whatever this process looks up, it is asked. */
-export async function startDnsServer(answering: Answering = () => undefined) {
+export async function startDnsServer(answering: Responder = () => undefined) {
   const names = { answering, asked: new Map<string, number>() };
   const server = createSocket('udp4', (query, { address, port }) => {
     const reply = answer(names, query);
@@ -19,7 +19,7 @@ export async function startDnsServer(answering: Answering = () => undefined) {
   });
   server.bind(0, '127.0.0.1');
   await once(server, 'listening');
-  const restore = askOnly(`127.0.0.1:${server.address().port}`);
+  const restore = useOnly(`127.0.0.1:${server.address().port}`);
   after(() => {
     restore();
     server.close();
@@ -27,14 +27,14 @@ export async function startDnsServer(answering: Answering = () => undefined) {
   return {
     /** How often a name has been looked up. */
     asked: (name: string) => names.asked.get(`${name} ${TYPES.A}`) ?? 0,
-    answer(next: Answering) {
+    answer(next: Responder) {
       names.answering = next;
       names.asked.clear();
     },
   };
 }
 
-function askOnly(server: string): () => void {
+function useOnly(server: string): () => void {
   const { Resolver } = dns;
   const use = (resolver: typeof Resolver) => {
     dns.Resolver = resolver;
@@ -52,7 +52,7 @@ function askOnly(server: string): () => void {
 }
 
 interface Names {
-  answering: Answering;
+  answering: Responder;
   asked: Map<string, number>;
 }
 

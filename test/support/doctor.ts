@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CommandLine, Ended } from './command-line.ts';
+import type { CommandLine, CommandResult } from './command-line.ts';
 import { freePort } from './ports.ts';
 
 /** Not the default ports: a server may be running there. */
@@ -15,10 +15,10 @@ interface Finding {
   mend?: string;
 }
 
-export const examine = async (cli: CommandLine, env: Record<string, string> = {}) =>
+export const runDoctor = async (cli: CommandLine, env: Record<string, string> = {}) =>
   readFindings(await cli.run(['doctor', '--json'], { env: { ...UNUSED_PORTS, ...env }, asProcess: true }));
 
-export function readFindings({ status, stdout, stderr }: Ended) {
+export function readFindings({ status, stdout, stderr }: CommandResult) {
   assert.equal(stderr, '');
   const { findings }: { findings: Finding[] } = JSON.parse(stdout);
   const isBad = findings.some(({ level }) => level === 'problem');
@@ -30,7 +30,7 @@ export function readFindings({ status, stdout, stderr }: Ended) {
   return { findings, stdout, of: (level: string) => findings.filter((finding) => finding.level === level) };
 }
 
-export function assertFound(findings: Finding[], level: string, says: RegExp): void {
+export function assertFinding(findings: Finding[], level: string, says: RegExp): void {
   const found = findings.some((finding) => finding.level === level && says.test(finding.says));
   assert.ok(found, `${level} ${says} is not among ${JSON.stringify(findings, null, 1)}`);
 }

@@ -57,7 +57,7 @@ function readBlocks(guide: string): Block[] {
 }
 
 /** A reader's own folder, and a checkout of this repository that nothing else works in. */
-export function newDesk() {
+export function createWorkspace() {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gatehouse-guide-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const checkout = join(folder, 'checkout');
@@ -79,8 +79,8 @@ export function newDesk() {
       mkdirSync(join(own, 'node_modules'), { recursive: true });
       symlinkSync(join(ROOT, 'node_modules', name), join(own, 'node_modules', name));
     },
-    run: (command: string[], { cwd = own, env = {} }: Setting = {}) => startProgram(command, { cwd, env }),
-    bash: (script: string, { cwd = own, env = {} }: Setting = {}) =>
+    run: (command: string[], { cwd = own, env = {} }: RunOptions = {}) => startProgram(command, { cwd, env }),
+    bash: (script: string, { cwd = own, env = {} }: RunOptions = {}) =>
       startProgram(['bash', '-euo', 'pipefail', '-c', `${defineGatehouse()}${script}`], { cwd, env }),
   };
 }
@@ -93,14 +93,14 @@ function defineGatehouse(): string {
   return block.text;
 }
 
-interface Setting {
+interface RunOptions {
   cwd?: string;
   env?: Record<string, string>;
 }
 
 export type Program = ReturnType<typeof startProgram>;
 
-function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Setting>) {
+function startProgram([name = '', ...args]: string[], { cwd, env }: Required<RunOptions>) {
   const child: ChildProcessByStdio<Writable, Readable, Readable> = spawn(name, args, {
     cwd,
     env: { ...plainEnvironment(), ...env },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Browser, Fields, Visited } from './browser.ts';
+import type { Browser, BrowserPage, Fields } from './browser.ts';
 
 export const MEMBERS = '/settings/members';
 
@@ -9,17 +9,17 @@ let invited = 0;
 export async function inviteInBrowser(owner: Browser, fields: Fields = {}): Promise<string> {
   const page = await owner.open(`${MEMBERS}/invite`);
   const typed = { role: 'member', email: `guest-${++invited}@example.com`, ...fields };
-  return linkIn(await owner.submit(page, `${MEMBERS}/invite`, typed));
+  return invitationLink(await owner.submit(page, `${MEMBERS}/invite`, typed));
 }
 
-export function linkIn({ text }: Visited): string {
+export function invitationLink({ text }: BrowserPage): string {
   const [, path] = /<code id="invitation">https?:\/\/[^/]+(\/invitation\/[\w-]{43})<\/code>/.exec(text) ?? [];
   assert.ok(path, `the page shows a link:\n${text}`);
   return path;
 }
 
 /** The addresses at which an invitation can be withdrawn, as the owner's list shows them. */
-export async function withdrawals(owner: Browser): Promise<string[]> {
+export async function listWithdrawActions(owner: Browser): Promise<string[]> {
   const { text } = await owner.open(`${MEMBERS}/invitations`);
   return [...text.matchAll(/action="([^"]*\/withdraw)"/g)].map(([, action = '']) => action);
 }

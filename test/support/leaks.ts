@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { newSearch } from './search.ts';
+import { createSecretSearch } from './secret-search.ts';
 
 /**
  * In a run of everything, each secret that a test comes to know is remembered, and whatever must not hold one is searched
@@ -9,14 +9,14 @@ import { newSearch } from './search.ts';
  */
 const FOLDER = process.env.TEST_LEAKS;
 
-const search = newSearch();
+const search = createSecretSearch();
 /** Shorter than this, a text may stand anywhere by chance. */
-const SHORTEST = 12;
+const MIN_LENGTH = 12;
 
-export const isWatching = FOLDER !== undefined;
+export const isScanning = FOLDER !== undefined;
 
 export function rememberSecret(kind: string, text: string | null | undefined): void {
-  if (!FOLDER || !text || text.length < SHORTEST) return;
+  if (!FOLDER || !text || text.length < MIN_LENGTH) return;
   const known = search.size;
   search.add({ kind, text });
   if (search.size > known)
@@ -25,12 +25,12 @@ export function rememberSecret(kind: string, text: string | null | undefined): v
 
 /** Fails if a secret stands here that has no business to; `handsOut` are the kinds that this place is there to give. */
 export function assertNoSecrets(place: string, content: string | Uint8Array, handsOut: readonly string[] = []): void {
-  const leak = noteLeak(place, content, handsOut);
+  const leak = recordLeak(place, content, handsOut);
   if (leak) throw new Error(leak);
 }
 
 /** The same where a failure would keep others from cleaning up after themselves: the run fails at its end. */
-export function noteLeak(
+export function recordLeak(
   place: string,
   content: string | Uint8Array,
   handsOut: readonly string[] = [],
@@ -45,19 +45,19 @@ export function noteLeak(
 }
 
 /** How much a server logs that a test starts as a process of its own. */
-export const CHILD_LOG_LEVEL = isWatching ? 'trace' : 'silent';
+export const CHILD_LOG_LEVEL = isScanning ? 'trace' : 'silent';
 
 let children = 0;
-const newLog = (folder: string) => join(folder, `log-${process.pid}-${++children}`);
+const nextLogFile = (folder: string) => join(folder, `log-${process.pid}-${++children}`);
 
 /** Where such a server is to write what nobody reads while the test runs: to a file that is searched afterwards. */
-export function logOfChild(): number | 'ignore' {
-  return FOLDER ? openSync(newLog(FOLDER), 'a') : 'ignore';
+export function openChildLog(): number | 'ignore' {
+  return FOLDER ? openSync(nextLogFile(FOLDER), 'a') : 'ignore';
 }
 
 /** The same for a server whose output the test reads itself. */
-export function keepOutput({ stdout, stderr }: ChildProcess): void {
+export function recordOutput({ stdout, stderr }: ChildProcess): void {
   if (!FOLDER) return;
-  const file = newLog(FOLDER);
+  const file = nextLogFile(FOLDER);
   for (const stream of [stdout, stderr]) stream?.on('data', (chunk) => appendFileSync(file, chunk));
 }

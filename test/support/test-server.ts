@@ -7,13 +7,13 @@ import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { startServer } from '../../src/server.ts';
-import { newBrowser } from './browser.ts';
-import { newClient } from './client.ts';
+import { createBrowser } from './browser.ts';
+import { createClient } from './client.ts';
 import { createTestDatabase } from './databases.ts';
-import { noteLeak, rememberSecret } from './leaks.ts';
-import { addPeople } from './people.ts';
+import { createFixtures } from './fixtures.ts';
+import { recordLeak, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
-import { readStored, rememberSigningSecrets } from './watching.ts';
+import { readDatabaseBytes, rememberSigningSecrets } from './secret-scanner.ts';
 
 /** The real server on free ports, with a temporary folder and database and a clock that `advanceClock` moves. */
 export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
@@ -46,15 +46,15 @@ export async function startTestServer(env: Record<string, string> = {}) {
   let server = await startServer(settings, clock);
   after(async () => {
     await rememberSigningSecrets(server.storage, createKeyring(settings.secretKeys));
-    const stored = await readStored(server.storage, folder);
+    const stored = await readDatabaseBytes(server.storage, folder);
     await server.close();
     await database.remove();
     rmSync(folder, { recursive: true, force: true });
-    for (const bytes of stored) noteLeak(`a database of ${callers}`, bytes);
+    for (const bytes of stored) recordLeak(`a database of ${callers}`, bytes);
   });
 
-  const people = await addPeople(() => server.storage, clock);
-  const browse = () => newBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl]);
+  const people = await createFixtures(() => server.storage, clock);
+  const browse = () => createBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl]);
   const startSessionOf = async (user: User) => {
     const from = { user, browser: 'A test', address: '127.0.0.1' };
     const { id } = await insertSession(server.storage.durable, from, clock());
@@ -64,7 +64,7 @@ export async function startTestServer(env: Record<string, string> = {}) {
   const usual = { user: people.ada, app: people.ledger, business: people.acme };
   return {
     ...people,
-    ...newClient({ api: settings.baseUrl, browse, ...usual, startSession: startSessionOf }),
+    ...createClient({ api: settings.baseUrl, browse, ...usual, startSession: startSessionOf }),
     startSession: startSessionOf,
     settings,
     folder,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { findUserByEmail, type User } from '../../src/accounts/users.ts';
 import type { Browser } from './browser.ts';
+import { PASSWORD } from './fixtures.ts';
 import { inviteInBrowser } from './invitations.ts';
-import { PASSWORD } from './people.ts';
 import type { TestServer } from './test-server.ts';
 
 /** Someone makes an account with an invitation to a business: its address is not verified. */

@@ -6,10 +6,10 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { newBrowser } from './browser.ts';
-import { newClient } from './client.ts';
-import { keepOutput, rememberSecret } from './leaks.ts';
-import { addPeople } from './people.ts';
+import { createBrowser } from './browser.ts';
+import { createClient } from './client.ts';
+import { createFixtures } from './fixtures.ts';
+import { recordOutput, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
@@ -37,7 +37,7 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
     detached: true,
   });
   rememberSecret('key', KEY);
-  keepOutput(child);
+  recordOutput(child);
   const ended = once(child, 'close');
   const group = -(child.pid ?? 0);
   after(() => {
@@ -85,11 +85,11 @@ function areAnyLeft(group: number): boolean {
 }
 
 /** People and an app to work with, on the database of the workers. */
-export async function createClient({ api, web }: Workers, databaseUrl: string) {
+export async function createWorkersClient({ api, web }: Workers, databaseUrl: string) {
   const storage = await openStorage(databaseUrl);
   after(() => storage.close());
-  const people = await addPeople(() => storage, Date.now);
-  const browse = () => newBrowser(web, [api, web]);
-  const client = newClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
+  const people = await createFixtures(() => storage, Date.now);
+  const browse = () => createBrowser(web, [api, web]);
+  const client = createClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
   return { ...people, client, storage, keys: createKeyring([KEY]) };
 }

@@ -6,8 +6,8 @@ import { readTraceparent } from '../../src/telemetry/tracing.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { freePort } from '../support/ports.ts';
-import { newReceiver, withStatus } from '../support/receiver.ts';
 import { startTestServer } from '../support/test-server.ts';
+import { respondWithStatus, startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { readExposition } from './exposition.ts';
 
 interface Attribute {
@@ -27,7 +27,7 @@ interface Span {
   status: { code?: number };
 }
 
-const collector = await newReceiver();
+const collector = await startWebhookReceiver();
 const OTEL_EXPORTER_OTLP_ENDPOINT = collector.url.replace('/hook', '');
 
 /** Everything that has come, each request held to the shape that the protocol prescribes. */
@@ -115,7 +115,7 @@ test('a request, the statements it makes and the trace it came with are told to 
 });
 
 test('a webhook is told of by the host it went to, and a failure is one', async () => {
-  const hook = await newReceiver(withStatus(500));
+  const hook = await startWebhookReceiver(respondWithStatus(500));
   const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT, WEBHOOKS_TO_LOOPBACK: 'yes' });
   const keys = createKeyring(server.settings.secretKeys);
   const endpoint = { appId: server.ledger.id, url: hook.url, eventTypes: ['invoice.paid'] };

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import type { RegisteredApp } from '../../support/people.ts';
-import { REDIRECT_URI } from '../../support/people.ts';
-import { fetchWatched } from '../../support/watching.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
+import { REDIRECT_URI } from '../../support/fixtures.ts';
+import { scannedFetch } from '../../support/secret-scanner.ts';
 
 /** An answer, and between which moments it was given. */
 export interface TimedResponse {
@@ -20,7 +20,7 @@ const GIVE_UP_AFTER = 60_000;
 export async function send(url: string, init: RequestInit = {}): Promise<TimedResponse | undefined> {
   const began = Date.now();
   try {
-    const response = await fetchWatched(url, {
+    const response = await scannedFetch(url, {
       ...init,
       redirect: 'manual',
       signal: AbortSignal.timeout(ANSWER_WITHIN),

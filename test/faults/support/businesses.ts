@@ -3,8 +3,8 @@ import type { User } from '../../../src/accounts/users.ts';
 import { ensureMigrated } from '../../../src/storage/migrate.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import type { Storage } from '../../../src/storage/storage.ts';
-import { type Browser, newBrowser } from '../../support/browser.ts';
-import { addPeople, type RegisteredApp } from '../../support/people.ts';
+import { type Browser, createBrowser } from '../../support/browser.ts';
+import { createFixtures, type RegisteredApp } from '../../support/fixtures.ts';
 import { retryUntilAvailable } from './api-client.ts';
 
 /** A business of its own, so that what one load ends is nobody else's. */
@@ -34,14 +34,14 @@ export async function createBusinesses(url: string, count: number, { api, web }:
   const storage = await openStorage(url);
   try {
     await ensureMigrated(storage);
-    const people = await addPeople(() => storage, Date.now);
+    const people = await createFixtures(() => storage, Date.now);
     const firms: TestBusiness[] = [];
     for (let place = 0; place < count; place++) {
       const business = await people.addBusiness(`Firm ${place}`);
       const app = await people.addApp({ name: `App ${place}`, ownerBusinessId: business.id });
       const owner = await people.addUser(`Owner${place}`, [[business, 'owner']]);
       const mate = await people.addUser(`Mate${place}`);
-      const enter = (user: User) => signIn(storage, user, newBrowser(web, [api, web]));
+      const enter = (user: User) => signIn(storage, user, createBrowser(web, [api, web]));
       firms.push({
         businessId: business.id,
         app,

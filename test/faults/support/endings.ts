@@ -2,8 +2,8 @@ import { insertMembership } from '../../../src/accounts/memberships.ts';
 import type { Storage } from '../../../src/storage/storage.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
 import type { Tokens } from '../../support/client.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
 import { MEMBERS } from '../../support/invitations.ts';
-import type { RegisteredApp } from '../../support/people.ts';
 import { type ApiClient, retryUntilAvailable, type TimedResponse } from './api-client.ts';
 import { fetchCsrf, type Person, post, signIn } from './businesses.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Tokens } from '../../support/client.ts';
-import type { RegisteredApp } from '../../support/people.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
 import { grantIdIn } from '../../support/rows.ts';
 import { type ApiClient, retryUntilAvailable, type TimedResponse } from './api-client.ts';
 import type { Person } from './businesses.ts';

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { CHILD_LOG_LEVEL, logOfChild, rememberSecret } from '../../support/leaks.ts';
+import { CHILD_LOG_LEVEL, openChildLog, rememberSecret } from '../../support/leaks.ts';
 import { freePort } from '../../support/ports.ts';
 
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url));
@@ -86,7 +86,7 @@ export function createServeProcess(
     said = '';
     const launched = spawn(program, rest, {
       detached: true,
-      stdio: ['ignore', stdout ?? (isWatched ? logOfChild() : 'ignore'), 'pipe'],
+      stdio: ['ignore', stdout ?? (isWatched ? openChildLog() : 'ignore'), 'pipe'],
       env: {
         PATH: process.env.PATH,
         BASE_URL: api,

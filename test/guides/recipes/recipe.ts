@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { decide } from '../../sdk/clients/visitor.ts';
-import { newDesk, openGuide, type Program } from '../../support/guides.ts';
+import { createWorkspace, openGuide, type Program } from '../../support/guides.ts';
 import { freePort } from '../../support/ports.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
@@ -28,7 +28,7 @@ export async function openRecipe({ section, callback }: Recipe) {
   return {
     server,
     take: (language: string) => guide.take(section, language),
-    desk: newDesk(),
+    desk: createWorkspace(),
     home: `http://127.0.0.1:${PORT}`,
     env: {
       BASE_URL: server.api,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { addUser } from '../../../src/accounts/joining.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { FormError } from '../../../src/lib/errors.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();

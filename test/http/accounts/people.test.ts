@@ -11,7 +11,7 @@ import { authenticateUser, hashNewPassword } from '../../../src/accounts/passwor
 import { findUserByEmail, markSignedIn, setPasswordHash } from '../../../src/accounts/users.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { FormError } from '../../../src/lib/errors.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();

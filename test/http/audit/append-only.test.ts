@@ -13,14 +13,14 @@ const act = {
   subject: { kind: 'business', id: 'some', name: 'Some business' },
 } as const;
 
-const readActs = (server: TestServer) =>
+const readAuditEntries = (server: TestServer) =>
   server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 
 test('the database itself refuses to change, replace or remove an act', async () => {
   const server = await startTestServer();
   const { durable } = server.storage();
   await recordAudit(durable, act, server.clock());
-  const [written] = await readActs(server);
+  const [written] = await readAuditEntries(server);
   assert.ok(written);
 
   const forged = { ...written, actor_name: 'Nobody' };
@@ -36,7 +36,7 @@ test('the database itself refuses to change, replace or remove an act', async ()
   };
 
   for (const [name, attempt] of Object.entries(attempts)) await assert.rejects(attempt.execute(), name);
-  assert.deepEqual(await readActs(server), [written]);
+  assert.deepEqual(await readAuditEntries(server), [written]);
 });
 
 test('a change that is undone leaves no act', async () => {
@@ -48,7 +48,7 @@ test('a change that is undone leaves no act', async () => {
   });
 
   await assert.rejects(undone, /something fails/);
-  assert.deepEqual(await readActs(server), []);
+  assert.deepEqual(await readAuditEntries(server), []);
 });
 
 test('a change whose act cannot be written does not happen', async () => {
@@ -64,7 +64,7 @@ test('a change whose act cannot be written does not happen', async () => {
   assert.equal(refused.status, 500);
   assert.equal((await browser.open('/settings/account')).url, `${server.web}/settings/account`);
   assert.deepEqual(
-    (await readActs(server)).map(({ action }) => action),
+    (await readAuditEntries(server)).map(({ action }) => action),
     ['session.started'],
   );
 });
@@ -72,11 +72,11 @@ test('a change whose act cannot be written does not happen', async () => {
 test('no act is ever cleaned up', async () => {
   const server = await startTestServer();
   await server.signedInByPassword();
-  const before = await readActs(server);
+  const before = await readAuditEntries(server);
 
   server.advanceClock(10_000 * DAY);
   await removeExpired(server.storage().durable, retentionSteps(), server.clock());
 
   assert.equal(before.length, 1);
-  assert.deepEqual(await readActs(server), before);
+  assert.deepEqual(await readAuditEntries(server), before);
 });

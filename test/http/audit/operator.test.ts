@@ -6,7 +6,7 @@ import { readOptions } from '../../../src/cli/command.ts';
 import { endpointCommands } from '../../../src/cli/endpoints.ts';
 import { memberCommands } from '../../../src/cli/members.ts';
 import { userCommands } from '../../../src/cli/users.ts';
-import { PASSWORD, REDIRECT_URI } from '../../support/people.ts';
+import { PASSWORD, REDIRECT_URI } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const COMMANDS = [appCommands, businessCommands, endpointCommands, memberCommands, userCommands].flat();

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { User } from '../../../src/accounts/users.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
+import { createCommandRunner } from '../../support/command-runner.ts';
+import { PASSWORD, REDIRECT_URI, type RegisteredApp } from '../../support/fixtures.ts';
 import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
-import { newOperator } from '../../support/operator.ts';
-import { PASSWORD, REDIRECT_URI, type RegisteredApp } from '../../support/people.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
-const operator = newOperator(server);
+const operator = createCommandRunner(server);
 const owner = await server.signedIn();
 const admin = await server.signedInByPassword(await server.addUser('Root', [], true));
 const NEW_PASSWORD = 'a very new password';

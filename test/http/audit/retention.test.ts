@@ -4,7 +4,7 @@ import { OPERATOR, recordAudit, removeOldEntries } from '../../../src/audit/entr
 import { DAY } from '../../../src/lib/clock.ts';
 import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
-import { readActs } from '../../support/acts.ts';
+import { readAuditEntries } from '../../support/audit-entries.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 async function addActs(server: TestServer, name: string, count = 1): Promise<void> {
@@ -13,7 +13,7 @@ async function addActs(server: TestServer, name: string, count = 1): Promise<voi
   for (let i = 0; i < count; i++) await recordAudit(server.storage().durable, act, server.clock());
 }
 
-const names = async (server: TestServer) => (await readActs(server)).map(({ subject_name }) => subject_name);
+const names = async (server: TestServer) => (await readAuditEntries(server)).map(({ subject_name }) => subject_name);
 
 /** As the server does it, with AUDIT_RETENTION_DAYS=30. */
 async function removeWithRetention(server: TestServer): Promise<number> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readActs } from '../../support/acts.ts';
 import { DEVELOPER, registerInBrowser, removableSecrets, shownCredentials } from '../../support/app-pages.ts';
+import { readAuditEntries } from '../../support/audit-entries.ts';
 import type { Browser, Fields } from '../../support/browser.ts';
-import { newClient } from '../../support/client.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { createClient } from '../../support/client.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const NEW_PASSWORD = 'an entirely different password';
@@ -33,7 +33,12 @@ async function connectAndLeave(
   browser: Browser,
   app: { id: string; secret: string },
 ): Promise<string[]> {
-  const client = newClient({ ...server, user: server.ada, app: { ...server.ledger, ...app }, business: server.acme });
+  const client = createClient({
+    ...server,
+    user: server.ada,
+    app: { ...server.ledger, ...app },
+    business: server.acme,
+  });
   const code = await client.allow({}, browser);
   const { access_token, refresh_token } = (await client.exchange(code)).body;
   await client.revoke(refresh_token);
@@ -59,7 +64,7 @@ test('no act holds a password, a session, a secret, a code, a token, a link or t
   const held = [PASSWORD, NEW_PASSWORD, firstSession, session(), ...ofApp, ...ofGrant, ...ofInvitation];
   await fill(browser, '/sign-out', '/sign-out');
 
-  const acts = await readActs(server);
+  const acts = await readAuditEntries(server);
 
   const all = JSON.stringify(acts);
   assert.equal(new Set(held).size, 12);

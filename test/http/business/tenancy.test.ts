@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deleteMembership } from '../../../src/accounts/memberships.ts';
+import { sendRaw } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { askRaw } from '../../support/wire.ts';
 
 const server = await startTestServer();
 const beta = await server.addBusiness('Beta');
@@ -69,7 +69,7 @@ test('x-business-id is required, once, as a UUID: there is no default business [
 
 test('x-business-id sent twice is a 400, also with the same value [P7]', async () => {
   for (const second of [server.acme.id, beta.id]) {
-    const { status, text } = await askRaw(server.api, {
+    const { status, text } = await sendRaw(server.api, {
       path: PATH,
       headers: [
         ['Authorization', bearer.authorization],
@@ -103,14 +103,14 @@ test('a business id in a body or in the path does not replace the header [P9]', 
   const body = JSON.stringify({ businessId: beta.id, 'x-business-id': beta.id, business_id: beta.id });
   const length: [string, string] = ['Content-Length', String(body.length)];
 
-  const inBody = await askRaw(server.api, { path: PATH, headers: [...headers, length], body });
+  const inBody = await sendRaw(server.api, { path: PATH, headers: [...headers, length], body });
   assert.deepEqual([inBody.status, numbersIn(JSON.parse(inBody.text))], [200, ['ACME-1']]);
   for (const path of [
     `/api/v1/businesses/${beta.id}`,
     `/api/v1/businesses/${beta.id}/invoices`,
     `${PATH}/${beta.id}`,
   ]) {
-    assert.equal((await askRaw(server.api, { path, headers })).status, 404, path);
+    assert.equal((await sendRaw(server.api, { path, headers })).status, 404, path);
   }
 });
 

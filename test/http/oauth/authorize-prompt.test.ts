@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOUR } from '../../../src/lib/clock.ts';
-import type { Visited } from '../../support/browser.ts';
-import { PASSWORD } from '../../support/people.ts';
+import type { BrowserPage } from '../../support/browser.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
+import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { told } from '../../support/wire.ts';
 
 const server = await startTestServer();
 const platform = await server.addApp({ name: 'Console' });
 let people = 0;
 const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
 
-const isSignIn = (page: Visited) => page.status === 200 && new URL(page.url).pathname === '/sign-in';
-const isConsent = (page: Visited) => page.status === 200 && new URL(page.url).pathname === '/consent';
-const returnTo = (page: Visited) => new URL(page.url).searchParams.get('return_to') ?? '';
+const isSignIn = (page: BrowserPage) => page.status === 200 && new URL(page.url).pathname === '/sign-in';
+const isConsent = (page: BrowserPage) => page.status === 200 && new URL(page.url).pathname === '/consent';
+const returnTo = (page: BrowserPage) => new URL(page.url).searchParams.get('return_to') ?? '';
 
 test('without a session the user is bounced to /sign-in, the full authorize URL preserved, and comes back', async () => {
   const browser = server.browse();
@@ -31,7 +31,7 @@ test('prompt=none without a session answers login_required and shows nothing [A1
   const answer = await server.browse().open(server.authorizeUrl({ prompt: 'none' }));
 
   assert.equal(answer.status, 303);
-  const { error_description, error_uri, ...rest } = told(answer.leftTo?.href);
+  const { error_description, error_uri, ...rest } = redirectParams(answer.leftTo?.href);
   assert.deepEqual(rest, { error: 'login_required', reason: 'login_required', state: 'state-1', iss: server.api });
   assert.equal(error_uri, `${server.api}/docs/errors/login_required#login_required`);
   assert.ok(error_description);
@@ -40,7 +40,7 @@ test('prompt=none without a session answers login_required and shows nothing [A1
 test('prompt=none with a session but without consent answers consent_required [A18]', async () => {
   const browser = await server.signedIn(await newMember());
   const answer = await browser.open(server.authorizeUrl({ prompt: 'none' }));
-  const { error, state, iss } = told(answer.leftTo?.href);
+  const { error, state, iss } = redirectParams(answer.leftTo?.href);
 
   assert.deepEqual({ error, state, iss }, { error: 'consent_required', state: 'state-1', iss: server.api });
 });
@@ -52,8 +52,8 @@ test('prompt=none with a session and consent gives a code, and asks again for sc
   const silent = await browser.open(server.authorizeUrl({ prompt: 'none' }));
   const wider = await browser.open(server.authorizeUrl({ prompt: 'none', scope: 'read:invoices read:contacts' }));
 
-  assert.ok(told(silent.leftTo?.href).code);
-  assert.equal(told(wider.leftTo?.href).error, 'consent_required');
+  assert.ok(redirectParams(silent.leftTo?.href).code);
+  assert.equal(redirectParams(wider.leftTo?.href).error, 'consent_required');
 });
 
 test('prompt=none gives a platform app its code as soon as someone is signed in [A18]', async () => {
@@ -62,8 +62,8 @@ test('prompt=none gives a platform app its code as soon as someone is signed in 
   const nobody = await server.browse().open(url);
   const someone = await (await server.signedIn(await newMember())).open(url);
 
-  assert.equal(told(nobody.leftTo?.href).error, 'login_required');
-  assert.ok(told(someone.leftTo?.href).code);
+  assert.equal(redirectParams(nobody.leftTo?.href).error, 'login_required');
+  assert.ok(redirectParams(someone.leftTo?.href).code);
 });
 
 test('prompt=login asks for the password exactly once, even with a session, and then goes on [A19]', async () => {
@@ -78,7 +78,7 @@ test('prompt=login asks for the password exactly once, even with a session, and 
 
   assert.ok(isSignIn(signIn));
   assert.ok(isConsent(page));
-  assert.ok(told(answer.leftTo?.href).code);
+  assert.ok(redirectParams(answer.leftTo?.href).code);
 });
 
 test('prompt=login asks each time that it is sent, also where nothing else needs asking [A19]', async () => {
@@ -91,7 +91,7 @@ test('prompt=login asks each time that it is sent, also where nothing else needs
     const answer = await browser.signIn(member.email, PASSWORD, signIn);
 
     assert.ok(isSignIn(signIn));
-    assert.ok(told(answer.leftTo?.href).code);
+    assert.ok(redirectParams(answer.leftTo?.href).code);
   }
 });
 
@@ -101,7 +101,7 @@ test('prompt=login without a session asks once and not once more [A19]', async (
   const answer = await browser.signIn(server.ada.email, PASSWORD, signIn);
 
   assert.ok(isSignIn(signIn));
-  assert.ok(told(answer.leftTo?.href).code);
+  assert.ok(redirectParams(answer.leftTo?.href).code);
 });
 
 test('prompt=login cannot be talked round by a stamp that is stripped, forged, taken from elsewhere or old [A19]', async () => {

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { disableApp } from '../../../src/grants/suspension.ts';
+import { fetchOnce } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { ask } from '../../support/wire.ts';
 
 const server = await startTestServer();
 const own = { ownerBusinessId: server.acme.id };
@@ -15,9 +15,10 @@ const native = await server.addApp({
   redirectUris: ['http://127.0.0.1/callback', 'http://[::1]:9000/callback', 'http://localhost:8000/callback'],
 });
 
-const authorize = (changes: Record<string, string | undefined>, more = '') => ask(server.authorizeUrl(changes) + more);
+const authorize = (changes: Record<string, string | undefined>, more = '') =>
+  fetchOnce(server.authorizeUrl(changes) + more);
 
-async function assertPage(answer: Promise<Awaited<ReturnType<typeof ask>>>, sentence: RegExp) {
+async function assertPage(answer: Promise<Awaited<ReturnType<typeof fetchOnce>>>, sentence: RegExp) {
   const { status, location, headers, text } = await answer;
   assert.equal(status, 400);
   assert.equal(location, null);
@@ -26,7 +27,7 @@ async function assertPage(answer: Promise<Awaited<ReturnType<typeof ask>>>, sent
   assert.match(text, /For the app’s developer:/);
 }
 
-async function assertSentOn(answer: Promise<Awaited<ReturnType<typeof ask>>>) {
+async function assertSentOn(answer: Promise<Awaited<ReturnType<typeof fetchOnce>>>) {
   const { status, location } = await answer;
   assert.equal(status, 303);
   assert.ok(location?.startsWith(`${server.web}/consent?`), location ?? '');
@@ -177,7 +178,7 @@ test('no other fault of the request redirects to an address that is not register
 
   await assertPage(authorize({ redirect_uri, response_type: 'token' }), /is not a redirect URI/);
   await assertPage(authorize({ redirect_uri, prompt: 'none' }), /is not a redirect URI/);
-  const direct = await ask(`${server.web}/consent?${server.authorizeUrl({ redirect_uri }).split('?')[1]}`);
+  const direct = await fetchOnce(`${server.web}/consent?${server.authorizeUrl({ redirect_uri }).split('?')[1]}`);
   assert.equal(direct.status, 400);
   assert.equal(direct.location, null);
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { fetchOnce, sendRaw } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { ask, askRaw } from '../../support/wire.ts';
 
 const server = await startTestServer();
 
@@ -38,7 +38,7 @@ function echoed(location: string | null | undefined): string | undefined {
 for (const state of STATES) {
   test(`state comes back byte for byte with an error of the request: ${state.slice(0, 40)} [A14]`, async () => {
     const { pathname, search } = new URL(server.authorizeUrl({ response_type: 'token', state: undefined }));
-    const { status, location } = await askRaw(server.api, { path: `${pathname}${search}&state=${state}` });
+    const { status, location } = await sendRaw(server.api, { path: `${pathname}${search}&state=${state}` });
 
     assert.equal(status, 303);
     assert.equal(echoed(location), state);
@@ -99,7 +99,7 @@ test('whatever the query is, it is answered by a page or a 303, and a stranger n
   const query = fc.array(pair, { maxLength: 8 }).map((pairs) => pairs.map((each) => each.join('=')).join('&'));
   await fc.assert(
     fc.asyncProperty(query, async (text) => {
-      const { status, location } = await ask(`${server.api}/api/v1/oauth/authorize?${text}`);
+      const { status, location } = await fetchOnce(`${server.api}/api/v1/oauth/authorize?${text}`);
       assert.ok(status === 303 || status === 400, `${status}`);
       const to = location === null ? undefined : new URL(location).origin;
       assert.ok(to === undefined || [server.web, 'https://ledger.example'].includes(to), `${location}`);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hiddenFields, toBody } from '../../support/browser.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
+import { fetchOnce, redirectParams } from '../../support/raw-http.ts';
 import { readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { ask, told } from '../../support/wire.ts';
 
 const server = await startTestServer();
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
@@ -15,7 +15,7 @@ const withQuery = await server.addApp({
 });
 
 const authorize = (changes: Record<string, string | undefined> = {}, more = '') =>
-  ask(server.authorizeUrl(changes) + more);
+  fetchOnce(server.authorizeUrl(changes) + more);
 
 test('a sound request is sent on to the consent host by a 303, with its query unchanged', async () => {
   const { status, location } = await authorize({ scope: 'read:invoices read:contacts' });
@@ -93,7 +93,7 @@ for (const [fault, changes, error, reason] of FAULTS) {
     const { status, location } = await authorize(changes);
 
     assert.equal(status, 303);
-    const { error_description, error_uri, ...rest } = told(location);
+    const { error_description, error_uri, ...rest } = redirectParams(location);
     assert.deepEqual(rest, { error, reason, state: 'state-1', iss: server.api });
     assert.equal(error_uri, `${server.api}/docs/errors/${error}#${reason}`);
     assert.match(error_description ?? '', /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/);
@@ -106,15 +106,15 @@ test('a missing state is an invalid_request, redirected without a state', async 
     const { status, location } = await authorize({ state });
 
     assert.equal(status, 303);
-    assert.equal(told(location).error, 'invalid_request');
-    assert.equal('state' in told(location), false);
-    assert.equal(told(location).iss, server.api);
+    assert.equal(redirectParams(location).error, 'invalid_request');
+    assert.equal('state' in redirectParams(location), false);
+    assert.equal(redirectParams(location).iss, server.api);
   }
 });
 
 test('invalid_scope names the offending scopes and no others [A17]', async () => {
-  const unknown = told((await authorize({ scope: 'read:invoices read:minds' })).location).error_description;
-  const beyond = told((await authorize({ scope: 'read:invoices read:orders' })).location).error_description;
+  const unknown = redirectParams((await authorize({ scope: 'read:invoices read:minds' })).location).error_description;
+  const beyond = redirectParams((await authorize({ scope: 'read:invoices read:orders' })).location).error_description;
 
   assert.match(unknown ?? '', /read:minds/);
   assert.doesNotMatch(unknown ?? '', /read:invoices/);
@@ -135,17 +135,17 @@ test('a parameter sent twice is an invalid_request, even with the same value [A8
     const { status, location } = await authorize(complete, `&${name}=${encodeURIComponent(value)}`);
 
     assert.equal(status, 303, name);
-    assert.equal(told(location).error, 'invalid_request', name);
-    assert.match(told(location).error_description ?? '', new RegExp(`^${name} `));
-    assert.equal(told(location).state, 'state-1', name);
+    assert.equal(redirectParams(location).error, 'invalid_request', name);
+    assert.match(redirectParams(location).error_description ?? '', new RegExp(`^${name} `));
+    assert.equal(redirectParams(location).state, 'state-1', name);
   }
 });
 
 test('a state sent twice is an invalid_request that echoes neither [A8]', async () => {
   const { location } = await authorize({}, '&state=other');
 
-  assert.equal(told(location).error, 'invalid_request');
-  assert.equal('state' in told(location), false);
+  assert.equal(redirectParams(location).error, 'invalid_request');
+  assert.equal('state' in redirectParams(location), false);
 });
 
 test('unknown parameters are ignored and empty ones count as absent [A9]', async () => {
@@ -156,7 +156,7 @@ test('unknown parameters are ignored and empty ones count as absent [A9]', async
   const unset = await authorize({ response_type: '' });
 
   assert.ok(location?.startsWith(`${server.web}/consent?`));
-  assert.equal(told(unset.location).error, 'invalid_request');
+  assert.equal(redirectParams(unset.location).error, 'invalid_request');
 });
 
 test('a repeated parameter that the server does not know is ignored, such as resource of RFC 8707 [A9]', async () => {
@@ -194,15 +194,15 @@ test('iss accompanies code and error, and equals the issuer of the metadata [A15
   const refused = await authorize({ response_type: 'token' });
   const allowed = await server.authorize();
 
-  assert.equal(told(refused.location).iss, issuer);
-  assert.equal(told(allowed.leftTo?.href).iss, issuer);
-  assert.ok(told(allowed.leftTo?.href).code);
+  assert.equal(redirectParams(refused.location).iss, issuer);
+  assert.equal(redirectParams(allowed.leftTo?.href).iss, issuer);
+  assert.ok(redirectParams(allowed.leftTo?.href).code);
 });
 
 test('the authorize endpoint has no CORS headers, for any origin and any method [A20]', async () => {
   const headers = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
-    const answer = await ask(server.authorizeUrl(), { method, headers });
+    const answer = await fetchOnce(server.authorizeUrl(), { method, headers });
 
     const cors = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'));
     assert.deepEqual(cors, [], method);

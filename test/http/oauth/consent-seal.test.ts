@@ -2,25 +2,25 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOUR } from '../../../src/lib/clock.ts';
 import { parseScopes } from '../../../src/lib/scope-lists.ts';
-import { type Browser, hiddenFields, type Visited } from '../../support/browser.ts';
+import { type Browser, type BrowserPage, hiddenFields } from '../../support/browser.ts';
+import { redirectParams } from '../../support/raw-http.ts';
 import { countGrants, readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { told } from '../../support/wire.ts';
 
 const server = await startTestServer();
 let people = 0;
 const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
 
-async function arrive() {
+async function openConsent() {
   const user = await newMember();
   const browser = await server.signedIn(user);
   return { user, browser, page: await browser.open(server.authorizeUrl()) };
 }
 
-const press = (browser: Browser, page: Visited, fields: Record<string, string> = {}, headers = {}) =>
+const press = (browser: Browser, page: BrowserPage, fields: Record<string, string> = {}, headers = {}) =>
   browser.submit(page, '/consent', { answer: 'allow', ...fields }, headers);
 
-async function assertRefused(work: () => Promise<Visited>) {
+async function assertRefused(work: () => Promise<BrowserPage>) {
   const before = await countGrants(server);
   const answer = await work();
   assert.equal(answer.leftTo, undefined, `${answer.leftTo}`);
@@ -35,27 +35,27 @@ function tampered(sealed: string, change: (question: Record<string, unknown>) =>
 }
 
 test('a double click on Allow gives one grant and one code [C1]', async () => {
-  const { browser, page } = await arrive();
+  const { browser, page } = await openConsent();
   const before = await countGrants(server);
 
   const answers = await Promise.all([press(browser, page), press(browser, page), press(browser, page)]);
 
-  const codes = answers.map(({ leftTo }) => told(leftTo?.href).code);
+  const codes = answers.map(({ leftTo }) => redirectParams(leftTo?.href).code);
   assert.match(codes[0] ?? '', /^gac_/);
   assert.equal(new Set(codes).size, 1);
   assert.equal(await countGrants(server), before + 1);
 });
 
 test('a question shown to one user cannot be answered by another [C2]', async () => {
-  const { page } = await arrive();
-  const mallory = await arrive();
+  const { page } = await openConsent();
+  const mallory = await openConsent();
   const { csrf = '' } = hiddenFields(mallory.page.text, '/consent');
 
   await assertRefused(() => press(mallory.browser, page, { csrf }));
 });
 
 test('a question cannot be answered from another browser of the same user [C2]', async () => {
-  const { user, page } = await arrive();
+  const { user, page } = await openConsent();
   const elsewhere = await server.signedIn(user);
   const { csrf = '' } = hiddenFields((await elsewhere.open(server.authorizeUrl())).text, '/consent');
 
@@ -63,7 +63,7 @@ test('a question cannot be answered from another browser of the same user [C2]',
 });
 
 test('a question cannot be answered after signing out, or by a later session of the same browser [C2]', async () => {
-  const { user, browser, page } = await arrive();
+  const { user, browser, page } = await openConsent();
   await browser.submit(await browser.open('/settings/account'), '/sign-out');
 
   await assertRefused(() => press(browser, page));
@@ -72,7 +72,7 @@ test('a question cannot be answered after signing out, or by a later session of 
 });
 
 test('Allow needs the form’s own CSRF token and a page of ours that sent it [C1]', async () => {
-  const { browser, page } = await arrive();
+  const { browser, page } = await openConsent();
 
   for (const csrf of ['', 'x'.repeat(43)]) await assertRefused(() => press(browser, page, { csrf }));
   for (const headers of [
@@ -83,11 +83,11 @@ test('Allow needs the form’s own CSRF token and a page of ours that sent it [C
   ]) {
     await assertRefused(() => press(browser, page, {}, headers));
   }
-  assert.ok(told((await press(browser, page, {}, { origin: server.web })).leftTo?.href).code);
+  assert.ok(redirectParams((await press(browser, page, {}, { origin: server.web })).leftTo?.href).code);
 });
 
 test('a question that was tampered with is refused whole [C3]', async () => {
-  const { browser, page } = await arrive();
+  const { browser, page } = await openConsent();
   const beta = await server.addBusiness('Beta');
   const { question = '' } = hiddenFields(page.text, '/consent');
   const widened = server.authorizeUrl({ scope: 'read:invoices write:invoices' }).split('?')[1];
@@ -107,7 +107,7 @@ test('a question that was tampered with is refused whole [C3]', async () => {
 });
 
 test('fields added to the form change nothing of what is granted [C3]', async () => {
-  const { user, browser, page } = await arrive();
+  const { user, browser, page } = await openConsent();
   const other = await newMember();
   const fields = {
     scope: 'write:invoices',
@@ -120,7 +120,7 @@ test('fields added to the form change nothing of what is granted [C3]', async ()
 
   const answer = await press(browser, page, fields);
 
-  const { code = '', state } = told(answer.leftTo?.href);
+  const { code = '', state } = redirectParams(answer.leftTo?.href);
   const grant = await readGrant(server, code);
   assert.equal(answer.leftTo?.host, 'ledger.example');
   assert.equal(state, 'state-1');
@@ -129,7 +129,7 @@ test('fields added to the form change nothing of what is granted [C3]', async ()
 });
 
 test('opening the consent page never allows anything by itself [C1]', async () => {
-  const { browser } = await arrive();
+  const { browser } = await openConsent();
   const before = await countGrants(server);
 
   const page = await browser.open(`${server.authorizeUrl()}&answer=allow`);
@@ -139,7 +139,7 @@ test('opening the consent page never allows anything by itself [C1]', async () =
 });
 
 test('an answer that comes more than an hour after the question is asked for anew', async () => {
-  const { browser, page } = await arrive();
+  const { browser, page } = await openConsent();
   const before = await countGrants(server);
   server.advanceClock(HOUR);
 
@@ -148,5 +148,5 @@ test('an answer that comes more than an hour after the question is asked for ane
   assert.equal(again.status, 200);
   assert.match(again.text, /<strong>Ledger<\/strong> wants to access/);
   assert.equal(await countGrants(server), before);
-  assert.ok(told((await press(browser, again)).leftTo?.href).code);
+  assert.ok(redirectParams((await press(browser, again)).leftTo?.href).code);
 });

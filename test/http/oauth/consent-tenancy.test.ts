@@ -5,9 +5,9 @@ import { setCurrentBusiness } from '../../../src/accounts/users.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { disableApp } from '../../../src/grants/suspension.ts';
 import type { Browser } from '../../support/browser.ts';
+import { redirectParams } from '../../support/raw-http.ts';
 import { countGrants } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { told } from '../../support/wire.ts';
 
 const server = await startTestServer();
 const beta = await server.addBusiness('Beta');
@@ -42,8 +42,8 @@ test('a platform app skips the screen and acts in the current business of the us
   const second = await browser.open(server.authorizeUrl(askPlatform));
 
   assert.equal(first.status, 303);
-  assert.deepEqual(await actingIn(platform, told(first.leftTo?.href).code ?? ''), ['Acme']);
-  assert.deepEqual(await actingIn(platform, told(second.leftTo?.href).code ?? ''), ['Beta']);
+  assert.deepEqual(await actingIn(platform, redirectParams(first.leftTo?.href).code ?? ''), ['Acme']);
+  assert.deepEqual(await actingIn(platform, redirectParams(second.leftTo?.href).code ?? ''), ['Beta']);
 });
 
 test('a token of a platform app stays in the business of its consent when the user goes on to another', async () => {
@@ -62,7 +62,7 @@ test('a user without any business cannot connect any app: access_denied', async 
 
   for (const app of [platform, open, server.ledger]) {
     const answer = await browser.open(server.authorizeUrl({ client_id: app.id }));
-    const { error, state, iss } = told(answer.leftTo?.href);
+    const { error, state, iss } = redirectParams(answer.leftTo?.href);
     assert.deepEqual({ error, state, iss }, { error: 'access_denied', state: 'state-1', iss: server.api });
   }
 });
@@ -75,7 +75,7 @@ test('a private app acts in the business that owns it, whichever is current', as
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
   assert.match(page.text, /access <strong>Acme<\/strong>/);
-  assert.deepEqual(await actingIn(server.ledger, told(answer.leftTo?.href).code ?? ''), ['Acme']);
+  assert.deepEqual(await actingIn(server.ledger, redirectParams(answer.leftTo?.href).code ?? ''), ['Acme']);
 });
 
 test('a private app is refused to a user who is no member of its business: access_denied', async () => {
@@ -84,7 +84,7 @@ test('a private app is refused to a user who is no member of its business: acces
 
   for (const prompt of [undefined, 'none']) {
     const answer = await browser.open(server.authorizeUrl({ prompt }));
-    assert.equal(told(answer.leftTo?.href).error, 'access_denied');
+    assert.equal(redirectParams(answer.leftTo?.href).error, 'access_denied');
   }
   assert.equal(await countGrants(server), before);
 });
@@ -97,7 +97,7 @@ test('an app open to any business acts in the current business, also for users w
 
   assert.match(page.text, /access <strong>Beta<\/strong>/);
   assert.match(page.text, /an app by Acme/);
-  assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Beta']);
+  assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
 
 test('the business can be switched from the screen, which then asks about the other business', async () => {
@@ -109,7 +109,7 @@ test('the business can be switched from the screen, which then asks about the ot
 
   assert.match(page.text, /access <strong>Acme<\/strong>/);
   assert.match(switched.text, /access <strong>Beta<\/strong>/);
-  assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Beta']);
+  assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
 
 test('Allow with another business chosen than the screen was about grants nothing, and asks about that one', async () => {
@@ -121,7 +121,7 @@ test('Allow with another business chosen than the screen was about grants nothin
 
   assert.equal(asked.leftTo, undefined);
   assert.match(asked.text, /access <strong>Beta<\/strong>/);
-  assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Beta']);
+  assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
 
 test('the screen of a private app offers no other business', async () => {
@@ -146,7 +146,7 @@ test('a business that is not the user’s own cannot be switched to', async () =
 test('consent is remembered per business', async () => {
   const { user, browser } = await arrive(server.acme, beta);
   await server.allow(askOpen, browser);
-  assert.ok(told((await browser.open(server.authorizeUrl(askOpen))).leftTo?.href).code);
+  assert.ok(redirectParams((await browser.open(server.authorizeUrl(askOpen))).leftTo?.href).code);
 
   await setCurrentBusiness(server.storage().durable, user.id, beta.id);
   const page = await browser.open(server.authorizeUrl(askOpen));
@@ -162,7 +162,7 @@ test('Allow means the business that the screen showed, even if another has becom
   await setCurrentBusiness(server.storage().durable, user.id, beta.id);
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
-  assert.deepEqual(await actingIn(open, told(answer.leftTo?.href).code ?? ''), ['Acme']);
+  assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Acme']);
 });
 
 test('Allow counts for nothing once the user is no longer a member of the business that was shown', async () => {
@@ -173,7 +173,7 @@ test('Allow counts for nothing once the user is no longer a member of the busine
   await deleteMembership(server.storage().durable, user.id, server.acme.id);
   const answer = await browser.submit(page, '/consent', { answer: 'allow' });
 
-  assert.equal(told(answer.leftTo?.href).error, 'access_denied');
+  assert.equal(redirectParams(answer.leftTo?.href).error, 'access_denied');
   assert.equal(await countGrants(server), before);
 });
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseScopes } from '../../../src/lib/scope-lists.ts';
-import type { Visited } from '../../support/browser.ts';
+import type { BrowserPage } from '../../support/browser.ts';
+import { redirectParams } from '../../support/raw-http.ts';
 import { countGrants, readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { told } from '../../support/wire.ts';
 
 const server = await startTestServer();
 let people = 0;
@@ -13,7 +13,7 @@ const arrive = async () => server.signedIn(await newMember());
 const WIDE = 'read:invoices write:invoices read:contacts';
 
 /** The scopes of a page in words, and those that it marks as new. */
-function scopesOn({ text }: Visited) {
+function scopesOn({ text }: BrowserPage) {
   const items = [...text.matchAll(/<li>([^<]*?) (<span class="new">New<\/span>)?<\/li>/g)];
   return { all: items.map(([, words]) => words), fresh: items.filter(([, , mark]) => mark).map(([, words]) => words) };
 }
@@ -78,7 +78,7 @@ test('Deny returns access_denied with state and iss, and issues nothing [C6]', a
   const page = await browser.open(server.authorizeUrl());
   const answer = await browser.submit(page, '/consent', { answer: 'deny' });
 
-  const { error, state, iss, code } = told(answer.leftTo?.href);
+  const { error, state, iss, code } = redirectParams(answer.leftTo?.href);
   assert.deepEqual(
     { error, state, iss, code },
     { error: 'access_denied', state: 'state-1', iss: server.api, code: undefined },
@@ -89,7 +89,7 @@ test('Deny returns access_denied with state and iss, and issues nothing [C6]', a
 
 test('Allow issues a code for exactly what was asked, with state and iss', async () => {
   const answer = await server.authorize({ scope: 'read:contacts read:invoices' }, await arrive());
-  const { code = '', ...rest } = told(answer.leftTo?.href);
+  const { code = '', ...rest } = redirectParams(answer.leftTo?.href);
 
   assert.deepEqual(rest, { state: 'state-1', iss: server.api });
   assert.deepEqual(parseScopes((await readGrant(server, code)).scopes), ['read:invoices', 'read:contacts']);
@@ -102,8 +102,8 @@ test('consent is remembered: the same scopes, or fewer, are not asked about agai
   const same = await browser.open(server.authorizeUrl({ scope: 'read:contacts read:invoices' }));
   const fewer = await browser.open(server.authorizeUrl({ scope: 'read:contacts' }));
 
-  assert.ok(told(same.leftTo?.href).code);
-  const tokens = await server.exchange(told(fewer.leftTo?.href).code ?? '');
+  assert.ok(redirectParams(same.leftTo?.href).code);
+  const tokens = await server.exchange(redirectParams(fewer.leftTo?.href).code ?? '');
   assert.equal(tokens.body.scope, 'read:contacts', 'what is remembered does not widen what is asked');
 });
 
@@ -126,7 +126,7 @@ test('prompt=none with a new scope is consent_required, whatever was allowed bef
   await server.allow({ scope: 'read:invoices' }, browser);
 
   for (const scope of [WIDE, 'read:invoices read:contacts', 'read:contacts']) {
-    const answer = told((await browser.open(server.authorizeUrl({ scope, prompt: 'none' }))).leftTo?.href);
+    const answer = redirectParams((await browser.open(server.authorizeUrl({ scope, prompt: 'none' }))).leftTo?.href);
     assert.deepEqual([answer.error, answer.code], ['consent_required', undefined], scope);
   }
 });
@@ -148,7 +148,7 @@ test('what is allowed adds up over several times, and a denied addition adds not
   await server.allow({ scope: 'read:contacts' }, browser);
 
   const both = await browser.open(server.authorizeUrl({ scope: 'read:invoices read:contacts' }));
-  assert.ok(told(both.leftTo?.href).code);
+  assert.ok(redirectParams(both.leftTo?.href).code);
 });
 
 test('consent is remembered per user', async () => {

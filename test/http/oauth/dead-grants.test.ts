@@ -7,7 +7,7 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
-import type { RegisteredApp } from '../../support/people.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { changeApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
+import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { told } from '../../support/wire.ts';
 
 const server = await startTestServer();
 const ALLOWED = 'read:invoices write:invoices read:contacts';
@@ -24,7 +24,7 @@ for (const [what, scope] of [
       assert.match(page.text, meaning);
     }
     const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
-    const { status, body } = await server.exchange(told(allowed.leftTo?.href).code ?? '');
+    const { status, body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '');
     assert.deepEqual([status, body.scope], [200, ALLOWED]);
     assert.equal((await server.introspect(body.access_token)).body.scope, ALLOWED);
   });
@@ -36,7 +36,7 @@ test('without scope, what optional_scope names can be left out', async () => {
 
   const allowed = await browser.submit(page, '/consent', { answer: 'allow', optional_scope: [] });
 
-  const { body } = await server.exchange(told(allowed.leftTo?.href).code ?? '');
+  const { body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '');
   assert.equal(body.scope, 'read:invoices write:invoices');
 });
 
@@ -57,7 +57,7 @@ test('a scope that the app gets while the consent screen is open is not granted 
   assert.deepEqual([again.status, again.leftTo], [200, undefined]);
   assert.match(again.text, /View CRM contacts/);
   const allowed = await browser.submit(again, '/consent', { answer: 'allow' });
-  const { body } = await server.exchange(told(allowed.leftTo?.href).code ?? '', {
+  const { body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '', {
     client_id: app.id,
     client_secret: app.secret,
   });
@@ -82,5 +82,5 @@ test('a scope that the app gets after Allow is asked about at the next request w
 
   assert.equal(page.status, 200);
   assert.match(page.text, /View CRM contacts and companies <span class="new">New<\/span>/);
-  assert.equal(told(silent.leftTo?.href).error, 'consent_required');
+  assert.equal(redirectParams(silent.leftTo?.href).error, 'consent_required');
 });

@@ -6,7 +6,7 @@ import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { refreshTokens } from '../../../src/oauth/token/refresh.ts';
 import { decodeToken, findVerifiedToken } from '../../../src/oauth/tokens.ts';
-import { grantIdIn, readGrant, withoutWrites } from '../../support/rows.ts';
+import { grantIdIn, readGrant, withReadOnlyDatabase } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -202,7 +202,7 @@ test('a use that cannot be stored is kept in memory until it can be', async () =
   const grant = { id: grantId, rotation: 1, usedRotation: 0 };
   uses.note(grant, { rotation: 1 });
 
-  await withoutWrites(server, async () => {
+  await withReadOnlyDatabase(server, async () => {
     await uses.flush();
     assert.deepEqual([uses.isCurrentUsed(grant), errors.length], [true, 1]);
   });

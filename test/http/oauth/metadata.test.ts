@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidSetting, readSettings } from '../../../src/config.ts';
+import { redirectParams, sendRaw } from '../../support/raw-http.ts';
 import { SCOPES } from '../../support/scopes.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { askRaw, told } from '../../support/wire.ts';
 
 const server = await startTestServer();
 const PATH = '/.well-known/oauth-authorization-server';
@@ -54,14 +54,14 @@ test('neither Host nor X-Forwarded-Host changes the issuer, a link or a redirect
   const { pathname, search } = new URL(server.authorizeUrl());
   const refused = new URL(server.authorizeUrl({ response_type: 'token' }));
 
-  const metadata = await askRaw(server.api, { path: PATH, headers });
-  const sentOn = await askRaw(server.api, { path: pathname + search, headers });
-  const fault = await askRaw(server.api, { path: refused.pathname + refused.search, headers });
+  const metadata = await sendRaw(server.api, { path: PATH, headers });
+  const sentOn = await sendRaw(server.api, { path: pathname + search, headers });
+  const fault = await sendRaw(server.api, { path: refused.pathname + refused.search, headers });
 
   assert.equal(JSON.parse(metadata.text).issuer, server.api);
   assert.doesNotMatch(metadata.text, /evil/);
   assert.ok(sentOn.location?.startsWith(`${server.web}/consent?`));
-  assert.equal(told(fault.location).iss, server.api);
+  assert.equal(redirectParams(fault.location).iss, server.api);
 });
 
 test('a public issuer is an https origin with no path, query or fragment, or the server does not start [X1]', async () => {

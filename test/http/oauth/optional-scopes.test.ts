@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseScopes } from '../../../src/lib/scope-lists.ts';
-import type { Browser, Visited } from '../../support/browser.ts';
+import type { Browser, BrowserPage } from '../../support/browser.ts';
+import { redirectParams } from '../../support/raw-http.ts';
 import { countGrants, readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { told } from '../../support/wire.ts';
 
 const server = await startTestServer();
 const firstParty = await server.addApp({ name: 'Console' });
@@ -17,12 +17,12 @@ const CHANGES = 'write:invoices';
 const ASKED = { scope: INVOICES, optional_scope: CONTACTS };
 
 /** The boxes of a screen, and whether each is ticked. */
-function boxesOn({ text }: Visited): Record<string, boolean> {
+function boxesOn({ text }: BrowserPage): Record<string, boolean> {
   const boxes = text.matchAll(/<input type="checkbox" name="optional_scope" value="([^"]*)" (checked)?>/g);
   return Object.fromEntries([...boxes].map(([, name, mark]) => [name, mark === 'checked']));
 }
 
-const press = (browser: Browser, page: Visited, ticked: string[]) =>
+const press = (browser: Browser, page: BrowserPage, ticked: string[]) =>
   browser.submit(page, '/consent', { answer: 'allow', optional_scope: ticked });
 
 async function choose(browser: Browser, query: Record<string, string>, ticked: string[]): Promise<string> {
@@ -32,8 +32,8 @@ async function choose(browser: Browser, query: Record<string, string>, ticked: s
 }
 
 /** What the app is told that it was granted. */
-async function grantedBy({ leftTo, status }: Visited, credentials = {}): Promise<string> {
-  const { code } = told(leftTo?.href);
+async function grantedBy({ leftTo, status }: BrowserPage, credentials = {}): Promise<string> {
+  const { code } = redirectParams(leftTo?.href);
   assert.ok(code, `a code came back, not ${status} ${leftTo}`);
   return (await server.exchange(code, credentials)).body.scope;
 }
@@ -58,7 +58,7 @@ test('what is left unticked is not granted: code, tokens, introspection and API 
   const browser = await arrive();
   const query = { scope: `${CONTACTS} ${INVOICES}`, optional_scope: `${INVOICES} ${CHANGES}` };
   const page = await browser.open(server.authorizeUrl(query));
-  const { code = '' } = told((await press(browser, page, [CHANGES])).leftTo?.href);
+  const { code = '' } = redirectParams((await press(browser, page, [CHANGES])).leftTo?.href);
 
   const { body } = await server.exchange(code);
   const refreshed = await server.refresh(body.refresh_token);
@@ -108,7 +108,7 @@ test('an optional scope that is unknown, or not the app’s, is refused by redir
   ]) {
     const answer = await (await arrive()).open(server.authorizeUrl({ optional_scope }));
     assert.deepEqual(
-      [told(answer.leftTo?.href).error, told(answer.leftTo?.href).reason],
+      [redirectParams(answer.leftTo?.href).error, redirectParams(answer.leftTo?.href).reason],
       ['invalid_scope', reason],
       `optional_scope=${optional_scope}`,
     );
@@ -120,7 +120,7 @@ test('optional_scope sent twice is refused, and empty it counts as absent [A8][A
   const twice = await browser.open(`${server.authorizeUrl(ASKED)}&optional_scope=${CONTACTS}`);
   const empty = await browser.open(server.authorizeUrl({ optional_scope: '' }));
 
-  assert.equal(told(twice.leftTo?.href).reason, 'field_repeated');
+  assert.equal(redirectParams(twice.leftTo?.href).reason, 'field_repeated');
   assert.deepEqual([empty.status, boxesOn(empty)], [200, {}]);
 });
 
@@ -162,8 +162,8 @@ test('prompt=none leaves out an optional scope that was never asked about, and f
   );
 
   assert.equal(await grantedBy(optional), INVOICES);
-  assert.equal(told(required.leftTo?.href).error, 'consent_required');
-  assert.equal(told(nothing.leftTo?.href).error, 'consent_required', 'a code for nothing is not given');
+  assert.equal(redirectParams(required.leftTo?.href).error, 'consent_required');
+  assert.equal(redirectParams(nothing.leftTo?.href).error, 'consent_required', 'a code for nothing is not given');
 });
 
 test('a scope that was left out is asked about again once the app requires it', async () => {
@@ -202,7 +202,7 @@ test('a second click with other boxes ticked changes nothing of the first answer
   const first = await press(browser, page, []);
   const second = await press(browser, page, [CONTACTS]);
 
-  assert.equal(told(second.leftTo?.href).code, told(first.leftTo?.href).code);
+  assert.equal(redirectParams(second.leftTo?.href).code, redirectParams(first.leftTo?.href).code);
   assert.equal(await grantedBy(first), INVOICES);
   assert.equal(await grantedBy(await browser.open(server.authorizeUrl(ASKED))), INVOICES);
 });

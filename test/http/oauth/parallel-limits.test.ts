@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PASSWORD } from '../../support/people.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const AT_ONCE = 200;

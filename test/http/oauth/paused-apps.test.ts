@@ -4,7 +4,7 @@ import { findApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { listRecentEvents } from '../../../src/events/events.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
-import type { RegisteredApp } from '../../support/people.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { InvalidSetting, readSettings } from '../../../src/config.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import type { Answer } from '../../support/client.ts';
+import type { ApiResponse } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const limited = { LIMIT_PER_APP: '4', LIMIT_WRONG_SECRETS: '3', LIMIT_PER_GRANT: '2' };
 
-function assertTooMany({ status, body, headers }: Answer) {
+function assertTooMany({ status, body, headers }: ApiResponse) {
   assert.deepEqual([status, body.error], [429, 'too_many_requests']);
   const seconds = Number(headers.get('retry-after'));
   assert.ok(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60, `${seconds}`);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
-import { backUp, readGrant } from '../../support/rows.ts';
+import { copyDatabase, readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -52,7 +52,7 @@ test('a spent token stays spent over a restart, and a retry still gets the same 
 
 test('a database that lost rotations is healed by the newest token, and the client notices nothing', async () => {
   const { refresh_token, access_token } = await server.connect();
-  const restore = await backUp(server);
+  const restore = await copyDatabase(server);
   const second = (await server.refresh(refresh_token)).body;
   const third = (await server.refresh(second.refresh_token)).body;
   await restore();
@@ -70,7 +70,7 @@ test('a database that lost rotations is healed by the newest token, and the clie
 
 test('after healing, an older token is a replay as ever', async () => {
   const { refresh_token } = await server.connect();
-  const restore = await backUp(server);
+  const restore = await copyDatabase(server);
   const second = (await server.refresh(refresh_token)).body;
   const third = (await server.refresh(second.refresh_token)).body;
   await restore();
@@ -84,7 +84,7 @@ test('after healing, an older token is a replay as ever', async () => {
 
 test('50 parallel refreshes that heal a row still get one and the same pair [T15]', async () => {
   const { refresh_token } = await server.connect();
-  const restore = await backUp(server);
+  const restore = await copyDatabase(server);
   const second = (await server.refresh(refresh_token)).body;
   await restore();
 
@@ -97,7 +97,7 @@ test('50 parallel refreshes that heal a row still get one and the same pair [T15
 
 test('a backup from before the exchange is healed too, and the code cannot be used after that', async () => {
   const code = await server.allow();
-  const restore = await backUp(server);
+  const restore = await copyDatabase(server);
   const { access_token, refresh_token } = (await server.exchange(code)).body;
   await restore();
   assert.equal((await readGrant(server, code)).exchanged_at, null);
@@ -113,7 +113,7 @@ test('a backup from before the exchange is healed too, and the code cannot be us
 });
 
 test('a token of a grant that the backup does not know is refused, and nothing fails', async () => {
-  const restore = await backUp(server);
+  const restore = await copyDatabase(server);
   const { access_token, refresh_token } = await server.connect();
   await restore();
 

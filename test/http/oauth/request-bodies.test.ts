@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
+import { sendRaw } from '../../support/raw-http.ts';
+import { scannedFetch } from '../../support/secret-scanner.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { fetchWatched } from '../../support/watching.ts';
-import { askRaw } from '../../support/wire.ts';
 
 const server = await startTestServer();
 const browser = await server.signedIn();
@@ -14,7 +14,7 @@ const ENDPOINTS = ['token', 'revoke', 'introspect'];
 
 async function send(endpoint: string, body: string, type = JSON_TYPE) {
   const headers = { 'content-type': type };
-  const response = await fetchWatched(`${server.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
+  const response = await scannedFetch(`${server.api}/api/v1/oauth/${endpoint}`, { method: 'POST', headers, body });
   const { status } = response;
   return { status, headers: response.headers, body: await response.json() };
 }
@@ -242,7 +242,7 @@ test('any other content type is a 415 that says which two are read [T26]', async
   ]) {
     for (const endpoint of ENDPOINTS) await assertInvalidRequest(send(endpoint, body, type), 415, type);
   }
-  const untyped = await askRaw(server.api, {
+  const untyped = await sendRaw(server.api, {
     path: '/api/v1/oauth/revoke',
     method: 'POST',
     headers: [['Content-Length', String(body.length)]],

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import type { Answer } from '../../support/client.ts';
-import { countGrants, readGrant, withoutWrites } from '../../support/rows.ts';
+import type { ApiResponse } from '../../support/client.ts';
+import { countGrants, readGrant, withReadOnlyDatabase } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
 const browser = await server.signedIn();
 const works = async (accessToken: string) => (await server.listInvoices(accessToken)).status === 200;
 
-function assertUnavailable({ status, body, headers }: Answer) {
+function assertUnavailable({ status, body, headers }: ApiResponse) {
   assert.deepEqual([status, body.error], [503, 'temporarily_unavailable']);
   assert.match(headers.get('retry-after') ?? '', /^\d+$/);
   assert.equal(headers.get('cache-control'), 'no-store');
@@ -31,7 +31,7 @@ test('an exchange that cannot be stored is a 503, and the code is as good as bef
   const code = await server.allow({}, browser);
   await server.exchange('any');
 
-  assertUnavailable(await withoutWrites(server, () => server.exchange(code)));
+  assertUnavailable(await withReadOnlyDatabase(server, () => server.exchange(code)));
 
   const { exchanged_at, rotated_at, revoked_at } = await readGrant(server, code);
   assert.deepEqual([exchanged_at, rotated_at, revoked_at], [null, null, null]);
@@ -42,7 +42,7 @@ test('a refresh that cannot be stored is a 503, and the refresh token is as good
   const { refresh_token } = await server.connect({}, browser);
   const before = await readGrant(server, refresh_token);
 
-  assertUnavailable(await withoutWrites(server, () => server.refresh(refresh_token)));
+  assertUnavailable(await withReadOnlyDatabase(server, () => server.refresh(refresh_token)));
 
   assert.deepEqual(await readGrant(server, refresh_token), before);
   assert.equal((await server.refresh(refresh_token)).status, 200);
@@ -51,8 +51,8 @@ test('a refresh that cannot be stored is a 503, and the refresh token is as good
 test('a revocation that cannot be stored is a 503, never a false 200 [R5]', async () => {
   const { access_token, refresh_token } = await server.connect({}, browser);
 
-  assertUnavailable(await withoutWrites(server, () => server.revoke(refresh_token)));
-  assertUnavailable(await withoutWrites(server, () => server.revoke(access_token)));
+  assertUnavailable(await withReadOnlyDatabase(server, () => server.revoke(refresh_token)));
+  assertUnavailable(await withReadOnlyDatabase(server, () => server.revoke(access_token)));
 
   assert.equal(await works(access_token), true);
   assert.equal((await server.revoke(access_token)).status, 200);
@@ -66,7 +66,7 @@ test('a replay that cannot be stored is a 503, and ends the grant when it is tri
   assert.equal(await works((await server.refresh(refresh_token)).body.access_token), true);
   server.advanceClock(45_000);
 
-  assertUnavailable(await withoutWrites(server, () => server.refresh(refresh_token)));
+  assertUnavailable(await withReadOnlyDatabase(server, () => server.refresh(refresh_token)));
   assert.match((await server.refresh(refresh_token)).body.error_description, /\(refresh_token_reused\)$/);
 });
 
@@ -75,7 +75,7 @@ test('an Allow that cannot be stored is a 503 page, and neither grant nor consen
   const page = await member.open(server.authorizeUrl());
   const before = await countGrants(server);
 
-  const answer = await withoutWrites(server, () => member.submit(page, '/consent', { answer: 'allow' }));
+  const answer = await withReadOnlyDatabase(server, () => member.submit(page, '/consent', { answer: 'allow' }));
 
   assert.equal(answer.status, 503);
   assert.equal(answer.leftTo, undefined);

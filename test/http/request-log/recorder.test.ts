@@ -185,7 +185,7 @@ test('wrong secrets for ten thousand apps leave room for what the others ask for
 
 test('while the database refuses writes nothing is lost or thrown, and it is said once', async () => {
   const { activity, reported, note, logged, counts } = newRecorder();
-  const allowAgain = await database.refuseWrites(storage);
+  const allowAgain = await database.rejectWrites(storage);
 
   note();
   await activity.flush();
@@ -202,7 +202,7 @@ test('while the database refuses writes nothing is lost or thrown, and it is sai
 
 test('however long the database is away, only so much is kept in memory, and what was dropped is told', async () => {
   const { activity, reported, note } = newRecorder();
-  const allowAgain = await database.refuseWrites(storage);
+  const allowAgain = await database.rejectWrites(storage);
 
   for (let i = 0; i < 20_010; i++) note({ appId: newRandomId() });
   await activity.flush();
@@ -225,7 +225,7 @@ test('what is stored when the database goes away is not stored again', async () 
 
   const flushed = activity.flush();
   for (let turn = 0; turn < 20; turn++) await setImmediate();
-  const allowAgain = await database.refuseWrites(storage);
+  const allowAgain = await database.rejectWrites(storage);
   await flushed;
   await allowAgain();
   const before = await listScopeUses(db, { businessId }, START);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newId } from '../../../src/lib/ids.ts';
-import { newClient, type Tokens } from '../../support/client.ts';
-import { REDIRECT_URI } from '../../support/people.ts';
+import { createClient, type Tokens } from '../../support/client.ts';
+import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { SCOPES } from '../../support/scopes.ts';
+import { scannedFetch } from '../../support/secret-scanner.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { fetchWatched } from '../../support/watching.ts';
 import { dump, rowsWith, withoutSending } from './dump.ts';
 
 /** Everything of the other business has this word in it, and what is Acme's has the other. */
@@ -55,9 +55,9 @@ await server.addInvoice(server.acme, { number: OWN_WORD });
 await server.addInvoice(other, { number: WORD });
 const acmes = { ...server, user: server.ada, business: server.acme };
 const clients = {
-  own: newClient({ ...acmes, app: apps.own }),
-  other: newClient({ ...server, user: theirs, app: apps.other, business: other }),
-  platform: newClient({ ...acmes, app: apps.platform }),
+  own: createClient({ ...acmes, app: apps.own }),
+  other: createClient({ ...server, user: theirs, app: apps.other, business: other }),
+  platform: createClient({ ...acmes, app: apps.platform }),
 };
 
 interface Caller {
@@ -111,7 +111,7 @@ interface Request {
 
 async function ask({ path, method, headers = {}, body }: Request): Promise<{ status: number; said: string }> {
   const isReading = method === 'GET' || method === 'HEAD';
-  const answer = await fetchWatched(server.api + path, {
+  const answer = await scannedFetch(server.api + path, {
     method,
     redirect: 'manual',
     headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },

@@ -16,7 +16,7 @@ import { formKey } from '../../../src/web/form-keys.ts';
 import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
 import { findSecretFingerprint, insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { type Browser, hiddenFields } from '../../support/browser.ts';
-import { newClient } from '../../support/client.ts';
+import { createClient } from '../../support/client.ts';
 import type { TestServer } from '../../support/test-server.ts';
 
 /**
@@ -119,7 +119,7 @@ async function connectFor(
 ): Promise<void> {
   for (const user of new Set(users)) {
     const browser = await server.signedIn(user);
-    await newClient({ ...server, user, app, business }).authorize({}, browser);
+    await createClient({ ...server, user, app, business }).authorize({}, browser);
   }
 }
 

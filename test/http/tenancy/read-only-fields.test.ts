@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
-import { DEVELOPER, registerInBrowser, shownCredentials, TYPED } from '../../support/app-pages.ts';
+import { APP_FIELDS, DEVELOPER, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -57,7 +57,7 @@ test('a form that registers an app stores what it asks for, and nothing else tha
 
   assert.notEqual(id, COLUMNS.id);
   assert.notEqual(secret, COLUMNS.client_secret);
-  assert.deepEqual(JSON.parse(String(redirect_uris)), [TYPED.redirect_uris]);
+  assert.deepEqual(JSON.parse(String(redirect_uris)), [APP_FIELDS.redirect_uris]);
   assert.deepEqual([created_at, allowed_scopes], [server.clock(), 'read:invoices read:contacts']);
   assert.deepEqual(row, {
     id,
@@ -78,7 +78,7 @@ test('a form that changes an app changes its settings, and nothing else that is 
   const before = await rowOf('apps', 'id', app.id);
   const path = `${DEVELOPER}/${app.id}`;
 
-  await browser.submit(await browser.open(path), path, { ...TYPED, ...COLUMNS, name: 'Changed' });
+  await browser.submit(await browser.open(path), path, { ...APP_FIELDS, ...COLUMNS, name: 'Changed' });
 
   const after = await rowOf('apps', 'id', app.id);
   assert.deepEqual(after, { ...before, name: 'Changed', allowed_scopes: after.allowed_scopes });

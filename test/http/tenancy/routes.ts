@@ -1,6 +1,6 @@
-import { TYPED } from '../../support/app-pages.ts';
+import { APP_FIELDS } from '../../support/app-pages.ts';
 import type { Fields } from '../../support/browser.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import type { Belongings } from './belongings.ts';
 
 export const VISITORS = ['owner', 'admin', 'member', 'outsider', 'platform', 'nobody'] as const;
@@ -57,13 +57,13 @@ function appRules(section: string, { looks, changes }: { looks: Rule['who']; cha
       changes,
       GET: 200,
       POST: 200,
-      fields: ({ appTicket }) => ({ ...TYPED, ticket: appTicket }),
+      fields: ({ appTicket }) => ({ ...APP_FIELDS, ticket: appTicket }),
       query: ({ app }) => `?after=${app}`,
       foreign: { other: 409, nobodys: 404, malformed: 404 },
       ...(looks === 'members' && { refused: NOWHERE }),
     },
     [`${section}/new`]: { who: changes, GET: 200 },
-    [app]: { who: looks, changes, GET: 200, POST: 303, fields: () => ({ ...TYPED, name: 'Renamed' }) },
+    [app]: { who: looks, changes, GET: 200, POST: 303, fields: () => ({ ...APP_FIELDS, name: 'Renamed' }) },
     [`${app}/secrets`]: { who: changes, POST: 200, after: `${app}/secrets/:secret/remove` },
     [`${app}/secrets/:secret/remove`]: { who: changes, GET: 200, POST: 303, fields: () => ({ sure: 'yes' }) },
     [`${app}/require-pkce`]: { who: changes, POST: 303 },
@@ -95,7 +95,7 @@ function appRules(section: string, { looks, changes }: { looks: Rule['who']; cha
       who: changes,
       GET: 200,
       POST: 200,
-      fields: () => ({ scope: ['read:invoices'], redirect_uri: TYPED.redirect_uris }),
+      fields: () => ({ scope: ['read:invoices'], redirect_uri: APP_FIELDS.redirect_uris }),
       keeps: VISITORS,
     },
     [`${app}/try/return-address`]: { who: changes, POST: 303, fields: () => ({ answer: 'add' }) },

@@ -7,8 +7,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { User } from '../../../src/accounts/users.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
+import { scanResponse, toHeaders } from '../../support/secret-scanner.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { toHeaders, watchAnswer } from '../../support/watching.ts';
 import { type Belongings, provide, sealedIn } from './belongings.ts';
 import { type Case, casesAt } from './cases.ts';
 import { dump, rowsWith, withoutSending } from './dump.ts';
@@ -79,7 +79,7 @@ async function send(
   const [answer] = await once(sent, 'response');
   const page = await text(answer);
   const { statusCode: status } = answer;
-  watchAnswer({ method, url: server.web + path, status, headers: toHeaders(answer.headers), text: page });
+  scanResponse({ method, url: server.web + path, status, headers: toHeaders(answer.headers), text: page });
   const typed = Object.values(fields).flat();
   const said = typed.reduce(
     (left, value) => left.replaceAll(value || ' ', ''),

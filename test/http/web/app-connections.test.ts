@@ -4,9 +4,9 @@ import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
-import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../../support/app-pages.ts';
-import { nextOf, type Visited } from '../../support/browser.ts';
-import { newClient } from '../../support/client.ts';
+import { APP_FIELDS, DEVELOPER, removableSecrets, shownCredentials } from '../../support/app-pages.ts';
+import { type BrowserPage, nextPageLink } from '../../support/browser.ts';
+import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -15,14 +15,14 @@ const db = () => server.storage().durable;
 
 async function newApp(name: string, openToAnyBusiness = false) {
   const app = await server.addApp({ name, ownerBusinessId: server.acme.id, openToAnyBusiness });
-  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const path = `${DEVELOPER}/${app.id}`;
   const act = async (verb: string) => browser.submit(await browser.open(path), `${path}/${verb}`);
   return { app, client, path, act };
 }
 
 /** Business and number of users, of each row. */
-function listed({ text }: Visited): [name: string, users: string][] {
+function listed({ text }: BrowserPage): [name: string, users: string][] {
   const rows = text.matchAll(/<tr><th scope="row">([^<]*)<\/th><td>(\d+)<\/td>/g);
   return [...rows].map(([, name = '', users = '']) => [name, users]);
 }
@@ -119,7 +119,7 @@ test('thousands of connected businesses are read fifty at a time, each once', as
   const member = await server.signedIn(await server.addUser('Mio', [[server.acme, 'member']]));
 
   const first = await member.open(`${path}/connections`);
-  const next = nextOf(first) ?? '';
+  const next = nextPageLink(first) ?? '';
   const second = await member.open(next);
 
   const names = [...listed(first), ...listed(second)].map(([name]) => name);
@@ -166,11 +166,11 @@ test('each act on an app is recorded once, for its business, and the page says w
   const [oldest = ''] = removableSecrets(await browser.open(path));
   const page = await browser.open(path);
 
-  const submit = (from: Visited, to: string, fields = {}) => {
+  const submit = (from: BrowserPage, to: string, fields = {}) => {
     server.advanceClock(1);
     return browser.submit(from, path + to, fields);
   };
-  const typed = { ...TYPED, name: 'Audited', scope: 'read:contacts' };
+  const typed = { ...APP_FIELDS, name: 'Audited', scope: 'read:contacts' };
   const removed = await submit(page, `/secrets/${oldest}/remove`);
   const saved = await submit(page, '', typed);
   await submit(page, '', typed);
@@ -200,7 +200,7 @@ test('each act on an app is recorded once, for its business, and the page says w
   for (const { business_id, actor_name, subject_name } of acts) {
     assert.deepEqual([business_id, actor_name, subject_name], [server.acme.id, 'Ada', 'Audited']);
   }
-  const said: [Visited, RegExp][] = [
+  const said: [BrowserPage, RegExp][] = [
     [removed, /role="status">The secret is removed/],
     [saved, /role="status">Saved\./],
     [disabled, /role="status">The app is disabled/],

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OPERATOR, recordAudit } from '../../../src/audit/entries.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import { exportedActs, readActs, shownActs } from '../../support/acts.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
-import { type Browser, type Fields, nextOf } from '../../support/browser.ts';
+import { fetchAuditExport, parseAuditTable, readAuditEntries } from '../../support/audit-entries.ts';
+import { type Browser, type Fields, nextPageLink } from '../../support/browser.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const LOG = '/settings/audit-log';
@@ -40,7 +40,7 @@ test('what is done on pages and by apps stands in the owner’s log, the newest 
 
   const page = await browser.open(LOG);
 
-  const acts = shownActs(page);
+  const acts = parseAuditTable(page);
   assert.deepEqual(
     acts.map(({ who, what, onWhat }) => [who, what, onWhat]),
     [
@@ -68,9 +68,9 @@ test('an owner sees the log of the current business alone, and no business sees 
   const [theirs, own] = [await olivia.open(LOG), await (await server.signedInByPassword()).open(LOG)];
 
   assert.match(theirs.text, /No entries in the last 90 days/);
-  assert.deepEqual(await exportedActs(olivia, `${LOG}.csv`), []);
+  assert.deepEqual(await fetchAuditExport(olivia, `${LOG}.csv`), []);
   assert.deepEqual(
-    shownActs(own).map(({ what }) => what),
+    parseAuditTable(own).map(({ what }) => what),
     ['Allowed the app'],
   );
 });
@@ -116,8 +116,8 @@ test('a platform admin sees everything, in every business and in none, and who a
   const pausing = `/platform/apps/${server.ledger.id}/pause`;
   await root.submit(await root.open(pausing), pausing);
 
-  const all = shownActs(await root.open(PLATFORM_LOG));
-  const [newest] = shownActs(await (await server.signedInByPassword()).open(LOG));
+  const all = parseAuditTable(await root.open(PLATFORM_LOG));
+  const [newest] = parseAuditTable(await (await server.signedInByPassword()).open(LOG));
 
   assert.deepEqual(
     all.map(({ who, what, onWhat, business }) => [who, what, onWhat, business]),
@@ -139,9 +139,9 @@ test('whoever takes the name of another is told apart by their email, on the pag
   await server.storage().durable.updateTable('users').set({ name: 'Ada' }).where('id', '=', mallory.id).execute();
   await server.connect({}, await server.signedInByPassword(mallory));
 
-  const shown = shownActs(await owner.open(LOG));
-  const exported = await exportedActs(owner, `${LOG}.csv`);
-  const found = shownActs(await owner.open(`${LOG}?q=${encodeURIComponent(mallory.email)}`));
+  const shown = parseAuditTable(await owner.open(LOG));
+  const exported = await fetchAuditExport(owner, `${LOG}.csv`);
+  const found = parseAuditTable(await owner.open(`${LOG}?q=${encodeURIComponent(mallory.email)}`));
 
   assert.deepEqual(
     shown.map(({ who, email }) => [who, email]),
@@ -168,7 +168,7 @@ test('signing in and out is recorded once, and so is an attempt that fails', asy
   const page = await browser.open('/sign-out');
   await Promise.all([browser.submit(page, '/sign-out'), browser.submit(page, '/sign-out')]);
 
-  const acts = await readActs(server);
+  const acts = await readAuditEntries(server);
 
   assert.deepEqual(
     acts.map((act) => [act.action, act.actor_name, act.address, act.business_id]),
@@ -187,9 +187,10 @@ test('a log is searched by name, address and id, and narrowed by kind and by per
   await addAct(server, 'Édouard & Söhne');
   await addAct(server, '100%', 'member.added');
   await server.connect({}, browser);
-  const found = async (query: string) => shownActs(await browser.open(`${LOG}?${query}`)).map(({ onWhat }) => onWhat);
-  const [first] = await readActs(server);
-  const [edouard] = (await readActs(server)).filter(({ subject_name }) => subject_name.startsWith('É'));
+  const found = async (query: string) =>
+    parseAuditTable(await browser.open(`${LOG}?${query}`)).map(({ onWhat }) => onWhat);
+  const [first] = await readAuditEntries(server);
+  const [edouard] = (await readAuditEntries(server)).filter(({ subject_name }) => subject_name.startsWith('É'));
 
   assert.deepEqual(await found('q=édouard'), ['Édouard &amp; Söhne']);
   assert.deepEqual(await found('q=%25'), ['100%']);
@@ -217,7 +218,7 @@ test('a log of 10,000 entries is shown 50 at a time, each once and none twice, i
   const server = await startTestServer();
   const browser = await server.signedInByPassword();
   await addAct(server, 'Needle', 'member.added');
-  const [, row] = await readActs(server);
+  const [, row] = await readAuditEntries(server);
   assert.ok(row);
   for (let batch = 0; batch < 20; batch++) {
     const rows = Array.from({ length: 500 }, () => ({ ...row, id: newId(server.clock()), subject_name: 'Hay' }));
@@ -225,14 +226,14 @@ test('a log of 10,000 entries is shown 50 at a time, each once and none twice, i
   }
 
   const first = await browser.open(LOG);
-  const next = nextOf(first) ?? '';
+  const next = nextPageLink(first) ?? '';
   const second = await browser.open(next);
-  const needle = shownActs(await browser.open(nextOf(await browser.open(`${LOG}?q=needle`)) ?? ''));
-  const exported = await exportedActs(browser, `${LOG}.csv`);
-  const rest = await exportedActs(browser, `${LOG}.csv?after=${exported.at(-3)?.id}`);
+  const needle = parseAuditTable(await browser.open(nextPageLink(await browser.open(`${LOG}?q=needle`)) ?? ''));
+  const exported = await fetchAuditExport(browser, `${LOG}.csv`);
+  const rest = await fetchAuditExport(browser, `${LOG}.csv?after=${exported.at(-3)?.id}`);
 
   assert.ok(Buffer.byteLength(first.text) < 50_000, `${Buffer.byteLength(first.text)}`);
-  assert.deepEqual([shownActs(first).length, shownActs(second).length, needle.length], [50, 50, 1]);
+  assert.deepEqual([parseAuditTable(first).length, parseAuditTable(second).length, needle.length], [50, 50, 1]);
   assert.equal(exported.length, 10_001);
   assert.equal(new Set(exported.map(({ id }) => id)).size, 10_001);
   assert.deepEqual(
@@ -252,7 +253,7 @@ test('an export is a file of plain text, with times in UTC, and runs nothing in 
   await addAct(server, 'Other', 'member.added');
 
   const answer = await browser.ask(`${LOG}.csv?kind=app`);
-  const [act, ...more] = await exportedActs(browser, `${LOG}.csv?kind=app`);
+  const [act, ...more] = await fetchAuditExport(browser, `${LOG}.csv?kind=app`);
 
   assert.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
   assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="audit-log-2030-01-01.csv"');
@@ -289,7 +290,7 @@ test('what else is known of an act is said in words', async () => {
   await browser.submit(await browser.open(invite), invite, { role: 'member', email: 'kim@example.com' });
   const root = await server.signedInByPassword(await server.addUser('Root', [], true));
 
-  const acts = shownActs(await root.open(PLATFORM_LOG));
+  const acts = parseAuditTable(await root.open(PLATFORM_LOG));
 
   assert.deepEqual(
     acts.map(({ what, more, onWhat }) => [what, more, onWhat]),

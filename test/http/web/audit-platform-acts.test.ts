@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { auditCommands } from '../../../src/cli/audit.ts';
 import { readOptions } from '../../../src/cli/command.ts';
-import { exportedActs, shownActs } from '../../support/acts.ts';
+import { fetchAuditExport, parseAuditTable } from '../../support/audit-entries.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const LOG = '/settings/audit-log';
@@ -17,10 +17,10 @@ const owner = await server.signedIn();
 test('a business sees what a platform admin did as done by the platform, without their name, email, address or id', async () => {
   const page = await owner.open(LOG);
   const csv = await (await owner.ask(`${LOG}.csv`)).text();
-  const [exported] = await exportedActs(owner, `${LOG}.csv`);
+  const [exported] = await fetchAuditExport(owner, `${LOG}.csv`);
 
   assert.deepEqual(
-    shownActs(page).map(({ who, email, what, more, where }) => [who, email, what, more, where]),
+    parseAuditTable(page).map(({ who, email, what, more, where }) => [who, email, what, more, where]),
     [['Example Cloud platform', '', 'Paused the app everywhere', 'Reason: Abuse', '—']],
   );
   assert.deepEqual(
@@ -33,19 +33,19 @@ test('a business sees what a platform admin did as done by the platform, without
 });
 
 test('no search of a business finds a platform admin by name, email, address or id, and the platform’s name finds it', async () => {
-  const found = async (query: string) => shownActs(await owner.open(`${LOG}?${query}`)).length;
+  const found = async (query: string) => parseAuditTable(await owner.open(`${LOG}?${query}`)).length;
 
   for (const text of [admin.name, admin.email, '127.0.0.1', admin.id]) {
     assert.equal(await found(`q=${encodeURIComponent(text)}`), 0, text);
   }
   assert.equal(await found(`by=${admin.id}`), 0);
-  assert.equal((await exportedActs(owner, `${LOG}.csv?q=${encodeURIComponent(admin.email)}`)).length, 0);
+  assert.equal((await fetchAuditExport(owner, `${LOG}.csv?q=${encodeURIComponent(admin.email)}`)).length, 0);
   assert.equal(await found('q=example+cloud'), 1);
   assert.equal(await found('q=abuse'), 1);
 });
 
 test('the platform’s own log names the admin who did it', async () => {
-  const [act] = shownActs(await root.open('/platform/audit-log'));
+  const [act] = parseAuditTable(await root.open('/platform/audit-log'));
 
   assert.deepEqual([act?.who, act?.email, act?.where], ['Rosalind platform', admin.email, '127.0.0.1']);
 });

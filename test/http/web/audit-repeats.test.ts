@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
 import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
-import { readActs, shownActs } from '../../support/acts.ts';
+import { parseAuditTable, readAuditEntries } from '../../support/audit-entries.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const allowed = async (server: TestServer) =>
-  (await readActs(server))
+  (await readAuditEntries(server))
     .filter(({ action }) => action === 'grant.allowed')
     .map(({ detail }) => JSON.parse(detail).scope);
 
@@ -46,7 +46,7 @@ test('a remembered consent that is used again and again leaves one entry beside 
 
   for (let i = 0; i < 10; i++) await server.allow({ prompt: 'none' }, browser);
 
-  const ways = (await readActs(server)).map(({ detail }) => JSON.parse(detail).how);
+  const ways = (await readAuditEntries(server)).map(({ detail }) => JSON.parse(detail).how);
   assert.deepEqual(ways, [undefined, 'without asking']);
 });
 
@@ -80,7 +80,7 @@ test('a silent authorization after the app was disconnected is in the log again'
   await authorize();
 
   assert.deepEqual(
-    (await readActs(server)).map(({ action }) => action),
+    (await readAuditEntries(server)).map(({ action }) => action),
     ['grant.allowed', 'grant.disconnected', 'grant.allowed'],
   );
 });
@@ -92,7 +92,7 @@ test('Deny is in the log of the business, once an hour', async () => {
 
   const denied = await deny();
   await deny();
-  const log = shownActs(await browser.open('/settings/audit-log'));
+  const log = parseAuditTable(await browser.open('/settings/audit-log'));
   server.advanceClock(HOUR);
   await deny();
 
@@ -101,7 +101,7 @@ test('Deny is in the log of the business, once an hour', async () => {
     log.map(({ who, what, onWhat }) => [who, what, onWhat]),
     [['Ada', 'Denied the app', 'Ledger']],
   );
-  assert.equal((await readActs(server)).length, 2);
+  assert.equal((await readAuditEntries(server)).length, 2);
 });
 
 test('what is remembered of repeats is removed after a day', async () => {

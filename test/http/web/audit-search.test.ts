@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { OPERATOR, recordAudit } from '../../../src/audit/entries.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import { exportedActs, readActs, shownActs } from '../../support/acts.ts';
-import { nextOf, unescaped } from '../../support/browser.ts';
+import { fetchAuditExport, parseAuditTable, readAuditEntries } from '../../support/audit-entries.ts';
+import { nextPageLink, unescaped } from '../../support/browser.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const LOG = '/settings/audit-log';
@@ -18,7 +18,7 @@ async function addAct(server: TestServer, name: string): Promise<void> {
 /** Entries of the same log, newer than all others. */
 async function addHay(server: TestServer, count: number): Promise<void> {
   await addAct(server, 'Hay');
-  const row = (await readActs(server)).at(-1);
+  const row = (await readAuditEntries(server)).at(-1);
   assert.ok(row);
   for (let added = 0; added < count; added += 1000) {
     const rows = Array.from({ length: 1000 }, () => ({ ...row, id: newId(server.clock()) }));
@@ -37,7 +37,7 @@ test('a log shows and searches the last 90 days, says so, and goes further back 
   server.advanceClock(91 * DAY);
   await addAct(server, 'Recent');
   const browser = await server.signedIn();
-  const names = async (address: string) => shownActs(await browser.open(address)).map(({ onWhat }) => onWhat);
+  const names = async (address: string) => parseAuditTable(await browser.open(address)).map(({ onWhat }) => onWhat);
 
   const usual = await browser.open(LOG);
   const year = furtherBack(usual);
@@ -56,7 +56,7 @@ test('a log shows and searches the last 90 days, says so, and goes further back 
   for (const nonsense of ['period=0', 'period=91', 'period=', 'period=7&period=all', 'period=__proto__']) {
     assert.deepEqual(await names(`${LOG}?${nonsense}`), ['Recent'], nonsense);
   }
-  const exported = async (query: string) => (await exportedActs(browser, `${LOG}.csv${query}`)).length;
+  const exported = async (query: string) => (await fetchAuditExport(browser, `${LOG}.csv${query}`)).length;
   assert.deepEqual([await exported(''), await exported('?period=365'), await exported('?period=all&q=an')], [1, 3, 1]);
 });
 
@@ -67,16 +67,16 @@ test('one search reads a bounded part of a long log, and a link searches on from
   const browser = await server.signedIn();
 
   const pages = [await browser.open(`${LOG}?q=needle`)];
-  for (let page = pages[0]; page && nextOf(page); page = pages.at(-1))
-    pages.push(await browser.open(nextOf(page) ?? ''));
+  for (let page = pages[0]; page && nextPageLink(page); page = pages.at(-1))
+    pages.push(await browser.open(nextPageLink(page) ?? ''));
 
   assert.deepEqual(
-    pages.map((page) => shownActs(page).map(({ onWhat }) => onWhat)),
+    pages.map((page) => parseAuditTable(page).map(({ onWhat }) => onWhat)),
     [[], [], ['Needle']],
   );
   assert.match(pages[0]?.text ?? '', /Nothing matches so far\..*covered only part of the log\./s);
   assert.doesNotMatch(pages[2]?.text ?? '', /only a part/);
-  assert.equal((await exportedActs(browser, `${LOG}.csv?q=needle`)).length, 1, 'a file is complete');
+  assert.equal((await fetchAuditExport(browser, `${LOG}.csv?q=needle`)).length, 1, 'a file is complete');
 });
 
 test('a search that finds more than a page pages on without losing or repeating an entry', async () => {
@@ -84,12 +84,12 @@ test('a search that finds more than a page pages on without losing or repeating 
   await addHay(server, 1000);
   const browser = await server.signedIn();
 
-  const ids = new Set((await exportedActs(browser, `${LOG}.csv?q=hay`)).map(({ id }) => id));
+  const ids = new Set((await fetchAuditExport(browser, `${LOG}.csv?q=hay`)).map(({ id }) => id));
   let shown = 0;
   for (let next: string | undefined = `${LOG}?q=hay`; next; ) {
     const page = await browser.open(next);
-    shown += shownActs(page).length;
-    next = nextOf(page);
+    shown += parseAuditTable(page).length;
+    next = nextPageLink(page);
   }
 
   assert.deepEqual([ids.size, shown], [1001, 1001]);
@@ -100,7 +100,7 @@ test('an id finds what was done to it and by it, and a person what they did, in 
   const root = await server.signedIn(await server.addUser('Root', [], true));
   await server.connect({}, await server.signedInByPassword());
   const found = async (query: string) =>
-    shownActs(await root.open(`/platform/audit-log?${query}`)).map(({ what, onWhat }) => `${what}: ${onWhat}`);
+    parseAuditTable(await root.open(`/platform/audit-log?${query}`)).map(({ what, onWhat }) => `${what}: ${onWhat}`);
 
   assert.deepEqual(await found(`q=${server.ledger.id}`), ['Allowed the app: Ledger']);
   assert.deepEqual(await found(`q=${server.ada.id}`), ['Allowed the app: Ledger', 'Signed in: Unknown browser']);

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { User } from '../../../src/accounts/users.ts';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
 import { addScopeUses } from '../../../src/request-log/counts.ts';
-import type { Browser, Visited } from '../../support/browser.ts';
-import { newClient } from '../../support/client.ts';
-import type { RegisteredApp } from '../../support/people.ts';
+import type { Browser, BrowserPage } from '../../support/browser.ts';
+import { createClient } from '../../support/client.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/connected-apps';
@@ -31,12 +31,12 @@ async function newMember(name: string): Promise<Member> {
 /** An app of its own for each test, so that what others did is not in the way. */
 async function newApp(name: string) {
   const app = await server.addApp({ name, ownerBusinessId: server.acme.id });
-  return { app, client: newClient({ ...server, user: server.ada, app, business: server.acme }) };
+  return { app, client: createClient({ ...server, user: server.ada, app, business: server.acme }) };
 }
 
 const ofPerson = (app: RegisteredApp, { user }: Member) => `${PATH}/${server.acme.id}/${app.id}/${user.id}/disconnect`;
 const ofApp = (app: RegisteredApp) => `${PATH}/${server.acme.id}/${app.id}/disconnect`;
-const cardOf = ({ text }: Visited, { name }: RegisteredApp) =>
+const cardOf = ({ text }: BrowserPage, { name }: RegisteredApp) =>
   text.split('<li class="card').find((card) => card.includes(`<h2>${name} `)) ?? '';
 async function listEntries(app: RegisteredApp): Promise<string[]> {
   const acts = db().selectFrom('audit_entries').selectAll().where('action', '=', 'grant.disconnected');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nextOf } from '../../support/browser.ts';
-import { addCrowd } from '../../support/crowd.ts';
+import { nextPageLink } from '../../support/browser.ts';
+import { addManyConnections } from '../../support/bulk-data.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/connected-apps';
@@ -10,7 +10,7 @@ const ada = await server.signedIn();
 const crowd = await server.addApp({ name: 'Crowd', ownerBusinessId: server.acme.id });
 const setting = { businessId: server.acme.id, userId: server.ada.id, appId: crowd.id, half: 5000 };
 /** Ten thousand connections that may do everything: one person's to many apps, and many people's to one app. */
-const places = await addCrowd(server.storage(), setting, server.clock());
+const places = await addManyConnections(server.storage(), setting, server.clock());
 
 const LOOKS: [what: string, address: string][] = [
   ['the first page', PATH],
@@ -40,7 +40,7 @@ test('the pages go on from each other and leave nobody out', async () => {
       assert.ok(!seen.has(name), `${name} is shown once`);
       seen.add(name);
     }
-    address = nextOf({ text });
+    address = nextPageLink({ text });
   }
 
   assert.equal(seen.size, places.filter(({ place }) => String(place).startsWith('12')).length);

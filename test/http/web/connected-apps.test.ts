@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import type { Fields } from '../../support/browser.ts';
-import { newClient } from '../../support/client.ts';
+import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/connected-apps';
 const server = await startTestServer();
 const bolt = await server.addBusiness('Bolt');
 const open = await server.addApp({ name: 'Courier', ownerBusinessId: bolt.id, openToAnyBusiness: true });
-const courier = newClient({ ...server, user: server.ada, app: open, business: server.acme });
+const courier = createClient({ ...server, user: server.ada, app: open, business: server.acme });
 
 async function newcomer(name: string) {
   const user = await server.addUser(name, [
@@ -146,7 +146,7 @@ test('ids that are no ids name nothing to disconnect', async () => {
 test('a first-party app is listed too, and can be disconnected [D2]', async () => {
   const { browser } = await newcomer('Lou');
   const app = await server.addApp({ name: 'Console' });
-  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const tokens = await client.connect({}, browser);
 
   const listed = await browser.open(PATH);
@@ -168,7 +168,7 @@ test('a connection leaves the list with the membership that it stood on', async 
 test('a first-party app that nobody refreshed for 30 days leaves the list by itself', async () => {
   const { user, browser } = await newcomer('Mo');
   const app = await server.addApp({ name: 'Console' });
-  await newClient({ ...server, user: server.ada, app, business: server.acme }).connect({}, browser);
+  await createClient({ ...server, user: server.ada, app, business: server.acme }).connect({}, browser);
 
   server.advanceClock(30 * DAY);
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY } from '../../../src/lib/clock.ts';
+import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { told } from '../../support/wire.ts';
 
 const server = await startTestServer();
 let people = 0;
@@ -96,8 +96,8 @@ test('what is granted without a question is in the log as such, once for each gr
   const silent = await browser.open(server.authorizeUrl());
   const ours = await browser.open(server.authorizeUrl({ client_id: platformApp.id, scope: 'read:contacts' }));
 
-  assert.ok(told(silent.leftTo?.href).code);
-  assert.ok(told(ours.leftTo?.href).code);
+  assert.ok(redirectParams(silent.leftTo?.href).code);
+  assert.ok(redirectParams(ours.leftTo?.href).code);
   const acts = (await listEntries()).filter((act) => act.actor_id === member.id && act.action === 'grant.allowed');
   assert.deepEqual(
     acts.map(({ subject_name, business_id, address, detail }) => [subject_name, business_id, address, detail]),
@@ -115,7 +115,7 @@ test('what cannot be granted silently leaves no entry in the audit log', async (
 
   const refused = await browser.open(server.authorizeUrl({ prompt: 'none' }));
 
-  assert.equal(told(refused.leftTo?.href).error, 'consent_required');
+  assert.equal(redirectParams(refused.leftTo?.href).error, 'consent_required');
   assert.equal((await listEntries()).length, before);
 });
 

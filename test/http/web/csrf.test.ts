@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { DEVELOPER, PLATFORM, TYPED } from '../../support/app-pages.ts';
+import { APP_FIELDS, DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../../support/browser.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
-import { PASSWORD } from '../../support/people.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -27,8 +27,8 @@ async function makeLink(): Promise<string> {
 }
 
 const inSection = (section: string, id: string): [string, Fields][] => [
-  [section, { ...TYPED, ticket: '' }],
-  [`${section}/${id}`, TYPED],
+  [section, { ...APP_FIELDS, ticket: '' }],
+  [`${section}/${id}`, APP_FIELDS],
   [`${section}/${id}/secrets`, {}],
   [`${section}/${id}/secrets/${id}/remove`, {}],
   [`${section}/${id}/disable`, {}],

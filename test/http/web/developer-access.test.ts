@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEVELOPER, PLATFORM, TYPED } from '../../support/app-pages.ts';
+import { APP_FIELDS, DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import type { Browser, Fields } from '../../support/browser.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -21,7 +21,7 @@ function verbsOf(id: string, secretId: string): [method: 'GET' | 'POST', path: s
     ['GET', `${path}/delete`, {}],
     ['GET', `${path}/disable`, {}],
     ['GET', `${path}/secrets/${secretId}/remove`, {}],
-    ['POST', path, TYPED],
+    ['POST', path, APP_FIELDS],
     ['POST', `${path}/secrets`, {}],
     ['POST', `${path}/secrets/${secretId}/remove`, {}],
     ['POST', `${path}/disable`, {}],
@@ -96,7 +96,7 @@ test('a member who sends a change anyway finds nothing there, and nothing change
   const before = await snapshot();
   const verbs = verbsOf(server.ledger.id, secret?.id ?? '').slice(1);
 
-  for (const verb of [...verbs, ['GET', `${DEVELOPER}/new`, {}], ['POST', DEVELOPER, TYPED]] as typeof verbs) {
+  for (const verb of [...verbs, ['GET', `${DEVELOPER}/new`, {}], ['POST', DEVELOPER, APP_FIELDS]] as typeof verbs) {
     const { status } = await send(browser, verb);
     assert.equal(status, 404, verb.slice(0, 2).join(' '));
   }
@@ -109,7 +109,7 @@ test('an admin of the business may change its apps', async () => {
   const app = await server.addApp({ name: 'Shared', ownerBusinessId: server.acme.id });
   const path = `${DEVELOPER}/${app.id}`;
 
-  const page = await browser.submit(await browser.open(path), path, { ...TYPED, name: 'Shared more' });
+  const page = await browser.submit(await browser.open(path), path, { ...APP_FIELDS, name: 'Shared more' });
 
   assert.match(page.text, /<h1>Shared more/);
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { removeSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { DEVELOPER, removableSecrets, shownCredentials, TYPED } from '../../support/app-pages.ts';
-import { newClient } from '../../support/client.ts';
+import { APP_FIELDS, DEVELOPER, removableSecrets, shownCredentials } from '../../support/app-pages.ts';
+import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -11,7 +11,7 @@ const browser = await server.signedIn();
 
 async function newApp(name: string) {
   const app = await server.addApp({ name, ownerBusinessId: server.acme.id });
-  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const path = `${DEVELOPER}/${app.id}`;
   const act = async (verb: string) => {
     const page = await browser.open(verb === 'disable' ? `${path}/disable` : path);
@@ -25,9 +25,9 @@ test('a change of an app is shown at once and holds for the next request', async
   const moved = 'https://moved.example/callback';
 
   const page = await browser.submit(await browser.open(path), path, {
-    ...TYPED,
+    ...APP_FIELDS,
     name: 'After',
-    redirect_uris: `${moved}\r\n${TYPED.redirect_uris}`,
+    redirect_uris: `${moved}\r\n${APP_FIELDS.redirect_uris}`,
     scope: 'read:contacts',
     requires_pkce: 'yes',
   });
@@ -44,7 +44,11 @@ test('a change of an app is shown at once and holds for the next request', async
 test('a change that is refused leaves the app as it was, and keeps what was typed', async () => {
   const { path } = await newApp('Steady');
 
-  const page = await browser.submit(await browser.open(path), path, { ...TYPED, name: 'Shaky', redirect_uris: 'nope' });
+  const page = await browser.submit(await browser.open(path), path, {
+    ...APP_FIELDS,
+    name: 'Shaky',
+    redirect_uris: 'nope',
+  });
 
   assert.equal(page.status, 400);
   assert.match(page.text, /id="redirect_uris-problem">nope: this is not a complete URL/);

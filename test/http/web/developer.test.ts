@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEVELOPER, registerInBrowser, shownCredentials, TYPED } from '../../support/app-pages.ts';
-import { nextOf } from '../../support/browser.ts';
-import { newClient } from '../../support/client.ts';
-import { REDIRECT_URI } from '../../support/people.ts';
+import { APP_FIELDS, DEVELOPER, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
+import { nextPageLink } from '../../support/browser.ts';
+import { createClient } from '../../support/client.ts';
+import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -23,7 +23,7 @@ test('the list names each app of the business with its client_id, and no other a
 
 test('the list says how many connections each app has, when it was last used, and where the reference is', async () => {
   const app = await server.addApp({ name: 'Counted', ownerBusinessId: server.acme.id });
-  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const before = await browser.open(`${DEVELOPER}?q=Counted`);
   await client.connect({}, browser);
 
@@ -55,7 +55,7 @@ test('more than fifty apps come in pages, each once, and can be searched by name
     [...text.matchAll(/· <code>([0-9a-f-]{36})<\/code>/g)].map(([, id = '']) => id);
 
   const first = await owner.open(DEVELOPER);
-  const next = nextOf(first) ?? '';
+  const next = nextPageLink(first) ?? '';
   const second = await owner.open(next);
 
   assert.deepEqual([...listed(first), ...listed(second)].sort(), ids.toSorted());
@@ -81,7 +81,7 @@ test('registering an app shows a client_id and a client_secret that work', async
   const page = await registerInBrowser(browser, DEVELOPER);
   const { id, secret } = shownCredentials(page);
   const app = { ...server.ledger, id, secret };
-  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app, business: server.acme });
 
   const tokens = await client.connect();
 
@@ -118,7 +118,7 @@ const PROBLEMS: [what: string, changes: Record<string, string | string[]>, field
 
 for (const [what, changes, field, sentence] of PROBLEMS) {
   test(`a registration with ${what} says so beside the field, and keeps what was typed`, async () => {
-    const typed = { ...TYPED, requires_pkce: 'yes', open_to_any_business: 'yes', ...changes };
+    const typed = { ...APP_FIELDS, requires_pkce: 'yes', open_to_any_business: 'yes', ...changes };
     const count = async () => (await browser.open(DEVELOPER)).text.split('<li>').length;
     const before = await count();
 
@@ -142,17 +142,17 @@ for (const [what, changes, field, sentence] of PROBLEMS) {
 test('a form that was refused can be mended and sent on', async () => {
   const refused = await registerInBrowser(browser, DEVELOPER, { name: '' });
 
-  const page = await browser.submit(refused, DEVELOPER, { ...TYPED, name: 'Mended' });
+  const page = await browser.submit(refused, DEVELOPER, { ...APP_FIELDS, name: 'Mended' });
 
   assert.ok(shownCredentials(page).secret);
 });
 
 test('a form sent twice registers one app, and the second answer leads to it without its secret', async () => {
   const form = await browser.open(`${DEVELOPER}/new`);
-  const first = await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Double' });
+  const first = await browser.submit(form, DEVELOPER, { ...APP_FIELDS, name: 'Double' });
   const { id, secret } = shownCredentials(first);
 
-  const second = await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Double' });
+  const second = await browser.submit(form, DEVELOPER, { ...APP_FIELDS, name: 'Double' });
 
   assert.equal(second.url, `${server.web}${DEVELOPER}/${id}`);
   assert.ok(!second.text.includes(secret));
@@ -163,7 +163,7 @@ test('a form sent five times at once registers one app, and no answer is a failu
   const form = await browser.open(`${DEVELOPER}/new`);
 
   const answers = await Promise.all(
-    Array.from({ length: 5 }, () => browser.submit(form, DEVELOPER, { ...TYPED, name: 'Burst' })),
+    Array.from({ length: 5 }, () => browser.submit(form, DEVELOPER, { ...APP_FIELDS, name: 'Burst' })),
   );
 
   assert.deepEqual(
@@ -176,10 +176,10 @@ test('a form sent five times at once registers one app, and no answer is a failu
 
 test('a form sent again after its app was deleted neither brings the app back nor fails', async () => {
   const form = await browser.open(`${DEVELOPER}/new`);
-  const { id } = shownCredentials(await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Gone' }));
+  const { id } = shownCredentials(await browser.submit(form, DEVELOPER, { ...APP_FIELDS, name: 'Gone' }));
   await browser.submit(await browser.open(`${DEVELOPER}/${id}/delete`), `${DEVELOPER}/${id}/delete`);
 
-  const again = await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Gone' });
+  const again = await browser.submit(form, DEVELOPER, { ...APP_FIELDS, name: 'Gone' });
 
   assert.ok(again.status < 500, String(again.status));
   assert.ok(!(await browser.open(DEVELOPER)).text.includes('>Gone<'));
@@ -189,7 +189,7 @@ test('a registration without its ticket, or with a made-up one, registers nothin
   const csrf = await browser.csrf();
 
   for (const ticket of ['', 'x', `${Buffer.from('{"id":"x"}').toString('base64url')}.x`]) {
-    const { status } = await browser.post(DEVELOPER, { ...TYPED, name: 'Ticketless', csrf, ticket });
+    const { status } = await browser.post(DEVELOPER, { ...APP_FIELDS, name: 'Ticketless', csrf, ticket });
     assert.equal(status, 404);
   }
   assert.ok(!(await browser.open(DEVELOPER)).text.includes('Ticketless'));

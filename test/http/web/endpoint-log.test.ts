@@ -6,9 +6,9 @@ import { endConnections } from '../../../src/grants/connections.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
-import { unescaped, type Visited } from '../../support/browser.ts';
-import { newReceiver, withStatus } from '../../support/receiver.ts';
+import { type BrowserPage, unescaped } from '../../support/browser.ts';
 import { startTestServer } from '../../support/test-server.ts';
+import { respondWithStatus, startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
 const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
 const browser = await server.signedIn();
@@ -24,7 +24,7 @@ async function newEndpoint(url: string, appId?: string) {
 }
 
 /** Looks again until the page says so: the server is at work meanwhile. */
-async function shows(path: string, expected: RegExp): Promise<Visited> {
+async function shows(path: string, expected: RegExp): Promise<BrowserPage> {
   for (;;) {
     const page = await browser.open(path);
     if (expected.test(page.text)) return page;
@@ -34,7 +34,8 @@ async function shows(path: string, expected: RegExp): Promise<Visited> {
 
 const DELIVERED = /<span class="badge good">Delivered<\/span> <time/;
 const FAILED = /<span class="badge warn">Failed<\/span> Next attempt from <time/;
-const resendPaths = ({ text }: Visited) => [...text.matchAll(/action="([^"]*\/resend)"/g)].map(([, path = '']) => path);
+const resendPaths = ({ text }: BrowserPage) =>
+  [...text.matchAll(/action="([^"]*\/resend)"/g)].map(([, path = '']) => path);
 
 test('an endpoint to which nothing was sent says so', async () => {
   const { path } = await newEndpoint('https://hooks.example/');
@@ -43,7 +44,7 @@ test('an endpoint to which nothing was sent says so', async () => {
 });
 
 test('a test event arrives, signed with the secret that was shown, at the endpoint that asked for it alone', async () => {
-  const [receiver, neighbour] = [await newReceiver(), await newReceiver()];
+  const [receiver, neighbour] = [await startWebhookReceiver(), await startWebhookReceiver()];
   const { endpoint, secret, appId, path, sendTest } = await newEndpoint(receiver.url);
   const other = await newEndpoint(neighbour.url, appId);
 
@@ -80,7 +81,7 @@ test('an endpoint that is off offers no test event, and refuses one that is aske
 });
 
 test('the log shows how an attempt failed, with the head of the answer as text and nothing of its body [W6]', async () => {
-  const receiver = await newReceiver((_, response) =>
+  const receiver = await startWebhookReceiver((_, response) =>
     response.writeHead(500, { 'x-note': '<b>"late"</b>' }).end('the body of the answer'),
   );
   const { path, sendTest } = await newEndpoint(receiver.url);
@@ -97,7 +98,7 @@ test('the log shows how an attempt failed, with the head of the answer as text a
 });
 
 test('the log shows the payload that was sent, byte for byte, and times to the second', async () => {
-  const receiver = await newReceiver();
+  const receiver = await startWebhookReceiver();
   const { path, sendTest } = await newEndpoint(receiver.url);
 
   await sendTest();
@@ -114,7 +115,7 @@ test('the log shows the payload that was sent, byte for byte, and times to the s
 });
 
 test('a delivered and a failed row differ in text and in colour', async () => {
-  const receiver = await newReceiver((_, response) => response.writeHead(statuses.shift() ?? 500).end());
+  const receiver = await startWebhookReceiver((_, response) => response.writeHead(statuses.shift() ?? 500).end());
   const statuses = [200, 500];
   const { path, sendTest } = await newEndpoint(receiver.url);
 
@@ -130,7 +131,7 @@ test('a delivered and a failed row differ in text and in colour', async () => {
 });
 
 test('a payload that the app may not read any more is not shown, nor is one that was never sent', async () => {
-  const receiver = await newReceiver();
+  const receiver = await startWebhookReceiver();
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const endpoint = { appId: app.id, url: receiver.url, eventTypes: ['invoice.created'] };
   const { endpoint: added } = await insertEndpoint(db(), keys, endpoint, server.clock());
@@ -163,7 +164,7 @@ test('an address that nobody listens at, and one that is not public, are told ap
 });
 
 test('what was delivered can be sent again, under the same id, and the log has both attempts', async () => {
-  const receiver = await newReceiver(withStatus(204));
+  const receiver = await startWebhookReceiver(respondWithStatus(204));
   const { path, sendTest } = await newEndpoint(receiver.url);
   await sendTest();
   const page = await shows(path, DELIVERED);
@@ -178,7 +179,7 @@ test('what was delivered can be sent again, under the same id, and the log has b
 });
 
 test('a delivery to another endpoint, or to none, is not sent again under this one', async () => {
-  const receiver = await newReceiver();
+  const receiver = await startWebhookReceiver();
   const [mine, other] = [await newEndpoint('https://hooks.example/'), await newEndpoint(receiver.url)];
   await other.sendTest();
   const [resending = ''] = resendPaths(await shows(other.path, DELIVERED));

@@ -6,7 +6,7 @@ import { createKeyring, decrypt } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { recordFailure } from '../../../src/webhooks/queue.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
-import type { Fields, Visited } from '../../support/browser.ts';
+import type { BrowserPage, Fields } from '../../support/browser.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -31,7 +31,7 @@ async function newEndpoint() {
   return { app, appPath, list, endpoint, secret, path, act };
 }
 
-function shownSecret({ status, text }: Visited): string {
+function shownSecret({ status, text }: BrowserPage): string {
   const [, secret = ''] = /id="signing-secret">(whsec_[^<]+)</.exec(text) ?? [];
   assert.ok(secret, `the page shows a signing secret, not ${status} ${text}`);
   return secret;

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { insertUser } from '../../../src/accounts/users.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { DEVELOPER, PLATFORM, registerInBrowser } from '../../support/app-pages.ts';
+import { PASSWORD, REDIRECT_URI } from '../../support/fixtures.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
-import { PASSWORD, REDIRECT_URI } from '../../support/people.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const NASTY = `"'><img src=x onerror=alert(1)>&amp;`;

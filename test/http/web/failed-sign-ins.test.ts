@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOUR } from '../../../src/lib/clock.ts';
-import { readActs, shownActs } from '../../support/acts.ts';
+import { parseAuditTable, readAuditEntries } from '../../support/audit-entries.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const failures = async (server: TestServer) =>
-  (await readActs(server)).filter(({ action }) => action === 'session.failed').map(({ detail }) => JSON.parse(detail));
+  (await readAuditEntries(server))
+    .filter(({ action }) => action === 'session.failed')
+    .map(({ detail }) => JSON.parse(detail));
 
 const fail = (server: TestServer, email = server.ada.email) => server.browse().signIn(email, 'not the password');
 
@@ -15,7 +17,7 @@ test('a failed sign-in is in the platform’s log and on the account page of the
   await fail(server);
   const ada = await server.signedIn();
 
-  const [entry, ...more] = shownActs(await root.open('/platform/audit-log'));
+  const [entry, ...more] = parseAuditTable(await root.open('/platform/audit-log'));
   const account = await ada.open('/settings/account');
 
   assert.deepEqual(more, []);
@@ -25,7 +27,7 @@ test('a failed sign-in is in the platform’s log and on the account page of the
   );
   assert.match(account.text, /Failed sign-ins.*127\.0\.0\.1\. With a password/s);
   assert.doesNotMatch((await root.open('/settings/account')).text, /Failed sign-ins/);
-  assert.deepEqual(shownActs(await ada.open('/settings/audit-log')), []);
+  assert.deepEqual(parseAuditTable(await ada.open('/settings/audit-log')), []);
 });
 
 test('of many failures within an hour the first, the tenth and the hundredth are in the log [X9]', async () => {
@@ -48,7 +50,7 @@ test('failures for accounts that do not exist leave no entry, and one counter fo
     assert.equal((await fail(server, email)).status, 401);
   }
 
-  assert.deepEqual(await readActs(server), []);
+  assert.deepEqual(await readAuditEntries(server), []);
   assert.equal((await server.storage().durable.selectFrom('audit_repeats').select('key').execute()).length, 1);
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY } from '../../../src/lib/clock.ts';
-import { DEVELOPER, TYPED } from '../../support/app-pages.ts';
+import { APP_FIELDS, DEVELOPER } from '../../support/app-pages.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -17,7 +17,7 @@ test('a form for a new app that was opened for one business registers nothing fo
   const form = await browser.open(`${DEVELOPER}/new`);
   await browser.submit(form, '/settings/current-business', { business: bolt.id });
 
-  const answer = await browser.submit(form, DEVELOPER, { ...TYPED, name: 'Astray' });
+  const answer = await browser.submit(form, DEVELOPER, { ...APP_FIELDS, name: 'Astray' });
 
   assert.equal(answer.status, 409);
   const apps = await server.storage().durable.selectFrom('apps').select('name').execute();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import { freePort } from '../../support/ports.ts';
-import { withoutWrites } from '../../support/rows.ts';
+import { withReadOnlyDatabase } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -147,7 +147,7 @@ test('a database that cannot write gives a guarded page that says to try again [
   const page = await visitor.open('/settings/developer/new');
   const fields = { name: 'X', redirect_uris: 'https://x.example/', scope: 'read:deals' };
 
-  const answer = await withoutWrites(stuck, () => visitor.submit(page, DEVELOPER, fields));
+  const answer = await withReadOnlyDatabase(stuck, () => visitor.submit(page, DEVELOPER, fields));
 
   assert.equal(answer.status, 503);
   assertGuarded(answer.headers);

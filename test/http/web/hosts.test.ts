@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hiddenFields, toBody } from '../../support/browser.ts';
 import { freePort } from '../../support/ports.ts';
+import { sendRaw } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { askRaw } from '../../support/wire.ts';
 
 const server = await startTestServer({ TRUST_PROXY: '127.0.0.1,::1' });
 const browser = await server.signedIn();
@@ -18,7 +18,7 @@ const FORGED: [name: string, value: string][] = [
 test('Host and X-Forwarded-Host change no issuer, link or redirect, even behind a trusted proxy [X3]', async () => {
   const { pathname, search } = new URL(server.authorizeUrl());
   const bad = new URL(server.authorizeUrl({ scope: 'read:everything' }));
-  const ask = (origin: string, path: string) => askRaw(origin, { path, headers: FORGED });
+  const ask = (origin: string, path: string) => sendRaw(origin, { path, headers: FORGED });
 
   const metadata = await ask(server.api, '/.well-known/oauth-authorization-server');
   const authorize = await ask(server.api, pathname + search);
@@ -47,14 +47,14 @@ test('nor do they change a link that is to be passed on, or an address in the re
     ['Content-Length', String(body.length)],
   ];
 
-  const invited = await askRaw(server.web, {
+  const invited = await sendRaw(server.web, {
     path: '/settings/members/invite',
     method: 'POST',
     headers: [...FORGED, cookie, ...sent],
     body,
   });
-  const document = await askRaw(server.api, { path: '/openapi.json', headers: FORGED });
-  const reference = await askRaw(server.api, { path: '/docs', headers: FORGED });
+  const document = await sendRaw(server.api, { path: '/openapi.json', headers: FORGED });
+  const reference = await sendRaw(server.api, { path: '/docs', headers: FORGED });
 
   assert.ok(invited.text.includes(`<code id="invitation">${server.web}/invitation/`), invited.text);
   assert.equal(JSON.parse(document.text).servers[0].url, server.api);
@@ -62,7 +62,7 @@ test('nor do they change a link that is to be passed on, or an address in the re
 });
 
 test('an absolute request target names no other host than ours [X3]', async () => {
-  const answer = await askRaw(server.web, { path: 'http://evil.example/settings/account' });
+  const answer = await sendRaw(server.web, { path: 'http://evil.example/settings/account' });
 
   assert.ok(answer.status < 500, String(answer.status));
   assert.match(answer.location ?? '/', /^\/(?!\/)/);
@@ -210,15 +210,15 @@ const ODD_TARGETS = [
 for (const path of ODD_TARGETS) {
   test(`an address that reads like a pattern is only an address: ${path} [X5]`, async () => {
     for (const origin of [server.api, server.web]) {
-      const { status } = await askRaw(origin, { path });
+      const { status } = await sendRaw(origin, { path });
       assert.ok(status >= 400 && status < 500, `${origin}${path}: ${status}`);
     }
   });
 }
 
 test('a target with scheme and host is answered by its path alone, and refused in the same words [X3]', async () => {
-  const absolute = await askRaw(server.api, { path: 'http://evil.example/api/v1/businesses' });
-  const plain = await askRaw(server.api, { path: '/api/v1/businesses' });
+  const absolute = await sendRaw(server.api, { path: 'http://evil.example/api/v1/businesses' });
+  const plain = await sendRaw(server.api, { path: '/api/v1/businesses' });
 
   assert.equal(absolute.status, 401);
   assert.deepEqual(absolute, plain);

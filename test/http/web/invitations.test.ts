@@ -5,8 +5,8 @@ import { hashSecret } from '../../../src/lib/secrets.ts';
 import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
 import type { Browser } from '../../support/browser.ts';
-import { inviteInBrowser, linkIn, MEMBERS, withdrawals } from '../../support/invitations.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
+import { invitationLink, inviteInBrowser, listWithdrawActions, MEMBERS } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const INVITE = `${MEMBERS}/invite`;
@@ -42,8 +42,8 @@ test('an owner sees the link once, and the invited person joins in the chosen ro
   const { user, browser } = await newPerson();
 
   const made = await owner.submit(await owner.open(INVITE), INVITE, { role: 'admin', email: user.email });
-  const offered = await browser.open(linkIn(made));
-  const joined = await browser.submit(offered, linkIn(made));
+  const offered = await browser.open(invitationLink(made));
+  const joined = await browser.submit(offered, invitationLink(made));
 
   assert.match(made.text, new RegExp(`Send this link to ${user.email}`));
   assert.match(offered.text, /<strong>Owner\d+<\/strong> invites you to <strong>Bolt<\/strong>/);
@@ -90,16 +90,16 @@ test('submitting the form twice creates one invitation and shows the same link',
     [1, 2, 3].map(() => owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' })),
   );
 
-  assert.equal(new Set(answers.map(linkIn)).size, 1);
-  assert.equal((await withdrawals(owner)).length, 1);
+  assert.equal(new Set(answers.map(invitationLink)).size, 1);
+  assert.equal((await listWithdrawActions(owner)).length, 1);
   assert.deepEqual(await actsIn(business.id), ['member.invited']);
 });
 
 test('a form whose invitation was withdrawn or used does not create another one', async () => {
   const { business, owner } = await newOwner();
   const form = await owner.open(INVITE);
-  const link = linkIn(await owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' }));
-  const [withdrawal = ''] = await withdrawals(owner);
+  const link = invitationLink(await owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' }));
+  const [withdrawal = ''] = await listWithdrawActions(owner);
   await owner.submit(await owner.open(`${MEMBERS}/invitations`), withdrawal);
 
   const again = await owner.submit(form, INVITE, { role: 'owner', email: 'kim@example.com' });
@@ -128,7 +128,7 @@ test('an error is shown beside the field, and the input is kept', async () => {
   assert.match(unseen.text, /id="email-problem">Use visible characters only\./);
   assert.match(king.text, /id="role-problem">A role is one of/);
   assert.equal(forged.status, 404);
-  assert.deepEqual(await withdrawals(owner), []);
+  assert.deepEqual(await listWithdrawActions(owner), []);
 });
 
 test('a business has at most a hundred open invitations, on pages that stay small', async () => {
@@ -154,7 +154,7 @@ test('a business has at most a hundred open invitations, on pages that stay smal
 
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400]);
   assert.match(answers.find(({ status }) => status === 400)?.text ?? '', /100 invitations are open already/);
-  assert.equal((await withdrawals(owner)).length, 50);
+  assert.equal((await listWithdrawActions(owner)).length, 50);
   assert.match(text, /rel="next"/);
   assert.ok(Buffer.byteLength(text) < 50_000, `${text.length} bytes`);
 });
@@ -218,7 +218,7 @@ test('a withdrawn link does not work, even in a form that was opened before', as
   const { user, browser } = await newPerson();
   const link = await inviteInBrowser(owner, { email: user.email });
   const form = await browser.open(link);
-  const [withdrawal = ''] = await withdrawals(owner);
+  const [withdrawal = ''] = await listWithdrawActions(owner);
   const list = await owner.open(`${MEMBERS}/invitations`);
 
   const withdrawn = await owner.submit(list, withdrawal);
@@ -237,7 +237,7 @@ test('an invitation that was used meanwhile cannot be withdrawn, and the page sa
   const { owner } = await newOwner();
   const { user, browser } = await newPerson();
   const link = await inviteInBrowser(owner, { email: user.email });
-  const [withdrawal = ''] = await withdrawals(owner);
+  const [withdrawal = ''] = await listWithdrawActions(owner);
   const list = await owner.open(`${MEMBERS}/invitations`);
   await join(browser, link);
 
@@ -250,7 +250,7 @@ test('an invitation that was used meanwhile cannot be withdrawn, and the page sa
 test('only owners of the business can withdraw an invitation: others get 404 [D5]', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner);
-  const [withdrawal = ''] = await withdrawals(owner);
+  const [withdrawal = ''] = await listWithdrawActions(owner);
   const { owner: stranger } = await newOwner();
   const admin = await server.signedIn(await server.addUser(`Person${people++}`, [[business, 'admin']]));
 
@@ -443,9 +443,9 @@ test('names are shown as text, and no markup in them runs [S17]', async () => {
     await owner.open(`${MEMBERS}/invitations`),
     await owner.open(`${MEMBERS}/${user.id}`),
     await owner.open(`${MEMBERS}/${user.id}/remove`),
-    await owner.open(linkIn(made)),
-    await browser.open(linkIn(made)),
-    await server.browse().open(linkIn(made)),
+    await owner.open(invitationLink(made)),
+    await browser.open(invitationLink(made)),
+    await server.browse().open(invitationLink(made)),
   ]) {
     assert.doesNotMatch(page.text, /<img/);
     assert.match(page.text, /&quot;&#39;&gt;&lt;img src=x onerror=alert\(1\)&gt;/);

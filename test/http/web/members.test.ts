@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Role } from '../../../src/accounts/memberships.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import { type Browser, nextOf } from '../../support/browser.ts';
-import { addMembers } from '../../support/crowd.ts';
+import { type Browser, nextPageLink } from '../../support/browser.ts';
+import { addMembers } from '../../support/bulk-data.ts';
 import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -93,7 +93,7 @@ test('ten thousand members are listed fifty at a time, on a small page', async (
 
   const first = await owner.open(MEMBERS);
   const searched = await owner.open(`${MEMBERS}?q=person-77@`);
-  const next = nextOf(first) ?? '';
+  const next = nextPageLink(first) ?? '';
   const second = await owner.open(next);
 
   const names = ({ text }: { text: string }) => [...text.matchAll(/aria-label="Manage ([^"]*)"/g)].map(([, n]) => n);

@@ -6,28 +6,32 @@ import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { idToBytes } from '../../../src/lib/ids.ts';
 import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
-import type { Lies, newAuthenticator } from '../../support/authenticator.ts';
+import type { AuthenticatorOverrides, createAuthenticator } from '../../support/authenticator.ts';
 import type { Browser } from '../../support/browser.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import {
   ACCOUNT,
-  addOwner,
-  askToAdd,
-  askToSignIn,
+  addUserWithPasskey,
+  fetchCreationOptions,
+  fetchSignInOptions,
   PASSKEYS,
   passkeysOf,
-  send,
-  sendNew,
-  sendSignIn,
+  postCredential,
+  postNewPasskey,
+  postSignIn,
 } from '../../support/passkeys.ts';
-import { PASSWORD } from '../../support/people.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
-const { key: honest } = await addOwner(server, 'Hal');
+const { key: honest } = await addUserWithPasskey(server, 'Hal');
 
-async function signIn(key: ReturnType<typeof newAuthenticator>, lies: Lies = {}, browser = server.browse()) {
-  const { options } = await askToSignIn(browser);
-  return { browser, page: await sendSignIn(browser, key.get(options, lies)) };
+async function signIn(
+  key: ReturnType<typeof createAuthenticator>,
+  lies: AuthenticatorOverrides = {},
+  browser = server.browse(),
+) {
+  const { options } = await fetchSignInOptions(browser);
+  return { browser, page: await postSignIn(browser, key.get(options, lies)) };
 }
 
 async function actsOf(user: { id: string }) {
@@ -51,7 +55,7 @@ function assertRefused({ browser, page }: Awaited<ReturnType<typeof signIn>>): v
 }
 
 test('a passkey that was added signs in, and the account page says when it was used', async () => {
-  const { user, key } = await addOwner(server, 'Ann');
+  const { user, key } = await addUserWithPasskey(server, 'Ann');
 
   const { browser, page } = await signIn(key);
 
@@ -68,7 +72,7 @@ test('a passkey that was added signs in, and the account page says when it was u
 });
 
 test('signing in by passkey changes the session id, and the session before ends [S1]', async () => {
-  const { browser, key } = await addOwner(server, 'Ben');
+  const { browser, key } = await addUserWithPasskey(server, 'Ben');
   const before = browser.cookies.get('__Host-session') ?? '';
 
   await signIn(key, {}, browser);
@@ -80,20 +84,20 @@ test('signing in by passkey changes the session id, and the session before ends 
 });
 
 test('an app that asks for a new sign-in accepts a passkey, and its user returns [A19]', async () => {
-  const { browser, key } = await addOwner(server, 'Cid');
+  const { browser, key } = await addUserWithPasskey(server, 'Cid');
   server.advanceClock(1000);
   const asked = await browser.open(server.authorizeUrl({ prompt: 'login' }));
   const return_to = new URL(asked.url).searchParams.get('return_to') ?? '';
 
-  const { options } = await askToSignIn(browser);
-  const page = await send(browser, '/sign-in/passkey', key.get(options), { return_to });
+  const { options } = await fetchSignInOptions(browser);
+  const page = await postCredential(browser, '/sign-in/passkey', key.get(options), { return_to });
 
   assert.match(page.url, /\/consent\?/);
   assert.match(page.text, /<strong>Ledger<\/strong> wants to access/);
 });
 
 test('a passkey signs in after the password was changed, and not after it was removed [D3]', async () => {
-  const { user, browser, key } = await addOwner(server, 'Dee');
+  const { user, browser, key } = await addUserWithPasskey(server, 'Dee');
   const password = 'a much better password';
   await browser.submit(await browser.open(ACCOUNT), `${ACCOUNT}/password`, { current_password: PASSWORD, password });
   const kept = await signIn(key);
@@ -113,16 +117,16 @@ test('a passkey signs in after the password was changed, and not after it was re
 });
 
 test('the passkey of a disabled user signs nobody in [S16]', async () => {
-  const { user, key } = await addOwner(server, 'Eli');
+  const { user, key } = await addUserWithPasskey(server, 'Eli');
   await markUserDisabled(server.storage().durable, user.id, server.clock());
 
   assertRefused(await signIn(key));
 });
 
 test('an answer of the authenticator counts once, however often and however fast it is sent', async () => {
-  const { key } = await addOwner(server, 'Fay');
+  const { key } = await addUserWithPasskey(server, 'Fay');
   const browser = server.browse();
-  const { options } = await askToSignIn(browser);
+  const { options } = await fetchSignInOptions(browser);
   const answer = key.get(options);
   const csrf = await browser.csrf();
   const post = () =>
@@ -132,30 +136,30 @@ test('an answer of the authenticator counts once, however often and however fast
 
   assert.deepEqual(statuses.sort(), [303, ...Array(7).fill(401)]);
   await removeExpired(server.storage().durable, retentionSteps(), server.clock());
-  assertRefused({ browser, page: await sendSignIn(browser, answer) });
+  assertRefused({ browser, page: await postSignIn(browser, answer) });
   await removeSpentChallenges(server.storage().durable, 100, server.clock() + DAY);
   assert.deepEqual(await server.storage().durable.selectFrom('used_challenges').selectAll().execute(), []);
 });
 
 test('a challenge is valid for five minutes, in the browser that it was issued to, and for its purpose', async () => {
-  const { browser, key } = await addOwner(server, 'Gus');
+  const { browser, key } = await addUserWithPasskey(server, 'Gus');
   const visitor = server.browse();
-  const late = key.get((await askToSignIn(visitor)).options);
+  const late = key.get((await fetchSignInOptions(visitor)).options);
   server.advanceClock(5 * MINUTE);
-  assertRefused({ browser: visitor, page: await sendSignIn(visitor, late) });
+  assertRefused({ browser: visitor, page: await postSignIn(visitor, late) });
 
-  const elsewhere = key.get((await askToSignIn(server.browse())).options);
-  assertRefused({ browser: visitor, page: await sendSignIn(visitor, elsewhere) });
+  const elsewhere = key.get((await fetchSignInOptions(server.browse())).options);
+  assertRefused({ browser: visitor, page: await postSignIn(visitor, elsewhere) });
 
-  const { options } = await askToAdd(browser);
-  assertRefused({ browser: visitor, page: await sendSignIn(visitor, key.get({ ...options, rpId: 'localhost' })) });
+  const { options } = await fetchCreationOptions(browser);
+  assertRefused({ browser: visitor, page: await postSignIn(visitor, key.get({ ...options, rpId: 'localhost' })) });
   assertRefused({
     browser: visitor,
-    page: await sendSignIn(visitor, key.get({ challenge: 'AAAA', rpId: 'localhost' })),
+    page: await postSignIn(visitor, key.get({ challenge: 'AAAA', rpId: 'localhost' })),
   });
 });
 
-const LIES: [what: string, lies: Lies][] = [
+const LIES: [what: string, lies: AuthenticatorOverrides][] = [
   ['made at another site', { origin: 'https://evil.example' }],
   ['made for another site', { rpId: 'evil.example' }],
   ['meant to add a passkey', { type: 'webauthn.create' }],
@@ -172,14 +176,14 @@ for (const [what, lies] of LIES) {
 }
 
 test('a signature of another key is rejected', async () => {
-  const { user, key } = await addOwner(server, 'Ida');
-  const { key: other } = await addOwner(server, 'Ike');
+  const { user, key } = await addUserWithPasskey(server, 'Ida');
+  const { key: other } = await addUserWithPasskey(server, 'Ike');
 
   assertRefused(await signIn(other, { credentialId: key.id, userHandle: handleOf(user) }));
 });
 
 test('a passkey whose counter does not increase is rejected: it may have been cloned', async () => {
-  const { user, key } = await addOwner(server, 'Joy');
+  const { user, key } = await addUserWithPasskey(server, 'Joy');
 
   const counted = await signIn(key, { counter: 3_000_000_000 });
   const still = await signIn(key, { counter: 3_000_000_000 });
@@ -192,10 +196,10 @@ test('a passkey whose counter does not increase is rejected: it may have been cl
 });
 
 test('of two simultaneous responses with the same counter, one signs in', async () => {
-  const { key } = await addOwner(server, 'Jem');
+  const { key } = await addUserWithPasskey(server, 'Jem');
   const attempts = [];
   for (const browser of [server.browse(), server.browse()]) {
-    const credential = key.get((await askToSignIn(browser)).options, { counter: 5 });
+    const credential = key.get((await fetchSignInOptions(browser)).options, { counter: 5 });
     attempts.push({ browser, body: new URLSearchParams({ csrf: await browser.csrf(), credential }) });
   }
 
@@ -220,14 +224,14 @@ const ODD = [
 ];
 
 test('malformed passkey responses are rejected by the sign-in and by the account page', async () => {
-  const { user, browser, key } = await addOwner(server, 'Kim');
+  const { user, browser, key } = await addUserWithPasskey(server, 'Kim');
   const visitor = server.browse();
   const response = { userHandle: handleOf(user), clientDataJSON: 7, attestationObject: 'o2NmbXRkbm9uZQ' };
   const hollow = JSON.stringify({ id: key.id, rawId: key.id, type: 'public-key', response });
 
   for (const credential of [...ODD, hollow]) {
-    assertRefused({ browser: visitor, page: await sendSignIn(visitor, credential) });
-    const page = await sendNew(browser, credential);
+    assertRefused({ browser: visitor, page: await postSignIn(visitor, credential) });
+    const page = await postNewPasskey(browser, credential);
     assert.equal(page.status, 400, credential);
     assert.match(page.text, /id="passkey-problem">This passkey could not be added\./);
   }
@@ -239,8 +243,8 @@ test('malformed passkey responses are rejected by the sign-in and by the account
 
 test('wrong passkeys are limited by address like wrong passwords, and right ones are not [S9]', async () => {
   const small = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
-  const { key } = await addOwner(small, 'Lou');
-  const attempt = async (lies: Lies) => (await signIn(key, lies, small.browse())).page.status;
+  const { key } = await addUserWithPasskey(small, 'Lou');
+  const attempt = async (lies: AuthenticatorOverrides) => (await signIn(key, lies, small.browse())).page.status;
 
   const right = [await attempt({}), await attempt({}), await attempt({}), await attempt({})];
   const wrong = [];

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
-import { type Lies, newAuthenticator } from '../../support/authenticator.ts';
-import { ACCOUNT, addOwner, askToAdd, askToSignIn, PASSKEYS, passkeysOf, sendNew } from '../../support/passkeys.ts';
+import { type AuthenticatorOverrides, createAuthenticator } from '../../support/authenticator.ts';
+import {
+  ACCOUNT,
+  addUserWithPasskey,
+  fetchCreationOptions,
+  fetchSignInOptions,
+  PASSKEYS,
+  passkeysOf,
+  postNewPasskey,
+} from '../../support/passkeys.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -12,7 +20,7 @@ test('only a user who signed in within the last 15 minutes can add a passkey', a
   const browser = await server.signedIn(user);
   server.advanceClock(15 * MINUTE);
 
-  const { status, options } = await askToAdd(browser);
+  const { status, options } = await fetchCreationOptions(browser);
   const page = await browser.open(ACCOUNT);
 
   assert.equal(status, 400);
@@ -23,12 +31,15 @@ test('only a user who signed in within the last 15 minutes can add a passkey', a
 });
 
 test('a passkey is added once, for one user, in the session that asked for it, and false statements about it are ignored', async () => {
-  const { user, browser, key } = await addOwner(server, 'Ned');
+  const { user, browser, key } = await addUserWithPasskey(server, 'Ned');
   const other = await server.signedIn(await server.addUser('Nan', [[server.acme, 'member']]));
-  const again = await sendNew(browser, key.create((await askToAdd(browser)).options));
-  const foreign = await sendNew(other, key.create((await askToAdd(other)).options));
-  const elsewhere = await sendNew(other, newAuthenticator(server.web).create((await askToAdd(browser)).options));
-  const lies: Lies[] = [
+  const again = await postNewPasskey(browser, key.create((await fetchCreationOptions(browser)).options));
+  const foreign = await postNewPasskey(other, key.create((await fetchCreationOptions(other)).options));
+  const elsewhere = await postNewPasskey(
+    other,
+    createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options),
+  );
+  const lies: AuthenticatorOverrides[] = [
     { origin: 'https://evil.example' },
     { rpId: 'evil.example' },
     { type: 'webauthn.get' },
@@ -36,12 +47,17 @@ test('a passkey is added once, for one user, in the session that asked for it, a
   ];
   const lied = [];
   for (const lie of lies) {
-    lied.push(await sendNew(browser, newAuthenticator(server.web).create((await askToAdd(browser)).options, lie)));
+    lied.push(
+      await postNewPasskey(
+        browser,
+        createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options, lie),
+      ),
+    );
   }
-  const late = newAuthenticator(server.web).create((await askToAdd(browser)).options);
+  const late = createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options);
   server.advanceClock(5 * MINUTE);
 
-  for (const page of [again, foreign, elsewhere, ...lied, await sendNew(browser, late)]) {
+  for (const page of [again, foreign, elsewhere, ...lied, await postNewPasskey(browser, late)]) {
     assert.equal(page.status, 400);
     assert.match(page.text, /id="passkey-problem">This passkey could not be added\./);
   }
@@ -55,19 +71,19 @@ test('a passkey is added once, for one user, in the session that asked for it, a
 test('replaying the request that added a passkey does not restore it after its removal', async () => {
   const user = await server.addUser('Ola', [[server.acme, 'member']]);
   const browser = await server.signedIn(user);
-  const answer = newAuthenticator(server.web).create((await askToAdd(browser)).options);
-  await sendNew(browser, answer);
+  const answer = createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options);
+  await postNewPasskey(browser, answer);
   const [row] = await passkeysOf(server, user);
   await browser.submit(await browser.open(ACCOUNT), `${PASSKEYS}/${row?.id}/remove`);
 
-  const page = await sendNew(browser, answer);
+  const page = await postNewPasskey(browser, answer);
 
   assert.equal(page.status, 400);
   assert.deepEqual(await passkeysOf(server, user), []);
 });
 
 test('the passkey of another user cannot be removed, and looks as if it did not exist [D5]', async () => {
-  const { user } = await addOwner(server, 'Pam');
+  const { user } = await addUserWithPasskey(server, 'Pam');
   const other = await server.signedIn();
   const [row] = await passkeysOf(server, user);
   const csrf = await other.csrf();
@@ -80,11 +96,11 @@ test('the passkey of another user cannot be removed, and looks as if it did not 
 });
 
 test('an unreadable name is rejected before the device creates a key for it, and again after', async () => {
-  const { user, browser } = await addOwner(server, 'Quy');
-  const key = newAuthenticator(server.web);
+  const { user, browser } = await addUserWithPasskey(server, 'Quy');
+  const key = createAuthenticator(server.web);
 
-  const before = await askToAdd(browser, ' \u202e ');
-  const page = await sendNew(browser, key.create((await askToAdd(browser)).options), '<b>\u0007');
+  const before = await fetchCreationOptions(browser, ' \u202e ');
+  const page = await postNewPasskey(browser, key.create((await fetchCreationOptions(browser)).options), '<b>\u0007');
 
   assert.equal(before.status, 400);
   assert.match(before.options.problem, /can be read|visible characters/);
@@ -99,7 +115,8 @@ test('a user has at most 20 passkeys, even if several are added at once', async 
   const browser = await server.signedIn(user);
   const csrf = await browser.csrf();
   const answers = [];
-  for (let i = 0; i < 22; i++) answers.push(newAuthenticator(server.web).create((await askToAdd(browser)).options));
+  for (let i = 0; i < 22; i++)
+    answers.push(createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options));
 
   await Promise.all(answers.map((credential) => browser.post(PASSKEYS, { csrf, credential, passkey_name: 'Key' })));
 
@@ -107,7 +124,7 @@ test('a user has at most 20 passkeys, even if several are added at once', async 
 });
 
 test('requests for a challenge, additions, removals and sign-ins need a CSRF token [S6] [D1]', async () => {
-  const { browser } = await addOwner(server, 'Sam');
+  const { browser } = await addUserWithPasskey(server, 'Sam');
 
   for (const path of [`${PASSKEYS}/options`, PASSKEYS, '/sign-in/passkey/options', '/sign-in/passkey']) {
     assert.equal((await browser.post(path, {})).status, 403, path);
@@ -117,10 +134,10 @@ test('requests for a challenge, additions, removals and sign-ins need a CSRF tok
 });
 
 test('the sign-in options name no passkey, and the registration options exclude known ones', async () => {
-  const { browser, key } = await addOwner(server, 'Tia');
+  const { browser, key } = await addUserWithPasskey(server, 'Tia');
 
-  const { options: request } = await askToSignIn(server.browse());
-  const { options: creation } = await askToAdd(browser);
+  const { options: request } = await fetchSignInOptions(server.browse());
+  const { options: creation } = await fetchCreationOptions(browser);
 
   assert.equal(request.allowCredentials, undefined);
   assert.equal(request.userVerification, 'required');

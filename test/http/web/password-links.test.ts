@@ -6,9 +6,9 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { hashSecret } from '../../../src/lib/secrets.ts';
 import type { Browser } from '../../support/browser.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { MEMBERS } from '../../support/invitations.ts';
-import { addOwner, passkeysOf } from '../../support/passkeys.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { addUserWithPasskey, passkeysOf } from '../../support/passkeys.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { registerByInvitation } from '../../support/unverified.ts';
 
@@ -55,7 +55,7 @@ async function use(link: string, fields: Record<string, string> = { end_grants: 
 
 for (const [whose, make] of Object.entries(MAKERS)) {
   test(`${whose} link sets a new password and removes every other way into the account [E1] [E4]`, async () => {
-    const { user, browser } = await addOwner(server, `Pia${++people}`);
+    const { user, browser } = await addUserWithPasskey(server, `Pia${++people}`);
     const { refresh_token } = await server.connect({}, browser);
 
     const answer = await use(await make(user));
@@ -93,7 +93,7 @@ test('the form says whose account it is and how long the link lasts, and offers 
 });
 
 test('apps stay connected if the person unticks the box', async () => {
-  const { user, browser } = await addOwner(server, `Kit${++people}`);
+  const { user, browser } = await addUserWithPasskey(server, `Kit${++people}`);
   const { refresh_token } = await server.connect({}, browser);
 
   await use(await linkByAdmin(user), {});

@@ -2,30 +2,37 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashNewPassword } from '../../../src/accounts/passwords.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
-import { newAuthenticator } from '../../support/authenticator.ts';
-import { newOperator } from '../../support/operator.ts';
-import { addOwner, askToAdd, askToSignIn, PASSKEYS, passkeysOf, sendSignIn } from '../../support/passkeys.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { createAuthenticator } from '../../support/authenticator.ts';
+import { createCommandRunner } from '../../support/command-runner.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
+import {
+  addUserWithPasskey,
+  fetchCreationOptions,
+  fetchSignInOptions,
+  PASSKEYS,
+  passkeysOf,
+  postSignIn,
+} from '../../support/passkeys.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
-const operator = newOperator(server);
+const operator = createCommandRunner(server);
 const NEW_PASSWORD = 'a whole new drawbridge';
 
 test('an operator’s new password ends the sessions and removes the passkeys of the user [E1]', async () => {
-  const { user, browser, key } = await addOwner(server, 'Pia');
+  const { user, browser, key } = await addUserWithPasskey(server, 'Pia');
 
   await operator('user set-password', { user: user.id, password: NEW_PASSWORD });
 
   assert.match((await browser.open('/settings/account')).url, /\/sign-in/);
   assert.deepEqual(await passkeysOf(server, user), []);
   const attacker = server.browse();
-  const answer = await sendSignIn(attacker, key.get((await askToSignIn(attacker)).options));
+  const answer = await postSignIn(attacker, key.get((await fetchSignInOptions(attacker)).options));
   assert.equal(answer.status, 401);
 });
 
 test('an operator’s new password keeps the grants of the user, unless told to end them [E1]', async () => {
-  const { user, browser } = await addOwner(server, 'Quin');
+  const { user, browser } = await addUserWithPasskey(server, 'Quin');
   const { refresh_token } = await server.connect({}, browser);
 
   await operator('user set-password', { user: user.id, password: NEW_PASSWORD });
@@ -38,7 +45,7 @@ test('an operator’s new password keeps the grants of the user, unless told to 
 });
 
 test('an operator removes the passkeys of a user, and nothing else', async () => {
-  const { user, browser } = await addOwner(server, 'Rae');
+  const { user, browser } = await addUserWithPasskey(server, 'Rae');
 
   const { passkeysRemoved } = await operator('user remove-passkeys', { user: user.id });
 
@@ -50,7 +57,7 @@ test('an operator removes the passkeys of a user, and nothing else', async () =>
 test('a passkey that is added while the password is reset does not survive the reset [E1]', async () => {
   const user = await server.addUser('Sly', [[server.acme, 'member']]);
   const browser = await server.signedInByPassword(user);
-  const credential = newAuthenticator(server.web).create((await askToAdd(browser)).options);
+  const credential = createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options);
   const csrf = await browser.csrf();
   const hash = await hashNewPassword(user, NEW_PASSWORD);
 

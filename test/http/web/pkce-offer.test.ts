@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { findApp } from '../../../src/apps/apps.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
-import type { RegisteredApp } from '../../support/people.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();

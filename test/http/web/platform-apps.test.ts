@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEVELOPER, PLATFORM, registerInBrowser, shownCredentials, TYPED } from '../../support/app-pages.ts';
+import { APP_FIELDS, DEVELOPER, PLATFORM, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
 import { toBody } from '../../support/browser.ts';
-import { newClient } from '../../support/client.ts';
+import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -13,7 +13,7 @@ const owner = await server.signedIn();
 
 test('a platform admin registers a first-party app, which then asks nobody for consent', async () => {
   const { id, secret } = shownCredentials(await registerInBrowser(admin, PLATFORM, { name: 'Till' }));
-  const client = newClient({ ...server, user: server.ada, app: { ...console_, id, secret }, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app: { ...console_, id, secret }, business: server.acme });
 
   const page = await owner.open(client.authorizeUrl());
   const tokens = await client.exchange(page.leftTo?.searchParams.get('code') ?? '');
@@ -33,7 +33,7 @@ test('the list names the first-party apps, and no app of a business', async () =
 
 test('someone who allowed an app twice is one connection of it, in the lists and everywhere', async () => {
   const app = await server.addApp({ name: 'Twice', ownerBusinessId: server.acme.id });
-  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const other = await server.addUser('Otto', [[server.acme, 'member']]);
   const listed = async () => (await admin.open(`/platform/apps?q=${app.id}`)).text;
 
@@ -50,7 +50,7 @@ test('someone who allowed an app twice is one connection of it, in the lists and
 test('a first-party app is not opened to any business by a field that its form does not have', async () => {
   const form = await admin.open(`${PLATFORM}/new`);
   const { id } = shownCredentials(
-    await admin.submit(form, PLATFORM, { ...TYPED, name: 'Desk', open_to_any_business: 'yes' }),
+    await admin.submit(form, PLATFORM, { ...APP_FIELDS, name: 'Desk', open_to_any_business: 'yes' }),
   );
 
   assert.doesNotMatch(form.text, /audience/);
@@ -59,7 +59,7 @@ test('a first-party app is not opened to any business by a field that its form d
 
 test('a first-party app can be disabled, enabled, changed and deleted, each with effect at once', async () => {
   const app = await server.addApp({ name: 'Brief' });
-  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const { access_token } = await client.connect({}, owner);
   const path = `${PLATFORM}/${app.id}`;
   const status = async () => (await client.listInvoices(access_token)).status;
@@ -69,7 +69,7 @@ test('a first-party app can be disabled, enabled, changed and deleted, each with
   seen.push(await status());
   await admin.submit(await admin.open(path), `${path}/enable`);
   seen.push(await status());
-  const changed = await admin.submit(await admin.open(path), path, { ...TYPED, name: 'Briefer' });
+  const changed = await admin.submit(await admin.open(path), path, { ...APP_FIELDS, name: 'Briefer' });
   await admin.submit(await admin.open(`${path}/delete`), `${path}/delete`);
   seen.push(await status());
 
@@ -85,7 +85,7 @@ test('the menu leads a platform admin to the platform apps, and nobody else', as
 test('a ticket for an app of a business does not make that app a first-party one', async () => {
   const form = await owner.open(`${DEVELOPER}/new`);
 
-  const answer = await owner.submit({ ...form, text: form.text.replaceAll(DEVELOPER, PLATFORM) }, PLATFORM, TYPED);
+  const answer = await owner.submit({ ...form, text: form.text.replaceAll(DEVELOPER, PLATFORM) }, PLATFORM, APP_FIELDS);
 
   assert.equal(answer.status, 404);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newUserRow } from '../../../src/accounts/users.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Database } from '../../../src/storage/storage.ts';
-import { nextOf } from '../../support/browser.ts';
+import { nextPageLink } from '../../support/browser.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const MANY = 10_000;
@@ -67,7 +67,7 @@ const LISTS = [
 for (const { path, word, other, found } of LISTS) {
   test(`of 10,000 rows behind ${path} a page shows 50, newest first, in under 50 kB`, async () => {
     const first = await admin.open(path);
-    const second = await admin.open(nextOf(first) ?? '');
+    const second = await admin.open(nextPageLink(first) ?? '');
 
     const numbers = (text: string) => rowsOf(text).map((name) => Number(name.split(' ')[1]));
     assert.deepEqual([first.status, rowsOf(first.text).length, rowsOf(second.text).length], [200, 50, 50]);
@@ -92,13 +92,13 @@ for (const { path, word, other, found } of LISTS) {
 
   test(`the pages of a search of ${path} go on within the search`, async () => {
     const first = await admin.open(`${path}?q=${encodeURIComponent(`${word} 77`)}`);
-    const second = await admin.open(nextOf(first) ?? '');
-    const third = await admin.open(nextOf(second) ?? '');
+    const second = await admin.open(nextPageLink(first) ?? '');
+    const third = await admin.open(nextPageLink(second) ?? '');
 
     const shown = [first, second, third].flatMap(({ text }) => rowsOf(text));
     assert.equal(shown.length, 111);
     assert.ok(shown.every((name) => name.startsWith(`${word} 77`)));
-    assert.equal(nextOf(third), undefined);
+    assert.equal(nextPageLink(third), undefined);
   });
 
   test(`a search of ${path} takes every character literally, and says when nothing is found`, async () => {

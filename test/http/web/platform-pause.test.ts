@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DEVELOPER } from '../../support/app-pages.ts';
-import { newClient } from '../../support/client.ts';
+import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -20,7 +20,7 @@ async function connectedApp(name: string) {
   ];
   const calls: (() => Promise<number>)[] = [];
   for (const { user, business } of people) {
-    const client = newClient({ ...server, app, user, business });
+    const client = createClient({ ...server, app, user, business });
     const { access_token } = await client.connect();
     calls.push(async () => (await client.listInvoices(access_token)).status);
   }

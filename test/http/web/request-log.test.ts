@@ -5,8 +5,8 @@ import { newRandomId } from '../../../src/lib/ids.ts';
 import { addCounts, hourOf } from '../../../src/request-log/counts.ts';
 import { addRequests } from '../../../src/request-log/log.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
-import { nextOf, type Visited } from '../../support/browser.ts';
-import { type Answer, newClient } from '../../support/client.ts';
+import { type BrowserPage, nextPageLink } from '../../support/browser.ts';
+import { type ApiResponse, createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -15,13 +15,13 @@ const db = () => server.storage().durable;
 
 async function newApp(name: string) {
   const app = await server.addApp({ name, ownerBusinessId: server.acme.id });
-  const client = newClient({ ...server, user: server.ada, app, business: server.acme });
+  const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const path = `${DEVELOPER}/${app.id}/requests`;
   return { app, client, path, open: (query = '') => browser.open(path + query) };
 }
 
 /** What each row of the log says, without its markup. */
-function rowsOf({ text }: Visited): string[] {
+function rowsOf({ text }: BrowserPage): string[] {
   const [, table = ''] = /<div id="requests"[^>]*>(.*?)<\/table>/s.exec(text) ?? [];
   return [...table.matchAll(/<tr><td>(.*?)<\/tr>/gs)].map(([, row = '']) =>
     row
@@ -37,7 +37,7 @@ async function later<Result>(work: () => Promise<Result>): Promise<Result> {
   return work();
 }
 
-const requestIdOf = ({ headers }: Answer): string => headers.get('x-request-id') ?? 'none';
+const requestIdOf = ({ headers }: ApiResponse): string => headers.get('x-request-id') ?? 'none';
 
 test('the log shows each request for an app, newest first, with its outcome, business and request id', async () => {
   const { client, open } = await newApp('Walked');
@@ -176,10 +176,10 @@ test('ten thousand requests are read fifty at a time, each once, in small pages;
   await server.storage().transaction((tx) => addRequests(tx, requests));
 
   const first = await open('?errors=only&period=month');
-  const next = nextOf(first) ?? '';
+  const next = nextPageLink(first) ?? '';
   const second = await browser.open(next);
 
-  const idsIn = (page: Visited) => rowsOf(page).map((row) => row.slice(-36));
+  const idsIn = (page: BrowserPage) => rowsOf(page).map((row) => row.slice(-36));
   const newest = requests.map(({ requestId }) => requestId).reverse();
   assert.deepEqual([...idsIn(first), ...idsIn(second)], newest.slice(0, 100));
   assert.ok(next.startsWith(path) && next.includes('errors=only') && next.includes('period=month'), next);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { hashSecret } from '../../../src/lib/secrets.ts';
-import type { Browser, Visited } from '../../support/browser.ts';
-import { PASSWORD } from '../../support/people.ts';
+import type { Browser, BrowserPage } from '../../support/browser.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/account';
@@ -19,7 +19,7 @@ async function isSignedIn(browser: Browser): Promise<boolean> {
 }
 
 /** By which the page would end each of the other sessions, those seen last first. */
-function endable({ text }: Visited): string[] {
+function endable({ text }: BrowserPage): string[] {
   return [...text.matchAll(/<button class="danger" name="session" value="([^"]+)"/g)].map(([, value = '']) => value);
 }
 

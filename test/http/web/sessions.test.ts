@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { markUserDisabled, markUserEnabled } from '../../../src/accounts/users.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();

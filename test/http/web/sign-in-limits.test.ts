@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
-import { newOperator } from '../../support/operator.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { createCommandRunner } from '../../support/command-runner.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 async function attempt(browser: Browser, email: string, password: string, headers: Record<string, string> = {}) {
@@ -219,7 +219,7 @@ test('a browser that was known before a reset is not known after it, and neither
   const server = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '4' });
   const [known, forged] = [await server.signedInByPassword(), server.browse()];
   forged.cookies.set('__Host-known', `${known.cookies.get('__Host-known')}x`);
-  await newOperator(server)('user set-password', { user: server.ada.id, password: 'a whole new drawbridge' });
+  await createCommandRunner(server)('user set-password', { user: server.ada.id, password: 'a whole new drawbridge' });
   await fail(server.browse(), server.ada.email, 4);
 
   for (const browser of [known, forged]) {

@@ -3,16 +3,16 @@ import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { DEVELOPER } from '../../support/app-pages.ts';
 import type { Browser } from '../../support/browser.ts';
-import { REDIRECT_URI, type RegisteredApp } from '../../support/people.ts';
+import { REDIRECT_URI, type RegisteredApp } from '../../support/fixtures.ts';
+import { createPlayground, plain, playgroundState, primaryLink, tryPath } from '../../support/playground.ts';
 import { freePort } from '../../support/ports.ts';
 import { countGrants } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { linked, newTrial, plain, tryPath, walkIn } from '../../support/try-it.ts';
 
 const server = await startTestServer();
 const browser = await server.signedIn();
 const RETURN = `${server.web}${DEVELOPER}/try`;
-const { begin, decide, paste, reachExchange, newApp } = newTrial(server, browser);
+const { begin, decide, paste, reachExchange, newApp } = createPlayground(server, browser);
 
 test('what is pasted may be the address, its query or the code alone, and is kept where it is refused', async () => {
   const app = await newApp();
@@ -43,7 +43,7 @@ test('a walk counts only in the session that began it, for its own app, unchange
   const [app, other] = [await newApp(), await newApp()];
   const page = await reachExchange(app);
   const back = page.url;
-  const walk = walkIn(page);
+  const walk = playgroundState(page);
   const sameUser = await server.signedIn();
   const grants = await countGrants(server);
   const send = async (as: Browser, to: RegisteredApp, text: string) =>
@@ -83,7 +83,7 @@ test('a walk counts only in the session that began it, for its own app, unchange
 test('a user who may not change the app cannot open any page of its playground [D5]', async () => {
   const app = await newApp();
   const page = await reachExchange(app);
-  const walk = walkIn(page);
+  const walk = playgroundState(page);
   const bolt = await server.addBusiness('Bolt');
   const stranger = await server.signedIn(await server.addUser('Bob', [[bolt, 'owner']]));
   const member = await server.signedIn(await server.addUser('Mia', [[server.acme, 'member']]));
@@ -123,7 +123,7 @@ test('someone who chose another business on the way can go back to the app’s o
   await server.addMember(carol, bolt, 'member');
   const app = await newApp({ openToAnyBusiness: true, redirectUris: [RETURN] });
   const as = await server.signedIn(carol);
-  const asked = await as.open(linked(await begin(app, {}, as)));
+  const asked = await as.open(primaryLink(await begin(app, {}, as)));
 
   const inBolt = await as.submit(asked, '/consent', { answer: 'switch', business: bolt.id });
   const elsewhere = await as.submit(inBolt, '/consent', { answer: 'allow' });

@@ -4,20 +4,20 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
-import type { Visited } from '../../support/browser.ts';
+import type { BrowserPage } from '../../support/browser.ts';
+import { createPlayground, playgroundState, primaryLink, shownText, tryPath } from '../../support/playground.ts';
 import { readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { linked, newTrial, shown, tryPath, walkIn } from '../../support/try-it.ts';
 
 const server = await startTestServer();
 const browser = await server.signedIn();
 const RETURN = `${server.web}${DEVELOPER}/try`;
-const { begin, decide, paste, reachExchange, reachTokens, newApp } = newTrial(server, browser);
+const { begin, decide, paste, reachExchange, reachTokens, newApp } = createPlayground(server, browser);
 await server.addInvoice(server.acme, { number: 'INV-77' });
 
 test('a developer walks through the flow for real, and sees each request and its answer', async () => {
   const app = await newApp();
-  const step = (page: Visited, name: string) => browser.submit(page, `${tryPath(app)}/${name}`);
+  const step = (page: BrowserPage, name: string) => browser.submit(page, `${tryPath(app)}/${name}`);
 
   const tokens = await reachTokens(app);
   const businesses = await step(tokens, 'businesses');
@@ -34,11 +34,11 @@ test('a developer walks through the flow for real, and sees each request and its
     new RegExp(`GET ${server.api}/api/v1/businesses.*&quot;name&quot;: &quot;Acme&quot;`, 's'),
   );
   assert.match(invoices.text, new RegExp(`x-business-id: ${server.acme.id}.*INV-77`, 's'));
-  assert.notEqual(shown(refreshed, 'tokens'), shown(tokens, 'tokens'));
+  assert.notEqual(shownText(refreshed, 'tokens'), shownText(tokens, 'tokens'));
   assert.match(again.text, /INV-77/);
   assert.match(refused.text, /401 Unauthorized.*&quot;reason&quot;: &quot;revoked_by_app&quot;/s);
   assert.match(refusedToo.text, /400 Bad Request.*&quot;reason&quot;: &quot;revoked_by_app&quot;/s);
-  const { revoked_reason } = await readGrant(server, /gat_[\w-]+/.exec(shown(tokens, 'tokens'))?.[0] ?? '');
+  const { revoked_reason } = await readGrant(server, /gat_[\w-]+/.exec(shownText(tokens, 'tokens'))?.[0] ?? '');
   assert.equal(revoked_reason, 'revoked_by_app');
 });
 
@@ -49,7 +49,7 @@ test('no page of the walk shows the secret, is kept by a cache or grows beyond 5
 
   for (const page of pages) {
     assert.ok(!page.text.includes(app.secret));
-    assert.ok(!Buffer.from(walkIn(page), 'base64url').includes(app.secret));
+    assert.ok(!Buffer.from(playgroundState(page), 'base64url').includes(app.secret));
     assert.equal(page.headers.get('cache-control'), 'no-store');
     assert.ok(page.text.length < 50_000, String(page.text.length));
     assert.ok(!page.url.includes('?'), page.url);
@@ -111,7 +111,7 @@ test('a first-party app is tried from the platform’s pages, and asks for no co
   const path = tryPath(app, PLATFORM);
 
   const fields = { scope: 'read:invoices', redirect_uri: `${server.web}${PLATFORM}/try` };
-  const page = await pat.open(linked(await pat.submit(await pat.open(path), path, fields)));
+  const page = await pat.open(primaryLink(await pat.submit(await pat.open(path), path, fields)));
   const tokens = await pat.submit(page, `${path}/exchange`, { client_secret: app.secret });
 
   assert.match(tokens.text, /200 OK/);
@@ -122,7 +122,7 @@ test('a first-party app is tried from the platform’s pages, and asks for no co
 test('a wrong secret shows the real answer and its explanation, and the right one still works after it', async () => {
   const app = await newApp();
   const page = await reachExchange(app);
-  const exchange = (from: Visited, client_secret: string) =>
+  const exchange = (from: BrowserPage, client_secret: string) =>
     browser.submit(from, `${tryPath(app)}/exchange`, { client_secret });
 
   const missing = await exchange(page, ' ');
@@ -166,11 +166,12 @@ test('each request can be run as curl, as it is shown', async () => {
   const secret = `export CLIENT_SECRET=${app.secret}`;
 
   const page = await begin(app);
-  const authorized = await run(shown(page, 'curl-authorize'));
+  const authorized = await run(shownText(page, 'curl-authorize'));
   const exchange = await paste(app, page, (await decide(page)).leftTo?.href ?? '');
-  const exchanged = await run(`${secret}\n${shown(exchange, 'curl-exchange')}`);
+  const exchanged = await run(`${secret}\n${shownText(exchange, 'curl-exchange')}`);
   const walked = await browser.submit(await reachTokens(app), `${tryPath(app)}/businesses`);
-  const runShown = (name: string) => run(`${secret}\n${shown(walked, 'tokens')}\n${shown(walked, `curl-${name}`)}`);
+  const runShown = (name: string) =>
+    run(`${secret}\n${shownText(walked, 'tokens')}\n${shownText(walked, `curl-${name}`)}`);
   const sent = await runShown('sent');
   const invoices = await runShown('invoices');
   const refreshed = await runShown('refresh');

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createCommandRunner } from '../../support/command-runner.ts';
 import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
-import { newOperator } from '../../support/operator.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { registerByInvitation } from '../../support/unverified.ts';
 
 const BADGE = /Address not verified/;
 const server = await startTestServer();
-const operator = newOperator(server);
+const operator = createCommandRunner(server);
 const root = await server.signedIn(await server.addUser('Root', [], true));
 const acme = await server.signedIn();
 const evil = await server.addBusiness('Evil');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readActs } from '../../support/acts.ts';
-import { PASSWORD } from '../../support/people.ts';
+import { readAuditEntries } from '../../support/audit-entries.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 function assertTooMany({ status, headers, text }: { status: number; headers: Headers; text: string }) {
@@ -33,7 +33,9 @@ test('the forms that one user sends are limited in a minute, and a form beyond t
   assertTooMany(await rename('D'));
 
   assert.equal((await browser.open('/settings/account')).status, 200, 'reading goes on');
-  const names = (await readActs(server)).filter(({ action }) => action === 'user.renamed').map(({ detail }) => detail);
+  const names = (await readAuditEntries(server))
+    .filter(({ action }) => action === 'user.renamed')
+    .map(({ detail }) => detail);
   assert.deepEqual(names, ['{"to":"A"}', '{"to":"B"}', '{"to":"C"}']);
 });
 
@@ -71,5 +73,5 @@ test('right passwords are limited in a minute, too, since each leaves an entry i
   for (let i = 0; i < 5; i++) statuses.push((await server.browse().signIn(server.ada.email, PASSWORD)).status);
 
   assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
-  assert.equal((await readActs(server)).filter(({ action }) => action === 'session.started').length, 3);
+  assert.equal((await readAuditEntries(server)).filter(({ action }) => action === 'session.started').length, 3);
 });

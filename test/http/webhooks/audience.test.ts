@@ -6,7 +6,7 @@ import { findGrant, listAppsAllowed, listBusinessesAllowing } from '../../../src
 import { newId } from '../../../src/lib/ids.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
 import { canReceive, checkGuards } from '../../../src/webhooks/visibility.ts';
-import type { RegisteredApp } from '../../support/people.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();

@@ -10,8 +10,8 @@ import { MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { listDeliveries } from '../../../src/webhooks/deliveries.ts';
 import { findEndpoint, insertEndpoint, rotateSecret } from '../../../src/webhooks/endpoints.ts';
-import { newReceiver, withStatus } from '../../support/receiver.ts';
 import { startTestServer } from '../../support/test-server.ts';
+import { respondWithStatus, startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
 const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
 const keys = createKeyring(server.settings.secretKeys);
@@ -25,7 +25,7 @@ async function listen(url: string, appId: string, eventTypes: string[] = ['grant
 const newApp = () => server.addApp({ ownerBusinessId: server.acme.id });
 
 test('an app receives a signed event about a grant, with ids and no credentials [W1]', async () => {
-  const [app, receiver] = [await newApp(), await newReceiver()];
+  const [app, receiver] = [await newApp(), await startWebhookReceiver()];
   const { secret } = await listen(receiver.url, app.id);
 
   const code = await server.allow({ client_id: app.id }, browser);
@@ -45,7 +45,7 @@ test('an app receives a signed event about a grant, with ids and no credentials 
 
 test('an endpoint hears only of its own app, and only of what it asked for', async () => {
   const [app, other] = [await newApp(), await newApp()];
-  const [revocations, foreign] = [await newReceiver(), await newReceiver()];
+  const [revocations, foreign] = [await startWebhookReceiver(), await startWebhookReceiver()];
   await listen(revocations.url, app.id, ['grant.revoked']);
   await listen(foreign.url, other.id);
 
@@ -65,12 +65,12 @@ test('an endpoint hears only of its own app, and only of what it asked for', asy
 });
 
 test('what fails is sent again later, under the same id and a fresh signature, until it arrives [W3]', async () => {
-  const [app, receiver] = [await newApp(), await newReceiver(withStatus(500))];
+  const [app, receiver] = [await newApp(), await startWebhookReceiver(respondWithStatus(500))];
   await listen(receiver.url, app.id);
   await server.allow({ client_id: app.id }, browser);
   await receiver.has(1);
 
-  receiver.answer(withStatus(204));
+  receiver.answer(respondWithStatus(204));
   await windUntil(receiver, 2);
   const [failed, arrived] = receiver.received;
 
@@ -80,7 +80,7 @@ test('what fails is sent again later, under the same id and a fresh signature, u
 });
 
 test('events arrive in the order in which they happened, one at a time', async () => {
-  const [app, receiver] = [await newApp(), await newReceiver()];
+  const [app, receiver] = [await newApp(), await startWebhookReceiver()];
   let open = 0;
   receiver.answer((_, response) => {
     open += 1;
@@ -101,10 +101,14 @@ test('events arrive in the order in which they happened, one at a time', async (
 });
 
 test('an endpoint that answers 410 is switched off, and a redirect is not followed [W3][W6]', async () => {
-  const [app, gone, elsewhere] = [await newApp(), await newReceiver(withStatus(410)), await newReceiver()];
+  const [app, gone, elsewhere] = [
+    await newApp(),
+    await startWebhookReceiver(respondWithStatus(410)),
+    await startWebhookReceiver(),
+  ];
   const redirecting = await Promise.all(
     [301, 302, 303, 307, 308].map((status) =>
-      newReceiver((_, response) => response.writeHead(status, { location: elsewhere.url }).end()),
+      startWebhookReceiver((_, response) => response.writeHead(status, { location: elsewhere.url }).end()),
     ),
   );
   const { endpoint } = await listen(gone.url, app.id);
@@ -124,8 +128,10 @@ test('an endpoint that answers 410 is switched off, and a redirect is not follow
 });
 
 test('a redirect is a failed attempt, which is made again later [W6]', async () => {
-  const [app, elsewhere] = [await newApp(), await newReceiver()];
-  const receiver = await newReceiver((_, response) => response.writeHead(302, { location: elsewhere.url }).end());
+  const [app, elsewhere] = [await newApp(), await startWebhookReceiver()];
+  const receiver = await startWebhookReceiver((_, response) =>
+    response.writeHead(302, { location: elsewhere.url }).end(),
+  );
   const { endpoint } = await listen(receiver.url, app.id);
 
   await server.allow({ client_id: app.id }, browser);
@@ -144,7 +150,7 @@ test('a redirect is a failed attempt, which is made again later [W6]', async () 
 });
 
 test('while a secret is being replaced both sign, and then only the new one [W2]', async () => {
-  const [app, receiver] = [await newApp(), await newReceiver()];
+  const [app, receiver] = [await newApp(), await startWebhookReceiver()];
   const { endpoint, secret } = await listen(receiver.url, app.id);
   const newer = await rotateSecret(db(), keys, endpoint, server.clock());
 
@@ -209,7 +215,7 @@ test('a receiver that goes on answering without end is cut off, and the attempt 
 });
 
 /** The clock is wound on, a little at a time, until so many have come. */
-async function windUntil(receiver: Awaited<ReturnType<typeof newReceiver>>, count: number): Promise<void> {
+async function windUntil(receiver: Awaited<ReturnType<typeof startWebhookReceiver>>, count: number): Promise<void> {
   const arrived = receiver.has(count).then(() => true);
   while (!(await Promise.race([arrived, new Promise((resolve) => setTimeout(resolve, 20))])))
     server.advanceClock(SECOND);
@@ -224,7 +230,7 @@ async function until<Value>(look: () => Promise<Value | undefined>): Promise<Val
 }
 
 test('nothing is sent unsigned: without the key that kept its secret an endpoint gets nothing', async () => {
-  const [app, receiver] = [await newApp(), await newReceiver()];
+  const [app, receiver] = [await newApp(), await startWebhookReceiver()];
   const foreign = createKeyring(['a-key-of-another-server-that-this-one-never-had']);
   const { endpoint } = await insertEndpoint(
     db(),
@@ -244,7 +250,7 @@ test('nothing is sent unsigned: without the key that kept its secret an endpoint
 });
 
 test('an app that was deleted hears nothing more, and an endpoint nothing from before its time', async () => {
-  const [app, receiver] = [await newApp(), await newReceiver()];
+  const [app, receiver] = [await newApp(), await startWebhookReceiver()];
   const browser = await server.signedIn();
   await server.allow({ client_id: app.id }, browser);
   server.advanceClock(1);

@@ -9,7 +9,7 @@ import { endConnections } from '../../../src/grants/connections.ts';
 import { revokeGrantsOfUser, warnOfExpiring } from '../../../src/grants/grants.ts';
 import { disableApp, disableUser } from '../../../src/grants/suspension.ts';
 import { DAY } from '../../../src/lib/clock.ts';
-import type { RegisteredApp } from '../../support/people.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();

@@ -19,8 +19,8 @@ import {
   updateEndpoint,
 } from '../../../src/webhooks/endpoints.ts';
 import { recordFailure } from '../../../src/webhooks/queue.ts';
-import { newReceiver, withStatus } from '../../support/receiver.ts';
 import { startTestServer } from '../../support/test-server.ts';
+import { respondWithStatus, startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
 const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
 const keys = createKeyring(server.settings.secretKeys);
@@ -42,7 +42,7 @@ async function listen(url: string) {
 
 /** Whatever was due before has been claimed by the time that this has been delivered. */
 async function newMarker() {
-  const receiver = await newReceiver();
+  const receiver = await startWebhookReceiver();
   const { happen } = await listen(receiver.url);
   return async () => {
     for (let round = 0; round < 2; round++) {
@@ -64,7 +64,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
 const isResting = async (endpoint: Endpoint) => (await rowOf(endpoint)).backoff_until > server.clock();
 
 test('an endpoint that has failed is left alone, however much comes in, until its owner wants to see it work', async () => {
-  const [receiver, passRounds] = [await newReceiver(withStatus(500)), await newMarker()];
+  const [receiver, passRounds] = [await startWebhookReceiver(respondWithStatus(500)), await newMarker()];
   const { endpoint, happen } = await listen(receiver.url);
   await happen();
   await until(() => isResting(endpoint));
@@ -89,7 +89,7 @@ test('an endpoint that has failed is left alone, however much comes in, until it
   await passRounds();
   assert.equal(receiver.received.length, 4);
 
-  receiver.answer(withStatus(204));
+  receiver.answer(respondWithStatus(204));
   server.advanceClock(5 * MINUTE);
   await receiver.has(9);
   await until(async () => (await rowOf(endpoint)).due_at === null);
@@ -118,7 +118,7 @@ test('an endpoint is switched off after three days of failures if there were ten
 });
 
 test('an endpoint to which nothing is to be sent any more is not failing any more', async () => {
-  const receiver = await newReceiver(withStatus(503));
+  const receiver = await startWebhookReceiver(respondWithStatus(503));
   const { endpoint, app, happen } = await listen(receiver.url);
   await happen();
   await until(() => isResting(endpoint));
@@ -147,13 +147,16 @@ const ACTS: [what: string, act: (endpoint: Endpoint) => Promise<unknown>][] = [
 for (const [what, act] of ACTS) {
   test(`once an endpoint is ${what}, nothing more is sent to where it was`, async () => {
     const held: ServerResponse[] = [];
-    const [receiver, passRounds] = [await newReceiver((_, response) => held.push(response)), await newMarker()];
+    const [receiver, passRounds] = [
+      await startWebhookReceiver((_, response) => held.push(response)),
+      await newMarker(),
+    ];
     const { endpoint, happen } = await listen(receiver.url);
     await happen(5);
     await receiver.has(1);
 
     await act(endpoint);
-    receiver.answer(withStatus(204));
+    receiver.answer(respondWithStatus(204));
     held[0]?.end();
     await passRounds();
 

@@ -5,8 +5,8 @@ import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { freePort } from '../../support/ports.ts';
-import { newReceiver } from '../../support/receiver.ts';
 import { startTestServer } from '../../support/test-server.ts';
+import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
 const ENDPOINTS = 100;
 const ROUNDS = 5;
@@ -15,7 +15,10 @@ test('one endpoint that is dead and one that never answers keep none of the othe
   const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const [db, keys] = [server.storage().durable, createKeyring(server.settings.secretKeys)];
   const held: ServerResponse[] = [];
-  const [receiver, stuck] = [await newReceiver(), await newReceiver((_, response) => held.push(response))];
+  const [receiver, stuck] = [
+    await startWebhookReceiver(),
+    await startWebhookReceiver((_, response) => held.push(response)),
+  ];
   const others = Array.from({ length: ENDPOINTS - 2 }, (_, place) => `${receiver.url}/${place}`);
   // The bad ones come first, so that whoever waits for them would show.
   const urls = [`http://127.0.0.1:${await freePort()}/dead`, stuck.url, ...others];

@@ -10,10 +10,14 @@ import { migrate } from '../../../src/storage/migrate.ts';
 import { openStorage } from '../../../src/storage/open.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { startWebhooks } from '../../../src/webhooks/worker.ts';
-import { newReceiver } from '../../support/receiver.ts';
+import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
 test('no endpoint hears of anything that a crash could still undo', async () => {
-  const [storage, keys, receiver] = [await openStorage('sqlite::memory:'), createKeyring(['any']), await newReceiver()];
+  const [storage, keys, receiver] = [
+    await openStorage('sqlite::memory:'),
+    createKeyring(['any']),
+    await startWebhookReceiver(),
+  ];
   await migrate(storage);
   const db = storage.durable;
   const { id: businessId } = await insertBusiness(db, { name: 'Acme' }, 0);

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
-import { newReceiver, withStatus } from '../../support/receiver.ts';
 import { startTestServer } from '../../support/test-server.ts';
+import { respondWithStatus, startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
 const PLACES_OF_AN_OWNER = 50;
 
@@ -13,7 +13,10 @@ test('one owner’s slow endpoints take up fifty places of a node, and the other
   const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const keys = createKeyring(server.settings.secretKeys);
   const held: ServerResponse[] = [];
-  const [slow, quick] = [await newReceiver((_, response) => held.push(response)), await newReceiver()];
+  const [slow, quick] = [
+    await startWebhookReceiver((_, response) => held.push(response)),
+    await startWebhookReceiver(),
+  ];
   const listen = async (ownerBusinessId: string | null, url: string, count: number) => {
     const { id: appId } = await server.addApp({ ownerBusinessId });
     await server.storage().transaction(async (db) => {
@@ -34,7 +37,7 @@ test('one owner’s slow endpoints take up fifty places of a node, and the other
   }
   assert.equal(slow.received.length, PLACES_OF_AN_OWNER);
 
-  slow.answer(withStatus(204));
+  slow.answer(respondWithStatus(204));
   for (const response of held) response.end();
   await slow.has(60);
 });

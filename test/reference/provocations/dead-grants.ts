@@ -10,10 +10,10 @@ import { disableApp, pauseApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
 import type { Tokens } from '../../support/client.ts';
-import type { RegisteredApp } from '../../support/people.ts';
+import type { RegisteredApp } from '../../support/fixtures.ts';
 import type { TestServer } from '../../support/test-server.ts';
+import { retryUntilFound, runInSequence } from './concurrency.ts';
 import { once } from './provocation.ts';
-import { takeTurns, untilFound } from './turns.ts';
 
 export interface Connected {
   app: RegisteredApp;
@@ -26,10 +26,10 @@ export const VERIFIER = 'a-verifier-that-is-long-enough-for-any-server';
 const code_challenge = createHash('sha256').update(VERIFIER).digest('base64url');
 export const PKCE = { code_challenge, code_challenge_method: 'S256' };
 
-export type Connections = ReturnType<typeof newConnections>;
+export type Connections = ReturnType<typeof createConnections>;
 
 /** Makes grants, each of an app of its own, so that ending one touches no other. */
-export function newConnections(server: TestServer) {
+export function createConnections(server: TestServer) {
   const ada = once(() => server.signedIn());
 
   async function newApp(changes: Parameters<TestServer['addApp']>[0] = {}) {
@@ -49,7 +49,7 @@ export function newConnections(server: TestServer) {
 }
 
 /** One way to end a grant for each reason there is; each gives what it has ended. */
-export function newDeadGrants(connections: Connections): Record<string, () => Promise<Connected>> {
+export function createInactiveGrants(connections: Connections): Record<string, () => Promise<Connected>> {
   const ends = { ...endedByApp(connections), ...endedByPeople(connections) };
   return Object.fromEntries(Object.entries(ends).map(([reason, end]) => [reason, once(end)]));
 }
@@ -77,10 +77,10 @@ function endedByApp({ server, connect, newApp, allow }: Connections) {
     /** A grant that has tokens can only end this way if the code was tried out while it was being exchanged. */
     async code_verifier_wrong() {
       const { app, credentials } = await newApp();
-      return untilFound(async () => {
+      return retryUntilFound(async () => {
         const code = await allow({ client_id: app.id, ...PKCE });
         const exchange = (code_verifier: string) => () => server.exchange(code, { ...credentials, code_verifier });
-        const [first, second] = await takeTurns(server, exchange(VERIFIER), exchange(`${VERIFIER}-not`));
+        const [first, second] = await runInSequence(server, exchange(VERIFIER), exchange(`${VERIFIER}-not`));
         const isSo = first?.status === 200 && second?.body.reason === 'code_verifier_wrong';
         return isSo ? { app, credentials, code, tokens: first.body as Tokens } : undefined;
       });

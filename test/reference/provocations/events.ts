@@ -1,16 +1,19 @@
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
-import type { Answer } from '../../support/client.ts';
+import type { ApiResponse } from '../../support/client.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { type Provocation, provocationsOf } from './provocation.ts';
 
 /** An app reads its events again, with its credentials or with others. */
-export function askEvents(server: TestServer, { query = '', secret = server.ledger.secret } = {}): Promise<Answer> {
+export function askEvents(
+  server: TestServer,
+  { query = '', secret = server.ledger.secret } = {},
+): Promise<ApiResponse> {
   const authorization = `Basic ${Buffer.from(`${server.ledger.id}:${secret}`).toString('base64')}`;
   return server.get(`/api/v1/events${query}`, { authorization });
 }
 
-async function askPaused(server: TestServer): Promise<Answer> {
+async function askPaused(server: TestServer): Promise<ApiResponse> {
   const db = server.storage().durable;
   await pauseApp(OPERATOR, db, { app: server.ledger }, server.clock());
   const answer = await askEvents(server);

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { json } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { startServer } from '../../../src/server.ts';
-import type { Answer } from '../../support/client.ts';
+import type { ApiResponse } from '../../support/client.ts';
 import { freePort } from '../../support/ports.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { askEvents } from './events.ts';
@@ -12,7 +12,7 @@ import { once, type Provocation, provocationsOf, send } from './provocation.ts';
 /** Under these an app has used up its share once it is connected, and a grant after one call. */
 export const SCARCE = { LIMIT_PER_APP: '1', LIMIT_PER_GRANT: '1' };
 
-type Ask = () => Promise<Answer>;
+type Ask = () => Promise<ApiResponse>;
 
 /** A valid request to every operation that queries the database, on a server started with `SCARCE`. */
 function rightRequests(server: TestServer) {
@@ -74,7 +74,7 @@ export function outageProvocations(server: TestServer): Provocation[] {
 }
 
 /** Another process has locked the file. It cannot in WAL mode, nor can the mode be changed while another connection is open. */
-async function whileLocked(server: TestServer, ask: Ask): Promise<Answer> {
+async function whileLocked(server: TestServer, ask: Ask): Promise<ApiResponse> {
   const { durable } = server.storage();
   await sql`pragma busy_timeout = 0`.execute(durable);
   await sql`pragma journal_mode = delete`.execute(durable);
@@ -108,7 +108,7 @@ export function drainingProvocations(server: TestServer): Provocation[] {
 }
 
 /** `fetch` would not say which of its connections it takes. */
-async function askOver(agent: Agent, url: string): Promise<Answer> {
+async function askOver(agent: Agent, url: string): Promise<ApiResponse> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { agent }, resolve).on('error', reject);
   });

@@ -1,4 +1,4 @@
-import type { Answer } from '../../support/client.ts';
+import type { ApiResponse } from '../../support/client.ts';
 
 /** How the server is made to give one answer that its reference says it can give. */
 export interface Provocation {
@@ -8,16 +8,16 @@ export interface Provocation {
   reason: string;
   /** What the operation is answering. */
   to: string;
-  provoke(): Promise<Answer>;
+  provoke(): Promise<ApiResponse>;
 }
 
-export function reasonOf({ status, body }: Answer): string {
+export function reasonOf({ status, body }: ApiResponse): string {
   if (status < 400) return 'none';
   return typeof body === 'string' ? 'page' : String(body.reason);
 }
 
 /** One request, as it stands. */
-export async function send(url: string, init: RequestInit = {}): Promise<Answer> {
+export async function send(url: string, init: RequestInit = {}): Promise<ApiResponse> {
   const response = await fetch(url, { redirect: 'manual', ...init });
   const { status, headers } = response;
   const text = await response.text();
@@ -27,7 +27,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
 /** The name and the table of one operation, made into provocations. */
 export function provocationsOf(
   operation: string,
-  table: [status: number, reason: string, to: string, provoke: () => Promise<Answer>][],
+  table: [status: number, reason: string, to: string, provoke: () => Promise<ApiResponse>][],
 ): Provocation[] {
   return table.map(([status, reason, to, provoke]) => ({ operation, status, reason, to, provoke }));
 }

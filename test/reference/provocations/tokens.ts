@@ -1,10 +1,10 @@
 import { deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
-import type { Answer } from '../../support/client.ts';
+import type { ApiResponse } from '../../support/client.ts';
+import { retryUntilFound, runInSequence } from './concurrency.ts';
 import { type Connected, type Connections, PKCE, VERIFIER } from './dead-grants.ts';
 import { type Provocation, provocationsOf } from './provocation.ts';
-import { takeTurns, untilFound } from './turns.ts';
 
 type Dead = Record<string, () => Promise<Connected>>;
 
@@ -110,10 +110,10 @@ function ended(connections: Connections, dead: Dead): Provocation[] {
  * A deleted app cannot even authenticate: it has to be deleted after that, while another refresh is the first to get
  * through, so that this one has to look at the grant once more.
  */
-async function refreshWhileDeleted({ server, connect }: Connections): Promise<Answer> {
-  return untilFound(async () => {
+async function refreshWhileDeleted({ server, connect }: Connections): Promise<ApiResponse> {
+  return retryUntilFound(async () => {
     const { app, tokens, credentials } = await connect();
-    const [answer] = await takeTurns<Answer | undefined>(
+    const [answer] = await runInSequence<ApiResponse | undefined>(
       server,
       () => server.refresh(tokens.refresh_token, credentials),
       async () => {

@@ -9,7 +9,7 @@ import {
   type OAuth2Token,
 } from '@badgateway/oauth2-client';
 import { HOUR } from '../../../src/lib/clock.ts';
-import { REDIRECT_URI, type RegisteredApp } from '../../support/people.ts';
+import { REDIRECT_URI, type RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { decide } from './visitor.ts';
 

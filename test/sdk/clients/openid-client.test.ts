@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import * as client from 'openid-client';
 import { HOUR } from '../../../src/lib/clock.ts';
-import { REDIRECT_URI } from '../../support/people.ts';
+import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { decide } from './visitor.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OAuth2Strategy from 'passport-oauth2';
 import { HOUR } from '../../../src/lib/clock.ts';
-import { type Browser, newBrowser } from '../../support/browser.ts';
+import { type Browser, createBrowser } from '../../support/browser.ts';
 import { freePort } from '../../support/ports.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { type ExpressApp, startExpressApp } from './express-app.ts';
@@ -36,7 +36,7 @@ interface Person {
 }
 
 const newPerson = ({ origin }: ExpressApp): Person => ({
-  atApp: newBrowser(origin, [origin]),
+  atApp: createBrowser(origin, [origin]),
   atGatehouse: server.browse(),
 });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PASSWORD } from '../../support/people.ts';
+import { PASSWORD } from '../../support/fixtures.ts';
 import type { TestServer } from '../../support/test-server.ts';
 
 /**

@@ -6,7 +6,7 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { EVENT_TYPES } from '../../../src/events/event-types.ts';
 import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import type { Browser } from '../../support/browser.ts';
-import { PASSWORD, type RegisteredApp } from '../../support/people.ts';
+import { PASSWORD, type RegisteredApp } from '../../support/fixtures.ts';
 import type { TestServer } from '../../support/test-server.ts';
 
 const CONNECTED_APPS = '/settings/connected-apps';

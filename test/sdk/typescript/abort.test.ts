@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { startTestServer } from '../../support/test-server.ts';
 import { LIBRARY } from './build.ts';
-import { connect, expired, newApp } from './connected.ts';
-import { BUSINESS, fail, newStandIn, saysNothing, send, sendBusinesses } from './stand-in.ts';
+import { connect, createSdkApp, expired } from './connected.ts';
+import { BUSINESS, fail, neverRespond, send, sendBusinesses, startFaultyServer } from './faulty-server.ts';
 
-type StandIn = Awaited<ReturnType<typeof newStandIn>>;
+type StandIn = Awaited<ReturnType<typeof startFaultyServer>>;
 
 /** Every call that sends something. */
 const CALLS: Record<string, (standIn: StandIn, signal: AbortSignal) => Promise<unknown>> = {
@@ -30,7 +30,7 @@ const CALLS: Record<string, (standIn: StandIn, signal: AbortSignal) => Promise<u
 
 for (const [name, call] of Object.entries(CALLS)) {
   test(`${name} ends with the reason of its signal: before it sends, and while it waits for the answer`, async () => {
-    const standIn = await newStandIn(saysNothing);
+    const standIn = await startFaultyServer(neverRespond);
     const reason = new Error('The visitor has gone.');
 
     await assert.rejects(call(standIn, AbortSignal.abort(reason)), (error) => error === reason);
@@ -49,7 +49,7 @@ for (const [name, call] of Object.entries(CALLS)) {
 }
 
 test('a signal also ends the pause before a request is repeated', async () => {
-  const standIn = await newStandIn(fail(503, { 'retry-after': '25' }));
+  const standIn = await startFaultyServer(fail(503, { 'retry-after': '25' }));
   const controller = new AbortController();
   const waiting = standIn.api().businesses({ signal: controller.signal });
   while (standIn.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -65,7 +65,7 @@ test('a call that is given up leaves the refresh that others wait for alone', as
   const server = await startTestServer();
   const tokens = expired(await connect(server));
   const saved: unknown[] = [];
-  const api = newApp(server).api({ tokens, save: (newer) => saved.push(newer) });
+  const api = createSdkApp(server).api({ tokens, save: (newer) => saved.push(newer) });
   const controller = new AbortController();
 
   const givenUp = api.businesses({ signal: controller.signal });
@@ -78,7 +78,7 @@ test('a call that is given up leaves the refresh that others wait for alone', as
 });
 
 test('a signal that is no AbortSignal is a TypeError', async () => {
-  const standIn = await newStandIn(sendBusinesses);
+  const standIn = await startFaultyServer(sendBusinesses);
 
   await assert.rejects(standIn.api().businesses({ signal: true as unknown as AbortSignal }), TypeError);
   assert.throws(() => standIn.app().events({ signal: {} as AbortSignal }), TypeError);
@@ -87,7 +87,7 @@ test('a signal that is no AbortSignal is a TypeError', async () => {
 
 test('every request names the library and its version in User-Agent', async () => {
   const { version } = JSON.parse(readFileSync(join(LIBRARY, 'package.json'), 'utf8'));
-  const standIn = await newStandIn(send(200, []));
+  const standIn = await startFaultyServer(send(200, []));
 
   await standIn.api().businesses();
   await standIn.app().eventPage();
@@ -97,7 +97,7 @@ test('every request names the library and its version in User-Agent', async () =
 
 test('me() says whom the token acts for', async () => {
   const server = await startTestServer();
-  const api = newApp(server).api({ tokens: await connect(server), save: () => {} });
+  const api = createSdkApp(server).api({ tokens: await connect(server), save: () => {} });
 
   const { grantedAt, ...rest } = await api.me();
 
@@ -109,6 +109,6 @@ test('me() says whom the token acts for', async () => {
   });
   assert.ok(Math.abs(grantedAt - server.clock()) < 60_000, String(grantedAt));
 
-  const odd = await newStandIn(send(200, { user: { id: 'u1' } }));
+  const odd = await startFaultyServer(send(200, { user: { id: 'u1' } }));
   await assert.rejects(odd.api().me(), { code: 'unreadable_answer' });
 });

@@ -2,12 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApi } from '../../../sdk/typescript/src/index.ts';
 import { freePort } from '../../support/ports.ts';
-import { BUSINESS, type Misbehaviour, newStandIn, saysNothing, send, sendBusinesses, sendPage } from './stand-in.ts';
+import {
+  BUSINESS,
+  type FaultyResponse,
+  neverRespond,
+  send,
+  sendBusinesses,
+  sendPage,
+  startFaultyServer,
+} from './faulty-server.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
 const pad =
-  (mebibytes: number): Misbehaviour =>
+  (mebibytes: number): FaultyResponse =>
   (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     for (let i = 0; i < mebibytes * 4; i += 1) response.write(' '.repeat(MEBIBYTE / 4));
@@ -15,7 +23,7 @@ const pad =
   };
 
 /** Each byte comes soon after the last, and the end never does. */
-const drip: Misbehaviour = (response) => {
+const drip: FaultyResponse = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   const dripping = setInterval(() => response.write(' '), 5);
   response.on('close', () => clearInterval(dripping));
@@ -28,7 +36,7 @@ test('an error has everything that the answer said of it', async () => {
     error_uri: 'https://api.example.com/docs/errors/invalid_grant',
     reason: 'disconnected_by_user',
   };
-  const standIn = await newStandIn(send(400, body, { 'x-request-id': 'req-7', 'retry-after': '3' }));
+  const standIn = await startFaultyServer(send(400, body, { 'x-request-id': 'req-7', 'retry-after': '3' }));
 
   await assert.rejects(standIn.app().refresh('grt_1'), {
     name: 'GatehouseError',
@@ -44,7 +52,7 @@ test('an error has everything that the answer said of it', async () => {
 });
 
 test('an error with no more than a code and a description has that code for its reason', async () => {
-  const standIn = await newStandIn(send(403, { error: 'forbidden', error_description: '', reason: null }));
+  const standIn = await startFaultyServer(send(403, { error: 'forbidden', error_description: '', reason: null }));
 
   await assert.rejects(standIn.api().businesses(), {
     message: 'forbidden',
@@ -68,7 +76,7 @@ test('only a code in small letters with a description is a refusal of Gatehouse:
     { error: { code: 'not_found' }, error_description: 'Nothing is here.' },
   ];
   for (const body of foreign) {
-    const standIn = await newStandIn(send(404, body));
+    const standIn = await startFaultyServer(send(404, body));
     const description = 'The answer, of status 404, is not one that Gatehouse gives. Is baseUrl right?';
     await assert.rejects(standIn.api().businesses(), { code: 'unreadable_answer', status: 404, description });
   }
@@ -81,7 +89,7 @@ test('what an answer says is cleaned of control characters, in every field as in
     error_uri: 'https://api.example.com/\r\nset-cookie: a=b',
     reason: 'so\nso',
   };
-  const standIn = await newStandIn(send(400, body, { 'x-request-id': 'req\t7' }));
+  const standIn = await startFaultyServer(send(400, body, { 'x-request-id': 'req\t7' }));
 
   await assert.rejects(standIn.api().businesses(), {
     message: 'odd: one two three [2J four five (request req 7)',
@@ -99,7 +107,7 @@ test('what an answer says is kept up to a length, and no character is cut in two
     error_uri: `https://api.example.com/${'u'.repeat(3000)}`,
     reason: 'r'.repeat(600),
   };
-  const standIn = await newStandIn(send(400, body, { 'x-request-id': 'i'.repeat(600) }));
+  const standIn = await startFaultyServer(send(400, body, { 'x-request-id': 'i'.repeat(600) }));
 
   await assert.rejects(standIn.api().businesses(), {
     code: 'x'.repeat(500),
@@ -111,7 +119,7 @@ test('what an answer says is kept up to a length, and no character is cut in two
 });
 
 test('an answer that is not our JSON is unreadable, with its status', async () => {
-  const answers: [number, Misbehaviour][] = [
+  const answers: [number, FaultyResponse][] = [
     [200, sendPage(200, '<h1>Sign in to the network</h1>')],
     [403, sendPage(403, '<h1>Forbidden</h1>')],
     [404, send(404, { message: 'no such route' })],
@@ -125,7 +133,7 @@ test('an answer that is not our JSON is unreadable, with its status', async () =
     [200, send(200, null)],
   ];
   for (const [status, misbehaviour] of answers) {
-    const standIn = await newStandIn(misbehaviour);
+    const standIn = await startFaultyServer(misbehaviour);
     await assert.rejects(standIn.api().businesses(), {
       code: 'unreadable_answer',
       reason: 'unreadable_answer',
@@ -136,7 +144,7 @@ test('an answer that is not our JSON is unreadable, with its status', async () =
 });
 
 test('a page of a proxy that passes is unreadable only if it stays', async () => {
-  const standIn = await newStandIn(sendPage(502, '<h1>Bad gateway</h1>', { 'retry-after': '0' }));
+  const standIn = await startFaultyServer(sendPage(502, '<h1>Bad gateway</h1>', { 'retry-after': '0' }));
   await assert.rejects(standIn.api().businesses(), { code: 'unreadable_answer', status: 502 });
   assert.equal(standIn.requests.length, 3);
 });
@@ -145,22 +153,22 @@ test('tokens, introspections and invoices of another shape are unreadable', asyn
   const tokens = { access_token: 'gat_2', token_type: 'bearer', expires_in: 3600, refresh_token: 'grt_2', scope: 'a' };
   const wrongs = [{ access_token: 7 }, { refresh_token: 'with space' }, { expires_in: '3600' }, { scope: undefined }];
   for (const wrong of wrongs) {
-    const standIn = await newStandIn(send(200, { ...tokens, ...wrong }));
+    const standIn = await startFaultyServer(send(200, { ...tokens, ...wrong }));
     await assert.rejects(standIn.app().refresh('grt_1'), { code: 'unreadable_answer', status: 200 });
   }
   for (const wrong of [{}, { active: 'yes' }, { active: true, exp: 1 }]) {
-    const standIn = await newStandIn(send(200, wrong));
+    const standIn = await startFaultyServer(send(200, wrong));
     await assert.rejects(standIn.app().introspect('gat_1'), { code: 'unreadable_answer', status: 200 });
   }
   const rounded = { id: '1', number: 'INV-1', status: 'SENT', total: 1234.5, currency: 'GBP', customerId: 'c' };
-  const standIn = await newStandIn(send(200, [rounded]));
+  const standIn = await startFaultyServer(send(200, [rounded]));
   await assert.rejects(standIn.api().invoicePage(BUSINESS), { code: 'unreadable_answer', status: 200 });
 });
 
 test('a redirect is never followed, and an error that says so', async () => {
-  const elsewhere = await newStandIn(sendBusinesses);
+  const elsewhere = await startFaultyServer(sendBusinesses);
   for (const status of [301, 302, 303, 307, 308]) {
-    const standIn = await newStandIn(sendPage(status, '', { location: `${elsewhere.url}/` }));
+    const standIn = await startFaultyServer(sendPage(status, '', { location: `${elsewhere.url}/` }));
     const refused = { code: 'unreadable_answer', status, description: /redirects are never followed/ };
     await assert.rejects(standIn.api().businesses(), refused);
     await assert.rejects(standIn.app().refresh('grt_1'), refused);
@@ -170,17 +178,17 @@ test('a redirect is never followed, and an error that says so', async () => {
 });
 
 test('an answer of 4 MiB is read, and a larger one is left', async () => {
-  const large = await newStandIn(pad(3.75));
+  const large = await startFaultyServer(pad(3.75));
   assert.deepEqual(await large.api().businesses(), []);
 
-  const larger = await newStandIn(pad(16));
+  const larger = await startFaultyServer(pad(16));
   await assert.rejects(larger.api().businesses(), { code: 'answer_too_large', status: 200 });
   assert.equal(larger.requests.length, 1);
 });
 
 test('a server that says nothing, or never comes to an end, is left after the timeout', async () => {
-  for (const misbehaviour of [saysNothing, drip]) {
-    const standIn = await newStandIn(misbehaviour);
+  for (const misbehaviour of [neverRespond, drip]) {
+    const standIn = await startFaultyServer(misbehaviour);
     const refused = {
       code: 'timeout',
       status: undefined,

@@ -25,7 +25,7 @@ function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_TEST/i.test(name)));
 }
 
-export function newFolder(): string {
+export function createFolder(): string {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gatehouse-client-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -33,7 +33,7 @@ export function newFolder(): string {
 
 /** The ES modules of the library as it is published, in a folder of their own. */
 export async function buildLibrary(): Promise<string> {
-  const folder = newFolder();
+  const folder = createFolder();
   await run(process.execPath, ['build.mjs', folder], LIBRARY);
   return join(folder, 'esm');
 }

@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import { type App, type AppOptions, createApp, type Tokens } from '../../../sdk/typescript/src/index.ts';
 import type { Browser } from '../../support/browser.ts';
-import { REDIRECT_URI } from '../../support/people.ts';
+import { REDIRECT_URI } from '../../support/fixtures.ts';
 import type { TestServer } from '../../support/test-server.ts';
 
 /** The SDK app for the test server's own app. */
-export function newApp(server: TestServer, changes: Partial<AppOptions> = {}): App {
+export function createSdkApp(server: TestServer, changes: Partial<AppOptions> = {}): App {
   const { id: clientId, secret: clientSecret } = server.ledger;
   return createApp({ baseUrl: server.api, clientId, clientSecret, redirectUri: REDIRECT_URI, ...changes });
 }
 
 /** What the visitor's browser does with the address it is sent to; where it comes back to. */
-export async function visit(server: TestServer, url: string, answer: 'allow' | 'deny' = 'allow', browser?: Browser) {
+export async function openAuthorizeUrl(
+  server: TestServer,
+  url: string,
+  answer: 'allow' | 'deny' = 'allow',
+  browser?: Browser,
+) {
   const used = browser ?? (await server.signedIn());
   const page = await used.open(url);
   const { leftTo } = page.status === 200 ? await used.submit(page, '/consent', { answer }) : page;
@@ -19,9 +24,9 @@ export async function visit(server: TestServer, url: string, answer: 'allow' | '
   return leftTo;
 }
 
-export async function connect(server: TestServer, app: App = newApp(server)): Promise<Tokens> {
+export async function connect(server: TestServer, app: App = createSdkApp(server)): Promise<Tokens> {
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
-  return app.finishAuthorization(await visit(server, url), pending);
+  return app.finishAuthorization(await openAuthorizeUrl(server, url), pending);
 }
 
 /** As they are an hour later. */
@@ -30,7 +35,7 @@ export function expired(tokens: Tokens): Tokens {
 }
 
 /** What was asked for, in order; a refresh and an exchange go to one address, so the grant type is added. */
-export function watchFetch(meanwhile: (asked: string, send: () => Promise<Response>) => Promise<Response>) {
+export function recordFetch(meanwhile: (asked: string, send: () => Promise<Response>) => Promise<Response>) {
   const asked: string[] = [];
   const watched: typeof fetch = (url, init) => {
     const { grant_type = '' } = typeof init?.body === 'string' ? JSON.parse(init.body) : {};
@@ -41,4 +46,4 @@ export function watchFetch(meanwhile: (asked: string, send: () => Promise<Respon
   return { asked, fetch: watched };
 }
 
-export const untouched = (_: string, send: () => Promise<Response>) => send();
+export const passThrough = (_: string, send: () => Promise<Response>) => send();

@@ -5,10 +5,10 @@ import { EVENT_TYPES as SERVER_EVENT_TYPES } from '../../../src/events/event-typ
 import { SETTLED_AFTER } from '../../../src/events/events.ts';
 import { REASONS } from '../../../src/http/errors.ts';
 import { SCOPES as SERVER_SCOPES } from '../../../src/oauth/scopes.ts';
-import { REDIRECT_URI } from '../../support/people.ts';
+import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { untouched, watchFetch } from './connected.ts';
-import { newStandIn, send } from './stand-in.ts';
+import { passThrough, recordFetch } from './connected.ts';
+import { send, startFaultyServer } from './faulty-server.ts';
 
 const server = await startTestServer();
 const browser = await server.signedIn();
@@ -22,7 +22,7 @@ await server.addInvoice(server.acme, { number: 'INV-1', total: '12.50', currency
 server.advanceClock(SETTLED_AFTER);
 
 function newApp() {
-  const { asked, fetch } = watchFetch(untouched);
+  const { asked, fetch } = recordFetch(passThrough);
   const { id: clientId, secret: clientSecret } = registered;
   return { asked, app: createApp({ baseUrl: server.api, clientId, clientSecret, redirectUri: REDIRECT_URI, fetch }) };
 }
@@ -98,7 +98,7 @@ function describe(event: GatehouseEvent): string {
 
 test('an event of a type that the library does not know yet is given all the same', async () => {
   const event = { id: 'e1', type: 'order.shipped', timestamp: '2030-01-01T00:00:00.000Z', data: { orderId: 'o1' } };
-  const standIn = await newStandIn(send(200, [event]));
+  const standIn = await startFaultyServer(send(200, [event]));
 
   const [read] = await Array.fromAsync(standIn.app().events());
 
@@ -108,18 +108,18 @@ test('an event of a type that the library does not know yet is given all the sam
 test('what is not a page of events is unreadable_answer, and so are pages that form a circle', async () => {
   const sound = { id: 'e1', type: 'endpoint.test', timestamp: '2030-01-01T00:00:00.000Z', data: {} };
   for (const body of [{}, [{ ...sound, id: 1 }], [{ ...sound, timestamp: 'yesterday' }], [{ ...sound, data: [] }]]) {
-    const standIn = await newStandIn(send(200, body));
+    const standIn = await startFaultyServer(send(200, body));
     await assert.rejects(Array.fromAsync(standIn.app().events()), { code: 'unreadable_answer' });
   }
 
   const link = '</api/v1/events?cursor=e1>; rel="next"';
-  const circle = await newStandIn(send(200, [sound], { link }));
+  const circle = await startFaultyServer(send(200, [sound], { link }));
   await assert.rejects(Array.fromAsync(circle.app().events()), { code: 'unreadable_answer' });
   assert.equal(circle.requests.length, 2);
 });
 
 test('the credentials go into the header, encoded as RFC 6749 section 2.3.1 says', async () => {
-  const standIn = await newStandIn(send(200, []));
+  const standIn = await startFaultyServer(send(200, []));
 
   await Array.fromAsync(standIn.app({ clientId: 'a:b', clientSecret: 'ü%' }).events());
 

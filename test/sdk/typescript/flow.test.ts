@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { createApi, GatehouseError } from '../../../sdk/typescript/src/index.ts';
-import { PASSWORD, REDIRECT_URI } from '../../support/people.ts';
+import { PASSWORD, REDIRECT_URI } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { connect, newApp, untouched, visit, watchFetch } from './connected.ts';
+import { connect, createSdkApp, openAuthorizeUrl, passThrough, recordFetch } from './connected.ts';
 
 const server = await startTestServer();
-const app = newApp(server);
+const app = createSdkApp(server);
 const invoice = await server.addInvoice(server.acme, { number: 'INV-7', total: '1234.50', customerId: 'contact-9' });
 
 test('an app connects a visitor, who signs in and allows it, and reads the invoices', async () => {
@@ -89,7 +89,7 @@ test('an answer is understood as a whole address, as a URL, as a path and as a q
   ];
   for (const form of forms) {
     const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
-    const tokens = await app.finishAuthorization(form(await visit(server, url)), pending);
+    const tokens = await app.finishAuthorization(form(await openAuthorizeUrl(server, url)), pending);
     assert.match(tokens.accessToken, /^gat_/);
   }
 });
@@ -97,7 +97,7 @@ test('an answer is understood as a whole address, as a URL, as a path and as a q
 test('a visitor who denies is an error that says so, and its reason says who it was', async () => {
   const mallory = await server.addUser('Mallory', [[server.acme, 'member']]);
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
-  const callback = await visit(server, url, 'deny', await server.signedIn(mallory));
+  const callback = await openAuthorizeUrl(server, url, 'deny', await server.signedIn(mallory));
 
   const error = await refusalOf(app.finishAuthorization(callback, pending));
 
@@ -108,14 +108,14 @@ test('a visitor who denies is an error that says so, and its reason says who it 
 
 test('with prompt none, nobody signed in is login_required', async () => {
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'], prompt: 'none' });
-  const callback = await visit(server, url, 'allow', server.browse());
+  const callback = await openAuthorizeUrl(server, url, 'allow', server.browse());
 
   assert.equal((await refusalOf(app.finishAuthorization(callback, pending))).code, 'login_required');
 });
 
 test('an answer with another state, issuer or shape is refused before anything is sent, state first', async () => {
-  const { asked, fetch } = watchFetch(untouched);
-  const careful = newApp(server, { fetch });
+  const { asked, fetch } = recordFetch(passThrough);
+  const careful = createSdkApp(server, { fetch });
   const pending = { state: 'state-1', codeVerifier: 'verifier-1' };
   const iss = server.api;
   const table: [code: string, query: Record<string, string>][] = [
@@ -139,10 +139,10 @@ test('an answer with another state, issuer or shape is refused before anything i
 });
 
 test('a wrong secret is invalid_client, with what to do and where to read on', async () => {
-  const wrong = newApp(server, { clientSecret: 'gcs_wrong' });
+  const wrong = createSdkApp(server, { clientSecret: 'gcs_wrong' });
   const { url, ...pending } = await wrong.beginAuthorization({ scopes: ['read:invoices'] });
 
-  const error = await refusalOf(wrong.finishAuthorization(await visit(server, url), pending));
+  const error = await refusalOf(wrong.finishAuthorization(await openAuthorizeUrl(server, url), pending));
 
   assert.deepEqual([error.status, error.code], [401, 'invalid_client']);
   assert.match(error.description, /client_secret/);
@@ -151,7 +151,7 @@ test('a wrong secret is invalid_client, with what to do and where to read on', a
 
 test('one refresh gives a new pair, of fewer scopes if they are named', async () => {
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices', 'read:contacts'] });
-  const tokens = await app.finishAuthorization(await visit(server, url), pending);
+  const tokens = await app.finishAuthorization(await openAuthorizeUrl(server, url), pending);
   assert.deepEqual(tokens.scopes, ['read:invoices', 'read:contacts']);
 
   const narrower = await app.refresh(tokens.refreshToken, { scopes: ['read:contacts'] });
@@ -190,7 +190,7 @@ test('revoking an access token ends that one alone, and a token that is none is 
 });
 
 test('baseUrl may end with a slash', async () => {
-  const tokens = await connect(server, newApp(server, { baseUrl: `${server.api}/` }));
+  const tokens = await connect(server, createSdkApp(server, { baseUrl: `${server.api}/` }));
 
   assert.equal((await createApi({ baseUrl: `${server.api}/`, ...tokens }).businesses()).length, 1);
 });

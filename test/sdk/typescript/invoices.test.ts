@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApi, GatehouseError, type Invoice } from '../../../sdk/typescript/src/index.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { connect, untouched, watchFetch } from './connected.ts';
-import { BUSINESS, newStandIn, send } from './stand-in.ts';
+import { connect, passThrough, recordFetch } from './connected.ts';
+import { BUSINESS, send, startFaultyServer } from './faulty-server.ts';
 
 const server = await startTestServer();
 for (let i = 1; i <= 120; i += 1) {
@@ -13,7 +13,7 @@ for (let i = 1; i <= 120; i += 1) {
 const { accessToken } = await connect(server);
 
 function newApi() {
-  const { asked, fetch } = watchFetch(untouched);
+  const { asked, fetch } = recordFetch(passThrough);
   return { asked, api: createApi({ baseUrl: server.api, accessToken, fetch }) };
 }
 
@@ -94,9 +94,9 @@ test('what Gatehouse refuses is an error with its code and its status', async ()
 const INVOICE = { id: '1', number: 'INV-1', status: 'SENT', total: '1.00', currency: 'GBP', customerId: 'c' };
 
 test('of a next address only the cursor is taken: the token goes nowhere else', async () => {
-  const elsewhere = await newStandIn(send(200, []));
+  const elsewhere = await startFaultyServer(send(200, []));
   const link = `<${elsewhere.url}/api/v1/accounting/invoices?limit=1&cursor=next%2B1>; rel="next"`;
-  const standIn = await newStandIn(send(200, [INVOICE], { link }), send(200, [INVOICE]));
+  const standIn = await startFaultyServer(send(200, [INVOICE], { link }), send(200, [INVOICE]));
 
   const read = await Array.fromAsync(standIn.api().invoices(BUSINESS, { pageSize: 1 }));
 
@@ -109,14 +109,14 @@ test('of a next address only the cursor is taken: the token goes nowhere else', 
 });
 
 test('a page that names itself as the next ends the walk with an error, and not never', async () => {
-  const standIn = await newStandIn(send(200, [INVOICE], { link: '</x?cursor=a>; rel="next"' }));
+  const standIn = await startFaultyServer(send(200, [INVOICE], { link: '</x?cursor=a>; rel="next"' }));
 
   await assert.rejects(Array.fromAsync(standIn.api().invoices(BUSINESS)), { code: 'unreadable_answer' });
 });
 
 test('pages that name one another in a circle end the walk with an error, and not never', async () => {
   const next = (cursor: string) => send(200, [INVOICE], { link: `</x?cursor=${cursor}>; rel="next"` });
-  const standIn = await newStandIn(next('a'), next('b'), next('c'), next('a'), send(200, []));
+  const standIn = await startFaultyServer(next('a'), next('b'), next('c'), next('a'), send(200, []));
 
   await assert.rejects(Array.fromAsync(standIn.api().invoices(BUSINESS)), { code: 'unreadable_answer' });
   assert.equal(standIn.requests.length, 4);
@@ -124,7 +124,7 @@ test('pages that name one another in a circle end the walk with an error, and no
 
 test('fields that the API may add one day are kept, and no error', async () => {
   const more = { ...INVOICE, dueDate: '2030-01-01', lines: [] };
-  const standIn = await newStandIn(send(200, [more]));
+  const standIn = await startFaultyServer(send(200, [more]));
 
   assert.deepEqual((await standIn.api().invoicePage(BUSINESS)).invoices, [more]);
 });

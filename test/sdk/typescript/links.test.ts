@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { BUSINESS, newStandIn, send } from './stand-in.ts';
+import { BUSINESS, send, startFaultyServer } from './faulty-server.ts';
 
 test('the next page is found among other links, however they are written', async () => {
   const links: [link: string, cursor: string | undefined][] = [
@@ -24,14 +24,14 @@ test('the next page is found among other links, however they are written', async
     ['nonsense', undefined],
   ];
   for (const [link, cursor] of links) {
-    const standIn = await newStandIn(send(200, [], { link }));
+    const standIn = await startFaultyServer(send(200, [], { link }));
     assert.equal((await standIn.api().invoicePage(BUSINESS)).nextCursor, cursor, link);
   }
 });
 
 test('a header over 8 KiB is not looked at, and no page is taken for the last because of it', async () => {
   const link = `${'</x>; rel="preload", '.repeat(400)}</x?cursor=a>; rel="next"`;
-  const standIn = await newStandIn(send(200, [], { link }));
+  const standIn = await startFaultyServer(send(200, [], { link }));
 
   await assert.rejects(standIn.api().invoicePage(BUSINESS), { code: 'unreadable_answer', status: 200 });
 });

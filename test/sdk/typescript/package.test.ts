@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { VERSION } from '../../../sdk/typescript/src/version.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { LIBRARY, newFolder, ROOT, run, TSC } from './build.ts';
+import { createFolder, LIBRARY, ROOT, run, TSC } from './build.ts';
 import { connect, expired } from './connected.ts';
 
 const server = await startTestServer();
@@ -14,8 +14,8 @@ const nodes = await findNodes();
 
 /** Packed as it is published, and installed somewhere else from the tarball alone. */
 async function installPackage(): Promise<string> {
-  const [packed, folder] = [newFolder(), newFolder()];
-  const offline = ['--offline', '--no-audit', '--no-fund', '--loglevel=error', '--cache', newFolder()];
+  const [packed, folder] = [createFolder(), createFolder()];
+  const offline = ['--offline', '--no-audit', '--no-fund', '--loglevel=error', '--cache', createFolder()];
   await run('npm', ['pack', '--pack-destination', packed, ...offline], LIBRARY);
   const [tarball = ''] = readdirSync(packed);
   assert.equal(tarball, 'gatehouse-client-0.1.0.tgz');
@@ -74,7 +74,7 @@ test('the declarations name the built files, and never a TypeScript source', () 
 });
 
 test('the folder builds by itself, with the compiler of its own lock file', async () => {
-  const folder = newFolder();
+  const folder = createFolder();
   cpSync(LIBRARY, folder, { recursive: true, filter: (path) => !/\/(?:dist|node_modules)$/.test(path) });
   const { devDependencies } = readManifest(folder);
   const locked = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')).packages;

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { endConnections } from '../../../src/grants/connections.ts';
-import { newDesk, type Program } from '../../support/guides.ts';
+import { createWorkspace, type Program } from '../../support/guides.ts';
 import { freePort } from '../../support/ports.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { LIBRARY, ROOT, run, TSC } from './build.ts';
-import { visit } from './connected.ts';
+import { openAuthorizeUrl } from './connected.ts';
 
 const readme = readFileSync(join(LIBRARY, 'README.md'), 'utf8');
-const desk = newDesk();
+const desk = createWorkspace();
 const server = await startTestServer();
 await desk.bash(blocksOf('sh').join('\n'), { env: { GATEHOUSE: desk.checkout } }).ends();
 
@@ -62,7 +62,7 @@ const PLAIN = ['text/plain; charset=utf-8', 'nosniff'];
 async function connect(): Promise<{ callback: URL; cookies: string[] }> {
   const begun = await open(home);
   assert.equal(begun.status, 303);
-  const callback = await visit(server, begun.headers.get('location') ?? '');
+  const callback = await openAuthorizeUrl(server, begun.headers.get('location') ?? '');
   // Loaded again before the first answer is there.
   const answers = await Promise.all([1, 2].map(() => open(callback, cookieOf(begun))));
   for (const { status, headers } of answers) assert.deepEqual([status, headers.get('location')], [303, '/']);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Tokens } from '../../../sdk/typescript/src/index.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { connect, expired, newApp, untouched, watchFetch } from './connected.ts';
+import { connect, createSdkApp, expired, passThrough, recordFetch } from './connected.ts';
 
 const server = await startTestServer();
 const REFRESH = 'token refresh_token';
@@ -11,8 +11,8 @@ const REFRESH = 'token refresh_token';
 /** A new grant, and an app whose requests are written down. */
 async function newConnection() {
   const tokens = await connect(server);
-  const { asked, fetch } = watchFetch(untouched);
-  return { tokens, asked, app: newApp(server, { fetch }) };
+  const { asked, fetch } = recordFetch(passThrough);
+  return { tokens, asked, app: createSdkApp(server, { fetch }) };
 }
 
 const refreshesIn = (asked: string[]) => asked.filter((name) => name === REFRESH).length;
@@ -71,16 +71,16 @@ test('100 callers whose token was revoked cause one refresh, and each call is re
 
 test('a caller whose token was replaced while it was refused just repeats the call with the newer one', async () => {
   const { tokens } = await newConnection();
-  await newApp(server).revoke(tokens.accessToken);
+  await createSdkApp(server).revoke(tokens.accessToken);
   const late = Promise.withResolvers<void>();
   let calls = 0;
-  const { asked, fetch } = watchFetch(async (name, send) => {
+  const { asked, fetch } = recordFetch(async (name, send) => {
     const answer = await send();
     calls += name === 'businesses' ? 1 : 0;
     if (name === 'businesses' && calls === 1) await late.promise;
     return answer;
   });
-  const api = newApp(server, { fetch }).api({ tokens, save: newStore().save });
+  const api = createSdkApp(server, { fetch }).api({ tokens, save: newStore().save });
 
   const slow = api.businesses();
   await api.businesses();
@@ -92,12 +92,12 @@ test('a caller whose token was replaced while it was refused just repeats the ca
 
 test('a token that is refused again after a refresh is an error, and no second refresh', async () => {
   const { tokens } = await newConnection();
-  const { asked, fetch } = watchFetch(async (name, send) =>
+  const { asked, fetch } = recordFetch(async (name, send) =>
     name === 'businesses'
       ? Response.json({ error: 'invalid_token', error_description: 'It has ended.' }, { status: 401 })
       : send(),
   );
-  const api = newApp(server, { fetch }).api({ tokens, save: newStore().save });
+  const api = createSdkApp(server, { fetch }).api({ tokens, save: newStore().save });
 
   await assert.rejects(api.businesses(), { status: 401, code: 'invalid_token' });
   assert.deepEqual(asked, ['businesses', REFRESH, 'businesses']);
@@ -106,7 +106,7 @@ test('a token that is refused again after a refresh is an error, and no second r
 test('a new pair is saved before it is used', async () => {
   const { tokens } = await newConnection();
   const order: string[] = [];
-  const { fetch } = watchFetch((name, send) => {
+  const { fetch } = recordFetch((name, send) => {
     order.push(name);
     return send();
   });
@@ -116,7 +116,7 @@ test('a new pair is saved before it is used', async () => {
     order.push('save ends');
   };
 
-  await newApp(server, { fetch })
+  await createSdkApp(server, { fetch })
     .api({ tokens: expired(tokens), save })
     .businesses();
 

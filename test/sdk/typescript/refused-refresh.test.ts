@@ -6,7 +6,7 @@ import { endConnections } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { connect, expired, newApp, untouched, watchFetch } from './connected.ts';
+import { connect, createSdkApp, expired, passThrough, recordFetch } from './connected.ts';
 
 const server = await startTestServer();
 const REFRESH = 'token refresh_token';
@@ -26,8 +26,8 @@ async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {
 }
 
 test('a refused refresh tells every caller why, saves nothing, and is not asked for again', async () => {
-  const { asked, fetch } = watchFetch(untouched);
-  const app = newApp(server, { fetch });
+  const { asked, fetch } = recordFetch(passThrough);
+  const app = createSdkApp(server, { fetch });
   const tokens = await connect(server, app);
   const saved: Tokens[] = [];
   const api = app.api({ tokens, save: (newer) => saved.push(newer) });
@@ -47,7 +47,7 @@ test('a refused refresh tells every caller why, saves nothing, and is not asked 
 
 test('an app that was disabled goes on with the same tokens once it is enabled', async () => {
   const tokens = await connect(server);
-  const api = newApp(server).api({ tokens: expired(tokens), save: () => {} });
+  const api = createSdkApp(server).api({ tokens: expired(tokens), save: () => {} });
   await disableApp(OPERATOR, server.storage().durable, server.ledger, server.clock());
   assert.equal((await errorOf(api.businesses())).reason, 'app_disabled');
 
@@ -58,7 +58,7 @@ test('an app that was disabled goes on with the same tokens once it is enabled',
 
 test('an app that the platform paused goes on with the same tokens once it is resumed', async () => {
   const tokens = await connect(server);
-  const api = newApp(server).api({ tokens: expired(tokens), save: () => {} });
+  const api = createSdkApp(server).api({ tokens: expired(tokens), save: () => {} });
   await pauseApp(OPERATOR, server.storage().durable, { app: server.ledger }, server.clock());
   assert.equal((await errorOf(api.businesses())).reason, 'app_paused');
 
@@ -68,7 +68,7 @@ test('an app that the platform paused goes on with the same tokens once it is re
 });
 
 test('after a refused refresh, another pair from the store is taken up', async () => {
-  const app = newApp(server);
+  const app = createSdkApp(server);
   const tokens = await connect(server, app);
   let stored = tokens;
   const api = app.api({ tokens: expired(tokens), save: () => assert.fail('nothing is saved'), load: () => stored });
@@ -81,7 +81,7 @@ test('after a refused refresh, another pair from the store is taken up', async (
 });
 
 test('a refresh token that comes back too late is refused by its own name', async () => {
-  const app = newApp(server);
+  const app = createSdkApp(server);
   const tokens = await connect(server, app);
   const newer = await app.refresh(tokens.refreshToken);
   await app.introspect(newer.accessToken);
@@ -94,12 +94,12 @@ test('a refresh token that comes back too late is refused by its own name', asyn
 
 test('a refresh that got no answer is told to the callers, and the next call asks again', async () => {
   let isDown = true;
-  const { asked, fetch } = watchFetch(async (name, send) => {
+  const { asked, fetch } = recordFetch(async (name, send) => {
     if (name === REFRESH && isDown) throw new TypeError('fetch failed');
     return send();
   });
   const tokens = await connect(server);
-  const api = newApp(server, { fetch }).api({ tokens: expired(tokens), save: () => {} });
+  const api = createSdkApp(server, { fetch }).api({ tokens: expired(tokens), save: () => {} });
 
   assert.equal((await errorOf(api.businesses())).code, 'network_error');
   assert.equal(asked.length, 3);
@@ -109,7 +109,7 @@ test('a refresh that got no answer is told to the callers, and the next call ask
 
 test('a refresh whose answer was lost is repeated, and gives the very pair that was lost', async () => {
   const lost: string[] = [];
-  const { asked, fetch } = watchFetch(async (name, send) => {
+  const { asked, fetch } = recordFetch(async (name, send) => {
     const answer = await send();
     if (name !== REFRESH || lost.length > 0) return answer;
     lost.push(((await answer.json()) as { refresh_token: string }).refresh_token);
@@ -117,7 +117,7 @@ test('a refresh whose answer was lost is repeated, and gives the very pair that 
   });
   const tokens = await connect(server);
   const saved: Tokens[] = [];
-  const api = newApp(server, { fetch }).api({ tokens: expired(tokens), save: (newer) => saved.push(newer) });
+  const api = createSdkApp(server, { fetch }).api({ tokens: expired(tokens), save: (newer) => saved.push(newer) });
 
   await api.businesses();
 

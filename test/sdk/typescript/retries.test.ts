@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fail, hangUp, newStandIn, saysNothing, send, sendBusinesses, sendTokens } from './stand-in.ts';
+import { fail, hangUp, neverRespond, send, sendBusinesses, sendTokens, startFaultyServer } from './faulty-server.ts';
 
-type StandIn = Awaited<ReturnType<typeof newStandIn>>;
+type StandIn = Awaited<ReturnType<typeof startFaultyServer>>;
 
 /** What may be repeated, and the good answer that it waits for. */
 const REPEATABLE = [
@@ -15,7 +15,7 @@ const REPEATABLE = [
 for (const [what, good, call] of REPEATABLE) {
   test(`${what} is repeated after 429, 502, 503 and 504`, async () => {
     for (const status of [429, 502, 503, 504]) {
-      const standIn = await newStandIn(fail(status), good);
+      const standIn = await startFaultyServer(fail(status), good);
       await call(standIn);
       assert.equal(standIn.requests.length, 2, String(status));
       assert.deepEqual(standIn.requests[1]?.body, standIn.requests[0]?.body);
@@ -23,18 +23,18 @@ for (const [what, good, call] of REPEATABLE) {
   });
 
   test(`${what} is repeated after no answer, at most twice`, async () => {
-    const mended = await newStandIn(hangUp, good);
+    const mended = await startFaultyServer(hangUp, good);
     await call(mended);
     assert.equal(mended.requests.length, 2);
 
-    const broken = await newStandIn(fail(503));
+    const broken = await startFaultyServer(fail(503));
     await assert.rejects(call(broken), { status: 503, code: 'temporarily_unavailable', retryAfter: 0 });
     assert.equal(broken.requests.length, 3);
   });
 
   test(`${what} is not repeated after any other error`, async () => {
     for (const status of [400, 401, 403, 404, 500]) {
-      const standIn = await newStandIn(fail(status), good);
+      const standIn = await startFaultyServer(fail(status), good);
       await assert.rejects(call(standIn), { status });
       assert.equal(standIn.requests.length, 1, String(status));
     }
@@ -43,63 +43,66 @@ for (const [what, good, call] of REPEATABLE) {
 
 test('an exchange is never repeated after no answer, nor after a server error', async () => {
   for (const misbehaviour of [hangUp, fail(500), fail(502), fail(503), fail(504)]) {
-    const standIn = await newStandIn(misbehaviour, sendTokens);
+    const standIn = await startFaultyServer(misbehaviour, sendTokens);
     await assert.rejects(standIn.exchange(), { name: 'GatehouseError' });
     assert.equal(standIn.requests.length, 1);
   }
-  const standIn = await newStandIn(saysNothing, sendTokens);
+  const standIn = await startFaultyServer(neverRespond, sendTokens);
   await assert.rejects(standIn.exchange({ timeout: 50 }), { code: 'timeout', status: undefined });
   assert.ok(standIn.requests.length <= 1);
 });
 
 test('a read that took too long is repeated', async () => {
-  const standIn = await newStandIn(saysNothing, sendBusinesses);
+  const standIn = await startFaultyServer(neverRespond, sendBusinesses);
 
   assert.equal((await standIn.api({ timeout: 1_000 }).businesses()).length, 1);
   assert.equal(standIn.requests.length, 2);
 });
 
 test('an exchange is repeated after 429, which says that it was not looked at', async () => {
-  const standIn = await newStandIn(fail(429), fail(429), sendTokens);
+  const standIn = await startFaultyServer(fail(429), fail(429), sendTokens);
 
   assert.equal((await standIn.exchange()).accessToken, 'gat_2');
   assert.equal(standIn.requests.length, 3);
 });
 
 test('without Retry-After there is a short pause of its own', async () => {
-  const standIn = await newStandIn(fail(503, {}), sendBusinesses);
+  const standIn = await startFaultyServer(fail(503, {}), sendBusinesses);
 
   assert.equal((await standIn.api().businesses()).length, 1);
 });
 
 test('Retry-After may be a date', async () => {
   const past = new Date(Date.now() - 60_000).toUTCString();
-  const standIn = await newStandIn(fail(503, { 'retry-after': past }), sendBusinesses);
+  const standIn = await startFaultyServer(fail(503, { 'retry-after': past }), sendBusinesses);
   assert.equal((await standIn.api().businesses()).length, 1);
 
   const later = new Date(Date.now() + 3600_000).toUTCString();
-  await assert.rejects((await newStandIn(fail(503, { 'retry-after': later }))).api().businesses(), ({ retryAfter }) => {
-    assert.ok(retryAfter > 3500 && retryAfter <= 3601, String(retryAfter));
-    return true;
-  });
+  await assert.rejects(
+    (await startFaultyServer(fail(503, { 'retry-after': later }))).api().businesses(),
+    ({ retryAfter }) => {
+      assert.ok(retryAfter > 3500 && retryAfter <= 3601, String(retryAfter));
+      return true;
+    },
+  );
 });
 
 test('a Retry-After that makes no sense is as good as none', async () => {
   for (const header of ['soon', '-1', '1.5', '', 'Tomorrow GMT']) {
-    const standIn = await newStandIn(fail(400, { 'retry-after': header }));
+    const standIn = await startFaultyServer(fail(400, { 'retry-after': header }));
     await assert.rejects(standIn.api().businesses(), { status: 400, retryAfter: undefined }, header);
   }
 });
 
 test('nobody is kept waiting for longer than half a minute: the error says for how long to wait', async () => {
-  const standIn = await newStandIn(fail(429, { 'retry-after': '31' }));
+  const standIn = await startFaultyServer(fail(429, { 'retry-after': '31' }));
 
   await assert.rejects(standIn.api().businesses(), { status: 429, retryAfter: 31 });
   assert.equal(standIn.requests.length, 1);
 });
 
 test('a refresh waits no longer than it may still be repeated', async () => {
-  const standIn = await newStandIn(fail(429, { 'retry-after': '25' }));
+  const standIn = await startFaultyServer(fail(429, { 'retry-after': '25' }));
 
   await assert.rejects(standIn.app().refresh('grt_1'), { status: 429, retryAfter: 25 });
   assert.equal(standIn.requests.length, 1);
@@ -111,17 +114,17 @@ test('no attempt to refresh begins later than 20 s after the first; a read has n
     t.mock.timers.setTime(Date.now() + milliseconds);
     fail(status)(response);
   };
-  const soon = await newStandIn(passTime(503, 19_999), sendTokens);
+  const soon = await startFaultyServer(passTime(503, 19_999), sendTokens);
   await soon.app().refresh('grt_1');
-  const late = await newStandIn(passTime(503, 20_001), sendTokens);
+  const late = await startFaultyServer(passTime(503, 20_001), sendTokens);
   await assert.rejects(late.app().refresh('grt_1'), { status: 503 });
   assert.equal(late.requests.length, 1);
-  const unhurried = await newStandIn(passTime(503, 20_001), sendBusinesses);
+  const unhurried = await startFaultyServer(passTime(503, 20_001), sendBusinesses);
   assert.equal((await unhurried.api().businesses()).length, 1);
 });
 
 test('an attempt to refresh has 8 s, or the timeout if that is shorter; any other attempt has the timeout', async (t) => {
-  const standIn = await newStandIn(sendTokens, sendTokens, sendTokens, sendBusinesses, sendBusinesses);
+  const standIn = await startFaultyServer(sendTokens, sendTokens, sendTokens, sendBusinesses, sendBusinesses);
   const given = t.mock.method(AbortSignal, 'timeout');
 
   await standIn.app().refresh('grt_1');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { createApi, createApp, GatehouseError } from '../../../sdk/typescript/src/index.ts';
 import { freePort } from '../../support/ports.ts';
-import { hangUp, type Misbehaviour, newStandIn, saysNothing, send, sendPage } from './stand-in.ts';
+import { type FaultyResponse, hangUp, neverRespond, send, sendPage, startFaultyServer } from './faulty-server.ts';
 
 const CLIENT_SECRET = 'gcs_hush-client';
 const ACCESS_TOKEN = 'gat_hush-access';
@@ -41,16 +41,16 @@ test('an app and an API show no secret, however they are looked at', () => {
 const CHUNKED = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n';
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 const sendRaw =
-  (bytes: string): Misbehaviour =>
+  (bytes: string): FaultyResponse =>
   (response) =>
     response.socket?.end(bytes);
 
-const MISBEHAVIOURS: [name: string, misbehaviour: Misbehaviour][] = [
+const MISBEHAVIOURS: [name: string, misbehaviour: FaultyResponse][] = [
   ['a refusal', send(400, { error: 'invalid_grant', error_description: 'No.' })],
   ['a page', sendPage(500, '<h1>Oh</h1>')],
   ['a redirect', sendPage(302, '', { location: 'https://evil.example' })],
   ['no answer', hangUp],
-  ['silence', saysNothing],
+  ['silence', neverRespond],
   ['a chunk of no size', sendRaw(`${CHUNKED}\r\n${chunk('{"access_token":')}ZZ\r\n"gat_hush-new"}`)],
   ['a chunk that is none', sendRaw(`${CHUNKED}\r\n{"access_token": "gat_hush-new"}`)],
   ['a header that is none', sendRaw('HTTP/1.1 200 OK\r\ngat_hush-new\r\n\r\n')],
@@ -59,7 +59,7 @@ const MISBEHAVIOURS: [name: string, misbehaviour: Misbehaviour][] = [
 
 for (const [name, misbehaviour] of MISBEHAVIOURS) {
   test(`no error holds a secret, nor does its cause: ${name}`, async () => {
-    const { url } = await newStandIn(misbehaviour);
+    const { url } = await startFaultyServer(misbehaviour);
     await assertErrorsSilent(url);
   });
 }

@@ -6,8 +6,8 @@ import { Webhook } from 'standardwebhooks';
 import { GatehouseError, verifyWebhook, type WebhookOptions } from '../../../sdk/typescript/src/index.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, rotateSecret } from '../../../src/webhooks/endpoints.ts';
-import { newReceiver } from '../../support/receiver.ts';
 import { startTestServer } from '../../support/test-server.ts';
+import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
 const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
 const keys = createKeyring(server.settings.secretKeys);
@@ -53,7 +53,7 @@ function assertSilent(error: Error): void {
 }
 
 async function listen() {
-  const [app, receiver] = [await server.addApp({ ownerBusinessId: server.acme.id }), await newReceiver()];
+  const [app, receiver] = [await server.addApp({ ownerBusinessId: server.acme.id }), await startWebhookReceiver()];
   const addition = { appId: app.id, url: receiver.url, eventTypes: ['grant.created'] };
   const { endpoint, secret } = await insertEndpoint(server.storage().durable, keys, addition, server.clock());
   return { app, receiver, endpoint, secret };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
-import { noteLeak } from './leaks.ts';
+import { recordLeak } from './leaks.ts';
 
 export interface Received {
   path: string;
@@ -12,10 +12,10 @@ export interface Received {
   event: any;
 }
 
-type Answering = (received: Received, response: ServerResponse) => unknown;
+type Responder = (received: Received, response: ServerResponse) => unknown;
 
 /** An app's own server, which keeps what it is told and answers as it is told to. */
-export async function newReceiver(answering: Answering = (_, response) => response.end()) {
+export async function startWebhookReceiver(answering: Responder = (_, response) => response.end()) {
   const received: Received[] = [];
   const watched: string[] = [];
   let waiting: (() => void)[] = [];
@@ -33,14 +33,14 @@ export async function newReceiver(answering: Answering = (_, response) => respon
   after(() => {
     server.closeAllConnections();
     server.close();
-    for (const text of watched) noteLeak('what was sent to a webhook', text);
+    for (const text of watched) recordLeak('what was sent to a webhook', text);
   });
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   return {
     url: `http://127.0.0.1:${port}/hook`,
     received,
-    answer(next: Answering) {
+    answer(next: Responder) {
       receiver.answering = next;
     },
     /** Waits until so many have come in all. */
@@ -51,7 +51,7 @@ export async function newReceiver(answering: Answering = (_, response) => respon
   };
 }
 
-export const withStatus =
-  (status: number): Answering =>
+export const respondWithStatus =
+  (status: number): Responder =>
   (_, response) =>
     response.writeHead(status).end();

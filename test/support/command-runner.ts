@@ -9,7 +9,7 @@ import type { TestServer } from './test-server.ts';
 const COMMANDS = [...userCommands, ...memberCommands, ...appCommands];
 
 /** Runs commands about users, members and apps on the database of a test's server. An option with an empty value is a flag. */
-export function newOperator(server: TestServer) {
+export function createCommandRunner(server: TestServer) {
   const env = {
     DATABASE_URL: server.database.url,
     CONSENT_URL: server.web,

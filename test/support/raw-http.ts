@@ -1,8 +1,8 @@
 import { request } from 'node:http';
-import { fetchWatched, toHeaders, watchAnswer } from './watching.ts';
+import { scannedFetch, scanResponse, toHeaders } from './secret-scanner.ts';
 
 /** An answer as it came, before anyone followed it. */
-interface Reply {
+interface RawResponse {
   status: number;
   location: string | null;
   headers: Headers;
@@ -10,17 +10,17 @@ interface Reply {
 }
 
 /** One request, and no redirect followed. */
-export async function ask(url: string, init: RequestInit = {}): Promise<Reply> {
-  const response = await fetchWatched(url, { ...init, redirect: 'manual' });
+export async function fetchOnce(url: string, init: RequestInit = {}): Promise<RawResponse> {
+  const response = await scannedFetch(url, { ...init, redirect: 'manual' });
   const { status, headers } = response;
   return { status, headers, location: headers.get('location'), text: await response.text() };
 }
 
 /** For what `fetch` would tidy up first: a path with odd characters, a header sent twice, a foreign Host. */
-export function askRaw(
+export function sendRaw(
   origin: string,
   { path, method = 'GET', headers = [], body = '' }: RawRequest,
-): Promise<Omit<Reply, 'headers'>> {
+): Promise<Omit<RawResponse, 'headers'>> {
   const { host, hostname, port } = new URL(origin);
   const named = headers.some(([name]) => name.toLowerCase() === 'host') ? headers : [['Host', host], ...headers];
   return new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ export function askRaw(
         const { statusCode: status = 0, headers } = response;
         const url = URL.parse(path, origin)?.href ?? origin;
         try {
-          watchAnswer({ method, url, status, headers: toHeaders(headers), text });
+          scanResponse({ method, url, status, headers: toHeaders(headers), text });
           resolve({ status, location: headers.location ?? null, text });
         } catch (error) {
           reject(error);
@@ -52,6 +52,6 @@ interface RawRequest {
 }
 
 /** What a redirect tells the app. */
-export function told(location: string | null | undefined): Record<string, string> {
+export function redirectParams(location: string | null | undefined): Record<string, string> {
   return location ? Object.fromEntries(new URL(location).searchParams) : {};
 }

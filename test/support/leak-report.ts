@@ -1,19 +1,19 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { newSearch, type Secret } from './search.ts';
+import { createSecretSearch, type Secret } from './secret-search.ts';
 
 /**
  * After a run of everything: looks in what the servers logged for every secret that any test has seen, and tells what was
  * found elsewhere. 0 if all is well.
  */
-export function searchLogs(folder: string): number {
-  const search = newSearch();
+export function reportLeaks(folder: string): number {
+  const search = createSecretSearch();
   for (const file of globSync(join(folder, 'secrets-*.jsonl'))) {
     for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) search.add(JSON.parse(line) as Secret);
   }
   const logs = globSync(join(folder, 'log-*')).map((file) => ({ name: basename(file), bytes: readFileSync(file) }));
   const leaks = logs.flatMap(({ name, bytes }) =>
-    search.find(bytes).map(({ kind, text, form }) => `${name} holds the ${kind}, ${form}: ${lineWith(bytes, text)}`),
+    search.find(bytes).map(({ kind, text, form }) => `${name} holds the ${kind}, ${form}: ${textBefore(bytes, text)}`),
   );
   for (const file of globSync(join(folder, 'leaks-*')))
     leaks.push(...readFileSync(file, 'utf8').split('\n').filter(Boolean));
@@ -26,7 +26,7 @@ export function searchLogs(folder: string): number {
 }
 
 /** Where it stands, if it stands there as it is. */
-function lineWith(bytes: Buffer, text: string): string {
+function textBefore(bytes: Buffer, text: string): string {
   const at = bytes.indexOf(text.replace(/^(?:g[a-z]{2}|whsec)_/, ''));
   return at < 0 ? '' : bytes.toString('utf8', Math.max(0, at - 200), at);
 }

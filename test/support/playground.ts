@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { DEVELOPER } from './app-pages.ts';
-import type { Browser, Fields, Visited } from './browser.ts';
-import type { RegisteredApp } from './people.ts';
+import type { Browser, BrowserPage, Fields } from './browser.ts';
+import type { RegisteredApp } from './fixtures.ts';
 import type { TestServer } from './test-server.ts';
 
 export const tryPath = (app: { id: string }, section = DEVELOPER) => `${section}/${app.id}/try`;
 
 /** What a page shows at this id. */
-export function shown({ text }: Visited, id: string): string {
+export function shownText({ text }: BrowserPage, id: string): string {
   const [, found] = new RegExp(`id="${id}">([^<]*)<`).exec(text) ?? [];
   assert.ok(found, `the page shows ${id}:\n${text}`);
   return plain(found);
 }
 
 /** Where the page's first button leads. */
-export function linked({ text }: Visited): string {
+export function primaryLink({ text }: BrowserPage): string {
   const [, address] = /<a class="button primary" href="([^"]*)"/.exec(text) ?? [];
   assert.ok(address, `the page has a link to go on:\n${text}`);
   return plain(address);
 }
 
 /** How far someone has come, as the page's forms carry it. */
-export function walkIn({ text }: Visited): string {
+export function playgroundState({ text }: BrowserPage): string {
   return /name="walk" value="([^"]+)"/.exec(text)?.[1] ?? '';
 }
 
@@ -30,26 +30,26 @@ export function plain(text: string): string {
 }
 
 /** The walk through an app of Acme's on its "Try it" page, up to each of the places where a test begins. */
-export function newTrial(server: TestServer, browser: Browser) {
+export function createPlayground(server: TestServer, browser: Browser) {
   /** Up to the page that shows the authorize request. */
-  async function begin(app: RegisteredApp, fields: Fields = {}, as = browser): Promise<Visited> {
+  async function begin(app: RegisteredApp, fields: Fields = {}, as = browser): Promise<BrowserPage> {
     const usual = { scope: ['read:invoices'], redirect_uri: app.redirectUris[0] ?? '' };
     return as.submit(await as.open(tryPath(app)), tryPath(app), { ...usual, ...fields });
   }
 
   /** Through consent: where the browser ends up. */
-  async function decide(page: Visited, answer = 'allow'): Promise<Visited> {
-    const asked = await browser.open(linked(page));
+  async function decide(page: BrowserPage, answer = 'allow'): Promise<BrowserPage> {
+    const asked = await browser.open(primaryLink(page));
     return asked.status === 200 && asked.url.includes('/consent?')
       ? browser.submit(asked, '/consent', { answer })
       : asked;
   }
 
-  const paste = (app: RegisteredApp, page: Visited, pasted: string): Promise<Visited> =>
+  const paste = (app: RegisteredApp, page: BrowserPage, pasted: string): Promise<BrowserPage> =>
     browser.submit(page, `${tryPath(app)}/callback`, { pasted });
 
   /** Up to the page that asks for the secret. */
-  async function reachExchange(app: RegisteredApp, fields: Fields = {}): Promise<Visited> {
+  async function reachExchange(app: RegisteredApp, fields: Fields = {}): Promise<BrowserPage> {
     const page = await begin(app, fields);
     return paste(app, page, (await decide(page)).leftTo?.href ?? '');
   }
@@ -60,7 +60,7 @@ export function newTrial(server: TestServer, browser: Browser) {
     paste,
     reachExchange,
 
-    async reachTokens(app: RegisteredApp, fields: Fields = {}): Promise<Visited> {
+    async reachTokens(app: RegisteredApp, fields: Fields = {}): Promise<BrowserPage> {
       return browser.submit(await reachExchange(app, fields), `${tryPath(app)}/exchange`, {
         client_secret: app.secret,
       });

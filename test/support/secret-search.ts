@@ -1,5 +1,5 @@
 /** Looks for many texts at once, in whatever bytes: each place is only looked at closely if something begins like it. */
-export interface Search {
+export interface SecretSearch {
   add(secret: Secret): void;
   /** What was found, each once. */
   find(bytes: Uint8Array): Found[];
@@ -23,14 +23,14 @@ interface Pattern {
 
 const FILTER_BITS = 20;
 
-export function newSearch(): Search {
+export function createSecretSearch(): SecretSearch {
   const filter = new Uint8Array(1 << FILTER_BITS);
   const patterns = new Map<number, Pattern[]>();
   const known = new Set<string>();
 
   function addPattern(pattern: Pattern): void {
     const start = pattern.bytes.readUInt32BE(0);
-    filter[placeOf(start)] = 1;
+    filter[filterIndex(start)] = 1;
     const alike = patterns.get(start);
     if (alike) alike.push(pattern);
     else patterns.set(start, [pattern]);
@@ -43,16 +43,16 @@ export function newSearch(): Search {
     add(secret) {
       if (known.has(secret.text)) return;
       known.add(secret.text);
-      for (const [form, bytes] of disguisesOf(secret.text)) addPattern({ bytes, found: { ...secret, form } });
+      for (const [form, bytes] of encodingsOf(secret.text)) addPattern({ bytes, found: { ...secret, form } });
     },
     find(bytes) {
       const hits = new Map<string, Found>();
       let start = 0;
       for (let end = 0; end < bytes.length; end++) {
         start = ((start << 8) | (bytes[end] ?? 0)) >>> 0;
-        if (end < 3 || filter[placeOf(start)] === 0) continue;
+        if (end < 3 || filter[filterIndex(start)] === 0) continue;
         for (const pattern of patterns.get(start) ?? []) {
-          if (standsAt(bytes, end - 3, pattern.bytes)) hits.set(pattern.found.text, pattern.found);
+          if (matchesAt(bytes, end - 3, pattern.bytes)) hits.set(pattern.found.text, pattern.found);
         }
       }
       return [...hits.values()];
@@ -60,18 +60,18 @@ export function newSearch(): Search {
   };
 }
 
-function placeOf(start: number): number {
+function filterIndex(start: number): number {
   return Math.imul(start, 0x9e3779b1) >>> (32 - FILTER_BITS);
 }
 
-function standsAt(bytes: Uint8Array, at: number, pattern: Buffer): boolean {
+function matchesAt(bytes: Uint8Array, at: number, pattern: Buffer): boolean {
   if (at + pattern.length > bytes.length) return false;
   for (let i = 4; i < pattern.length; i++) if (bytes[at + i] !== pattern[i]) return false;
   return true;
 }
 
 /** The ways in which a text may hide: as it is, without its prefix, encoded once more, or decoded to bytes. */
-function disguisesOf(text: string): [form: string, bytes: Buffer][] {
+function encodingsOf(text: string): [form: string, bytes: Buffer][] {
   const body = text.replace(/^(?:g[a-z]{2}|whsec)_/, '');
   const raw = /^[\w+/-]{20,}=*$/.test(body) ? Buffer.from(body, 'base64') : undefined;
   const forms: [form: string, bytes: Buffer][] = [

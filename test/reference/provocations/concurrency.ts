@@ -4,7 +4,10 @@ import type { TestServer } from '../../support/test-server.ts';
  * Starts each of these while nobody can reach the database, and then lets all of them at it at once: from there on
  * they take turns, statement by statement, in this order.
  */
-export async function takeTurns<Result>(server: TestServer, ...works: (() => Promise<Result>)[]): Promise<Result[]> {
+export async function runInSequence<Result>(
+  server: TestServer,
+  ...works: (() => Promise<Result>)[]
+): Promise<Result[]> {
   const begun: Promise<Result>[] = [];
   await server.storage().transaction(async () => {
     for (const work of works) {
@@ -21,7 +24,7 @@ async function passTime({ api }: TestServer): Promise<void> {
 }
 
 /** Again and again until it turns out as it can: which of two requests is first is not for a test to decide. */
-export async function untilFound<Found>(attempt: () => Promise<Found | undefined>): Promise<Found> {
+export async function retryUntilFound<Found>(attempt: () => Promise<Found | undefined>): Promise<Found> {
   for (let i = 0; i < 50; i += 1) {
     const found = await attempt();
     if (found !== undefined) return found;

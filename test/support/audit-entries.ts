@@ -3,12 +3,12 @@ import type { Browser } from './browser.ts';
 import type { TestServer } from './test-server.ts';
 
 /** Everything that was ever done in a server, the oldest first. */
-export function readActs(server: TestServer): Promise<Row<'audit_entries'>[]> {
+export function readAuditEntries(server: TestServer): Promise<Row<'audit_entries'>[]> {
   return server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 }
 
 /** The rows of a log as a person reads them, the newest first. */
-export function shownActs({ text }: { text: string }) {
+export function parseAuditTable({ text }: { text: string }) {
   const rows = [...text.matchAll(/<tr><td>(.*?)<\/tr>/gs)].map(([, row = '']) => row.split('<td>'));
   const plain = (markup = '') => markup.replace(/<[^>]*>/g, '').trim();
   return rows.map(([when, actor = '', what = '', onWhat, ...rest]) => {
@@ -25,14 +25,14 @@ export function shownActs({ text }: { text: string }) {
       business,
       where,
     };
-    return Object.fromEntries(Object.entries(whole).map(([name, cell]) => [name, plain(cell)])) as ShownAct;
+    return Object.fromEntries(Object.entries(whole).map(([name, cell]) => [name, plain(cell)])) as AuditTableRow;
   });
 }
 
-type ShownAct = Record<'when' | 'who' | 'email' | 'what' | 'more' | 'onWhat' | 'business' | 'where', string>;
+type AuditTableRow = Record<'when' | 'who' | 'email' | 'what' | 'more' | 'onWhat' | 'business' | 'where', string>;
 
 /** What an export holds: each line as the cells of its columns, by name. */
-export async function exportedActs(browser: Browser, address: string): Promise<Record<string, string>[]> {
+export async function fetchAuditExport(browser: Browser, address: string): Promise<Record<string, string>[]> {
   const [head = [], ...lines] = parseCsv(await (await browser.ask(address)).text());
   return lines.map((cells) => Object.fromEntries(head.map((name, i) => [name, cells[i] ?? ''])));
 }

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Keyring } from '../../src/lib/keyring.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { secretsOf } from '../../src/webhooks/endpoint-secrets.ts';
-import { assertNoSecrets, isWatching, rememberSecret } from './leaks.ts';
+import { assertNoSecrets, isScanning, rememberSecret } from './leaks.ts';
 
 /** Where a secret is given to whom it is for, and which kinds: once on a page, or to an app that proved itself. */
-const HAND_OUTS: [place: RegExp, kinds: string[]][] = [
+const ISSUING_ROUTES: [place: RegExp, kinds: string[]][] = [
   [/^POST \/(?:settings\/developer|platform\/developer\/apps)(?:\/[\w-]+\/secrets)?$/, ['client secret']],
   [/^POST \/[\w/-]+\/endpoints(?:\/[\w-]+\/secret)?$/, ['signing secret']],
   [/^POST \/settings\/members\/invite$/, ['link of an invitation']],
@@ -17,14 +17,14 @@ const HAND_OUTS: [place: RegExp, kinds: string[]][] = [
 ];
 
 /** The same where it is refused: whoever has a link has it in the address, and a walk goes on from where it was. */
-const HANDED_BACK: typeof HAND_OUTS = [
+const ECHOING_ROUTES: typeof ISSUING_ROUTES = [
   [/^\w+ \/(?:invitation\/|sign-in)/, ['link of an invitation']],
   [/^\w+ \/password\//, ['link to set a password']],
   // The walk through the flow shows what an app would get, to those who may change the app.
   [/^\w+ \/[\w/-]+\/try(?:\/|$)/, ['code', 'access token', 'refresh token']],
 ];
 
-export interface Answered {
+export interface ScannedResponse {
   method: string;
   url: string;
   status: number;
@@ -33,23 +33,23 @@ export interface Answered {
 }
 
 /** Notes what was given, and fails if anything was given that is not to be had here. */
-export function watchAnswer({ method, url, status, headers, text }: Answered): void {
-  if (!isWatching) return;
+export function scanResponse({ method, url, status, headers, text }: ScannedResponse): void {
+  if (!isScanning) return;
   const { pathname } = new URL(url);
   const asked = `${method} ${pathname}`;
-  const places = status < 400 ? [...HAND_OUTS, ...HANDED_BACK] : HANDED_BACK;
+  const places = status < 400 ? [...ISSUING_ROUTES, ...ECHOING_ROUTES] : ECHOING_ROUTES;
   const handsOut = places.filter(([place]) => place.test(asked)).flatMap(([, kinds]) => kinds);
   const usual = [...headers].filter(([name]) => name !== 'set-cookie' && name !== 'location');
   assertNoSecrets(`the answer to ${asked} (${status})`, `${JSON.stringify(usual)} ${text}`, handsOut);
-  noteGiven(headers, handsOut.length > 0 ? text : '');
+  rememberIssuedSecrets(headers, handsOut.length > 0 ? text : '');
 }
 
 /** One request whose answer is watched before anyone reads it. */
-export async function fetchWatched(url: string | URL, init: RequestInit = {}): Promise<Response> {
+export async function scannedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, init);
-  if (isWatching) {
+  if (isScanning) {
     const { status, headers } = response;
-    watchAnswer({
+    scanResponse({
       method: init.method ?? 'GET',
       url: String(url),
       status,
@@ -65,7 +65,7 @@ export function toHeaders(headers: IncomingHttpHeaders): Headers {
   return new Headers(Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one) => [name, one])));
 }
 
-function noteGiven(headers: Headers, page: string): void {
+function rememberIssuedSecrets(headers: Headers, page: string): void {
   for (const cookie of headers.getSetCookie()) {
     const [, name, value] = /^__Host-([\w-]+)=([^;]+)/.exec(cookie) ?? [];
     rememberSecret(`cookie ${name}`, value);
@@ -81,8 +81,8 @@ function noteGiven(headers: Headers, page: string): void {
 }
 
 /** What a person types is as secret as what they are given, also with a slip in it. */
-export function watchTyped(body: RequestInit['body']): void {
-  if (!isWatching || !(body instanceof URLSearchParams)) return;
+export function rememberTypedSecrets(body: RequestInit['body']): void {
+  if (!isScanning || !(body instanceof URLSearchParams)) return;
   // Some try their email as a password, which is no secret, and is refused.
   const typed = ['password', 'current_password'].map((name) => body.get(name) ?? '');
   for (const password of typed) if (!password.includes('@')) rememberSecret('password', password);
@@ -91,7 +91,7 @@ export function watchTyped(body: RequestInit['body']): void {
 
 /** Most signing secrets are created by tests and shown on no page, so they are read from the database. */
 export async function rememberSigningSecrets(storage: Storage, keys: Keyring): Promise<void> {
-  if (!isWatching) return;
+  if (!isScanning) return;
   // A test may have broken the database.
   const rows = await storage.durable
     .selectFrom('endpoints')
@@ -102,8 +102,8 @@ export async function rememberSigningSecrets(storage: Storage, keys: Keyring): P
 }
 
 /** Everything that is stored: the files of SQLite, with their free pages and their log; or every row of PostgreSQL. */
-export async function readStored(storage: Storage, folder: string): Promise<Uint8Array[]> {
-  if (!isWatching) return [];
+export async function readDatabaseBytes(storage: Storage, folder: string): Promise<Uint8Array[]> {
+  if (!isScanning) return [];
   const files = readdirSync(folder).filter((name) => name.includes('.db'));
   if (files.length > 0) return files.map((name) => readFileSync(join(folder, name)));
   const tables = await storage.durable.introspection.getTables();

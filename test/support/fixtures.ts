@@ -24,8 +24,8 @@ export interface RegisteredApp extends App {
 }
 
 /** Those who live in a test's server, and ways to bring in more. */
-export async function addPeople(storage: () => Storage, clock: () => number) {
-  const inhabitants = {
+export async function createFixtures(storage: () => Storage, clock: () => number) {
+  const fixtures = {
     addBusiness: (name: string) => insertBusiness(storage().durable, { name }, clock()),
 
     async addUser(name: string, memberships: [Business, Role][] = [], isPlatformAdmin = false): Promise<User> {
@@ -33,7 +33,7 @@ export async function addPeople(storage: () => Storage, clock: () => number) {
       const row = newUserRow({ email, name, passwordHash: await hash(), isPlatformAdmin }, clock());
       const added = await insertUser(storage().durable, row);
       assert.ok(added);
-      for (const [business, role] of memberships) await inhabitants.addMember(added, business, role);
+      for (const [business, role] of memberships) await fixtures.addMember(added, business, role);
       return added;
     },
 
@@ -75,8 +75,8 @@ export async function addPeople(storage: () => Storage, clock: () => number) {
         ),
       ),
   };
-  const acme = await inhabitants.addBusiness('Acme');
-  const ada = await inhabitants.addUser('Ada', [[acme, 'owner']]);
-  const ledger = await inhabitants.addApp({ ownerBusinessId: acme.id });
-  return { ...inhabitants, acme, ada, ledger };
+  const acme = await fixtures.addBusiness('Acme');
+  const ada = await fixtures.addUser('Ada', [[acme, 'owner']]);
+  const ledger = await fixtures.addApp({ ownerBusinessId: acme.id });
+  return { ...fixtures, acme, ada, ledger };
 }

@@ -4,12 +4,12 @@ import { after } from 'node:test';
 import { createApi, createApp } from '../../../sdk/typescript/src/index.ts';
 
 /** How a server answers that is not Gatehouse, or not well. */
-export type Misbehaviour = (response: ServerResponse) => unknown;
+export type FaultyResponse = (response: ServerResponse) => unknown;
 
 export const BUSINESS = '0190a4c2-0000-7000-8000-000000000001';
 
 /** Stands in for Gatehouse: the first request meets the first misbehaviour, and the last one stays for all that follow. */
-export async function newStandIn(...misbehaviours: Misbehaviour[]) {
+export async function startFaultyServer(...misbehaviours: FaultyResponse[]) {
   const requests: { path: string; headers: Record<string, unknown>; body: Record<string, string> }[] = [];
   const server = createServer(async (request, response) => {
     const body = await text(request);
@@ -47,20 +47,20 @@ export async function newStandIn(...misbehaviours: Misbehaviour[]) {
 type Headers = Record<string, string>;
 
 export const send =
-  (status: number, body: unknown, headers: Headers = {}): Misbehaviour =>
+  (status: number, body: unknown, headers: Headers = {}): FaultyResponse =>
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
 
 export const sendPage =
-  (status: number, page: string, headers: Headers = {}): Misbehaviour =>
+  (status: number, page: string, headers: Headers = {}): FaultyResponse =>
   (response) =>
     response.writeHead(status, { 'content-type': 'text/html', ...headers }).end(page);
 
 export const fail = (status: number, headers: Headers = { 'retry-after': '0' }) =>
   send(status, { error: 'temporarily_unavailable', error_description: 'Try again.' }, headers);
 
-export const hangUp: Misbehaviour = (response) => response.destroy();
-export const saysNothing: Misbehaviour = () => {};
+export const hangUp: FaultyResponse = (response) => response.destroy();
+export const neverRespond: FaultyResponse = () => {};
 
 export const sendBusinesses = send(200, [{ id: BUSINESS, name: 'Acme' }]);
 

@@ -2,18 +2,18 @@ import { connect, createServer, type Socket } from 'node:net';
 import { after } from 'node:test';
 
 /** Stands between a node and its database, and fails in the ways a network does. */
-interface WireCutter {
+interface TcpProxy {
   port: number;
   /** Connections are cut, and new ones refused at once. */
   cut(): void;
   /** Connections stay, and nothing comes through any more. */
   stall(): void;
-  mend(): void;
+  restore(): void;
   /** What was held back comes through after all. */
   resume(): void;
 }
 
-export async function newWireCutter(target: number): Promise<WireCutter> {
+export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const pairs = new Set<[Socket, Socket]>();
   const held: (() => void)[] = [];
   let state: 'whole' | 'cut' | 'stalled' = 'whole';
@@ -52,7 +52,7 @@ export async function newWireCutter(target: number): Promise<WireCutter> {
     stall() {
       state = 'stalled';
     },
-    mend() {
+    restore() {
       if (state === 'stalled') breakAll();
       held.length = 0;
       state = 'whole';

@@ -6,10 +6,10 @@ import { SCOPES } from '../../src/oauth/scopes.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Tables } from '../../src/storage/tables.ts';
 
-const EVERYTHING = SCOPES.map(({ name }) => name).join(' ');
-const AT_ONCE = 500;
+const ALL_SCOPES = SCOPES.map(({ name }) => name).join(' ');
+const BATCH_SIZE = 500;
 
-interface Setting {
+interface Options {
   businessId: string;
   userId: string;
   appId: string;
@@ -18,14 +18,14 @@ interface Setting {
 }
 
 /** A business so large that every list in it has thousands of rows. */
-export async function addCrowd(storage: Storage, { businessId, userId, appId, half }: Setting, now: number) {
+export async function addManyConnections(storage: Storage, { businessId, userId, appId, half }: Options, now: number) {
   const places = Array.from({ length: half }, (_, place) => ({ place, appId: newId(now), userId: newId(now) }));
   const parties = { business_id: businessId };
   const pairs = places.flatMap((each) => [
     { app_id: each.appId, user_id: userId },
     { app_id: appId, user_id: each.userId },
   ]);
-  const insert = newInsert(storage);
+  const insert = createBatchInsert(storage);
   await insert(
     'apps',
     places.map((each) => ({
@@ -40,7 +40,7 @@ export async function addCrowd(storage: Storage, { businessId, userId, appId, ha
   await addMembers(storage, { businessId, userIds }, now);
   await insert(
     'consents',
-    pairs.map((pair) => ({ ...pair, ...parties, scopes: EVERYTHING, declined: '', allowed_at: now })),
+    pairs.map((pair) => ({ ...pair, ...parties, scopes: ALL_SCOPES, declined: '', allowed_at: now })),
   );
   await insert(
     'grants',
@@ -68,7 +68,7 @@ export async function addMembers(
   { businessId, userIds }: { businessId: string; userIds: string[] },
   now: number,
 ): Promise<void> {
-  const insert = newInsert(storage);
+  const insert = createBatchInsert(storage);
   await insert(
     'users',
     userIds.map((id, place) => ({
@@ -91,7 +91,7 @@ const APP = {
   owner_scope: 'business' as const,
   open_to_any_business: 0,
   requires_pkce: 0,
-  allowed_scopes: EVERYTHING,
+  allowed_scopes: ALL_SCOPES,
   redirect_uris: '["https://gadget.example/callback"]',
 };
 
@@ -99,7 +99,7 @@ function liveGrant(now: number) {
   return {
     id: newId(now),
     salt: newSalt(),
-    scopes: EVERYTHING,
+    scopes: ALL_SCOPES,
     created_at: now,
     code_expires_at: now,
     exchanged_at: now,
@@ -110,11 +110,11 @@ function liveGrant(now: number) {
   };
 }
 
-function newInsert(storage: Storage) {
+function createBatchInsert(storage: Storage) {
   return <Name extends keyof Tables>(table: Name, rows: Partial<Tables[Name]>[]): Promise<void> =>
     storage.transaction(async (db) => {
-      for (let place = 0; place < rows.length; place += AT_ONCE) {
-        const some = rows.slice(place, place + AT_ONCE) as never;
+      for (let place = 0; place < rows.length; place += BATCH_SIZE) {
+        const some = rows.slice(place, place + BATCH_SIZE) as never;
         await db.insertInto(table).values(some).execute();
       }
     });
