@@ -2,7 +2,6 @@ import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { mountBusinessApi } from './business/routes.ts';
 import type { Limits, Settings } from './config.ts';
-import { warnOfExpiring } from './grants/grants.ts';
 import { openTokenUses, type TokenUses } from './grants/token-uses.ts';
 import { parseForms, parseJsonAndForms } from './http/body-parsers.ts';
 import { delayUntilFlushed } from './http/durability.ts';
@@ -11,6 +10,7 @@ import { createHost, type MethodsByPath } from './http/host.ts';
 import { cannotListen, close as closeHosts, drain, listen } from './http/lifecycle.ts';
 import { SERVER_ERRORS } from './http/openapi.ts';
 import { EVEN_IF_OVERLOADED } from './http/overload.ts';
+import { startJobs } from './jobs.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createKeyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
@@ -19,10 +19,8 @@ import { createRateLimit } from './lib/rate-limit.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { createRequestRecorder, type RequestRecorder } from './request-log/recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
-import { retentionSteps } from './retention-steps.ts';
 import { ensureMigrated } from './storage/migrate.ts';
 import { openSharedStorage, openStorage } from './storage/open.ts';
-import { startRetention } from './storage/retention.ts';
 import { type Storage, StorageUnavailable } from './storage/storage.ts';
 import { serveMetrics } from './telemetry/listener.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -37,7 +35,6 @@ import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/ope
 import { mountApiHome, mountReference } from './web/reference/page.ts';
 import { isHiddenPath, mountWeb } from './web/routes.ts';
 import { mountEvents } from './webhooks/routes.ts';
-import { startWebhooks } from './webhooks/worker.ts';
 
 interface RunningServer {
   storage: Storage;
@@ -63,7 +60,7 @@ export async function startServer(
   const deps: Deps = { ...createDeps(settings, storage, clock, metrics), activity, uses, metrics, errors };
   api.register(async (scope) => serveApi(scope, deps));
   web.register(async (scope) => serveWeb(scope, deps));
-  const stopJobs = startJobs(settings, deps, api);
+  const stopJobs = startJobs(deps, api.log);
   let stopMetrics = async () => {};
   const close = async (drainTimeout = 0) => {
     const hosts = [...new Set([api, web])];
@@ -112,21 +109,6 @@ function createHosts(
 function isApiPath(path: string): boolean {
   if (path === '/api/v1/oauth/authorize') return false;
   return /^\/(api|\.well-known|healthz|readyz|openapi\.json)(\/|$)/.test(path);
-}
-
-/** The retention job and the webhook worker. */
-function startJobs({ auditRetention }: Settings, deps: Deps, { log }: FastifyInstance): () => Promise<unknown> {
-  const report = (error: unknown) => log.error(error);
-  const warn = (message: string) => log.warn(message);
-  const stopRetention = startRetention(deps.storage, deps.clock, {
-    steps: retentionSteps(auditRetention),
-    notifyExpiring: warnOfExpiring,
-    meter: deps.metrics.retention,
-    report,
-    warn,
-  });
-  const stopWebhooks = startWebhooks(deps, report);
-  return () => Promise.all([stopRetention(), stopWebhooks()]);
 }
 
 async function openMigratedStorage({ databaseUrl, workers }: Settings): Promise<Storage> {

@@ -1,6 +1,7 @@
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
+import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** What an authenticator has to sign. The browser carries it, signed by us, so nothing is stored before the response. */
@@ -45,13 +46,4 @@ export async function spendChallenge(db: Database, { id, issuedAt }: Challenge):
   return numInsertedOrUpdatedRows === 1n;
 }
 
-export async function removeSpentChallenges(db: Database, limit: number, now: number): Promise<number> {
-  const expired = db
-    .selectFrom('used_challenges')
-    .select('id')
-    .where('expires_at', '<=', now)
-    .orderBy('expires_at')
-    .limit(limit);
-  const result = await db.deleteFrom('used_challenges').where('id', 'in', expired).executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const expiredChallenges = retentionStep('used_challenges', ['id'], 'expires_at', (now) => now);

@@ -4,6 +4,7 @@ import { readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { lockOwnership, mayManageMembers, type Role, readRole } from './memberships.ts';
 
@@ -195,16 +196,7 @@ export async function countOpenInvitations(db: Database, businessId: string, now
   return Number(open);
 }
 
-export async function removeOldInvitations(db: Database, limit: number, now: number): Promise<number> {
-  const old = db
-    .selectFrom('invitations')
-    .select('id')
-    .where('expires_at', '<=', now - KEPT_FOR)
-    .orderBy('expires_at')
-    .limit(limit);
-  const result = await db.deleteFrom('invitations').where('id', 'in', old).executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const oldInvitations = retentionStep('invitations', ['id'], 'expires_at', (now) => now - KEPT_FOR);
 
 /** Returns the number of invitations, of all businesses. */
 export async function withdrawAllInvitations(db: Database, now: number): Promise<number> {

@@ -3,6 +3,7 @@ import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
 import { describeUserAgent } from '../lib/user-agents.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
+import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { auditedUser, type Credentials, type User, userFrom } from './users.ts';
@@ -197,20 +198,7 @@ export async function endAllSessions(db: Database): Promise<number> {
   return Number(numDeletedRows);
 }
 
-export async function removeExpiredSessions(db: Database, limit: number, now: number): Promise<number> {
-  const expired = db
-    .selectFrom('sessions')
-    .select('id_hash')
-    .where('expires_at', '<=', now)
-    .orderBy('expires_at')
-    .limit(limit);
-  const result = await db
-    .deleteFrom('sessions')
-    .where('id_hash', 'in', expired)
-    .where('expires_at', '<=', now)
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const expiredSessions = retentionStep('sessions', ['id_hash'], 'expires_at', (now) => now);
 
 function summaryOf(row: Row<'sessions'>): SessionSummary {
   return {

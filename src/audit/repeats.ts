@@ -1,5 +1,6 @@
 import { DAY } from '../lib/clock.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
+import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** No window is longer. */
@@ -48,18 +49,4 @@ const findRepeat = preparedQuery((db, { key, endedBy }: { key: string; endedBy: 
   db.selectFrom('audit_repeats').select('count').where('key', '=', key).where('window_start', '>', endedBy),
 );
 
-export async function removeOldRepeats(db: Database, limit: number, now: number): Promise<number> {
-  const end = now - LONGEST_WINDOW;
-  const old = db
-    .selectFrom('audit_repeats')
-    .select('key')
-    .where('window_start', '<', end)
-    .orderBy('window_start')
-    .limit(limit);
-  const result = await db
-    .deleteFrom('audit_repeats')
-    .where('key', 'in', old)
-    .where('window_start', '<', end)
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const oldRepeats = retentionStep('audit_repeats', ['key'], 'window_start', (now) => now - LONGEST_WINDOW);

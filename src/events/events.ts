@@ -2,6 +2,7 @@ import type { InsertObject } from 'kysely';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
+import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row, Tables } from '../storage/tables.ts';
 import { type EventType, guardOf } from './event-types.ts';
@@ -144,16 +145,7 @@ export async function listEvents(
   return (await query.execute()).map(fromRow);
 }
 
-export async function removeOldEvents(db: Database, limit: number, now: number): Promise<number> {
-  const old = db
-    .selectFrom('events')
-    .select('id')
-    .where('created_at', '<', now - EVENTS_KEPT_FOR)
-    .orderBy('created_at')
-    .limit(limit);
-  const result = await db.deleteFrom('events').where('id', 'in', old).executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const oldEvents = retentionStep('events', ['id'], 'created_at', (now) => now - EVENTS_KEPT_FOR);
 
 function fromRow(row: Row<'events'>): Event {
   return {

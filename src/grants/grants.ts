@@ -3,6 +3,7 @@ import { DAY, MINUTE } from '../lib/clock.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
+import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -221,18 +222,7 @@ export async function warnOfExpiring(db: Database, limit: number, now: number): 
   return warned.length;
 }
 
-/** For the retention job, in small batches. */
-export async function removeInactiveGrants(db: Database, limit: number, now: number): Promise<number> {
-  const today = Math.floor(now / DAY);
-  const inactive = db.selectFrom('grants').select('id').where('removable_on', '<=', today).limit(limit);
-  // The condition is repeated: a grant that is refreshed while the statement waits for its lock has to stay.
-  const result = await db
-    .deleteFrom('grants')
-    .where('id', 'in', inactive)
-    .where('removable_on', '<=', today)
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const inactiveGrants = retentionStep('grants', ['id'], 'removable_on', (now) => Math.floor(now / DAY));
 
 function rotatedNow(now: number) {
   const refresh_expires_at = now + REFRESH_LIFETIME;

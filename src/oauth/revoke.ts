@@ -3,6 +3,7 @@ import { findApp } from '../apps/apps.ts';
 import { recordAudit } from '../audit/entries.ts';
 import { type Grant, revokeGrant } from '../grants/grants.ts';
 import { DAY } from '../lib/clock.ts';
+import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
 import { authenticateClient, type ClientCredentials, presentsSecret } from './client-authentication.ts';
@@ -91,17 +92,9 @@ async function revokeAccessToken(db: Database, { grantId, rotation, expiresAt }:
     .execute();
 }
 
-export async function removeExpiredRevocations(db: Database, limit: number, now: number): Promise<number> {
-  const expired = db
-    .selectFrom('revoked_access_tokens')
-    .select(['grant_id', 'rotation'])
-    .where('expires_at', '<=', now - KEPT_FOR)
-    .orderBy('expires_at')
-    .limit(limit);
-  const result = await db
-    .deleteFrom('revoked_access_tokens')
-    .where(({ eb, refTuple }) => eb(refTuple('grant_id', 'rotation'), 'in', expired.$asTuple('grant_id', 'rotation')))
-    .where('expires_at', '<=', now - KEPT_FOR)
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const expiredRevocations = retentionStep(
+  'revoked_access_tokens',
+  ['grant_id', 'rotation'],
+  'expires_at',
+  (now) => now - KEPT_FOR,
+);

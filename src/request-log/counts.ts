@@ -1,4 +1,5 @@
 import { DAY, HOUR } from '../lib/clock.ts';
+import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { inChunks } from './chunks.ts';
@@ -76,19 +77,12 @@ export function hourOf(at: number): number {
   return Math.floor(at / HOUR);
 }
 
-export async function removeOldCounts(db: Database, limit: number, now: number): Promise<number> {
-  const old = db
-    .selectFrom('request_counts')
-    .select(['app_id', 'hour'])
-    .where('hour', '<', hourOf(now - KEPT_FOR))
-    .orderBy('hour')
-    .limit(limit);
-  const result = await db
-    .deleteFrom('request_counts')
-    .where(({ eb, refTuple }) => eb(refTuple('app_id', 'hour'), 'in', old.$asTuple('app_id', 'hour')))
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const oldCounts = retentionStep(
+  'request_counts',
+  ['app_id', 'hour'],
+  'hour',
+  (now) => hourOf(now - KEPT_FOR) - 1,
+);
 
 /** How often an app has used one scope, of what one user allowed it in one business. */
 interface ScopeUse {
@@ -171,25 +165,12 @@ export async function lastUses(db: Database, appId: string, businessIds: string[
   return new Map(rows.map(({ businessId, lastAt }) => [businessId, lastAt]));
 }
 
-export async function removeOldScopeUses(db: Database, limit: number, now: number): Promise<number> {
-  const old = db
-    .selectFrom('scope_uses')
-    .select(['business_id', 'app_id', 'user_id', 'scope', 'day'])
-    .where('day', '<', dayOf(now - KEPT_FOR))
-    .orderBy('day')
-    .limit(limit);
-  const result = await db
-    .deleteFrom('scope_uses')
-    .where(({ eb, refTuple }) =>
-      eb(
-        refTuple('business_id', 'app_id', 'user_id', 'scope', 'day'),
-        'in',
-        old.$asTuple('business_id', 'app_id', 'user_id', 'scope', 'day'),
-      ),
-    )
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const oldScopeUses = retentionStep(
+  'scope_uses',
+  ['business_id', 'app_id', 'user_id', 'scope', 'day'],
+  'day',
+  (now) => dayOf(now - KEPT_FOR) - 1,
+);
 
 function toUseRow(use: NewScopeUse): Row<'scope_uses'> {
   return {

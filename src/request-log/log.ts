@@ -1,5 +1,6 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
+import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { inChunks } from './chunks.ts';
 
@@ -121,16 +122,7 @@ async function trim(db: Database, { appId, which, most }: Trimming): Promise<voi
     .execute();
 }
 
-export async function removeOldRequests(db: Database, limit: number, now: number): Promise<number> {
-  const old = db
-    .selectFrom('logged_requests')
-    .select('id')
-    .where('at', '<', now - KEPT_FOR)
-    .orderBy('at')
-    .limit(limit);
-  const result = await db.deleteFrom('logged_requests').where('id', 'in', old).executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const oldRequests = retentionStep('logged_requests', ['id'], 'at', (now) => now - KEPT_FOR);
 
 function toRow(request: NewRequest) {
   return {

@@ -1,6 +1,7 @@
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { SECOND, systemClock } from '../lib/clock.ts';
 import type { SharedCounter } from '../lib/rate-limit.ts';
+import { retentionStep } from './retention.ts';
 import type { CounterLimit, Database } from './storage.ts';
 
 /** For processes that share nothing but the database. Each count is one statement, so that it is atomic. */
@@ -58,14 +59,4 @@ async function add(
 }
 
 /** Windows run on the system clock, as in `rate-limiter-flexible`. */
-export async function removeExpiredCounters(db: Database, limit: number): Promise<number> {
-  const now = systemClock();
-  const expired = db.selectFrom('rate_limits').select('key').where('expire', '<', now).orderBy('expire').limit(limit);
-  // The condition is repeated: a counter may be renewed while this waits for its lock.
-  const result = await db
-    .deleteFrom('rate_limits')
-    .where('key', 'in', expired)
-    .where('expire', '<', now)
-    .executeTakeFirst();
-  return Number(result.numDeletedRows);
-}
+export const expiredCounters = retentionStep('rate_limits', ['key'], 'expire', systemClock);

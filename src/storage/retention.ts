@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { type Clock, DAY, HOUR, MINUTE, monotonicClock, SECOND } from '../lib/clock.ts';
 import { createPlausibleClock } from './plausible-clock.ts';
 import type { Database, Storage } from './storage.ts';
@@ -16,6 +17,26 @@ type BatchJob = (db: Database, limit: number, now: number) => Promise<number>;
 export interface RetentionStep {
   table: keyof Tables;
   remove: BatchJob;
+}
+
+/** Removes the rows whose `column`, which needs an index, is at most `until`, the lowest first. */
+export function retentionStep<Table extends keyof Tables>(
+  table: Table,
+  primaryKey: (keyof Tables[Table] & string)[],
+  column: keyof Tables[Table] & string,
+  until: (now: number) => number,
+): RetentionStep {
+  const [rows, key] = [sql.table(table), sql.join(primaryKey.map((name) => sql.ref(name)))];
+  return {
+    table,
+    async remove(db, limit, now) {
+      const isOld = sql`${sql.ref(column)} <= ${until(now)}`;
+      const oldest = sql`select ${key} from ${rows} where ${isOld} order by ${sql.ref(column)} limit ${limit}`;
+      // The condition is repeated: a row that is renewed while the statement waits for its lock has to stay.
+      const { numAffectedRows } = await sql`delete from ${rows} where ${isOld} and (${key}) in (${oldest})`.execute(db);
+      return Number(numAffectedRows);
+    },
+  };
 }
 
 interface RetentionMeter {

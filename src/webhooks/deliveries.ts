@@ -2,6 +2,7 @@ import { EVENTS_KEPT_FOR, type Event, listEventsById, recordEvent, takeEvents } 
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { replaceControls } from '../lib/names.ts';
+import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { type Endpoint, listEndpoints } from './endpoints.ts';
@@ -188,28 +189,10 @@ function toLogged({ at, took, status, outcome, head }: Row<'attempts'>): LoggedA
   return { at, took, status, outcome: outcome as Outcome['outcome'], head: replaceControls(head) };
 }
 
-/** Deliveries are kept as long as events. */
-export async function removeOldDeliveries(db: Database, limit: number, now: number): Promise<number> {
-  const old = db
-    .selectFrom('deliveries')
-    .select('id')
-    .where('created_at', '<', now - EVENTS_KEPT_FOR)
-    .orderBy('created_at')
-    .limit(limit);
-  const { numDeletedRows } = await db.deleteFrom('deliveries').where('id', 'in', old).executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
-}
+/** Deliveries and their attempts are kept as long as events. */
+export const oldDeliveries = retentionStep('deliveries', ['id'], 'created_at', (now) => now - EVENTS_KEPT_FOR);
 
-export async function removeOldAttempts(db: Database, limit: number, now: number): Promise<number> {
-  const old = db
-    .selectFrom('attempts')
-    .select('id')
-    .where('at', '<', now - EVENTS_KEPT_FOR)
-    .orderBy('at')
-    .limit(limit);
-  const { numDeletedRows } = await db.deleteFrom('attempts').where('id', 'in', old).executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
-}
+export const oldAttempts = retentionStep('attempts', ['id'], 'at', (now) => now - EVENTS_KEPT_FOR);
 
 function fromRow(row: Row<'deliveries'>): Delivery {
   return {

@@ -21,7 +21,7 @@ import { publishAttempt, sendMessage } from './sender.ts';
 import { toMessage } from './signatures.ts';
 import { canReceive } from './visibility.ts';
 
-interface WorkerDeps {
+export interface WorkerDeps {
   storage: Storage;
   keys: Keyring;
   clock: Clock;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { removeOldEvents } from '../../src/events/events.ts';
+import { oldEvents } from '../../src/events/events.ts';
+import { retentionSteps } from '../../src/jobs.ts';
 import { DAY, HOUR } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { retentionSteps } from '../../src/retention-steps.ts';
 import { removeExpired } from '../../src/storage/retention.ts';
 import type { Tables } from '../../src/storage/tables.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
@@ -144,7 +144,7 @@ test('a backlog is removed in batches, the oldest rows first', async () => {
   const left = [];
 
   for (let i = 0; i < 3; i++) {
-    await removeOldEvents(server.storage().durable, 500, server.clock());
+    await oldEvents.remove(server.storage().durable, 500, server.clock());
     left.push(await count(server, 'events'));
   }
 

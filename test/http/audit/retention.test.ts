@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OPERATOR, recordAudit, removeOldEntries } from '../../../src/audit/entries.ts';
+import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY } from '../../../src/lib/clock.ts';
-import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
 import { readAuditEntries } from '../../support/audit-entries.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';

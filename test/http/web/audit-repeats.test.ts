@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
-import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
 import { parseAuditTable, readAuditEntries } from '../../support/audit-entries.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';

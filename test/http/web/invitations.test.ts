@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { hashSecret } from '../../../src/lib/secrets.ts';
-import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { removeSpentChallenges } from '../../../src/accounts/challenges.ts';
+import { expiredChallenges } from '../../../src/accounts/challenges.ts';
 import { markUserDisabled } from '../../../src/accounts/users.ts';
+import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { idToBytes } from '../../../src/lib/ids.ts';
-import { retentionSteps } from '../../../src/retention-steps.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
 import type { AuthenticatorOverrides, createAuthenticator } from '../../support/authenticator.ts';
 import type { Browser } from '../../support/browser.ts';
@@ -137,7 +137,7 @@ test('an answer of the authenticator counts once, however often and however fast
   assert.deepEqual(statuses.sort(), [303, ...Array(7).fill(401)]);
   await removeExpired(server.storage().durable, retentionSteps(), server.clock());
   assertRefused({ browser, page: await postSignIn(browser, answer) });
-  await removeSpentChallenges(server.storage().durable, 100, server.clock() + DAY);
+  await expiredChallenges.remove(server.storage().durable, 100, server.clock() + DAY);
   assert.deepEqual(await server.storage().durable.selectFrom('used_challenges').selectAll().execute(), []);
 });
 

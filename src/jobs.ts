@@ -1,0 +1,60 @@
+import { expiredChallenges } from './accounts/challenges.ts';
+import { oldInvitations } from './accounts/invitations.ts';
+import { expiredSessions } from './accounts/sessions.ts';
+import { removeOldEntries } from './audit/entries.ts';
+import { oldRepeats } from './audit/repeats.ts';
+import { oldEvents } from './events/events.ts';
+import { inactiveGrants, warnOfExpiring } from './grants/grants.ts';
+import { expiredRevocations } from './oauth/revoke.ts';
+import { oldCounts, oldScopeUses } from './request-log/counts.ts';
+import { oldRequests } from './request-log/log.ts';
+import { expiredCounters } from './storage/rate-limits.ts';
+import { type RetentionStep, startRetention } from './storage/retention.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import { oldAttempts, oldDeliveries } from './webhooks/deliveries.ts';
+import { startWebhooks, type WorkerDeps } from './webhooks/worker.ts';
+
+interface JobDeps extends WorkerDeps {
+  metrics: Metrics;
+  auditRetention: number | undefined;
+}
+
+/** Starts what runs in the background: the retention job and the webhook worker. Returns a function that stops both. */
+export function startJobs(
+  deps: JobDeps,
+  log: { error(error: unknown): void; warn(message: string): void },
+): () => Promise<unknown> {
+  const report = (error: unknown) => log.error(error);
+  const stopRetention = startRetention(deps.storage, deps.clock, {
+    steps: retentionSteps(deps.auditRetention),
+    notifyExpiring: warnOfExpiring,
+    meter: deps.metrics.retention,
+    report,
+    warn: (message) => log.warn(message),
+  });
+  const stopWebhooks = startWebhooks(deps, report);
+  return () => Promise.all([stopRetention(), stopWebhooks()]);
+}
+
+const STEPS: RetentionStep[] = [
+  oldRepeats,
+  inactiveGrants,
+  expiredRevocations,
+  expiredSessions,
+  oldInvitations,
+  expiredChallenges,
+  oldEvents,
+  oldDeliveries,
+  oldAttempts,
+  oldRequests,
+  oldCounts,
+  oldScopeUses,
+  expiredCounters,
+];
+
+/** `auditRetention` in milliseconds; without it, audit entries are kept for ever. */
+export function retentionSteps(auditRetention?: number): RetentionStep[] {
+  if (auditRetention === undefined) return STEPS;
+  const remove: RetentionStep['remove'] = (db, limit, now) => removeOldEntries(db, limit, now - auditRetention);
+  return [...STEPS, { table: 'audit_entries', remove }];
+}
