@@ -2,7 +2,7 @@ import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { mountBusinessApi } from './business/routes.ts';
 import type { Limits, Settings } from './config.ts';
-import { openTokenUses, type TokenUses } from './grants/token-uses.ts';
+import { createTokenUses, type TokenUses } from './grants/token-uses.ts';
 import { parseForms, parseJsonAndForms } from './http/body-parsers.ts';
 import { delayUntilFlushed } from './http/durability.ts';
 import type { ErrorOptions } from './http/error-handler.ts';
@@ -56,7 +56,7 @@ export async function startServer(
   const storage = await openMigratedStorage(settings);
   const report = (error: unknown) => api.log.error(error);
   const activity = remember(storage, clock, report);
-  const uses = openTokenUses(storage, report);
+  const uses = createTokenUses(storage, report);
   const deps: Deps = { ...createDeps(settings, storage, clock, metrics), activity, uses, metrics, errors };
   api.register(async (scope) => serveApi(scope, deps));
   web.register(async (scope) => serveWeb(scope, deps));

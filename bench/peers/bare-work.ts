@@ -5,8 +5,8 @@ import { newId } from '../../src/lib/ids.ts';
 import { type Keyring, sign } from '../../src/lib/keyring.ts';
 import { parseScopes } from '../../src/lib/scope-lists.ts';
 import { hashSecret, newSalt, sameText } from '../../src/lib/secrets.ts';
-import { readStamp, stamp } from '../../src/oauth/authorize/request.ts';
-import { answersChallenge } from '../../src/oauth/pkce.ts';
+import { appendTimestamp, readTimestamp } from '../../src/oauth/authorize/request.ts';
+import { matchesChallenge } from '../../src/oauth/pkce.ts';
 import {
   type DecodedToken,
   decodeToken,
@@ -35,7 +35,7 @@ const IDLE_LIFETIME = DAY / 2;
 
 export function exchange(bare: Bare, fields: Fields, now: number) {
   const { row } = identify(bare, ['code', fields.code], fields, now);
-  if (!answersChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
+  if (!matchesChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
   const expires = now + REFRESH_LIFETIME;
   bare.db.write('durable', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
   return issueTokens(
@@ -118,14 +118,14 @@ function addEvent(db: BareDatabase, { type, appId, businessId, data }: Happening
 /** Where the authorize endpoint sends the browser. */
 export function askConsent({ db, keys }: Bare, query: string, now: number): string {
   db.one('app', new URLSearchParams(query).get('client_id'));
-  return `/consent?${stamp(keys, query, now)}`;
+  return `/consent?${appendTimestamp(keys, query, now)}`;
 }
 
 /** Where the consent page sends a browser that has nothing left to be asked. */
 export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from: From, now: number): string {
   const user = resumeSession(db, cookies['__Host-session'] ?? '', now);
   sign(keys, 'csrf', cookies['__Host-visitor'] ?? '');
-  const asked = new URLSearchParams(readStamp(keys, stamped, now).query);
+  const asked = new URLSearchParams(readTimestamp(keys, stamped, now).query);
   const app = db.one('app', asked.get('client_id'));
   const [{ businessId }] = db.all('memberships', user.id) as [Row];
   db.one('consent', user.id, app.id, businessId);

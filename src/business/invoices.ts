@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { EVENTS, type EventType, INVOICE_STATUSES as STATUSES } from '../events/event-types.ts';
 import { recordEvent } from '../events/events.ts';
-import { listAppsAllowed } from '../grants/status.ts';
+import { listAppsWithScope } from '../grants/status.ts';
 import { LIMIT_PARAMETER, type RawQuery, readLimit, readText, valueNotAllowed } from '../http/paging.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
@@ -179,7 +179,7 @@ async function recordInvoiceEvent(db: Database, type: InvoiceEventType, row: Row
   const { id: invoiceId, number, status, total, currency } = fromRow(row);
   const data = { invoiceId, number, status, total, currency };
   const { business_id: businessId } = row;
-  for (const appId of await listAppsAllowed(db, { businessId, scope: EVENTS[type].guard.scope }, now)) {
+  for (const appId of await listAppsWithScope(db, { businessId, scope: EVENTS[type].guard.scope }, now)) {
     await recordEvent(db, { type, appId, businessId, data }, now);
   }
 }

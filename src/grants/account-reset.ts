@@ -29,7 +29,7 @@ export async function setPassword(
   });
 }
 
-interface LinkUse extends NewPassword {
+interface PasswordReset extends NewPassword {
   token: string;
   address: string;
 }
@@ -37,7 +37,7 @@ interface LinkUse extends NewPassword {
 /** The user sets a new password with a link. False if the link no longer works. */
 export async function resetPassword(
   db: Database,
-  { token, user, password, endsGrants, address }: LinkUse,
+  { token, user, password, endsGrants, address }: PasswordReset,
   now: number,
 ): Promise<boolean> {
   const hash = await hashNewPassword(user, password);

@@ -12,7 +12,7 @@ export interface ConnectionKey {
 }
 
 /** Which connections are asked for. */
-export interface ConnectionsWanted {
+export interface ConnectionFilter {
   businessIds: string[];
   /** Those of one user, rather than of everyone. */
   userId?: string | undefined;
@@ -36,25 +36,25 @@ export interface ConnectionRow extends ConnectionKey {
 /** In the order of the indexes, by app and user: no more is read than is asked for. */
 export async function listConnectionKeys(
   db: Database,
-  wanted: ConnectionsWanted,
+  wanted: ConnectionFilter,
   now: number,
 ): Promise<ConnectionKey[]> {
   const live = await listKeys(db, liveGrants(db, now), wanted);
-  const remembered = await listKeys(db, rememberedConsents(db), wanted);
-  const keys = new Map([...live, ...remembered].map((key) => [keyText(key), key]));
+  const remembered = await listKeys(db, savedConsents(db), wanted);
+  const keys = new Map([...live, ...remembered].map((key) => [sortKeyOf(key), key]));
   const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
   return sorted.slice(0, wanted.limit);
 }
 
 /** Sorts as the list does. */
-export function keyText({ appId, userId, businessId }: ConnectionKey): string {
+export function sortKeyOf({ appId, userId, businessId }: ConnectionKey): string {
   return `${appId} ${userId} ${businessId}`;
 }
 
 /** All that is stored of these connections. */
 export async function listConnectionRows(db: Database, keys: ConnectionKey[], now: number): Promise<ConnectionRow[]> {
   const live = await listRows(db, liveGrants(db, now), keys);
-  const remembered = await listRows(db, rememberedConsents(db), keys);
+  const remembered = await listRows(db, savedConsents(db), keys);
   return [
     ...live.map((row) => ({ ...row, isLive: true })),
     ...remembered.map((row) => ({ ...row, fetchedAt: null, isLive: false })),
@@ -62,15 +62,15 @@ export async function listConnectionRows(db: Database, keys: ConnectionKey[], no
 }
 
 /** How many people have connected an app to a business, and for how many of them it has access now. */
-export async function countPeople(
+export async function countConnectedUsers(
   db: Database,
   { appId, businessId }: { appId: string; businessId: string },
   now: number,
 ): Promise<{ people: number; live: number }> {
   const wanted = { appId, businessIds: [businessId] };
   const live = await listKeys(db, liveGrants(db, now), wanted);
-  const remembered = await listKeys(db, rememberedConsents(db), wanted);
-  return { people: new Set([...live, ...remembered].map(keyText)).size, live: live.length };
+  const remembered = await listKeys(db, savedConsents(db), wanted);
+  return { people: new Set([...live, ...remembered].map(sortKeyOf)).size, live: live.length };
 }
 
 /** Grants and consents, which say the same in the same words. */
@@ -86,17 +86,17 @@ function liveGrants(db: Database, now: number): Source {
     .as('allowed');
 }
 
-function rememberedConsents(db: Database): Source {
+function savedConsents(db: Database): Source {
   return db
     .selectFrom('consents')
     .select(['app_id', 'business_id', 'user_id', 'scopes', 'allowed_at as since', 'allowed_at as fetched_at'])
     .as('allowed');
 }
 
-async function listKeys(db: Database, source: Source, wanted: ConnectionsWanted): Promise<ConnectionKey[]> {
+async function listKeys(db: Database, source: Source, wanted: ConnectionFilter): Promise<ConnectionKey[]> {
   const { businessIds, userId, appId, search, after, limit } = wanted;
   if (businessIds.length === 0) return [];
-  let query = selectStanding(db, source)
+  let query = selectSinceMembership(db, source)
     .select(['allowed.app_id as appId', 'allowed.business_id as businessId', 'allowed.user_id as userId'])
     .distinct()
     .where('allowed.business_id', 'in', businessIds)
@@ -118,12 +118,12 @@ async function listKeys(db: Database, source: Source, wanted: ConnectionsWanted)
       eb(refTuple('allowed.app_id', 'allowed.user_id'), '>', tuple(after.appId, after.userId)),
     );
   }
-  if (search) query = query.where(matches(db, wanted, search));
+  if (search) query = query.where(matchesSearch(db, wanted, search));
   return query.execute();
 }
 
 /** By the name of the app or, where there is more than one, of the person. */
-function matches(db: Database, { businessIds, userId }: ConnectionsWanted, search: string) {
+function matchesSearch(db: Database, { businessIds, userId }: ConnectionFilter, search: string) {
   const { eb, or } = expressionBuilder<{ allowed: { app_id: string; user_id: string } }, 'allowed'>();
   const apps = db
     .selectFrom('apps')
@@ -141,7 +141,7 @@ function matches(db: Database, { businessIds, userId }: ConnectionsWanted, searc
 
 /** Grants may be many: those that differ only in when they were made are told as one. */
 async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
-  const rows = await selectStanding(db, source)
+  const rows = await selectSinceMembership(db, source)
     .select(({ fn }) => [
       'allowed.app_id as appId',
       'allowed.business_id as businessId',
@@ -163,7 +163,7 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
 }
 
 /** What was allowed before a membership began belongs to an earlier one, and ended with it. */
-function selectStanding(db: Database, source: Source) {
+function selectSinceMembership(db: Database, source: Source) {
   return db
     .selectFrom(source)
     .where(({ exists, selectFrom }) =>

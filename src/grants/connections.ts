@@ -6,12 +6,12 @@ import { listScopeUses } from '../request-log/counts.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
 import {
+  type ConnectionFilter,
   type ConnectionKey,
   type ConnectionRow,
-  type ConnectionsWanted,
-  keyText,
   listConnectionKeys,
   listConnectionRows,
+  sortKeyOf,
 } from './connection-rows.ts';
 import { forgetConsents } from './consents.ts';
 import { revokeGrantsBetween } from './grants.ts';
@@ -22,7 +22,7 @@ import { type GrantParties, wasGranted } from './status.ts';
 export interface Connection {
   app: App;
   /** The business that registered the app; undefined for the platform's own. */
-  maker: Named | undefined;
+  ownerBusiness: Named | undefined;
   user: Named;
   business: Named;
   scopes: Scopes;
@@ -42,9 +42,9 @@ export interface Named {
   name: string;
 }
 
-const USES_LOOKED_AT = 30 * DAY;
+const USAGE_PERIOD = 30 * DAY;
 
-export async function listConnections(db: Database, wanted: ConnectionsWanted, now: number): Promise<Connection[]> {
+export async function listConnections(db: Database, wanted: ConnectionFilter, now: number): Promise<Connection[]> {
   const keys = await listConnectionKeys(db, wanted, now);
   if (keys.length === 0) return [];
   const among = {
@@ -52,14 +52,14 @@ export async function listConnections(db: Database, wanted: ConnectionsWanted, n
     businessIds: distinct(keys.map(({ businessId }) => businessId)),
     userIds: distinct(keys.map(({ userId }) => userId)),
   };
-  const rows = Map.groupBy(await listConnectionRows(db, keys, now), keyText);
-  const uses = Map.groupBy(await listUses(db, among, now), keyText);
-  const parties = await findParties(db, among);
+  const rows = Map.groupBy(await listConnectionRows(db, keys, now), sortKeyOf);
+  const uses = Map.groupBy(await listUses(db, among, now), sortKeyOf);
+  const parties = await loadParties(db, among);
   return keys.flatMap((key) => {
     const found = parties(key);
-    const here = rows.get(keyText(key));
+    const here = rows.get(sortKeyOf(key));
     // What was ended while this was being read is no longer there.
-    return found && here ? [{ ...found, ...summarise(here, uses.get(keyText(key)) ?? [], found.app) }] : [];
+    return found && here ? [{ ...found, ...summarise(here, uses.get(sortKeyOf(key)) ?? [], found.app) }] : [];
   });
 }
 
@@ -80,21 +80,21 @@ function latest(times: number[]): number | null {
   return Math.max(0, ...times) || null;
 }
 
-interface Among {
+interface ConnectionIds {
   appIds: string[];
   businessIds: string[];
   userIds: string[];
 }
 
 /** Uses are read within one business only: that is where the table has an index. */
-async function listUses(db: Database, { businessIds, ...among }: Among, now: number) {
+async function listUses(db: Database, { businessIds, ...among }: ConnectionIds, now: number) {
   const [businessId, ...others] = businessIds;
   if (businessId === undefined || others.length > 0) return [];
-  const uses = await listScopeUses(db, { businessId, among }, now - USES_LOOKED_AT);
+  const uses = await listScopeUses(db, { businessId, among }, now - USAGE_PERIOD);
   return uses.map((use) => ({ ...use, businessId }));
 }
 
-async function findParties(db: Database, { appIds, businessIds, userIds }: Among) {
+async function loadParties(db: Database, { appIds, businessIds, userIds }: ConnectionIds) {
   const named = (table: 'users' | 'businesses', ids: string[]) =>
     db.selectFrom(table).select(['id', 'name']).where('id', 'in', ids).execute();
   const apps = byId(await listAppsById(db, appIds));

@@ -54,13 +54,13 @@ const readGrant = preparedQuery((db, { grantId, rotation }: { grantId: string; r
 );
 
 /** The apps that may do this in a business at this moment. */
-export async function listAppsAllowed(
+export async function listAppsWithScope(
   db: Database,
   { businessId, scope }: { businessId: string; scope: string },
   now: number,
 ): Promise<string[]> {
   const connected = db.selectFrom('grants').select('grants.app_id').where('grants.business_id', '=', businessId);
-  const live = selectLive(db, scope, now).where('grants.business_id', '=', businessId);
+  const live = selectLiveWithScope(db, scope, now).where('grants.business_id', '=', businessId);
   const rows = await db
     .selectFrom('apps as asked')
     .select('asked.id')
@@ -72,12 +72,12 @@ export async function listAppsAllowed(
 }
 
 /** Of these businesses, those in which an app may do this at this moment. */
-export async function listBusinessesAllowing(
+export async function listBusinessesWithScope(
   db: Database,
   { appId, businessIds, scope }: { appId: string; businessIds: string[]; scope: string },
   now: number,
 ): Promise<string[]> {
-  const live = selectLive(db, scope, now).where('grants.app_id', '=', appId);
+  const live = selectLiveWithScope(db, scope, now).where('grants.app_id', '=', appId);
   const rows = await db
     .selectFrom('businesses as asked')
     .select('asked.id')
@@ -91,7 +91,7 @@ export async function listBusinessesAllowing(
  * Grants with this scope that live, for questions to which any one of them is the answer: so the database has to decide,
  * and stops at the first. It decides as `inactiveReasonOf` does.
  */
-function selectLive(db: Database, scope: string, now: number) {
+function selectLiveWithScope(db: Database, scope: string, now: number) {
   return db
     .selectFrom('grants')
     .innerJoin('apps', 'apps.id', 'grants.app_id')

@@ -13,7 +13,7 @@ import { selectLiveGrants } from './status.ts';
 export async function disableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'disabled_at', value: now }))) return false;
-    await tellOfPause(tx, { app_id: app.id }, 'app_disabled', now);
+    await recordSuspension(tx, { app_id: app.id }, 'app_disabled', now);
     await recordAppAudit(actor, tx, { action: 'app.disabled', app }, now);
     return true;
   });
@@ -36,7 +36,7 @@ export async function pauseApp(
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'paused_at', value: now }))) return false;
-    await tellOfPause(tx, { app_id: app.id }, 'app_paused', now);
+    await recordSuspension(tx, { app_id: app.id }, 'app_paused', now);
     await recordAppAudit(actor, tx, { action: 'app.paused', app, detail: reason ? { reason } : {} }, now);
     return true;
   });
@@ -64,7 +64,7 @@ export async function disableUser(
     if (actor.kind !== 'operator' && !(await mayDisable(actor, tx, user))) return false;
     if (!(await markUserDisabled(tx, user.id, now))) return true;
     await endSessionsOfUser(tx, user.id);
-    await tellOfPause(tx, { user_id: user.id }, 'user_disabled', now);
+    await recordSuspension(tx, { user_id: user.id }, 'user_disabled', now);
     await recordUserAudit(actor, tx, { action: 'user.disabled', user, detail: reason ? { reason } : {} }, now);
     return true;
   });
@@ -79,7 +79,7 @@ async function mayDisable(actor: Actor, tx: Database, user: User): Promise<boole
   return true;
 }
 
-async function tellOfPause(
+async function recordSuspension(
   db: Database,
   whose: { app_id: string } | { user_id: string },
   reason: GrantReason,

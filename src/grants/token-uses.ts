@@ -11,7 +11,7 @@ type Rotations = Pick<Grant, 'id' | 'rotation' | 'usedRotation'>;
  */
 export interface TokenUses {
   /** An access token has been accepted. Most calls find that the row says so already. */
-  note(grant: Rotations, token: { rotation: number }): void;
+  record(grant: Rotations, token: { rotation: number }): void;
   isCurrentUsed(grant: Rotations): boolean;
   flush(): Promise<void>;
   stop(): Promise<void>;
@@ -19,9 +19,9 @@ export interface TokenUses {
 
 const FLUSH_INTERVAL = SECOND;
 /** More would take too much memory while the database is not available. */
-const MOST_PENDING = 50_000;
+const MAX_PENDING = 50_000;
 
-export function openTokenUses(storage: Storage, report: (error: unknown) => void): TokenUses {
+export function createTokenUses(storage: Storage, report: (error: unknown) => void): TokenUses {
   /** The rotation that was used, by grant. An entry is removed when it is stored. */
   const pending = new Map<string, number>();
   let flushed = Promise.resolve();
@@ -54,9 +54,9 @@ export function openTokenUses(storage: Storage, report: (error: unknown) => void
     if (!isBusy) flush();
   }, FLUSH_INTERVAL).unref();
   return {
-    note({ id, rotation, usedRotation }, token) {
+    record({ id, rotation, usedRotation }, token) {
       if (token.rotation < rotation || token.rotation <= usedRotation) return;
-      if (pending.size < MOST_PENDING) pending.set(id, token.rotation);
+      if (pending.size < MAX_PENDING) pending.set(id, token.rotation);
     },
     isCurrentUsed: ({ id, rotation, usedRotation }) => Math.max(usedRotation, pending.get(id) ?? 0) >= rotation,
     flush,

@@ -37,7 +37,7 @@ export function createRateLimit({ points, seconds, shared, onReject: onRefusal }
   const counter = shared ? inBatches(withHashedKeys(shared), batch, seconds) : createCounter({ points, seconds });
   const reached = createCounter({ points, seconds });
   // At least a second: the library takes a block of 0 seconds as endless.
-  const close = (key: string, { msBeforeNext }: RateLimiterRes) =>
+  const block = (key: string, { msBeforeNext }: RateLimiterRes) =>
     reached.block(key, Math.max(1, Math.ceil(msBeforeNext / SECOND)));
 
   function reject({ msBeforeNext }: RateLimiterRes): never {
@@ -57,10 +57,10 @@ export function createRateLimit({ points, seconds, shared, onReject: onRefusal }
       if (shared) await check(key);
       try {
         const used = await counter.consume(key);
-        if (used && used.consumedPoints >= points) await close(key, used);
+        if (used && used.consumedPoints >= points) await block(key, used);
       } catch (reason) {
         if (!(reason instanceof RateLimiterRes)) throw reason;
-        await close(key, reason);
+        await block(key, reason);
         reject(reason);
       }
     },

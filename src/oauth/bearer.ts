@@ -44,7 +44,7 @@ export async function readAccess(
     );
   }
   if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
-  uses.note(grant, token);
+  uses.record(grant, token);
   const { id: grantId, createdAt: grantedAt, userId, appId, businessId } = grant;
   return { grantId, grantedAt, userId, appId, businessId, scopes: scopesOf(verified) };
 }
@@ -52,14 +52,14 @@ export async function readAccess(
 function readBearer({ authorization = '', inQuery }: { authorization: string | undefined; inQuery: boolean }): string {
   const [, text] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
   // RFC 6750 §3.1: whoever tries another way to authenticate is told how, and nothing more.
-  if (text === undefined && !/^Bearer( |$)/i.test(authorization)) throw nothingPresented();
-  if (inQuery) throw presentedTwice();
+  if (text === undefined && !/^Bearer( |$)/i.test(authorization)) throw missingToken();
+  if (inQuery) throw tokenInQuery();
   if (text === undefined)
     throw invalidToken('token_malformed', 'The header reads: Authorization: Bearer <access token>.');
   return text;
 }
 
-function nothingPresented(): ApiError {
+function missingToken(): ApiError {
   const description = 'Send the access token: Authorization: Bearer <access token>.';
   return new ApiError({
     status: 401,
@@ -70,7 +70,7 @@ function nothingPresented(): ApiError {
   });
 }
 
-function presentedTwice(): ApiError {
+function tokenInQuery(): ApiError {
   const code = 'invalid_request';
   const description = 'Send the access token in the Authorization header only, not in the address.';
   const headers = bearerChallenge({ error: code, error_description: description });

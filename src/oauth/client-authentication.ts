@@ -8,7 +8,7 @@ import { hashSecret, sameText } from '../lib/secrets.ts';
 import type { RequestContext } from '../request-log/log.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { AppNotAuthenticated, OAuthError } from './errors.ts';
+import { InvalidClient, OAuthError } from './errors.ts';
 import { type DecodedToken, type VerifiedToken, verifyToken } from './tokens.ts';
 
 /** What a request presents to authenticate its client (RFC 6749 §2.3). */
@@ -49,7 +49,7 @@ export async function authenticateClient(
   // The developer sees requests with a wrong secret, too.
   if (found) presented.context.appId = found.client_id;
   if (!secret?.secret_id) {
-    throw new AppNotAuthenticated(
+    throw new InvalidClient(
       'credentials_wrong',
       "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",
       { usedBasic },
@@ -152,7 +152,7 @@ function readCredentials({ authorization, clientId, clientSecret }: ClientCreden
   }
   if (clientId === undefined || clientSecret === undefined) {
     const missing = clientId === undefined ? 'client_id' : 'client_secret';
-    throw new AppNotAuthenticated(
+    throw new InvalidClient(
       'credentials_missing',
       `${missing} is missing. Send client_id and client_secret in the body, or by HTTP Basic.`,
       { usedBasic: false },
@@ -166,7 +166,7 @@ function readBasic(authorization: string): Credentials {
   const [, encoded] = /^Basic +([A-Za-z0-9+/=_-]+)$/i.exec(authorization) ?? [];
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? '', 'base64').toString()) ?? [];
   if (id === undefined || secret === undefined) {
-    throw new AppNotAuthenticated(
+    throw new InvalidClient(
       'credentials_malformed',
       'The Authorization header is not HTTP Basic with client_id and client_secret.',
       { usedBasic: true },

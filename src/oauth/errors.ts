@@ -21,7 +21,7 @@ export class OAuthError<Code extends OAuthErrorCode = OAuthErrorCode> extends Ap
 }
 
 /** The client's credentials are missing or wrong. If it used HTTP Basic, the response names that scheme (RFC 6749 §5.2). */
-export class AppNotAuthenticated extends ApiError<'invalid_client'> {
+export class InvalidClient extends ApiError<'invalid_client'> {
   constructor(reason: ReasonOf<'invalid_client'>, description: string, { usedBasic }: { usedBasic: boolean }) {
     const headers = usedBasic ? { 'www-authenticate': 'Basic realm="Gatehouse"' } : undefined;
     super({ status: 401, code: 'invalid_client', reason, description, headers });
@@ -31,12 +31,12 @@ export class AppNotAuthenticated extends ApiError<'invalid_client'> {
 /** Told to the app by way of the user's browser, at an address that is known to be the app's. */
 export class CallbackError extends Error {
   readonly callback: Callback;
-  readonly refusal: OAuthError;
+  readonly error: OAuthError;
 
   constructor(callback: Callback, refusal: OAuthError) {
     super(refusal.message);
     this.callback = callback;
-    this.refusal = refusal;
+    this.error = refusal;
   }
 }
 

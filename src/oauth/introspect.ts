@@ -41,7 +41,7 @@ export async function respondToIntrospection(
   const isKnown = verified && verified.grant.appId === client.id && isActive(verified, now);
   if (!isKnown) return { active: false };
   credentials.context.businessId = verified.grant.businessId;
-  if (verified.token.kind === 'access') deps.uses.note(verified.grant, verified.token);
+  if (verified.token.kind === 'access') deps.uses.record(verified.grant, verified.token);
   return describe(verified, deps.issuer, now);
 }
 

@@ -12,31 +12,31 @@ import {
 import { serverMetadata } from './metadata.ts';
 import {
   AUTHORIZE_QUERY,
+  EMPTY,
   EXAMPLE_APP,
   INTROSPECTION,
   INTROSPECTION_REQUEST,
   METADATA,
-  NOTHING,
   REVOCATION_REQUEST,
   TOKEN_REQUEST,
   TOKENS,
 } from './schemas.ts';
 
 const TAGS = ['Authorization'];
-const BODIES = ['application/json', 'application/x-www-form-urlencoded'];
+const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded'];
 
 /** RFC 6749 §5.1. */
-const UNCACHED_OLD_AND_NEW = {
+const NO_CACHE = {
   ...NO_STORE,
   pragma: Type.Literal('no-cache', { description: 'The same, for old caches.' }),
 };
 
-const BY_THE_APP = [{ basic: [] }, {}];
-const REFUSED_APP = describeErrors(
+const CLIENT_SECURITY = [{ basic: [] }, {}];
+const INVALID_CLIENT = describeErrors(
   { invalid_client: REASONS.invalid_client },
   { 'www-authenticate': Type.String({ description: 'Sent where HTTP Basic was used.' }) },
 );
-const UNREADABLE_REQUEST = [...BODY_REASONS, 'credentials_sent_twice'] as const;
+const REQUEST_REASONS = [...BODY_REASONS, 'credentials_sent_twice'] as const;
 
 export const authorizeOperation = {
   operationId: 'authorize',
@@ -55,9 +55,9 @@ export const authorizeOperation = {
       description: 'On to the consent pages; or, if something is wrong with the request, back to the app with `error`.',
       headers: { 'x-request-id': REQUEST_ID, location: Type.String({ format: 'uri', description: 'Where to go.' }) },
     },
-    400: page('The app is unknown or disabled, or the address is not one of its own.'),
-    500: page('Something failed here that should not have.'),
-    503: page('The database cannot be reached.', { 'retry-after': RETRY_AFTER }),
+    400: describePage('The app is unknown or disabled, or the address is not one of its own.'),
+    500: describePage('Something failed here that should not have.'),
+    503: describePage('The database cannot be reached.', { 'retry-after': RETRY_AFTER }),
   },
   'x-callback-errors': [
     'invalid_request',
@@ -79,11 +79,11 @@ export const tokenOperation = {
     'an exchange whose answer was lost. A refresh may be repeated: for 30 seconds a used refresh token gets the same pair ' +
     'again, byte for byte (unless the operator has chosen another time). After that it gets the same refresh token with a new ' +
     'access token, until something of the new pair has been used; then it is taken for stolen, and the grant ends. The app proves itself with its credentials, in the body or by HTTP Basic.',
-  security: BY_THE_APP,
-  consumes: BODIES,
+  security: CLIENT_SECURITY,
+  consumes: CONTENT_TYPES,
   body: TOKEN_REQUEST,
   response: {
-    200: describeAnswer('The tokens.', 'Tokens', {
+    200: describeResponse('The tokens.', 'Tokens', {
       access_token: 'gat_…',
       token_type: 'bearer',
       expires_in: 3600,
@@ -92,11 +92,11 @@ export const tokenOperation = {
     }),
     400: describeErrors({
       invalid_grant: REASONS.invalid_grant,
-      invalid_request: UNREADABLE_REQUEST,
+      invalid_request: REQUEST_REASONS,
       unsupported_grant_type: REASONS.unsupported_grant_type,
       invalid_scope: ['scope_not_allowed'],
     }),
-    401: REFUSED_APP,
+    401: INVALID_CLIENT,
     ...COMMON_BODY_ERRORS,
   },
 };
@@ -108,17 +108,17 @@ export const revokeOperation = {
   description:
     'The token alone is enough (RFC 7009). A `client_id` may be added, or all credentials, which must then be right; another ' +
     'app’s token is then left as it is. The answer is the same for a token that was already ended, has expired or never was.',
-  security: BY_THE_APP,
-  consumes: BODIES,
+  security: CLIENT_SECURITY,
+  consumes: CONTENT_TYPES,
   body: REVOCATION_REQUEST,
   response: {
     200: {
       description: 'The token does not work, or not any more.',
-      headers: UNCACHED_OLD_AND_NEW,
-      content: { 'application/json': { schema: NOTHING, example: {} } },
+      headers: NO_CACHE,
+      content: { 'application/json': { schema: EMPTY, example: {} } },
     },
-    400: describeErrors({ invalid_request: UNREADABLE_REQUEST }),
-    401: REFUSED_APP,
+    400: describeErrors({ invalid_request: REQUEST_REASONS }),
+    401: INVALID_CLIENT,
     ...COMMON_BODY_ERRORS,
   },
 };
@@ -130,11 +130,11 @@ export const introspectOperation = {
   description:
     'An app learns of its own tokens only (RFC 7662), and proves itself with its credentials, in the body or by HTTP Basic. ' +
     'Whatever else is sent answers `{"active":false}`.',
-  security: BY_THE_APP,
-  consumes: BODIES,
+  security: CLIENT_SECURITY,
+  consumes: CONTENT_TYPES,
   body: INTROSPECTION_REQUEST,
   response: {
-    200: describeAnswer('Whether the token is active, and what it allows.', 'Introspection', {
+    200: describeResponse('Whether the token is active, and what it allows.', 'Introspection', {
       active: true,
       scope: 'read:invoices',
       client_id: EXAMPLE_APP,
@@ -145,8 +145,8 @@ export const introspectOperation = {
       iss: 'https://api.example.com',
       business_id: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f',
     }),
-    400: describeErrors({ invalid_request: UNREADABLE_REQUEST }),
-    401: REFUSED_APP,
+    400: describeErrors({ invalid_request: REQUEST_REASONS }),
+    401: INVALID_CLIENT,
     ...COMMON_BODY_ERRORS,
   },
 };
@@ -172,13 +172,13 @@ export const metadataOperation = {
 export const NAMED_SCHEMAS = [TOKENS, INTROSPECTION, METADATA, ERROR];
 
 /** Where a browser stands, a person reads. */
-function page(meaning: string, more: Record<string, object> = {}) {
+function describePage(meaning: string, more: Record<string, object> = {}) {
   const headers = { 'x-request-id': REQUEST_ID, ...more };
   const example = '<!doctype html>…';
   return { description: `A page: ${meaning}`, headers, content: { 'text/html': { schema: Type.String(), example } } };
 }
 
-function describeAnswer(description: string, name: string, example: object) {
+function describeResponse(description: string, name: string, example: object) {
   const schema = { $ref: `${name}#` };
-  return { description, headers: UNCACHED_OLD_AND_NEW, content: { 'application/json': { schema, example } } };
+  return { description, headers: NO_CACHE, content: { 'application/json': { schema, example } } };
 }

@@ -5,7 +5,7 @@ export function isChallenge(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }
 
-export function answersChallenge(verifier: string, challenge: string): boolean {
+export function matchesChallenge(verifier: string, challenge: string): boolean {
   return isVerifier(verifier) && sameText(sha256(verifier), challenge);
 }
 

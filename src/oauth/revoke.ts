@@ -36,7 +36,7 @@ export async function respondToRevocation(
  * RFC 7009 §2.1. Possession of the token is enough. A request that also names an app can revoke only the tokens of that
  * app. An unknown or expired token, or one of another app, changes nothing, and the response does not tell.
  */
-async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Presented, now: number) {
+async function revokeToken({ storage, limits, uses }: TokenDeps, presented: PresentedToken, now: number) {
   const { clientId, isAuthenticated, verified, address } = presented;
   if (!verified || !isRevocable(verified, clientId, now)) return undefined;
   const { token, grant } = verified;
@@ -44,11 +44,11 @@ async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Pres
   if (!isAuthenticated) await limits.perApp.count(grant.appId);
   if (token.kind === 'refresh') await revokeByApp(storage.durable, grant, address, now);
   else await revokeAccessToken(storage.durable, token);
-  uses.note(grant, token);
+  uses.record(grant, token);
   return grant;
 }
 
-interface Presented {
+interface PresentedToken {
   /** Undefined if the request names no app. */
   clientId: string | undefined;
   /** Whether the client presented its secret. */
@@ -75,7 +75,7 @@ function isRevocable({ token, grant }: VerifiedToken, clientId: string | undefin
 }
 
 /** Much longer than a token lives: were the clock moved on and back again, what was revoked must not live again. */
-const KEPT_FOR = DAY;
+const RETENTION = DAY;
 
 /** The few access tokens that were ended before their hour was over, each forgotten a day after it is. */
 async function revokeAccessToken(db: Database, { grantId, rotation, expiresAt }: DecodedToken): Promise<void> {
@@ -96,5 +96,5 @@ export const expiredRevocations = retentionStep(
   'revoked_access_tokens',
   ['grant_id', 'rotation'],
   'expires_at',
-  (now) => now - KEPT_FOR,
+  (now) => now - RETENTION,
 );

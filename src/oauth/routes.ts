@@ -8,7 +8,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
-import { readAuthorizationRequest, stamp } from './authorize/request.ts';
+import { appendTimestamp, readAuthorizationRequest } from './authorize/request.ts';
 import { type Access, readAccess } from './bearer.ts';
 import type { ClientCredentials } from './client-authentication.ts';
 import { respondToIntrospection } from './introspect.ts';
@@ -47,7 +47,7 @@ export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
   host.get('/api/v1/oauth/authorize', documentedBy(authorizeOperation), async (request, reply) => {
     const query = rawQuery(request.url);
     await readAuthorizationRequest(storage.durable, query);
-    return reply.redirect(`${deps.consentUrl}/consent?${stamp(keys, query, clock())}`, 303);
+    return reply.redirect(`${deps.consentUrl}/consent?${appendTimestamp(keys, query, clock())}`, 303);
   });
 
   mountEndpoint(host, deps, { path: 'token', schema: tokenOperation, respond: respondToTokenRequest });

@@ -4,10 +4,10 @@ import { SCOPES } from '../oauth/scopes.ts';
 // What goes over the wire. The same schema refuses a field of the wrong type, is the only source of the names that the
 // endpoints can read, says what leaves the server, and becomes the API reference.
 
-const field = (description: string, example?: string, limits: { minLength?: number } = {}) =>
+const textField = (description: string, example?: string, limits: { minLength?: number } = {}) =>
   Type.String({ description, ...(example !== undefined && { examples: [example] }), ...limits });
 /** Required, and an empty field counts as absent. */
-const text = (description: string, example?: string) => field(description, example, { minLength: 1 });
+const requiredText = (description: string, example?: string) => textField(description, example, { minLength: 1 });
 /** One of a few words. It says that it is text, for those who generate clients. */
 export const oneOf = <const Words extends string[]>(words: Words, description: string) =>
   Type.Enum(words, { type: 'string', description });
@@ -16,33 +16,36 @@ export const oneOf = <const Words extends string[]>(words: Words, description: s
 export const oneOfOpen = <const Words extends string[]>(words: Words, description: string) =>
   Type.Unsafe<Words[number]>({ type: 'string', 'x-extensible-enum': words, description });
 
-const optional = (description: string, example?: string) => Type.Optional(field(description, example));
+const optionalText = (description: string, example?: string) => Type.Optional(textField(description, example));
 
 /** Every field is text, sent once: a list, a number or null is refused before anything looks at it. Unknown names pass. */
-const fields = { additionalProperties: Type.String() };
+const TEXT_ONLY = { additionalProperties: Type.String() };
 
 export const EXAMPLE_APP = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
 
 const CREDENTIALS = {
-  client_id: optional('The app. Left out where HTTP Basic carries it.', EXAMPLE_APP),
-  client_secret: optional('One of the app’s secrets. Left out where HTTP Basic carries it.', 'gcs_…'),
+  client_id: optionalText('The app. Left out where HTTP Basic carries it.', EXAMPLE_APP),
+  client_secret: optionalText('One of the app’s secrets. Left out where HTTP Basic carries it.', 'gcs_…'),
 };
 
 export const TOKEN_REQUEST = Type.Object(
   {
-    grant_type: text('`authorization_code` to exchange a code, `refresh_token` to refresh.', 'authorization_code'),
+    grant_type: requiredText(
+      '`authorization_code` to exchange a code, `refresh_token` to refresh.',
+      'authorization_code',
+    ),
     ...CREDENTIALS,
-    code: optional('To exchange: the code from the callback. It lives 10 minutes and works once.', 'gac_…'),
-    redirect_uri: optional(
+    code: optionalText('To exchange: the code from the callback. It lives 10 minutes and works once.', 'gac_…'),
+    redirect_uri: optionalText(
       'To exchange: exactly as in the authorize request. Left out only if it was left out there.',
       'https://app.example/callback',
     ),
-    code_verifier: optional('To exchange: required if, and only if, the authorize request had a `code_challenge`.'),
-    refresh_token: optional('To refresh: the newest refresh token.', 'grt_…'),
-    scope: optional('To refresh: fewer scopes for this one access token, never more.', 'read:invoices'),
+    code_verifier: optionalText('To exchange: required if, and only if, the authorize request had a `code_challenge`.'),
+    refresh_token: optionalText('To refresh: the newest refresh token.', 'grt_…'),
+    scope: optionalText('To refresh: fewer scopes for this one access token, never more.', 'read:invoices'),
   },
   {
-    ...fields,
+    ...TEXT_ONLY,
     examples: [
       {
         grant_type: 'authorization_code',
@@ -65,33 +68,33 @@ export type TokenRequest = Static<typeof TOKEN_REQUEST>;
 
 export const TOKENS = Type.Object(
   {
-    access_token: text('Goes into `Authorization: Bearer …`. Lives 1 hour.', 'gat_…'),
+    access_token: requiredText('Goes into `Authorization: Bearer …`. Lives 1 hour.', 'gat_…'),
     token_type: Type.Literal('bearer', { description: 'Always the same.' }),
     expires_in: Type.Integer({ description: 'Seconds until the access token expires.', examples: [3600] }),
-    refresh_token: text('Lives 30 days, and is replaced whenever it is used.', 'grt_…'),
-    scope: text('The scopes that were granted, separated by single spaces.', 'read:invoices'),
+    refresh_token: requiredText('Lives 30 days, and is replaced whenever it is used.', 'grt_…'),
+    scope: requiredText('The scopes that were granted, separated by single spaces.', 'read:invoices'),
   },
   { $id: 'Tokens', description: 'The pair of an access token and a refresh token, for both grant types.' },
 );
 
-const TOKEN_TYPE_HINT = optional('Accepted and not needed: a token says what it is.', 'refresh_token');
+const TOKEN_TYPE_HINT = optionalText('Accepted and not needed: a token says what it is.', 'refresh_token');
 
 export const REVOCATION_REQUEST = Type.Object(
   {
-    token: text('An access token, which ends alone, or a refresh token, which ends the whole grant.', 'grt_…'),
+    token: requiredText('An access token, which ends alone, or a refresh token, which ends the whole grant.', 'grt_…'),
     token_type_hint: TOKEN_TYPE_HINT,
     ...CREDENTIALS,
   },
-  { ...fields, examples: [{ token: 'grt_…' }] },
+  { ...TEXT_ONLY, examples: [{ token: 'grt_…' }] },
 );
 export type RevocationRequest = Static<typeof REVOCATION_REQUEST>;
 
-export const NOTHING = Type.Object({}, { description: 'An empty object.' });
+export const EMPTY = Type.Object({}, { description: 'An empty object.' });
 
 export const INTROSPECTION_REQUEST = Type.Object(
-  { token: text('An access or a refresh token.', 'gat_…'), token_type_hint: TOKEN_TYPE_HINT, ...CREDENTIALS },
+  { token: requiredText('An access or a refresh token.', 'gat_…'), token_type_hint: TOKEN_TYPE_HINT, ...CREDENTIALS },
   {
-    ...fields,
+    ...TEXT_ONLY,
     examples: [{ token: 'gat_…', client_id: EXAMPLE_APP, client_secret: 'gcs_…' }],
   },
 );
@@ -103,13 +106,13 @@ const id = (description: string) => Type.Optional(Type.String({ format: 'uuid', 
 export const INTROSPECTION = Type.Object(
   {
     active: Type.Boolean({ description: 'Whether the token works at this moment. If not, nothing else is said.' }),
-    scope: optional('The scopes, separated by single spaces.', 'read:invoices'),
+    scope: optionalText('The scopes, separated by single spaces.', 'read:invoices'),
     client_id: id('The app that holds the token.'),
     token_type: Type.Optional(oneOfOpen(['bearer', 'refresh_token'], 'Which kind of token it is.')),
     exp: seconds('When it expires, in seconds since 1970.'),
     iat: seconds('When it was issued, in seconds since 1970.'),
     sub: id('The user who allowed it.'),
-    iss: optional('Who issued it: `BASE_URL`.', 'https://api.example.com'),
+    iss: optionalText('Who issued it: `BASE_URL`.', 'https://api.example.com'),
     business_id: id('The one business that it acts in.'),
   },
   { $id: 'Introspection', description: 'RFC 7662 §2.2.' },
@@ -141,7 +144,7 @@ export const METADATA = Type.Object(
 
 export const AUTHORIZE_QUERY = Type.Object({
   response_type: Type.Literal('code', { description: 'The authorization code flow is the only one.' }),
-  client_id: text('The app.', EXAMPLE_APP),
+  client_id: requiredText('The app.', EXAMPLE_APP),
   redirect_uri: Type.Optional(
     Type.String({
       format: 'uri',
@@ -151,16 +154,16 @@ export const AUTHORIZE_QUERY = Type.Object({
       examples: ['https://app.example/callback'],
     }),
   ),
-  scope: optional(
+  scope: optionalText(
     `Names separated by spaces, all of them allowed for the app. Without it, all that the app is allowed. The names: ${SCOPES.map(({ name }) => `\`${name}\``).join(', ')}.`,
     'read:invoices',
   ),
-  optional_scope: optional(
+  optional_scope: optionalText(
     'Names like those of `scope`, which the user may leave unticked; a name in both is optional too. What was granted stands ' +
       'in the `scope` of the token response.',
     'read:contacts',
   ),
-  state: text(
+  state: requiredText(
     'Random, and new each time: how your app knows its own request. It comes back byte for byte.',
     'aP3kW9xQ',
   ),

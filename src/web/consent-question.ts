@@ -8,7 +8,7 @@ import { forbidden } from './errors.ts';
 import { type Form, text } from './forms.ts';
 
 /** What the screen was about. It travels through the form, sealed, and counts only in the session it was put to. */
-export interface Question {
+export interface ConsentState {
   query: string;
   session: string;
   grantId: string;
@@ -18,25 +18,25 @@ export interface Question {
   shownAt: number;
 }
 
-const ANSWER_WITHIN = HOUR;
+const LIFETIME = HOUR;
 
-export function newQuestion(
-  { session, ...question }: Pick<Question, 'query' | 'businessId' | 'scopes'> & { session: Session },
+export function createConsentState(
+  { session, ...state }: Pick<ConsentState, 'query' | 'businessId' | 'scopes'> & { session: Session },
   now: number,
-): Question {
-  return { ...question, session: hashSecret(session.id), grantId: newId(now), shownAt: now };
+): ConsentState {
+  return { ...state, session: hashSecret(session.id), grantId: newId(now), shownAt: now };
 }
 
-export function sealQuestion(keys: Keyring, question: Question): string {
-  return encodeSigned(keys, 'consent', question);
+export function signConsentState(keys: Keyring, state: ConsentState): string {
+  return encodeSigned(keys, 'consent', state);
 }
 
-export function readQuestion(keys: Keyring, form: Form, session: Session): Question {
-  const question = decodeSigned<Question>(keys, 'consent', text(form, 'question'));
-  if (question?.session === hashSecret(session.id)) return question;
-  throw forbidden('This question was put to someone else, or has been changed. Go back to the app.');
+export function readConsentState(keys: Keyring, form: Form, session: Session): ConsentState {
+  const state = decodeSigned<ConsentState>(keys, 'consent', text(form, 'question'));
+  if (state?.session === hashSecret(session.id)) return state;
+  throw forbidden('This state was put to someone else, or has been changed. Go back to the app.');
 }
 
-export function isStale({ shownAt }: Question, now: number): boolean {
-  return now - shownAt >= ANSWER_WITHIN;
+export function isExpired({ shownAt }: ConsentState, now: number): boolean {
+  return now - shownAt >= LIFETIME;
 }

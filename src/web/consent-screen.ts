@@ -8,27 +8,27 @@ import { listScopes, type Scope } from '../oauth/scopes.ts';
 import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
 import { businessSelect, type Page, type PageContext } from './layout.ts';
 
-interface ConsentQuestion {
+interface ConsentScreen {
   platformName: string;
-  asked: AuthorizationRequest;
+  authRequest: AuthorizationRequest;
   /** What the user has answered this app before. */
   consent: Consent;
   /** Those of the optional scopes that are ticked. */
   ticked: Scopes;
   /** Whether the business was chosen on the screen just before. */
-  isChosen: boolean;
+  isSwitched: boolean;
   ownerName: string;
   /** What is asked, sealed. */
-  question: string;
+  state: string;
   /** The origins of the platform itself. */
   sites: string[];
   problem: Problem | undefined;
   context: PageContext;
 }
 
-export function consentScreen(shown: ConsentQuestion): Page {
-  const { platformName, asked, question, context } = shown;
-  const { name } = asked.app;
+export function consentScreen(shown: ConsentScreen): Page {
+  const { platformName, authRequest, state, context } = shown;
+  const { name } = authRequest.app;
   const businessName = context.current?.businessName ?? '';
   return {
     title: `${name} wants to access ${businessName}`,
@@ -39,16 +39,16 @@ export function consentScreen(shown: ConsentQuestion): Page {
     body: html`<div class="card consent">
 <div class="parties" aria-hidden="true"><span class="tile">${initial(name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
 <h1><strong>${name}</strong> wants to access <strong>${businessName}</strong></h1>
-${shown.isChosen && html`<p class="done" role="status">You chose ${businessName}. Check what is asked, then allow.</p>`}
-${maker(shown)}
-${earlierAnswer(shown)}
+${shown.isSwitched && html`<p class="done" role="status">You chose ${businessName}. Check what is asked, then allow.</p>`}
+${appOwner(shown)}
+${earlierConsent(shown)}
 ${postForm({
   action: '/consent',
   csrf: context.csrf,
-  body: html`<input type="hidden" name="question" value="${question}">
+  body: html`<input type="hidden" name="question" value="${state}">
 <input type="hidden" name="return_to" value="${context.path}">
-${scopesAsked(shown)}
-${circumstances(shown)}
+${requestedScopes(shown)}
+${requestFacts(shown)}
 <div class="answers">
 <button class="secondary" name="answer" value="deny">Deny</button>
 <button class="primary" name="answer" value="allow" data-delayed>Allow</button>
@@ -60,24 +60,26 @@ ${circumstances(shown)}
 }
 
 /** Only third-party apps ask: those of the platform itself show no screen. */
-function maker({ asked: { app }, ownerName, platformName }: ConsentQuestion): Html {
+function appOwner({ authRequest: { app }, ownerName, platformName }: ConsentScreen): Html {
   return html`<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
 <p class="muted"><span class="badge">Third-party app</span> Registered on ${day(app.createdAt)}</p>`;
 }
 
-function earlierAnswer({ asked, consent }: ConsentQuestion): Html | null {
-  if (commonScopes(asked.scopes, consent.allowed).length === 0) return null;
-  const canNarrow = commonScopes(asked.optionalScopes, consent.allowed).length > 0;
+function earlierConsent({ authRequest, consent }: ConsentScreen): Html | null {
+  if (commonScopes(authRequest.scopes, consent.allowed).length === 0) return null;
+  const canNarrow = commonScopes(authRequest.optionalScopes, consent.allowed).length > 0;
   return html`<p class="notice">You have allowed this app before. What it asks for in addition is marked <span class="new">New</span>.
 ${canNarrow && html`It keeps what you allowed before until you disconnect it, even if you untick it here.`}</p>`;
 }
 
-function scopesAsked(shown: ConsentQuestion): Html {
-  const { asked, problem } = shown;
+function requestedScopes(shown: ConsentScreen): Html {
+  const { authRequest, problem } = shown;
   const hint =
-    asked.optionalScopes.length > 0 ? 'Untick what you do not want to allow. The app works without it.' : undefined;
+    authRequest.optionalScopes.length > 0
+      ? 'Untick what you do not want to allow. The app works without it.'
+      : undefined;
   return html`<fieldset class="field" ${ariaAttributes('optional_scope', { hint, wrong: problem !== undefined })}>
-<legend class="visually-hidden">What ${asked.app.name} asks for</legend>
+<legend class="visually-hidden">What ${authRequest.app.name} asks for</legend>
 ${scopeList('What it may see', 'read', shown)}
 ${scopeList('What it may change', 'write', shown)}
 ${hint && html`<p class="hint" id="optional_scope-hint">${hint}</p>`}
@@ -85,25 +87,25 @@ ${problem && problemText(problem)}
 </fieldset>`;
 }
 
-function scopeList(heading: string, kind: Scope['kind'], shown: ConsentQuestion): Html | null {
-  const { asked, consent, ticked } = shown;
-  const listed = listScopes(asked.scopes).filter((scope) => scope.kind === kind);
+function scopeList(heading: string, kind: Scope['kind'], shown: ConsentScreen): Html | null {
+  const { authRequest, consent, ticked } = shown;
+  const listed = listScopes(authRequest.scopes).filter((scope) => scope.kind === kind);
   if (listed.length === 0) return null;
-  const isAddition = commonScopes(asked.scopes, consent.allowed).length > 0;
-  const fresh = isAddition ? undecidedScopes(asked, consent) : [];
+  const isAddition = commonScopes(authRequest.scopes, consent.allowed).length > 0;
+  const fresh = isAddition ? undecidedScopes(authRequest, consent) : [];
   return html`<h2>${heading}</h2>
 <ul class="scopes ${kind}">${listed.map(({ name, meaning }) => {
     const mark = fresh.includes(name) && html`<span class="new">New</span>`;
-    if (!asked.optionalScopes.includes(name)) return html`<li>${meaning} ${mark}</li>`;
+    if (!authRequest.optionalScopes.includes(name)) return html`<li>${meaning} ${mark}</li>`;
     return html`<li class="optional"><label class="choice"><input type="checkbox" name="optional_scope" value="${name}" ${ticked.includes(name) && html`checked`}><span>${meaning} <span class="muted">(optional)</span> ${mark}</span></label></li>`;
   })}</ul>`;
 }
 
 /** In which business, as whom, and where to. */
-function circumstances({ asked, context, sites }: ConsentQuestion): Html {
-  const isBound = boundBusiness(asked.app) !== null;
+function requestFacts({ authRequest, context, sites }: ConsentScreen): Html {
+  const isBound = boundBusiness(authRequest.app) !== null;
   // The host as it goes over the wire: a name in other letters that looks like a known one stands here as xn--.
-  const { host, hostname, origin } = new URL(asked.callback.redirectUri);
+  const { host, hostname, origin } = new URL(authRequest.callback.redirectUri);
   const whose = sites.includes(origin)
     ? 'A page of this site'
     : isLoopbackHost(hostname) && 'A program on this computer';

@@ -74,7 +74,7 @@ interface ErrorPageDeps {
 export function createErrorPages({ platformName, issuer, loadNavigation }: ErrorPageDeps): SendErrorPage {
   return async (error, request, reply) => {
     if (error instanceof CallbackError) {
-      reply.reason = error.refusal.reason;
+      reply.reason = error.error.reason;
       return reply.redirect(errorLocation(error, issuer), 303);
     }
     if (error instanceof SignInRequired) {

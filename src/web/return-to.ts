@@ -1,4 +1,4 @@
-import { readAuthorizationRequest, readStamp } from '../oauth/authorize/request.ts';
+import { readAuthorizationRequest, readTimestamp } from '../oauth/authorize/request.ts';
 import { CallbackError } from '../oauth/errors.ts';
 import type { WebDeps } from './deps.ts';
 
@@ -23,7 +23,7 @@ export interface Destination {
 export async function findDestination(deps: WebDeps, returnTo: string): Promise<Destination> {
   const [path, stamped = ''] = returnTo.split(/\?(.*)/s);
   if (path !== '/consent') return { appName: undefined, formTargets: [] };
-  const { query } = readStamp(deps.keys, stamped, deps.clock());
+  const { query } = readTimestamp(deps.keys, stamped, deps.clock());
   try {
     const { app, callback } = await readAuthorizationRequest(deps.storage.durable, query);
     return { appName: app.name, formTargets: [cspSource(callback.redirectUri), deps.issuer] };

@@ -1,7 +1,7 @@
 import { findApp } from '../apps/apps.ts';
 import { EVENTS, type EventGuard, guardOf } from '../events/event-types.ts';
 import type { Event } from '../events/events.ts';
-import { listBusinessesAllowing } from '../grants/status.ts';
+import { listBusinessesWithScope } from '../grants/status.ts';
 import { readScopes } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoints.ts';
@@ -38,7 +38,7 @@ async function passing(
   if (guard === 'app') return events;
   const businessIds = [...new Set(events.flatMap(({ businessId }) => businessId ?? []))];
   if (businessIds.length === 0) return [];
-  const allowing = new Set(await listBusinessesAllowing(db, { appId, businessIds, scope: guard.scope }, now));
+  const allowing = new Set(await listBusinessesWithScope(db, { appId, businessIds, scope: guard.scope }, now));
   return events.filter(({ businessId }) => businessId !== null && allowing.has(businessId));
 }
 

@@ -6,7 +6,7 @@ export function codeLocation(callback: Callback, code: string, issuer: string): 
   return locationOf(callback, new URLSearchParams({ code }), issuer);
 }
 
-export function errorLocation({ callback, refusal }: CallbackError, issuer: string): string {
+export function errorLocation({ callback, error: refusal }: CallbackError, issuer: string): string {
   const { code, reason, message } = refusal;
   const answer = new URLSearchParams({
     error: code,

@@ -34,16 +34,16 @@ export async function readAuthorizationRequest(db: Database, query: string): Pro
   const states = parameters.get('state') ?? [];
   const callback = { redirectUri, state: states.length === 1 ? states[0]?.raw : undefined };
   try {
-    return { app, callback, ...readQuestion(app, parameters) };
+    return { app, callback, ...readParameters(app, parameters) };
   } catch (error) {
     throw error instanceof OAuthError ? new CallbackError(callback, error) : error;
   }
 }
 
-function readQuestion(app: App, parameters: Parameters): Omit<AuthorizationRequest, 'app' | 'callback'> {
+function readParameters(app: App, parameters: Parameters): Omit<AuthorizationRequest, 'app' | 'callback'> {
   const read = (name: keyof AuthorizeQuery) => readOnce(parameters, name);
-  if (!read('state')) throw missing('Send a state: it is how your app knows its own request.');
-  readResponseType(read('response_type'));
+  if (!read('state')) throw missingParameter('Send a state: it is how your app knows its own request.');
+  checkResponseType(read('response_type'));
   checkResponseMode(read('response_mode'));
   // RFC 6749 §3.3: without scope the server uses a default, here all that the app is allowed.
   const named = readRequestedScopes(app, read('scope') ?? '');
@@ -128,13 +128,13 @@ function readOnce(parameters: Parameters, name: string): string | undefined {
   return value?.text;
 }
 
-function missing(description: string): OAuthError {
+function missingParameter(description: string): OAuthError {
   return new OAuthError('invalid_request', 'field_missing', description);
 }
 
-function readResponseType(type: string | undefined): void {
+function checkResponseType(type: string | undefined): void {
   if (type === 'code') return;
-  if (type === undefined) throw missing('Send response_type=code.');
+  if (type === undefined) throw missingParameter('Send response_type=code.');
   throw new OAuthError(
     'unsupported_response_type',
     'unsupported_response_type',
@@ -190,17 +190,22 @@ function readChallenge(app: App, challenge: string | undefined, method: string |
  * When an authorize request was asked, sealed onto it. `prompt=login` is satisfied only by a sign-in after this moment,
  * so it asks once, cannot loop, and cannot be talked round by editing the address.
  */
-const STAMPED = /^(.*)&asked=(\d{1,15})\.([\w-]{43})$/;
-const GOOD_FOR = HOUR;
+const TIMESTAMPED = /^(.*)&asked=(\d{1,15})\.([\w-]{43})$/;
+const TIMESTAMP_LIFETIME = HOUR;
 
-export function stamp(keys: Keyring, query: string, now: number): string {
+export function appendTimestamp(keys: Keyring, query: string, now: number): string {
   return `${query}&asked=${now}.${sign(keys, 'authorize stamp', `${now}?${query}`)}`;
 }
 
 /** The request without its stamp, and when it was asked: null if the stamp is missing, forged or too old. */
-export function readStamp(keys: Keyring, stamped: string, now: number): { query: string; askedAt: number | null } {
-  const [, query = stamped, asked = '', signature = ''] = STAMPED.exec(stamped) ?? [];
-  const askedAt = Number(asked);
-  const holds = verifySignature(keys, 'authorize stamp', `${asked}?${query}`, signature) && now - askedAt < GOOD_FOR;
-  return { query, askedAt: holds ? askedAt : null };
+export function readTimestamp(
+  keys: Keyring,
+  stamped: string,
+  now: number,
+): { query: string; requestedAt: number | null } {
+  const [, query = stamped, asked = '', signature = ''] = TIMESTAMPED.exec(stamped) ?? [];
+  const requestedAt = Number(asked);
+  const holds =
+    verifySignature(keys, 'authorize stamp', `${asked}?${query}`, signature) && now - requestedAt < TIMESTAMP_LIFETIME;
+  return { query, requestedAt: holds ? requestedAt : null };
 }

@@ -6,7 +6,7 @@ import type { RequestContext } from '../../request-log/log.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { AuthenticatedClient } from '../client-authentication.ts';
 import { OAuthError } from '../errors.ts';
-import { answersChallenge } from '../pkce.ts';
+import { matchesChallenge } from '../pkce.ts';
 import { findVerifiedToken, issueTokens, type TokenResponse, unknownToken, type VerifiedToken } from '../tokens.ts';
 
 interface CodeExchange {
@@ -80,7 +80,7 @@ function rejectOtherRedirectUri(grant: Grant, client: AuthenticatedClient, sent:
 /** A wrong verifier spends the code: there is no second guess. */
 async function rejectWrongVerifier(storage: Storage, grant: Grant, verifier: string | undefined, now: number) {
   if (grant.codeChallenge === null && verifier === undefined) return;
-  if (grant.codeChallenge !== null && verifier !== undefined && answersChallenge(verifier, grant.codeChallenge)) return;
+  if (grant.codeChallenge !== null && verifier !== undefined && matchesChallenge(verifier, grant.codeChallenge)) return;
   await revokeGrant(storage.durable, grant.id, 'code_verifier_wrong', now);
   throw wrongVerifier(grant, verifier);
 }

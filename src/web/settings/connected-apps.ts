@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { ConnectionsWanted } from '../../grants/connection-rows.ts';
+import type { ConnectionFilter } from '../../grants/connection-rows.ts';
 import { type Connection, listConnections } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
@@ -8,12 +8,12 @@ import type { WebDeps } from '../deps.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
-import { appCards, CONNECTED_APPS, elsewhereRows } from './connection-cards.ts';
+import { appCards, CONNECTED_APPS, otherBusinessRows } from './connection-cards.ts';
 import { mountDisconnecting } from './disconnecting.ts';
 
 /** A connection says much, so a page has room for fewer of them than of what fits in a line. */
 const PER_PAGE = 15;
-const MOST_ELSEWHERE = 8;
+const MAX_ELSEWHERE = 8;
 
 export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock, platformName } = deps;
@@ -23,8 +23,8 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
     // The newest uses may still be in memory.
     await deps.activity.flush();
     const listing = readConnectionListing(request.query);
-    const here = await listConnections(storage.durable, wantedHere(context, listing), clock());
-    const elsewhere = await listConnections(storage.durable, wantedElsewhere(context, listing), clock());
+    const here = await listConnections(storage.durable, filterHere(context, listing), clock());
+    const elsewhere = await listConnections(storage.durable, filterElsewhere(context, listing), clock());
     const body = listBody(context, { listing, here, elsewhere }, platformName);
     return sendPage(reply, { title: 'Connected apps', platformName, width: 'wide', context, body });
   });
@@ -33,7 +33,7 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
 }
 
 interface ConnectionListing extends Listing {
-  from: ConnectionsWanted['after'];
+  from: ConnectionFilter['after'];
 }
 
 /** A connection has no id of its own: a page goes on after an app and a user. */
@@ -45,7 +45,7 @@ function readConnectionListing(query: unknown): ConnectionListing {
 }
 
 /** Owners see what everyone has connected to the business, others what they have themselves. One more than is shown. */
-function wantedHere(context: PageContext, { search, from }: ConnectionListing): ConnectionsWanted {
+function filterHere(context: PageContext, { search, from }: ConnectionListing): ConnectionFilter {
   const businessIds = context.current ? [context.current.businessId] : [];
   return {
     businessIds,
@@ -57,12 +57,12 @@ function wantedHere(context: PageContext, { search, from }: ConnectionListing): 
 }
 
 /** In businesses that one is not acting for, one's own, on the first page. */
-function wantedElsewhere(
+function filterElsewhere(
   { user, current, memberships }: PageContext,
   { search, from }: ConnectionListing,
-): ConnectionsWanted {
+): ConnectionFilter {
   const others = memberships.map(({ businessId }) => businessId).filter((id) => id !== current?.businessId);
-  return { businessIds: from ? [] : others, userId: user.id, search, limit: MOST_ELSEWHERE + 1 };
+  return { businessIds: from ? [] : others, userId: user.id, search, limit: MAX_ELSEWHERE + 1 };
 }
 
 function isOwner({ current }: PageContext): boolean {
@@ -94,17 +94,17 @@ ${pager({ path: CONNECTED_APPS, search, after }, next)}
 ${
   elsewhere.length > 0 &&
   html`<section class="card"><h2>Your connections in other businesses</h2>
-${elsewhereRows(elsewhere.slice(0, MOST_ELSEWHERE), viewer)}
-${elsewhere.length > MOST_ELSEWHERE && html`<p class="muted small">There are more. Switch to a business above to see all that you have connected there.</p>`}</section>`
+${otherBusinessRows(elsewhere.slice(0, MAX_ELSEWHERE), viewer)}
+${elsewhere.length > MAX_ELSEWHERE && html`<p class="muted small">There are more. Switch to a business above to see all that you have connected there.</p>`}</section>`
 }`;
 }
 
-const NOWHERE =
+const NO_BUSINESS =
   'You are not a member of any business yet, so no app can act for you. Ask an owner of your business for an invitation link.';
 
 function emptySentence(context: PageContext, { search, after }: Listing, elsewhere: Connection[]): string {
   const business = context.current?.businessName;
-  if (!business) return NOWHERE;
+  if (!business) return NO_BUSINESS;
   if (search) return `No connection in ${business} matches “${search}”.`;
   if (after) return 'There are no more.';
   if (isOwner(context)) return `No app is connected to ${business}. Apps that members allow are listed here.`;

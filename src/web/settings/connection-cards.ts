@@ -29,30 +29,30 @@ interface CardOptions {
 
 type Card = Connection & { people: Connection[] };
 
-function appCard({ app, maker, business, people }: Card, viewer: Viewer, forEveryone: boolean): Html {
+function appCard({ app, ownerBusiness: maker, business, people }: Card, viewer: Viewer, forEveryone: boolean): Html {
   return html`<li class="card">
 <div class="head"><h2>${app.name} ${appBadges(app)}</h2>
 ${forEveryone && html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/disconnect" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}</div>
 <p class="muted">${maker ? `By ${maker.name}` : `Part of ${viewer.platformName}`}</p>
-${stoppedSentence(people[0], viewer.platformName)}
+${suspendedNotice(people[0], viewer.platformName)}
 <ul class="people">${people.map((connection) => person(connection, viewer))}</ul>
 </li>`;
 }
 
 /** Why nothing of the app works now, for anyone here. */
-function stoppedSentence(connection: Connection | undefined, platformName: string): Html | false {
+function suspendedNotice(connection: Connection | undefined, platformName: string): Html | false {
   if (!connection) return false;
   const { app, business } = connection;
   const bound = boundBusiness(app);
   const isClosed = bound !== null && bound !== business.id;
   if (app.pausedAt !== null)
-    return stopped(`${platformName} has paused this app everywhere. Until it is resumed, it has no access.`);
+    return notice(`${platformName} has paused this app everywhere. Until it is resumed, it has no access.`);
   if (app.disabledAt !== null)
-    return stopped('Its developer has disabled this app. Until it is enabled, it has no access.');
-  return isClosed && stopped('Its developer has closed this app to other businesses. It has no access now.');
+    return notice('Its developer has disabled this app. Until it is enabled, it has no access.');
+  return isClosed && notice('Its developer has closed this app to other businesses. It has no access now.');
 }
 
-function stopped(sentence: string): Html {
+function notice(sentence: string): Html {
   return html`<p class="notice warn">${sentence}</p>`;
 }
 
@@ -62,7 +62,7 @@ function person(connection: Connection, viewer: Viewer): Html {
 <div class="head"><p><strong>${user.name}</strong> ${user.id === viewer.userId && html`<span class="badge">You</span>`}<br>
 <span class="muted small">In ${business.name}, since ${time(since)}, ${lastUse(connection)}</span></p>
 ${disconnectButton(connection, viewer)}</div>
-${!isLive && html`<p class="notice">${DORMANT}</p>`}
+${!isLive && html`<p class="notice">${NO_ACCESS}</p>`}
 ${scopeList('May see', 'read', { scopes, uses })}
 ${scopeList('May change', 'write', { scopes, uses })}
 </li>`;
@@ -74,7 +74,7 @@ function lastUse({ lastUsedAt, tokensFetchedAt }: Connection): Html {
   return html`not used lately${tokensFetchedAt !== null && html`, last fetched tokens ${time(tokensFetchedAt)}`}`;
 }
 
-const DORMANT = 'It has no access now, but may come back without asking. Disconnect it to be asked again.';
+const NO_ACCESS = 'It has no access now, but may come back without asking. Disconnect it to be asked again.';
 
 /** What is one's own goes with one click; before it is someone else's, one is asked. */
 function disconnectButton({ app, user, business }: Connection, viewer: Viewer): Html {
@@ -109,13 +109,13 @@ function useText(uses: number | undefined): string {
 }
 
 /** What a person has connected in businesses that they are not acting for: enough to know it, and to end it. */
-export function elsewhereRows(connections: Connection[], viewer: Viewer): Html {
+export function otherBusinessRows(connections: Connection[], viewer: Viewer): Html {
   return html`<ul class="rows">${connections.map((connection) => {
     const { app, business, since, tokensFetchedAt, isLive, scopes } = connection;
     return html`<li><div><strong>${app.name}</strong> ${appBadges(app)}
 <p class="muted small">In ${business.name}, since ${time(since)}${isLive && tokensFetchedAt !== null && html`, last fetched tokens ${time(tokensFetchedAt)}`}</p>
 <p class="small">${listScopes(scopes).map(({ meaning }) => html`${meaning}. `)}</p>
-${!isLive && html`<p class="small">${DORMANT}</p>`}</div>
+${!isLive && html`<p class="small">${NO_ACCESS}</p>`}</div>
 ${disconnectButton(connection, viewer)}</li>`;
   })}</ul>`;
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findMembership } from '../../accounts/memberships.ts';
 import { findUser } from '../../accounts/users.ts';
 import { type App, findApp } from '../../apps/apps.ts';
-import { countPeople } from '../../grants/connection-rows.ts';
+import { countConnectedUsers } from '../../grants/connection-rows.ts';
 import { type Connection, disconnect, listConnections, type Named } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
@@ -62,7 +62,11 @@ function mountForEveryone(host: FastifyInstance, deps: WebDeps): void {
 
   host.get<Route>(path, access('signed_in'), async (request, reply) => {
     const { app, business } = await requireOwner(deps, request);
-    const counts = await countPeople(deps.storage.durable, { appId: app.id, businessId: business.id }, deps.clock());
+    const counts = await countConnectedUsers(
+      deps.storage.durable,
+      { appId: app.id, businessId: business.id },
+      deps.clock(),
+    );
     if (counts.people === 0) throw notFound();
     return confirm(deps, { request, reply }, confirmForEveryone(app, business, counts));
   });

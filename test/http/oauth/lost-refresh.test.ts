@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { markUsed } from '../../../src/grants/grants.ts';
-import { openTokenUses } from '../../../src/grants/token-uses.ts';
+import { createTokenUses } from '../../../src/grants/token-uses.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { refreshTokens } from '../../../src/oauth/token/refresh.ts';
@@ -182,7 +182,7 @@ test('a use that is stored while a refresh is under way is not missed by it [T17
   const keys = createKeyring(server.settings.secretKeys);
   const token = decodeToken(keys, 'refresh', first.refresh_token);
   assert.ok(token);
-  const uses = openTokenUses(server.storage(), () => {});
+  const uses = createTokenUses(server.storage(), () => {});
   const deps = { storage: server.storage(), keys, retryWindow: 0, uses };
   // The request has read the row. Then the access token is used, and the use is stored and leaves the memory.
   const verified = await findVerifiedToken(server.storage().durable, token);
@@ -198,9 +198,9 @@ test('a use that cannot be stored is kept in memory until it can be', async () =
   const { first } = await loseRefresh();
   const grantId = grantIdIn(first.refresh_token);
   const errors: unknown[] = [];
-  const uses = openTokenUses(server.storage(), (error) => errors.push(error));
+  const uses = createTokenUses(server.storage(), (error) => errors.push(error));
   const grant = { id: grantId, rotation: 1, usedRotation: 0 };
-  uses.note(grant, { rotation: 1 });
+  uses.record(grant, { rotation: 1 });
 
   await withReadOnlyDatabase(server, async () => {
     await uses.flush();

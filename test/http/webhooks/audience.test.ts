@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findEvent, recordEvent, SETTLED_AFTER } from '../../../src/events/events.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
-import { findGrant, listAppsAllowed, listBusinessesAllowing } from '../../../src/grants/status.ts';
+import { findGrant, listAppsWithScope, listBusinessesWithScope } from '../../../src/grants/status.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
 import { canReceive, checkGuards } from '../../../src/webhooks/visibility.ts';
@@ -59,8 +59,8 @@ const ENDS: Change[] = [
 const isAllowed = async () => {
   const asked = { appId: app.id, businessIds: [server.acme.id, bolt.id], scope };
   const [apps, businesses] = [
-    await listAppsAllowed(db(), { businessId: server.acme.id, scope }, NOW),
-    await listBusinessesAllowing(db(), asked, NOW),
+    await listAppsWithScope(db(), { businessId: server.acme.id, scope }, NOW),
+    await listBusinessesWithScope(db(), asked, NOW),
   ];
   assert.equal(businesses.includes(server.acme.id), apps.includes(app.id), 'both questions have one answer');
   assert.ok(!businesses.includes(bolt.id));
@@ -105,7 +105,7 @@ test('one grant that lives is enough, whatever became of the others', async () =
   await connect(app, eve);
   const parties = { userId: server.ada.id, appId: app.id, businessId: server.acme.id };
   const hears = async () =>
-    (await listAppsAllowed(db(), { businessId: server.acme.id, scope }, server.clock())).includes(app.id);
+    (await listAppsWithScope(db(), { businessId: server.acme.id, scope }, server.clock())).includes(app.id);
 
   await endConnections(db(), parties, 'disconnected_by_user', server.clock());
   assert.ok(await hears());
