@@ -11,20 +11,19 @@ export interface ConnectionKey {
   userId: string;
 }
 
-/** Which connections are asked for. */
 export interface ConnectionFilter {
   businessIds: string[];
-  /** Those of one user, rather than of everyone. */
+  /** Undefined for all users. */
   userId?: string | undefined;
   appId?: string | undefined;
   /** Part of the name of an app or a user. */
   search?: string | undefined;
-  /** The last one of the page before. */
+  /** The last connection of the previous page. */
   after?: Pick<ConnectionKey, 'appId' | 'userId'> | undefined;
   limit?: number | undefined;
 }
 
-/** What grants, or a consent, say of a connection. */
+/** The part of a connection that comes from its grants, or from its consent. */
 export interface ConnectionRow extends ConnectionKey {
   scopes: Scopes;
   since: number;
@@ -33,7 +32,7 @@ export interface ConnectionRow extends ConnectionKey {
   isLive: boolean;
 }
 
-/** In the order of the indexes, by app and user: no more is read than is asked for. */
+/** Sorted by app and user, which is the order of the indexes: a page reads only its own rows. */
 export async function listConnectionKeys(
   db: Database,
   wanted: ConnectionFilter,
@@ -46,12 +45,11 @@ export async function listConnectionKeys(
   return sorted.slice(0, wanted.limit);
 }
 
-/** Sorts as the list does. */
+/** Identifies a connection, and sorts like the list. */
 export function sortKeyOf({ appId, userId, businessId }: ConnectionKey): string {
   return `${appId} ${userId} ${businessId}`;
 }
 
-/** All that is stored of these connections. */
 export async function listConnectionRows(db: Database, keys: ConnectionKey[], now: number): Promise<ConnectionRow[]> {
   const live = await listRows(db, liveGrants(db, now), keys);
   const remembered = await listRows(db, savedConsents(db), keys);
@@ -61,7 +59,7 @@ export async function listConnectionRows(db: Database, keys: ConnectionKey[], no
   ];
 }
 
-/** How many people have connected an app to a business, and for how many of them it has access now. */
+/** How many users have connected an app to a business, and for how many of them it has access now. */
 export async function countConnectedUsers(
   db: Database,
   { appId, businessId }: { appId: string; businessId: string },
@@ -73,13 +71,13 @@ export async function countConnectedUsers(
   return { people: new Set([...live, ...remembered].map(sortKeyOf)).size, live: live.length };
 }
 
-/** Grants and consents, which say the same in the same words. */
+/** Grants or consents, with the same column names. */
 type Source = AliasedExpression<
   { app_id: string; business_id: string; user_id: string; scopes: string; since: number; fetched_at: number | null },
   'allowed'
 >;
 
-/** One that has not been exchanged is not a connection yet, but a code on its way. */
+/** Without those whose code has not been exchanged yet. */
 function liveGrants(db: Database, now: number): Source {
   return selectLiveGrants(db, now)
     .select(['app_id', 'business_id', 'user_id', 'scopes', 'created_at as since', 'rotated_at as fetched_at'])
@@ -122,7 +120,7 @@ async function listKeys(db: Database, source: Source, wanted: ConnectionFilter):
   return query.execute();
 }
 
-/** By the name of the app or, where there is more than one, of the person. */
+/** By the name of the app or, in a list of several users, of the user. */
 function matchesSearch(db: Database, { businessIds, userId }: ConnectionFilter, search: string) {
   const { eb, or } = expressionBuilder<{ allowed: { app_id: string; user_id: string } }, 'allowed'>();
   const apps = db
@@ -139,7 +137,7 @@ function matchesSearch(db: Database, { businessIds, userId }: ConnectionFilter, 
   return userId === undefined ? or([byApp, eb('allowed.user_id', 'in', people)]) : byApp;
 }
 
-/** Grants may be many: those that differ only in when they were made are told as one. */
+/** A connection can have many grants: those with the same scopes become one row. */
 async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
   const rows = await selectSinceMembership(db, source)
     .select(({ fn }) => [
@@ -162,7 +160,7 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
   return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes) }));
 }
 
-/** What was allowed before a membership began belongs to an earlier one, and ended with it. */
+/** Without grants and consents from before the current membership: they ended with the earlier one. */
 function selectSinceMembership(db: Database, source: Source) {
   return db
     .selectFrom(source)

@@ -18,22 +18,22 @@ import { revokeGrantsBetween } from './grants.ts';
 import type { GrantReason } from './inactive-reasons.ts';
 import { type GrantParties, wasGranted } from './status.ts';
 
-/** An app that acts for a user in a business, or may come back for more without asking. */
+/** An app with access for a user in a business, or with a saved consent to get it without a consent screen. */
 export interface Connection {
   app: App;
-  /** The business that registered the app; undefined for the platform's own. */
+  /** The business that registered the app; undefined for an app of the platform. */
   ownerBusiness: Named | undefined;
   user: Named;
   business: Named;
   scopes: Scopes;
   since: number;
-  /** When it last used a permission, in the last 30 days; null also where uses are not read. */
+  /** When it last used a scope, within the last 30 days. Null also in lists that do not load usage. */
   lastUsedAt: number | null;
   /** When it last exchanged a code or refreshed. */
   tokensFetchedAt: number | null;
-  /** False where a consent is remembered, but no token lives by it. */
+  /** False if there is only a consent, and no grant with tokens. */
   isLive: boolean;
-  /** How often it did what it may do, in the last 30 days, by the name of the scope. */
+  /** How often it used each scope in the last 30 days. */
   uses: Map<string, number>;
 }
 
@@ -58,7 +58,7 @@ export async function listConnections(db: Database, wanted: ConnectionFilter, no
   return keys.flatMap((key) => {
     const found = parties(key);
     const here = rows.get(sortKeyOf(key));
-    // What was ended while this was being read is no longer there.
+    // Without those that were disconnected between the two queries.
     return found && here ? [{ ...found, ...summarise(here, uses.get(sortKeyOf(key)) ?? [], found.app) }] : [];
   });
 }
@@ -86,7 +86,7 @@ interface ConnectionIds {
   userIds: string[];
 }
 
-/** Uses are read within one business only: that is where the table has an index. */
+/** Only for lists of one business: the index of the table begins with it. */
 async function listUses(db: Database, { businessIds, ...among }: ConnectionIds, now: number) {
   const [businessId, ...others] = businessIds;
   if (businessId === undefined || others.length > 0) return [];
@@ -99,12 +99,12 @@ async function loadParties(db: Database, { appIds, businessIds, userIds }: Conne
     db.selectFrom(table).select(['id', 'name']).where('id', 'in', ids).execute();
   const apps = byId(await listAppsById(db, appIds));
   const users = byId(await named('users', userIds));
-  const makerIds = [...apps.values()].flatMap(({ ownerBusinessId }) => ownerBusinessId ?? []);
-  const businesses = byId(await named('businesses', distinct([...businessIds, ...makerIds])));
+  const ownerIds = [...apps.values()].flatMap(({ ownerBusinessId }) => ownerBusinessId ?? []);
+  const businesses = byId(await named('businesses', distinct([...businessIds, ...ownerIds])));
   return ({ appId, userId, businessId }: ConnectionKey) => {
     const [app, user, business] = [apps.get(appId), users.get(userId), businesses.get(businessId)];
     if (!app || !user || !business) return undefined;
-    return { app, user, business, maker: businesses.get(app.ownerBusinessId ?? '') };
+    return { app, user, business, ownerBusiness: businesses.get(app.ownerBusinessId ?? '') };
   };
 }
 

@@ -203,7 +203,7 @@ export function undecidedScopes(requested: RequestedScopes, { allowed, declined 
   return scopesBeyond(requested.scopes, decided);
 }
 
-/** What can be granted without a consent screen: all required scopes, and the optional ones allowed before. Or nothing. */
+/** What can be granted without a consent screen. Empty if a required scope has not been allowed before. */
 export function scopesAllowedBefore(requested: RequestedScopes, { allowed }: Consent): Scopes {
   const missing = scopesBeyond(requiredScopes(requested), allowed);
   return missing.length === 0 ? commonScopes(requested.scopes, allowed) : [];

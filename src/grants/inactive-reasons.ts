@@ -1,4 +1,4 @@
-/** Every dead grant knows why, and tells the app that holds it. */
+/** Why a grant is inactive. Sent to the app with the error. */
 export type GrantReason =
   | 'revoked_by_app'
   | 'disconnected_by_user'
@@ -34,7 +34,7 @@ const SENTENCES: Record<GrantReason, string> = {
   backup_restored: 'The server was restored from a backup, and every grant from before was ended.',
 };
 
-/** A reason in words, followed by its name, which a program can look for. */
+/** A sentence that ends with the name of the reason, for logs and programs. */
 export function explain(reason: GrantReason): string {
   return `${SENTENCES[reason]} (${reason})`;
 }

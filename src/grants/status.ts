@@ -5,12 +5,12 @@ import type { Database } from '../storage/storage.ts';
 import type { GrantReason } from './inactive-reasons.ts';
 
 /**
- * One Allow: by one user, for one app, in one business, for some scopes. Every code and token belongs to exactly one
- * grant, and a grant is one row, however often its tokens are replaced.
+ * What one Allow creates: one user, one app, one business, some scopes. Every code and token belongs to exactly one grant,
+ * and a grant is one row, however often its tokens are replaced.
  */
 export interface Grant {
   id: string;
-  /** Without it no token of this grant can be made or verified. */
+  /** Tokens of this grant are derived from it, and verified with it. */
   salt: Uint8Array;
   appId: string;
   userId: string;
@@ -26,20 +26,20 @@ export interface Grant {
   exchangedAt: number | null;
   /** How many times the refresh token has been replaced. */
   rotation: number;
-  /** The newest rotation of which an access token has been used, as far as it is stored. */
+  /** The newest rotation of which an access token has been used. Stored with a delay (`token-uses.ts`). */
   usedRotation: number;
   rotatedAt: number | null;
-  /** The day on which the row may go, counted from the epoch; every refresh may move it. */
+  /** The day on which the row may be removed, in days since 1970. */
   removableOn: number;
-  /** Why it is dead, or null while it lives. */
+  /** Null while it is active. */
   inactiveReason: GrantReason | null;
-  /** Whether the access token of the rotation that was asked about has been revoked by itself. */
+  /** Whether the access token of the requested rotation has been revoked alone. */
   accessTokenRevoked: boolean;
 }
 
 /**
- * The grant and all that it stands on, in one statement: so a disabled user, a removed member, a disabled app and a
- * revoked grant each take effect on the very next call.
+ * Loads the grant with the status of its app, user and membership in one query, so a disabled user, a removed member, a
+ * disabled app and a revoked grant take effect on the next request.
  */
 export async function findGrant(
   db: Database,
@@ -53,7 +53,7 @@ const readGrant = preparedQuery((db, { grantId, rotation }: { grantId: string; r
   selectGrants(db, rotation).where('grants.id', '=', grantId),
 );
 
-/** The apps that may do this in a business at this moment. */
+/** The apps that have this scope in a business now. */
 export async function listAppsWithScope(
   db: Database,
   { businessId, scope }: { businessId: string; scope: string },
@@ -71,7 +71,7 @@ export async function listAppsWithScope(
   return rows.map(({ id }) => id);
 }
 
-/** Of these businesses, those in which an app may do this at this moment. */
+/** Those of the businesses in which the app has this scope now. */
 export async function listBusinessesWithScope(
   db: Database,
   { appId, businessIds, scope }: { appId: string; businessIds: string[]; scope: string },
@@ -88,8 +88,8 @@ export async function listBusinessesWithScope(
 }
 
 /**
- * Grants with this scope that live, for questions to which any one of them is the answer: so the database has to decide,
- * and stops at the first. It decides as `inactiveReasonOf` does.
+ * Active grants with this scope, for `exists`: the database stops at the first. The conditions are those of
+ * `inactiveReasonOf`.
  */
 function selectLiveWithScope(db: Database, scope: string, now: number) {
   return db
@@ -177,7 +177,7 @@ export function grantFrom(row: GrantRow): Grant {
   };
 }
 
-/** `member_since` is null as well if it is after the grant: a grant of an earlier membership does not come back. */
+/** `member_since` is also null for a membership that is newer than the grant: it does not restore the grant. */
 function inactiveReasonOf(row: GrantRow): GrantReason | null {
   if (row.revoked_reason !== null) return row.revoked_reason as GrantReason;
   if (row.app_deleted_at !== null) return 'app_deleted';
@@ -193,7 +193,7 @@ function inactiveReasonOf(row: GrantRow): GrantReason | null {
 /** One app in one business, for one user or for everyone. */
 export type GrantParties = Pick<Grant, 'appId' | 'businessId'> & { userId?: string | undefined };
 
-/** Whether there is a grant between these, active or not, that has not been removed for its age. */
+/** Whether there is a row for such a grant, active or not. */
 export async function wasGranted(db: Database, parties: GrantParties): Promise<boolean> {
   return (await selectBetween(db, parties).limit(1).executeTakeFirst()) !== undefined;
 }
@@ -212,7 +212,7 @@ export function selectUnrevoked(db: Database) {
   return db.selectFrom('grants').select('id').where('revoked_at', 'is', null);
 }
 
-/** Neither revoked nor expired. It does not ask whether app, user and membership are active. */
+/** Neither revoked nor expired. The app, the user or the membership may still be inactive. */
 export function selectLiveGrants(db: Database, now: number) {
   return db.selectFrom('grants').where('grants.revoked_at', 'is', null).where('grants.refresh_expires_at', '>', now);
 }

@@ -9,7 +9,7 @@ import { type Database, inTransaction } from '../storage/storage.ts';
 import type { GrantReason } from './inactive-reasons.ts';
 import { selectLiveGrants } from './status.ts';
 
-/** The owner stops the app until it is enabled again. Its grants stay, but it gets an event for each. False if it was disabled already. */
+/** The owner disables the app until it is enabled again. Its grants are kept, and it gets an event for each. False if it was disabled already. */
 export async function disableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'disabled_at', value: now }))) return false;
@@ -27,7 +27,7 @@ export async function enableApp(actor: Actor, db: Database, app: AuditedApp, now
   });
 }
 
-/** The platform stops the app, whether or not its owner has disabled it. */
+/** The platform pauses the app, whether or not its owner has disabled it. */
 export async function pauseApp(
   actor: Actor,
   db: Database,

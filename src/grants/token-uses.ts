@@ -6,11 +6,11 @@ import { type Grant, markUsed } from './grants.ts';
 type Rotations = Pick<Grant, 'id' | 'rotation' | 'usedRotation'>;
 
 /**
- * Of which grants a token of the newest rotation has been used. No request waits for a write: uses are collected in memory
- * and stored once a second. A use that is lost with the process only lets its app repeat a refresh for longer.
+ * Remembers for which grants a token of the newest rotation has been used. No request waits for a write: uses are collected
+ * in memory and stored once a second. If the process crashes before that, an old refresh token works for longer.
  */
 export interface TokenUses {
-  /** An access token has been accepted. Most calls find that the row says so already. */
+  /** To be called when an access token has been accepted. Does nothing if the row has the use already. */
   record(grant: Rotations, token: { rotation: number }): void;
   isCurrentUsed(grant: Rotations): boolean;
   flush(): Promise<void>;

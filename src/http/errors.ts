@@ -17,8 +17,8 @@ const INACTIVE_GRANT = [
 ] as const;
 
 /**
- * Every error code of the API, with its reasons. The code is the standards' name for the kind of error; the reason says
- * which one it was. Both are part of the contract: add, never rename.
+ * Every error code of the API, with its reasons. The code is the name of the kind of error in the RFCs; the reason is
+ * more specific. Both are part of the contract: add, never rename.
  */
 export const REASONS = {
   invalid_request: [

@@ -1,11 +1,13 @@
+import underPressure from '@fastify/under-pressure';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { Overloaded } from '../lib/errors.ts';
 import { newRandomId } from '../lib/ids.ts';
 import type { LogOutput } from '../lib/log-output.ts';
 import { InvalidSetting } from '../lib/setting-values.ts';
+import type { Storage } from '../storage/storage.ts';
 import { BODY_LIMIT } from './body-parsers.ts';
 import { type ErrorOptions, respondToUnparsable, routeError, sendError } from './error-handler.ts';
 import { ApiError } from './errors.ts';
-import { shedLoad } from './overload.ts';
 import type { OverloadLimit, ServerTimeouts } from './timeouts.ts';
 
 declare module 'fastify' {
@@ -180,4 +182,55 @@ function collectMethods(host: FastifyInstance): MethodsByPath {
     paths.set(url, methods);
   });
   return paths;
+}
+
+interface FlushDeps {
+  storage: Storage;
+  errors: ErrorOptions;
+  /** The path of the liveness check, which depends on no database. */
+  liveness: string;
+}
+
+/**
+ * A response may report commits that a power cut could still undo: it is sent once they are on disk, and replaced by a
+ * 503 if the disk takes too long. A 503 reports no commit.
+ */
+export function delayUntilFlushed(host: FastifyInstance, { storage, errors, liveness }: FlushDeps): void {
+  const { flushed } = storage;
+  if (!flushed) return;
+  host.addHook('onSend', (request, reply, payload, done) => {
+    const send = () => done(null, payload);
+    const isExempt = reply.statusCode === 503 || request.routeOptions.url === liveness;
+    const pending = isExempt ? undefined : flushed();
+    if (!pending) return send();
+    pending.then(send, (error) => {
+      for (const name of Object.keys(reply.getHeaders())) if (!ON_EVERY_RESPONSE.test(name)) reply.removeHeader(name);
+      sendError(errors, error, request, reply).catch(done);
+    });
+  });
+}
+
+/** The other headers belong to the response that is not sent. */
+const ON_EVERY_RESPONSE = /^(?:x-|access-control-|strict-transport-security$)/;
+
+/** Route option for health checks: they still succeed on an overloaded node. */
+export const EVEN_IF_OVERLOADED = { config: { pressureHandler: () => undefined } };
+
+function shedLoad(host: FastifyInstance, { minRequests, ...limit }: OverloadLimit): void {
+  let inProgress = 0;
+  host.addHook('onRequest', (_request, { raw }, done) => {
+    inProgress += 1;
+    raw.once('close', () => {
+      inProgress -= 1;
+    });
+    done();
+  });
+  host.register(underPressure, {
+    ...limit,
+    pressureHandler: (_request, _reply, _type, delay) => {
+      // Infinity means that one stall covered the whole interval, so there was no sample.
+      const isOverloaded = inProgress >= minRequests && delay !== Number.POSITIVE_INFINITY;
+      return isOverloaded ? Promise.reject(new Overloaded()) : undefined;
+    },
+  });
 }

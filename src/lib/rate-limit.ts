@@ -32,7 +32,7 @@ interface Limit {
  * A shared counter makes the limit hold across nodes. Small limits write to it for each request. For large limits a node
  * reports in batches of one hundredth of the limit: few writes, and an error of at most one hundredth per node.
  */
-export function createRateLimit({ points, seconds, shared, onReject: onRefusal }: Limit): RateLimit {
+export function createRateLimit({ points, seconds, shared, onReject }: Limit): RateLimit {
   const batch = points < EXACT_BELOW ? 1 : Math.floor(points / 100);
   const counter = shared ? inBatches(withHashedKeys(shared), batch, seconds) : createCounter({ points, seconds });
   const reached = createCounter({ points, seconds });
@@ -41,7 +41,7 @@ export function createRateLimit({ points, seconds, shared, onReject: onRefusal }
     reached.block(key, Math.max(1, Math.ceil(msBeforeNext / SECOND)));
 
   function reject({ msBeforeNext }: RateLimiterRes): never {
-    onRefusal?.();
+    onReject?.();
     throw new TooManyRequests(Math.max(1, Math.ceil(msBeforeNext / SECOND)));
   }
 

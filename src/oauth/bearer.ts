@@ -51,7 +51,7 @@ export async function readAccess(
 
 function readBearer({ authorization = '', inQuery }: { authorization: string | undefined; inQuery: boolean }): string {
   const [, text] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
-  // RFC 6750 §3.1: whoever tries another way to authenticate is told how, and nothing more.
+  // RFC 6750 §3.1: a request with no token, or another scheme, gets a challenge without an error code.
   if (text === undefined && !/^Bearer( |$)/i.test(authorization)) throw missingToken();
   if (inQuery) throw tokenInQuery();
   if (text === undefined)
@@ -98,7 +98,7 @@ export function requireScope(access: Access, scope: string): void {
   throw new ApiError({ status: 403, code, reason: code, description, headers });
 }
 
-/** The header selects; it never grants. The answer is the same whether or not the other business exists. */
+/** The header selects a business and grants nothing. The response does not reveal whether another business exists. */
 export function requireBusiness(access: Access, header: string | undefined): string {
   const selected = header?.toLowerCase();
   if (selected === access.businessId) return access.businessId;

@@ -13,7 +13,7 @@ type OAuthErrorCode =
   | 'temporarily_unavailable'
   | 'consent_required';
 
-/** A refusal to an app's developer: the code is the RFC's, the reason is ours, the sentence says what to do. */
+/** An error for the developer of an app: the code is the RFC's, the reason is ours, the description says what to do. */
 export class OAuthError<Code extends OAuthErrorCode = OAuthErrorCode> extends ApiError<Code> {
   constructor(code: Code, reason: ReasonOf<Code>, description: string) {
     super({ status: 400, code, reason, description });
@@ -28,7 +28,7 @@ export class InvalidClient extends ApiError<'invalid_client'> {
   }
 }
 
-/** Told to the app by way of the user's browser, at an address that is known to be the app's. */
+/** Sent to the app through the user's browser, at a redirect URI that is registered for the app. */
 export class CallbackError extends Error {
   readonly callback: Callback;
   readonly error: OAuthError;
@@ -40,7 +40,7 @@ export class CallbackError extends Error {
   }
 }
 
-/** The app or its address cannot be trusted: shown on a page, and never a redirect (RFC 6749 §3.1.2.4). */
+/** The app or its redirect URI is not valid: the error is shown on a page and never redirected (RFC 6749 §3.1.2.4). */
 export class UntrustedRequest extends Error {
   readonly remedy: string;
 
@@ -50,10 +50,10 @@ export class UntrustedRequest extends Error {
   }
 }
 
-/** Where an authorize request is answered. */
+/** Where the response to an authorize request goes. */
 export interface Callback {
   redirectUri: string;
-  /** Still percent-encoded as it came, so that the app gets back the very same bytes. */
+  /** Percent-encoded as the app sent it, so that it gets the same bytes back. */
   state: string | undefined;
 }
 

@@ -28,7 +28,7 @@ type Introspection =
       business_id: string;
     };
 
-/** POST /api/v1/oauth/introspect: an app learns of its own tokens only; any other text is simply not active. */
+/** POST /api/v1/oauth/introspect. An app can introspect its own tokens only; any other text is not active. */
 export async function respondToIntrospection(
   deps: TokenDeps,
   fields: Partial<IntrospectionRequest>,
@@ -60,8 +60,8 @@ function describe(verified: VerifiedToken, issuer: string, now: number): Introsp
 }
 
 /**
- * A token's text rounds its expiry up to a whole second, so its time of issue can seem to be within the next second. No
- * client should read an `iat` in the future, and `exp - iat` is the lifetime: both are then one second less.
+ * The expiry in a token is rounded up to a whole second, so the computed time of issue can be up to a second in the future.
+ * Clients may reject such an `iat`, so `iat` and `exp` are then one second less.
  */
 function describeLifetime({ kind, expiresAt }: DecodedToken, now: number) {
   const lifetime = kind === 'access' ? ACCESS_LIFETIME : REFRESH_LIFETIME;

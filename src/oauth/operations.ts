@@ -28,13 +28,13 @@ const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded'];
 /** RFC 6749 §5.1. */
 const NO_CACHE = {
   ...NO_STORE,
-  pragma: Type.Literal('no-cache', { description: 'The same, for old caches.' }),
+  pragma: Type.Literal('no-cache', { description: 'The same, for HTTP/1.0 caches.' }),
 };
 
 const CLIENT_SECURITY = [{ basic: [] }, {}];
 const INVALID_CLIENT = describeErrors(
   { invalid_client: REASONS.invalid_client },
-  { 'www-authenticate': Type.String({ description: 'Sent where HTTP Basic was used.' }) },
+  { 'www-authenticate': Type.String({ description: 'Sent if the request used HTTP Basic.' }) },
 );
 const REQUEST_REASONS = [...BODY_REASONS, 'credentials_sent_twice'] as const;
 
@@ -43,21 +43,21 @@ export const authorizeOperation = {
   tags: TAGS,
   summary: 'Send a user to sign in and decide',
   description:
-    'Redirect the user’s browser here, rather than fetch it. A sound request goes on to the sign-in and ' +
-    'consent pages, whose host may move at any time, and ends at the `redirect_uri` with `code`, `state` and `iss`, or with ' +
-    '`error`, `error_description`, `error_uri`, `reason`, `state` and `iss`. One of these parameters sent twice is an ' +
-    'error, an empty one counts as absent, an unknown one is ignored, repeated or not.',
+    'Redirect the user’s browser to this URL; do not fetch it. A valid request is redirected to the sign-in and consent ' +
+    'pages, whose host may change, and then to the `redirect_uri` with `code`, `state` and `iss`, or with `error`, ' +
+    '`error_description`, `error_uri`, `reason`, `state` and `iss`. A known parameter that is sent twice is an error, an empty ' +
+    'parameter counts as absent, and unknown parameters are ignored.',
   security: [],
   querystring: AUTHORIZE_QUERY,
   response: {
     303: {
       type: 'null',
-      description: 'On to the consent pages; or, if something is wrong with the request, back to the app with `error`.',
+      description: 'To the consent page or, if the request is not valid, back to the app with `error`.',
       headers: { 'x-request-id': REQUEST_ID, location: Type.String({ format: 'uri', description: 'Where to go.' }) },
     },
-    400: describePage('The app is unknown or disabled, or the address is not one of its own.'),
-    500: describePage('Something failed here that should not have.'),
-    503: describePage('The database cannot be reached.', { 'retry-after': RETRY_AFTER }),
+    400: describePage('The app is unknown or disabled, or the redirect URI is not registered for it.'),
+    500: describePage('An internal error.'),
+    503: describePage('The database is not available.', { 'retry-after': RETRY_AFTER }),
   },
   'x-callback-errors': [
     'invalid_request',
@@ -75,10 +75,11 @@ export const tokenOperation = {
   tags: TAGS,
   summary: 'Exchange a code, or refresh',
   description:
-    'Both grant types answer with the same five fields. A code that comes twice revokes what it first gave, so never repeat ' +
-    'an exchange whose answer was lost. A refresh may be repeated: for 30 seconds a used refresh token gets the same pair ' +
-    'again, byte for byte (unless the operator has chosen another time). After that it gets the same refresh token with a new ' +
-    'access token, until something of the new pair has been used; then it is taken for stolen, and the grant ends. The app proves itself with its credentials, in the body or by HTTP Basic.',
+    'Both grant types return the same five fields. A code that is sent twice revokes the tokens of the first exchange, so never ' +
+    'repeat an exchange whose response was lost. A refresh may be repeated: for 30 seconds (the operator can change this) a ' +
+    'used refresh token gets the same pair again, byte for byte. After that it gets the same refresh token with a new access ' +
+    'token, until a token of the new pair has been used; from then on it counts as stolen, and the grant is revoked. The app ' +
+    'authenticates with its credentials, in the body or by HTTP Basic.',
   security: CLIENT_SECURITY,
   consumes: CONTENT_TYPES,
   body: TOKEN_REQUEST,
@@ -104,16 +105,16 @@ export const tokenOperation = {
 export const revokeOperation = {
   operationId: 'revoke',
   tags: TAGS,
-  summary: 'End a token',
+  summary: 'Revoke a token',
   description:
-    'The token alone is enough (RFC 7009). A `client_id` may be added, or all credentials, which must then be right; another ' +
-    'app’s token is then left as it is. The answer is the same for a token that was already ended, has expired or never was.',
+    'The token alone is enough (RFC 7009). With a `client_id`, or with full credentials, which must then be correct, only a token ' +
+    'of that app is revoked. The response is the same for a token that is already revoked, has expired or never existed.',
   security: CLIENT_SECURITY,
   consumes: CONTENT_TYPES,
   body: REVOCATION_REQUEST,
   response: {
     200: {
-      description: 'The token does not work, or not any more.',
+      description: 'The token no longer works.',
       headers: NO_CACHE,
       content: { 'application/json': { schema: EMPTY, example: {} } },
     },
@@ -128,8 +129,8 @@ export const introspectOperation = {
   tags: TAGS,
   summary: 'Introspect a token',
   description:
-    'An app learns of its own tokens only (RFC 7662), and proves itself with its credentials, in the body or by HTTP Basic. ' +
-    'Whatever else is sent answers `{"active":false}`.',
+    'An app can introspect its own tokens only (RFC 7662). It authenticates with its credentials, in the body or by HTTP Basic. ' +
+    'The response for any other token is `{"active":false}`.',
   security: CLIENT_SECURITY,
   consumes: CONTENT_TYPES,
   body: INTROSPECTION_REQUEST,
@@ -155,7 +156,7 @@ export const metadataOperation = {
   operationId: 'metadata',
   tags: TAGS,
   summary: 'Configure a client',
-  description: 'What any OAuth 2.0 client needs to know of this server (RFC 8414).',
+  description: 'The endpoints and capabilities of this server, for OAuth 2.0 clients (RFC 8414).',
   security: [],
   response: {
     200: {
@@ -168,10 +169,10 @@ export const metadataOperation = {
   },
 };
 
-/** The shapes that have a name of their own in the reference. */
+/** Schemas that the OpenAPI document lists by name. */
 export const NAMED_SCHEMAS = [TOKENS, INTROSPECTION, METADATA, ERROR];
 
-/** Where a browser stands, a person reads. */
+/** For responses to a browser. */
 function describePage(meaning: string, more: Record<string, object> = {}) {
   const headers = { 'x-request-id': REQUEST_ID, ...more };
   const example = '<!doctype html>…';

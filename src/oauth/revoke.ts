@@ -34,7 +34,7 @@ export async function respondToRevocation(
 
 /**
  * RFC 7009 §2.1. Possession of the token is enough. A request that also names an app can revoke only the tokens of that
- * app. An unknown or expired token, or one of another app, changes nothing, and the response does not tell.
+ * app. An unknown or expired token, or one of another app, changes nothing; the response is the same.
  */
 async function revokeToken({ storage, limits, uses }: TokenDeps, presented: PresentedToken, now: number) {
   const { clientId, isAuthenticated, verified, address } = presented;
@@ -57,7 +57,7 @@ interface PresentedToken {
   address: string;
 }
 
-/** The app ends its own grant. One audit entry, for the owners of the business that the grant was for. */
+/** The app ends its own grant. The owners of the business see it in their audit log. */
 async function revokeByApp(db: Database, grant: Grant, address: string, now: number): Promise<void> {
   await inTransaction(db, async (tx) => {
     if (!(await revokeGrant(tx, grant.id, 'revoked_by_app', now))) return;
@@ -74,15 +74,15 @@ function isRevocable({ token, grant }: VerifiedToken, clientId: string | undefin
   return now < token.expiresAt && (clientId === undefined || clientId === grant.appId);
 }
 
-/** Much longer than a token lives: were the clock moved on and back again, what was revoked must not live again. */
+/** Much longer than the lifetime of a token: it must stay revoked even if the clock is set forward and back again. */
 const RETENTION = DAY;
 
-/** The few access tokens that were ended before their hour was over, each forgotten a day after it is. */
+/** Rows exist only for access tokens that are revoked before they expire, and are removed a day after the expiry. */
 async function revokeAccessToken(db: Database, { grantId, rotation, expiresAt }: DecodedToken): Promise<void> {
   await db
     .insertInto('revoked_access_tokens')
     .values({ grant_id: grantId, rotation, expires_at: expiresAt })
-    // After a healed rotation there may be two of the same number: the record lasts as long as the longer-lived.
+    // After a lost commit, two access tokens can have the same rotation: the row keeps the later expiry.
     .onConflict((conflict) =>
       conflict
         .columns(['grant_id', 'rotation'])

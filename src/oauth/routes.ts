@@ -5,10 +5,9 @@ import { allowAnyOrigin, mountPreflight } from '../http/cors.ts';
 import { documentedBy } from '../http/openapi.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
-import { appendTimestamp, readAuthorizationRequest } from './authorize/request.ts';
+import { appendTimestamp, rawQuery, readAuthorizationRequest } from './authorize/request.ts';
 import { type Access, readAccess } from './bearer.ts';
 import type { ClientCredentials } from './client-authentication.ts';
 import { respondToIntrospection } from './introspect.ts';
@@ -73,7 +72,7 @@ function mountEndpoint<Fields extends Credentials>(
   { path, schema, respond }: Endpoint<Fields>,
 ): void {
   host.post<{ Body: Fields }>(`/api/v1/oauth/${path}`, { schema }, (request, reply) => {
-    // RFC 6749 §5.1: caches must not store tokens or what is said about them.
+    // RFC 6749 §5.1: caches must not store tokens, or information about them.
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
     const fields = withoutEmpty(request.body as Fields);
     const credentials = {

@@ -1,26 +1,32 @@
+import type { Session } from '../accounts/sessions.ts';
 import { type Consent, undecidedScopes } from '../grants/consents.ts';
 import { boundBusiness } from '../grants/tenancy.ts';
+import { HOUR } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
+import { newId } from '../lib/ids.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
+import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
 import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
+import { hashSecret } from '../lib/secrets.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { listScopes, type Scope } from '../oauth/scopes.ts';
-import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
+import { forbidden } from './errors.ts';
+import { ariaAttributes, type Form, type Problem, postForm, problemText, text } from './forms.ts';
 import { businessSelect, type Page, type PageContext } from './layout.ts';
 
 interface ConsentScreen {
   platformName: string;
   authRequest: AuthorizationRequest;
-  /** What the user has answered this app before. */
+  /** What the user has allowed or declined before. */
   consent: Consent;
-  /** Those of the optional scopes that are ticked. */
+  /** The optional scopes that are ticked. */
   ticked: Scopes;
-  /** Whether the business was chosen on the screen just before. */
+  /** Whether the user has just switched to this business on the screen. */
   isSwitched: boolean;
   ownerName: string;
-  /** What is asked, sealed. */
+  /** Signed. */
   state: string;
-  /** The origins of the platform itself. */
+  /** The origins of this server. */
   sites: string[];
   problem: Problem | undefined;
   context: PageContext;
@@ -34,7 +40,7 @@ export function consentScreen(shown: ConsentScreen): Page {
     title: `${name} wants to access ${businessName}`,
     platformName,
     width: 'narrow',
-    // For the delay of Allow alone.
+    // The script delays Allow against clickjacking.
     runsScript: true,
     body: html`<div class="card consent">
 <div class="parties" aria-hidden="true"><span class="tile">${initial(name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
@@ -59,7 +65,7 @@ ${requestFacts(shown)}
   };
 }
 
-/** Only third-party apps ask: those of the platform itself show no screen. */
+/** Apps of the platform show no consent screen. */
 function appOwner({ authRequest: { app }, ownerName, platformName }: ConsentScreen): Html {
   return html`<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
 <p class="muted"><span class="badge">Third-party app</span> Registered on ${day(app.createdAt)}</p>`;
@@ -101,10 +107,9 @@ function scopeList(heading: string, kind: Scope['kind'], shown: ConsentScreen): 
   })}</ul>`;
 }
 
-/** In which business, as whom, and where to. */
 function requestFacts({ authRequest, context, sites }: ConsentScreen): Html {
   const isBound = boundBusiness(authRequest.app) !== null;
-  // The host as it goes over the wire: a name in other letters that looks like a known one stands here as xn--.
+  // In ASCII: an internationalised name that imitates a known one is shown as xn--.
   const { host, hostname, origin } = new URL(authRequest.callback.redirectUri);
   const whose = sites.includes(origin)
     ? 'A page of this site'
@@ -116,14 +121,14 @@ function requestFacts({ authRequest, context, sites }: ConsentScreen): Html {
 </dl>`;
 }
 
-/** In the same form as Allow: what is chosen here is what is meant, whether or not Switch was clicked. */
+/** In the same form as Allow, so that Allow submits the selected business even if Switch was not clicked. */
 function businessChoice(context: PageContext): Html {
   if (context.memberships.length < 2) return html`${context.current?.businessName}`;
   // A select cuts off a name that does not fit, so the whole name is shown above it.
   return html`<p class="whole">${context.current?.businessName}</p><div class="switch">${businessSelect(context)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;
 }
 
-/** A day in words, in UTC: the server does not know the reader's zone. */
+/** In UTC: the server does not know the time zone of the user. */
 function day(milliseconds: number): Html {
   const date = new Date(milliseconds);
   const words = date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
@@ -132,4 +137,38 @@ function day(milliseconds: number): Html {
 
 function initial(name: string): string {
   return [...name][0]?.toUpperCase() ?? '';
+}
+
+/** What the screen showed, in a signed field of its form. Valid only in the session that it was shown in. */
+export interface ConsentState {
+  query: string;
+  session: string;
+  grantId: string;
+  businessId: string;
+  /** The scopes on the screen. If the request has no `scope`, they depend on the scopes of the app, which can change. */
+  scopes: Scopes;
+  shownAt: number;
+}
+
+const LIFETIME = HOUR;
+
+export function createConsentState(
+  { session, ...state }: Pick<ConsentState, 'query' | 'businessId' | 'scopes'> & { session: Session },
+  now: number,
+): ConsentState {
+  return { ...state, session: hashSecret(session.id), grantId: newId(now), shownAt: now };
+}
+
+export function signConsentState(keys: Keyring, state: ConsentState): string {
+  return encodeSigned(keys, 'consent', state);
+}
+
+export function readConsentState(keys: Keyring, form: Form, session: Session): ConsentState {
+  const state = decodeSigned<ConsentState>(keys, 'consent', text(form, 'question'));
+  if (state?.session === hashSecret(session.id)) return state;
+  throw forbidden('This form belongs to another session, or has been changed. Go back to the app.');
+}
+
+export function isExpired({ shownAt }: ConsentState, now: number): boolean {
+  return now - shownAt >= LIFETIME;
 }

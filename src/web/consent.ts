@@ -14,22 +14,25 @@ import {
 import { boundBusiness, findActingMembership, mayActIn } from '../grants/tenancy.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
-import { rawQuery } from '../lib/query.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import { commonScopes, formatScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
-import { codeLocation } from '../oauth/authorize/callback.ts';
-import { issueCode, issueCodeSilently } from '../oauth/authorize/issue-code.ts';
-import { type AuthorizationRequest, readAuthorizationRequest, readTimestamp } from '../oauth/authorize/request.ts';
+import {
+  type AuthorizationRequest,
+  rawQuery,
+  readAuthorizationRequest,
+  readTimestamp,
+} from '../oauth/authorize/request.ts';
+import { codeLocation, issueCode, issueCodeSilently } from '../oauth/authorize/response.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
-import { consentScreen } from './consent-screen.ts';
 import {
   type ConsentState,
+  consentScreen,
   createConsentState,
   isExpired,
   readConsentState,
   signConsentState,
-} from './consent-state.ts';
+} from './consent-screen.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound, PageError, SignInRequired, sessionExpired } from './errors.ts';
 import { type Form, list, type Problem, text } from './forms.ts';
@@ -80,7 +83,7 @@ async function countRequest(limit: RateLimit, { prompt, callback }: Authorizatio
   }
 }
 
-/** What is optional, and was never authRequest about, is no reason to fail where no page may ask: the app can do without. */
+/** With `prompt=none`, optional scopes that the user has not decided about are left out. */
 function needsNoScreen(authRequest: AuthorizationRequest, consent: Consent): boolean {
   if (authRequest.app.ownerScope === 'platform') return true;
   if (scopesAllowedBefore(authRequest, consent).length === 0) return false;
@@ -121,7 +124,7 @@ async function submitConsent(
   return reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);
 }
 
-/** Another business was chosen on the screen than it was about: then the state has to be put anew. */
+/** Undefined unless the user selected another business than the screen was for. */
 async function switchBusiness(
   { storage }: WebDeps,
   { user }: Session,
@@ -135,7 +138,7 @@ async function switchBusiness(
   return chosen;
 }
 
-/** The same state about the business that was chosen, with the ticks as they were left. */
+/** The same screen for the selected business, with the same boxes ticked. */
 async function showOtherBusiness(deps: WebDeps, reply: FastifyReply, asking: SubmittedConsent): Promise<FastifyReply> {
   const { request, authRequest, session, state } = asking;
   const { query, businessId } = state;
@@ -147,14 +150,18 @@ async function showOtherBusiness(deps: WebDeps, reply: FastifyReply, asking: Sub
   return showConsent(deps, reply, { ...asking, state: again, consent, ticked, path, isSwitched: true });
 }
 
-/** Round by the authorize endpoint, where the request is checked and stamped anew. */
+/** Through the authorize endpoint, which checks the request again and appends a new timestamp. */
 function restart({ issuer }: WebDeps, reply: FastifyReply, query: string): FastifyReply {
   return reply.redirect(`${issuer}/api/v1/oauth/authorize?${query}`, 303);
 }
 
-/** Someone went back and allowed it once more: that must not mint a second code, nor undo a disconnect in between. */
+/** The user went back and clicked Allow again: that must not issue a second code, nor undo a disconnect in between. */
 function alreadySubmitted(): PageError {
-  return new PageError(409, 'Answered already', 'You have answered this before. Go back to the app and start again.');
+  return new PageError(
+    409,
+    'Already submitted',
+    'You have submitted this form before. Go back to the app and start again.',
+  );
 }
 
 function requireSignIn(request: FastifyRequest, authRequest: AuthorizationRequest, requestedAt: number): Session {
@@ -188,7 +195,7 @@ interface ConsentContext {
 
 type SubmittedConsent = ConsentContext & { request: FastifyRequest<{ Body: Form }> };
 
-/** Everything was optional, and nothing was ticked: a code for nothing would help nobody. */
+/** All scopes are optional, and none is ticked: a grant needs at least one. */
 async function showNothingTicked(deps: WebDeps, reply: FastifyReply, asking: SubmittedConsent): Promise<FastifyReply> {
   const consent = await findEarlierConsent(deps, asking);
   const path = readReturnTo(asking.request.body.return_to, deps.consentUrl);
@@ -204,9 +211,9 @@ function findEarlierConsent({ storage }: WebDeps, { authRequest, session, state 
 interface ShownConsent extends ConsentContext {
   consent: Consent;
   ticked: Scopes;
-  /** Where this screen can be opened again. */
+  /** The URL that opens this screen again. */
   path: string;
-  /** Whether the business was chosen on the screen just before. */
+  /** Whether the user has just switched to this business on the screen. */
   isSwitched?: boolean;
   problem?: Problem;
 }

@@ -4,7 +4,7 @@ import type { SendErrorPage } from '../http/error-handler.ts';
 import { ApiError } from '../http/errors.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
-import { errorLocation } from '../oauth/authorize/callback.ts';
+import { errorLocation } from '../oauth/authorize/response.ts';
 import { CallbackError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import { type Flash, redirectWithFlash } from './flash.ts';

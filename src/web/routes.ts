@@ -19,8 +19,7 @@ import { addSessionHooks, requireSession } from './session.ts';
 import { mountAccount } from './settings/account.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
 import { mountMembers } from './settings/members/members.ts';
-import { mountSignIn } from './sign-in.ts';
-import { mountSignOut } from './sign-out.ts';
+import { mountSignIn, mountSignOut } from './sign-in.ts';
 
 /** Pages that only some users may see respond 404 to everyone else, whatever the method. */
 export function isHiddenPath(path: string): boolean {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findPasskey, type Passkey } from '../accounts/passkeys.ts';
 import { authenticateUser } from '../accounts/passwords.ts';
-import type { SignedIn } from '../accounts/sessions.ts';
+import { endSession, type SignedIn } from '../accounts/sessions.ts';
 import { recordFailedSignIn, signIn, signInWithPasskey } from '../accounts/sign-in.ts';
 import { findCredentials, findUser, findUserByEmail } from '../accounts/users.ts';
 import { authenticationOptions, claimedCredential, verifyAuthentication } from '../accounts/webauthn.ts';
@@ -12,12 +12,12 @@ import { hashSecret } from '../lib/secrets.ts';
 import { access } from './access.ts';
 import { passkeyForm } from './components.ts';
 import { siteOf, type WebDeps } from './deps.ts';
-import { signInFlashMessage } from './flash.ts';
+import { redirectWithFlash, signInFlashMessage } from './flash.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
 import { countAttempt, rememberBrowser } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
 import { type Destination, findDestination, readReturnTo } from './return-to.ts';
-import { clientOf, setSessionCookie } from './session.ts';
+import { actorOf, clearSessionCookie, clientOf, setSessionCookie } from './session.ts';
 
 /** The same message for every cause: it does not reveal which accounts and passkeys exist. */
 const WRONG_PASSWORD = { field: 'password', message: 'The email or the password is wrong.' };
@@ -196,4 +196,28 @@ function passkeySignInForm(csrf: string, returnTo: string, problem: Problem | un
 <button class="secondary wide">Use a passkey instead</button>`,
   });
   return passkeyForm({ method: 'get', form, problem });
+}
+
+export function mountSignOut(host: FastifyInstance, { storage, clock, platformName }: WebDeps): void {
+  // A link shows this form, and does not sign anyone out.
+  host.get('/sign-out', access('anyone'), async (request, reply) =>
+    sendPage(reply, {
+      title: 'Sign out',
+      platformName,
+      width: 'narrow',
+      body: html`<div class="card">
+<h1>Sign out?</h1>
+<p>Apps that you have connected stay connected.</p>
+${postForm({ action: '/sign-out', csrf: request.csrfToken, body: html`<button class="primary wide">Sign out</button>` })}
+</div>`,
+    }),
+  );
+
+  host.post('/sign-out', access('anyone'), async (request, reply) => {
+    const { session } = request;
+    const { browser } = clientOf(request);
+    if (session) await endSession(actorOf(request), storage.durable, { session, browser }, clock());
+    clearSessionCookie(reply);
+    return redirectWithFlash(reply, '/sign-in', 'signed_out');
+  });
 }

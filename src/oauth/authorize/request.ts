@@ -9,13 +9,13 @@ import { isChallenge } from '../pkce.ts';
 import type { AuthorizeQuery } from '../schemas.ts';
 import { readScopes } from '../scopes.ts';
 
-/** An authorize request (RFC 6749 §4.1.1) in which everything has been checked that can be without knowing the user. */
+/** A valid authorize request (RFC 6749 §4.1.1). What depends on the user is checked later. */
 export interface AuthorizationRequest {
   app: App;
   callback: Callback;
-  /** As the app sent it; null where it left it out. The token request must repeat it (RFC 6749 §4.1.3). */
+  /** As the app sent it; null if it did not. The token request must repeat it (RFC 6749 §4.1.3). */
   sentRedirectUri: string | null;
-  /** All that is asked for, whether or not the user may leave it out. */
+  /** All requested scopes, the optional ones included. */
   scopes: Scopes;
   /** Those of them that the user may leave out. */
   optionalScopes: Scopes;
@@ -24,8 +24,8 @@ export interface AuthorizationRequest {
 }
 
 /**
- * Checks in an order that matters: until app and address are known to belong together nothing is sent anywhere, and
- * from then on every fault is the app's to hear.
+ * The order of the checks matters: errors before the redirect URI is known to be the app's are shown on a page, later ones
+ * are sent to the app.
  */
 export async function readAuthorizationRequest(db: Database, query: string): Promise<AuthorizationRequest> {
   const parameters = parseQuery(query);
@@ -42,10 +42,10 @@ export async function readAuthorizationRequest(db: Database, query: string): Pro
 
 function readParameters(app: App, parameters: Parameters): Omit<AuthorizationRequest, 'app' | 'callback'> {
   const read = (name: keyof AuthorizeQuery) => readOnce(parameters, name);
-  if (!read('state')) throw missingParameter('Send a state: it is how your app knows its own request.');
+  if (!read('state')) throw missingParameter('Send a state, by which your app recognises the response.');
   checkResponseType(read('response_type'));
   checkResponseMode(read('response_mode'));
-  // RFC 6749 §3.3: without scope the server uses a default, here all that the app is allowed.
+  // RFC 6749 §3.3: without scope the server uses a default, here all scopes of the app.
   const named = readRequestedScopes(app, read('scope') ?? '');
   const optionalScopes = readRequestedScopes(app, read('optional_scope') ?? '');
   const prompt = readPrompt(read('prompt'));
@@ -65,11 +65,11 @@ interface Value {
 }
 type Parameters = Map<string, Value[]>;
 
-/** Keeps the encoded form beside the decoded one, and every value of a name. An empty value counts as absent. */
+/** Keeps each value both encoded and decoded, and repeated names. An empty value counts as absent. */
 function parseQuery(query: string): Parameters {
   const parameters: Parameters = new Map();
   const pairs = query.split('&').filter((pair) => pair !== '');
-  // Behind an ampersand, since a question mark in front would be dropped.
+  // The ampersand keeps a leading question mark, which URLSearchParams would drop.
   for (const [place, [name, text]] of [...new URLSearchParams(`&${query}`)].entries()) {
     if (text === '') continue;
     const pair = pairs[place] ?? '';
@@ -89,10 +89,10 @@ async function findRequestedApp(db: Database, parameters: Parameters): Promise<A
   const app = await findApp(db, ids[0]?.text ?? '');
   if (!app) throw new UntrustedRequest('No app has this client_id.', remedy);
   if (app.pausedAt !== null) {
-    throw new UntrustedRequest(`${app.name} is paused.`, 'Only whoever runs this platform can let it go on.');
+    throw new UntrustedRequest(`${app.name} is paused.`, 'Only the platform can resume it.');
   }
   if (app.disabledAt !== null) {
-    throw new UntrustedRequest(`${app.name} is disabled.`, 'Whoever registered the app can enable it again.');
+    throw new UntrustedRequest(`${app.name} is disabled.`, 'The developer of the app can enable it again.');
   }
   return app;
 }
@@ -187,17 +187,17 @@ function readChallenge(app: App, challenge: string | undefined, method: string |
 }
 
 /**
- * When an authorize request was asked, sealed onto it. `prompt=login` is satisfied only by a sign-in after this moment,
- * so it asks once, cannot loop, and cannot be talked round by editing the address.
+ * The time of an authorize request, signed and appended to its query. `prompt=login` requires a sign-in after this time:
+ * one sign-in is enough, and editing the URL cannot avoid it.
  */
 const TIMESTAMPED = /^(.*)&asked=(\d{1,15})\.([\w-]{43})$/;
 const TIMESTAMP_LIFETIME = HOUR;
 
 export function appendTimestamp(keys: Keyring, query: string, now: number): string {
-  return `${query}&asked=${now}.${sign(keys, 'authorize stamp', `${now}?${query}`)}`;
+  return `${query}&asked=${now}.${sign(keys, 'authorize timestamp', `${now}?${query}`)}`;
 }
 
-/** The request without its stamp, and when it was asked: null if the stamp is missing, forged or too old. */
+/** The query without the timestamp, and the time: null if the timestamp is missing, forged or too old. */
 export function readTimestamp(
   keys: Keyring,
   stamped: string,
@@ -205,7 +205,15 @@ export function readTimestamp(
 ): { query: string; requestedAt: number | null } {
   const [, query = stamped, asked = '', signature = ''] = TIMESTAMPED.exec(stamped) ?? [];
   const requestedAt = Number(asked);
-  const holds =
-    verifySignature(keys, 'authorize stamp', `${asked}?${query}`, signature) && now - requestedAt < TIMESTAMP_LIFETIME;
-  return { query, requestedAt: holds ? requestedAt : null };
+  const isValid =
+    verifySignature(keys, 'authorize timestamp', `${asked}?${query}`, signature) &&
+    now - requestedAt < TIMESTAMP_LIFETIME;
+  return { query, requestedAt: isValid ? requestedAt : null };
+}
+
+/** The query of a URL, byte for byte, unless it has characters that a header cannot carry. */
+export function rawQuery(url: string): string {
+  const start = url.indexOf('?');
+  const query = start === -1 ? '' : url.slice(start + 1);
+  return /^[\x21-\x7e]*$/.test(query) ? query : new URL(`?${query}`, 'http://localhost').search.slice(1);
 }

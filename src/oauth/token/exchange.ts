@@ -48,7 +48,7 @@ export async function exchangeCode(
   return issueTokens(keys, { ...grant, rotatedAt: now }, grant.scopes, now);
 }
 
-/** RFC 6749 §4.1.2: a code that comes twice may have been stolen, so what it first gave is revoked too. */
+/** RFC 6749 §4.1.2: a code that is sent twice may have been stolen, so the tokens of the first exchange are revoked. */
 async function rejectReuse(storage: Storage, grant: Grant, now: number): Promise<never> {
   await revokeGrant(storage.durable, grant.id, 'code_reused', now);
   const reason = grant.inactiveReason ?? 'code_reused';
@@ -77,7 +77,7 @@ function rejectOtherRedirectUri(grant: Grant, client: AuthenticatedClient, sent:
   );
 }
 
-/** A wrong verifier spends the code: there is no second guess. */
+/** A wrong verifier revokes the grant, so a stolen code allows one guess only. */
 async function rejectWrongVerifier(storage: Storage, grant: Grant, verifier: string | undefined, now: number) {
   if (grant.codeChallenge === null && verifier === undefined) return;
   if (grant.codeChallenge !== null && verifier !== undefined && matchesChallenge(verifier, grant.codeChallenge)) return;

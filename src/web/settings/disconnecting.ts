@@ -14,7 +14,8 @@ import { type Form, postForm, text, time } from '../forms.ts';
 import { sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf, requireSession } from '../session.ts';
-import { CONNECTED_APPS } from './connection-cards.ts';
+
+export const CONNECTED_APPS = '/settings/connected-apps';
 
 /** Users disconnect their own apps with one click. */
 export function mountDisconnecting(host: FastifyInstance, deps: WebDeps): void {

@@ -43,7 +43,7 @@ export const API_MUTATIONS: Mutation[] = [
     promise: 'P4',
     breaks: 'a token in the address beside the header is ignored',
     file: 'src/oauth/bearer.ts',
-    find: 'if (inQuery) throw presentedTwice();',
+    find: 'if (inQuery) throw tokenInQuery();',
     replace: '',
     tests: [BEARER],
   },

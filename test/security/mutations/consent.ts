@@ -10,8 +10,8 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C1',
     breaks: 'a double click on Allow makes two grants',
     file: 'src/web/consent.ts',
-    find: 'authorization = { request: asked, grantId,',
-    replace: 'authorization = { request: asked, grantId: newId(clock()),',
+    find: 'authorization = { request: authRequest, grantId,',
+    replace: 'authorization = { request: authRequest, grantId: newId(clock()),',
     tests: [SEAL],
   },
   {
@@ -25,8 +25,8 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C2',
     breaks: 'any session can answer',
-    file: 'src/web/consent-question.ts',
-    find: 'question?.session === hashSecret(session.id)',
+    file: 'src/web/consent-screen.ts',
+    find: 'state?.session === hashSecret(session.id)',
     replace: 'question',
     tests: [SEAL],
   },

@@ -9,10 +9,11 @@ import {
   scopesAllowedBefore,
 } from '../../grants/consents.ts';
 import { createGrant, findGrant, type NewCode } from '../../grants/grants.ts';
+import { errorUri, toErrorCharacters } from '../../http/errors.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import type { Scopes } from '../../lib/scope-lists.ts';
-import type { Database } from '../../storage/storage.ts';
-import { inTransaction } from '../../storage/storage.ts';
+import { type Database, inTransaction } from '../../storage/storage.ts';
+import type { Callback, CallbackError } from '../errors.ts';
 import { encodeToken, NO_SCOPE_BITS } from '../tokens.ts';
 import type { AuthorizationRequest } from './request.ts';
 
@@ -91,4 +92,32 @@ function codeOf(keys: Keyring, { id: grantId, salt, codeExpiresAt: expiresAt }: 
 function grantOf(actor: UserActor, { request, grantId: id, businessId }: Authorization, scopes: Scopes) {
   const { app, sentRedirectUri: redirectUri, codeChallenge } = request;
   return { id, appId: app.id, userId: actor.id, businessId, scopes, redirectUri, codeChallenge };
+}
+
+/** RFC 6749 §4.1.2. A query of the redirect URI is kept (§3.1.2). */
+export function codeLocation(callback: Callback, code: string, issuer: string): string {
+  return locationOf(callback, new URLSearchParams({ code }), issuer);
+}
+
+export function errorLocation({ callback, error: refusal }: CallbackError, issuer: string): string {
+  const { code, reason, message } = refusal;
+  const answer = new URLSearchParams({
+    error: code,
+    error_description: toErrorCharacters(message),
+    error_uri: errorUri(issuer, code, reason),
+    reason,
+  });
+  return locationOf(callback, answer, issuer);
+}
+
+function locationOf({ redirectUri, state }: Callback, answer: URLSearchParams, issuer: string): string {
+  if (state !== undefined) answer.append('state', '');
+  // `state` is encoded already. `iss` is RFC 9207.
+  const query = `${answer}${state ?? ''}&${new URLSearchParams({ iss: issuer })}`;
+  return `${redirectUri}${joint(redirectUri)}${query}`;
+}
+
+function joint(redirectUri: string): string {
+  if (!redirectUri.includes('?')) return '?';
+  return /[?&]$/.test(redirectUri) ? '' : '&';
 }
