@@ -2,11 +2,9 @@ import { type KeySource, readSecretKeys } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Command } from './command.ts';
 import { checkAddresses } from './doctor/addresses.ts';
-import { checkClock } from './doctor/clock.ts';
-import { checkDatabase } from './doctor/database.ts';
+import { checkClock, checkDatabase } from './doctor/database.ts';
 import type { Finding } from './doctor/finding.ts';
-import { checkKeys } from './doctor/keys.ts';
-import { checkSettings, isWithoutKeys, readForDoctor } from './doctor/settings.ts';
+import { checkKeys, checkSettings, hasNoKeys, readValidSettings } from './doctor/settings.ts';
 
 /** Read-only. */
 export const doctorCommand: Command = {
@@ -15,9 +13,9 @@ export const doctorCommand: Command = {
     'Check settings, clock, database, keys and addresses, and say how to fix problems; exits with 1 if there is one',
   options: {},
   async run(_, env) {
-    const { settings, findings } = readForDoctor(env);
-    const areInvalid = findings.some(({ says }) => says.startsWith('SECRET_KEYS'));
-    const source = areInvalid ? undefined : isWithoutKeys(env) ? NO_KEYS : readSecretKeys(env);
+    const { settings, findings } = readValidSettings(env);
+    const areInvalid = findings.some(({ message }) => message.startsWith('SECRET_KEYS'));
+    const source = areInvalid ? undefined : hasNoKeys(env) ? NO_KEYS : readSecretKeys(env);
     return {
       findings: [
         ...checkSettings(settings, findings),
@@ -38,7 +36,7 @@ interface Result {
   findings: Finding[];
 }
 
-function formatFinding({ level, about, says, mend }: Finding): string {
-  const line = `${level.padEnd(8)} ${about.padEnd(9)} ${says}`;
-  return mend ? `${line}\n${' '.repeat(19)}→ ${mend}` : line;
+function formatFinding({ level, about, message, fix }: Finding): string {
+  const line = `${level.padEnd(8)} ${about.padEnd(9)} ${message}`;
+  return fix ? `${line}\n${' '.repeat(19)}→ ${fix}` : line;
 }

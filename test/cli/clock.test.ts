@@ -47,8 +47,8 @@ test('after a jump the doctor and the metrics name it, and old rows stay until t
   await storage.close();
 
   assert.deepEqual([found.length, kept, ready.status, foundAfterwards.length], [1, 1, 200, 0]);
-  assert.match(found[0].says, /^The clock is (99\.\d|100\.0) days ahead of its last reading/);
-  assert.match(found[0].mend, /gatehouse clock confirm/);
+  assert.match(found[0].message, /^The clock is (99\.\d|100\.0) days ahead of its last reading/);
+  assert.match(found[0].fix, /gatehouse clock confirm/);
   assert.ok(Math.abs(Date.parse(confirmed) - Date.now()) < DAY);
   assert.match(audit, /database\.clock_confirmed/);
 });

@@ -14,11 +14,11 @@ import { checkAddresses } from '../../src/cli/doctor/addresses.ts';
 import { readSettings } from '../../src/config.ts';
 import { DAY } from '../../src/lib/clock.ts';
 
-const skip = spawnSync('openssl', ['version']).status === 0 ? false : 'it needs openssl to make a certificate';
+const skip = spawnSync('openssl', ['version']).status === 0 ? false : 'needs openssl to create a certificate';
 const TRUSTED = getCACertificates('default');
 afterEach(() => setDefaultCACertificates(TRUSTED));
 
-/** Signed by nobody but itself, for localhost and no other name. */
+/** Self-signed, for localhost only. */
 function makeCertificate(): { cert: string; key: string; ends: number } {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const [cert, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
@@ -37,7 +37,7 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** What the doctor says of a server at this address that is served here, too. */
+/** The findings about a server at this address, which also listens on this machine. */
 async function examine(host: string, port: number, now: number) {
   const settings = readSettings({
     SECRET_KEYS: 'a-key-of-at-least-thirty-two-characters',
@@ -46,10 +46,12 @@ async function examine(host: string, port: number, now: number) {
     LISTEN: String(port),
   });
   const findings = await checkAddresses(settings, now);
-  return findings.filter(({ says }) => says.startsWith('BASE_URL')).map(({ level, says }) => `${level}: ${says}`);
+  return findings
+    .filter(({ message }) => message.startsWith('BASE_URL'))
+    .map(({ level, message }) => `${level}: ${message}`);
 }
 
-test('of an address with https the doctor says whether its certificate is trusted, fits and lasts', {
+test('the doctor checks whether the certificate of an https address is trusted, matches the name, and is valid for long enough', {
   skip,
 }, async () => {
   const { ends, ...certificate } = makeCertificate();
@@ -62,17 +64,21 @@ test('of an address with https the doctor says whether its certificate is truste
   const [late] = await examine('localhost', port, ends - 13 * DAY);
   const misnamed = [await examine('127.0.0.1', port, early), await examine('[::1]', port, early)];
 
-  assert.match(untrusted ?? '', /^problem: BASE_URL: no TLS at localhost \(.*self-signed certificate.*\)\.$/);
-  assert.equal(good[0], 'ok: BASE_URL: its certificate is good.');
-  assert.equal(good[1], `ok: BASE_URL: https://localhost:${port}/readyz answers.`);
-  assert.equal(late, `warning: BASE_URL: its certificate ends on ${new Date(ends).toISOString()}.`);
-  for (const [first] of misnamed) assert.match(first ?? '', /^problem: BASE_URL: no TLS at .*IP.*not in the cert/);
+  assert.match(
+    untrusted ?? '',
+    /^problem: BASE_URL: the TLS connection to localhost failed \(.*self-signed certificate.*\)\.$/,
+  );
+  assert.equal(good[0], 'ok: BASE_URL: its certificate is valid.');
+  assert.equal(good[1], `ok: BASE_URL: https://localhost:${port}/readyz responds.`);
+  assert.equal(late, `warning: BASE_URL: its certificate expires on ${new Date(ends).toISOString()}.`);
+  for (const [first] of misnamed)
+    assert.match(first ?? '', /^problem: BASE_URL: the TLS connection to .* failed .*IP.*not in the cert/);
 });
 
-test('of an address where nobody speaks TLS the doctor says so', async () => {
+test('the doctor reports an https address without TLS', async () => {
   const port = await portOf(createPlainServer((_, response) => response.end('{}')));
 
   const [first] = await examine('localhost', port, 0);
 
-  assert.match(first ?? '', /^problem: BASE_URL: no TLS at localhost \(.+\)\.$/);
+  assert.match(first ?? '', /^problem: BASE_URL: the TLS connection to localhost failed \(.+\)\.$/);
 });

@@ -11,7 +11,7 @@ import { createFixtures } from '../support/fixtures.ts';
 
 const KEYS = ['Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf', 'Qa2zWsX3edC4rfV5tgB6yhN7ujM8ikLo'] as const;
 
-test('of a server that is well it says so, while it serves, and tells no secret', async () => {
+test('the doctor finds no problem with a healthy server, while it runs, and prints no secret', async () => {
   const cli = createCommandLine();
   const server = await cli.serve({ SECRET_KEYS: KEYS[0] });
   const env = { BASE_URL: server.api, CONSENT_URL: server.web, SECRET_KEYS: KEYS[0], LOG_LEVEL: 'info' };
@@ -28,16 +28,16 @@ test('of a server that is well it says so, while it serves, and tells no secret'
       about,
     );
   }
-  assertFinding(findings, 'ok', /The file is sound/);
-  assertFinding(findings, 'ok', /BASE_URL: .*\/readyz answers/);
-  assertFinding(findings, 'ok', /CONSENT_URL: .*\/sign-in answers/);
+  assertFinding(findings, 'ok', /The file is intact/);
+  assertFinding(findings, 'ok', /BASE_URL: .*\/readyz responds/);
+  assertFinding(findings, 'ok', /CONSENT_URL: .*\/sign-in responds/);
   assert.equal(status, 0);
-  assert.match(lines, /^ok {7}settings {2}Every setting makes sense\.$/m);
+  assert.match(lines, /^ok {7}settings {2}All settings are valid\.$/m);
   assert.equal(ready.status, 200);
   for (const text of [stdout, lines]) assert.equal(text.includes(KEYS[0]), false);
 });
 
-test('where nothing is yet it says so and makes nothing', async () => {
+test('in an empty folder the doctor reports what is missing and creates nothing', async () => {
   const cli = createCommandLine();
 
   const { findings } = await runDoctor(cli);
@@ -48,13 +48,18 @@ test('where nothing is yet it says so and makes nothing', async () => {
   assert.deepEqual(readdirSync(cli.folder), []);
 });
 
-const WRONG: [what: string, env: Record<string, string>, level: string, says: RegExp][] = [
-  ['a setting that makes no sense', { LOG_LEVEL: 'loud' }, 'problem', /^LOG_LEVEL must be one of/],
-  ['another beside it', { LOG_LEVEL: 'loud', LIMIT_PER_APP: 'x' }, 'problem', /^LIMIT_PER_APP must be/],
+const WRONG: [what: string, env: Record<string, string>, level: string, message: RegExp][] = [
+  ['an invalid setting', { LOG_LEVEL: 'loud' }, 'problem', /^LOG_LEVEL must be one of/],
+  ['a second invalid setting', { LOG_LEVEL: 'loud', LIMIT_PER_APP: 'x' }, 'problem', /^LIMIT_PER_APP must be/],
   ['keys that are too short', { SECRET_KEYS: 'hunter2' }, 'problem', /^SECRET_KEYS must be/],
-  ['a key that was made up', { SECRET_KEYS: 'secretsecretsecretsecretsecretsecret' }, 'warning', /made it up/],
-  ['a key twice', { SECRET_KEYS: `${KEYS[0]},${KEYS[0]}` }, 'warning', /stands there twice/],
-  ['a file of keys that is not there', { SECRET_KEYS_FILE: 'nothing' }, 'problem', /^SECRET_KEYS_FILE .*ENOENT/],
+  [
+    'a key that is not random',
+    { SECRET_KEYS: 'secretsecretsecretsecretsecretsecret' },
+    'warning',
+    /does not look random/,
+  ],
+  ['a key twice', { SECRET_KEYS: `${KEYS[0]},${KEYS[0]}` }, 'warning', /listed twice/],
+  ['a missing key file', { SECRET_KEYS_FILE: 'nothing' }, 'problem', /^SECRET_KEYS_FILE .*ENOENT/],
   [
     'webhooks to this machine',
     { BASE_URL: 'https://gatehouse.invalid', WEBHOOKS_TO_LOOPBACK: 'yes' },
@@ -62,32 +67,37 @@ const WRONG: [what: string, env: Record<string, string>, level: string, says: Re
     /^WEBHOOKS_TO/,
   ],
   ['no proxy', { BASE_URL: 'https://gatehouse.invalid' }, 'warning', /^TRUST_PROXY is off/],
-  ['a proxy that is none', { TRUST_PROXY: '127.0.0.1,proxy' }, 'problem', /^TRUST_PROXY lists .*: proxy/],
+  [
+    'an invalid proxy address',
+    { TRUST_PROXY: '127.0.0.1,proxy' },
+    'problem',
+    /^TRUST_PROXY contains invalid addresses: proxy/,
+  ],
   [
     'a name without an address',
     { BASE_URL: 'https://gatehouse.invalid' },
     'problem',
-    /no address for gatehouse\.invalid/,
+    /no address was found for gatehouse\.invalid/,
   ],
-  ['hosts that are one', { CONSENT_URL: UNUSED_PORTS.BASE_URL }, 'warning', /the same origin/],
-  ['metrics for everyone', { METRICS_LISTEN: '0.0.0.0:9464' }, 'warning', /^METRICS_LISTEN binds 0\.0\.0\.0/],
-  ['a database that is nowhere', { DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' }, 'problem', /cannot be used/],
+  ['one origin for both hosts', { CONSENT_URL: UNUSED_PORTS.BASE_URL }, 'warning', /the same origin/],
+  ['metrics on a public address', { METRICS_LISTEN: '0.0.0.0:9464' }, 'warning', /^METRICS_LISTEN binds 0\.0\.0\.0/],
+  ['an unreachable database', { DATABASE_URL: 'postgres://x:y@127.0.0.1:1/z' }, 'problem', /cannot be used/],
 ];
 
-test('each thing that is wrong is named, with what to do', async () => {
+test('each problem is reported, with its fix', async () => {
   const cli = createCommandLine();
-  for (const [what, env, level, says] of WRONG) {
+  for (const [what, env, level, message] of WRONG) {
     const usual = { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0] };
     const { findings, stdout } = readFindings(
       await cli.run(['doctor', '--json'], { env: { ...UNUSED_PORTS, ...usual, ...env } }),
     );
 
-    assertFinding(findings, level, says);
+    assertFinding(findings, level, message);
     assert.equal(stdout.includes('hunter2'), false, what);
   }
 });
 
-test('webhook secrets whose key is gone are counted, and so are those under an old one', async () => {
+test('webhook secrets under a removed key are counted, and so are those under an old key', async () => {
   const cli = await createCommandLineWithDatabase();
   const storage = await openStorage(cli.databaseUrl);
   const { ledger } = await createFixtures(() => storage, Date.now);
@@ -98,11 +108,11 @@ test('webhook secrets whose key is gone are counted, and so are those under an o
   const outdated = await runDoctor(cli, { SECRET_KEYS: `${KEYS[1]},${KEYS[0]}` });
   const lost = await runDoctor(cli, { SECRET_KEYS: KEYS[1] });
 
-  assertFinding(outdated.findings, 'warning', /Secrets of 1 webhook endpoints are concealed with an old key/);
-  assertFinding(lost.findings, 'problem', /Secrets of 1 webhook endpoints were concealed with a key that is gone/);
+  assertFinding(outdated.findings, 'warning', /The secret of 1 webhook endpoint is encrypted with an old key/);
+  assertFinding(lost.findings, 'problem', /The secret of 1 webhook endpoint is encrypted with a key that was removed/);
 });
 
-test('a file of keys or a database that others can read is named', async () => {
+test('a key file or a database that other users can read is reported', async () => {
   const cli = await createCommandLineWithDatabase();
   const keys = join(cli.folder, 'keys');
   writeFileSync(keys, KEYS[0]);
@@ -110,11 +120,11 @@ test('a file of keys or a database that others can read is named', async () => {
 
   const { findings } = await runDoctor(cli, { SECRET_KEYS_FILE: keys });
 
-  assertFinding(findings, 'problem', /Others on this machine can read .*keys/);
-  assertFinding(findings, 'warning', /Others on this machine can read the file/);
+  assertFinding(findings, 'problem', /Other users of this machine can read .*keys/);
+  assertFinding(findings, 'warning', /Other users of this machine can read the file/);
 });
 
-test('a damaged database is a problem, and is left as it is', async () => {
+test('a damaged database is a problem, and is not changed', async () => {
   const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const file = join(cli.folder, 'gatehouse.db');

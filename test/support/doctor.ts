@@ -11,8 +11,8 @@ export const UNUSED_PORTS = {
 interface Finding {
   level: string;
   about: string;
-  says: string;
-  mend?: string;
+  message: string;
+  fix?: string;
 }
 
 export const runDoctor = async (cli: CommandLine, env: Record<string, string> = {}) =>
@@ -23,14 +23,14 @@ export function readFindings({ status, stdout, stderr }: CommandResult) {
   const { findings }: { findings: Finding[] } = JSON.parse(stdout);
   const isBad = findings.some(({ level }) => level === 'problem');
   assert.equal(status, isBad ? 1 : 0);
-  for (const { level, says, mend } of findings) {
-    assert.match(says, /^\S.*[.\d]$/);
-    assert.equal(mend === undefined, level === 'ok', says);
+  for (const { level, message, fix } of findings) {
+    assert.match(message, /^\S.*[.\d]$/);
+    assert.equal(fix === undefined, level === 'ok', message);
   }
   return { findings, stdout, of: (level: string) => findings.filter((finding) => finding.level === level) };
 }
 
-export function assertFinding(findings: Finding[], level: string, says: RegExp): void {
-  const found = findings.some((finding) => finding.level === level && says.test(finding.says));
-  assert.ok(found, `${level} ${says} is not among ${JSON.stringify(findings, null, 1)}`);
+export function assertFinding(findings: Finding[], level: string, message: RegExp): void {
+  const found = findings.some((finding) => finding.level === level && message.test(finding.message));
+  assert.ok(found, `${level} ${message} is not among ${JSON.stringify(findings, null, 1)}`);
 }

@@ -1,23 +1,23 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, isIP } from 'node:net';
-import { connect as connectSafely } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
 import type { Address, Settings } from '../../config.ts';
 import { DAY, SECOND } from '../../lib/clock.ts';
-import { about, type Finding, sentenceOf } from './finding.ts';
+import { errorMessage, type Finding, findingsAbout } from './finding.ts';
 
-const { ok, warning, problem } = about('addresses');
-const PATIENCE = 3 * SECOND;
-const RENEWED_BEFORE = 14 * DAY;
+const { ok, warning, problem } = findingsAbout('addresses');
+const TIMEOUT = 3 * SECOND;
+const RENEWAL_PERIOD = 14 * DAY;
 
-/** Whether each host is served here, and can be reached where everyone else looks for it. */
+/** Whether each host listens on this machine and responds at its public URL. */
 export async function checkAddresses(
   { baseUrl, consentUrl, listen, consentListen }: Settings,
   now: number,
 ): Promise<Finding[]> {
   const hosts = [
-    { setting: 'BASE_URL', url: baseUrl, at: listen, path: '/readyz' },
-    { setting: 'CONSENT_URL', url: consentUrl, at: consentListen, path: '/sign-in' },
+    { setting: 'BASE_URL', url: baseUrl, listensOn: listen, path: '/readyz' },
+    { setting: 'CONSENT_URL', url: consentUrl, listensOn: consentListen, path: '/sign-in' },
   ];
   const findings = await Promise.all(hosts.map((host) => checkHost(host, now)));
   return [...findings.flat(), ...(await checkIssuer(baseUrl))];
@@ -26,34 +26,39 @@ export async function checkAddresses(
 interface Host {
   setting: string;
   url: string;
-  at: Address;
+  listensOn: Address;
   path: string;
 }
 
-async function checkHost({ setting, url, at, path }: Host, now: number): Promise<Finding[]> {
+async function checkHost({ setting, url, listensOn, path }: Host, now: number): Promise<Finding[]> {
   const { hostname, protocol } = new URL(url);
   try {
     await lookup(withoutBrackets(hostname));
   } catch {
-    return [problem(`${setting}: there is no address for ${hostname}.`, 'Add it to your DNS, or mend the setting.')];
+    return [
+      problem(`${setting}: no address was found for ${hostname}.`, 'Add it to your DNS, or correct the setting.'),
+    ];
   }
   const findings = protocol === 'https:' ? await checkCertificate(setting, url, now) : [];
-  if (!(await isServed(at))) {
-    const mend = 'Start it: gatehouse serve. If it runs elsewhere, run the doctor there.';
-    return [...findings, warning(`${setting}: nothing listens on ${at.host}:${at.port} here.`, mend)];
+  if (!(await isListening(listensOn))) {
+    const fix = 'Start it: gatehouse serve. If it runs on another machine, run gatehouse doctor there.';
+    return [
+      ...findings,
+      warning(`${setting}: nothing listens on ${listensOn.host}:${listensOn.port} on this machine.`, fix),
+    ];
   }
-  return [...findings, await checkAnswer(setting, url + path)];
+  return [...findings, await checkResponse(setting, url + path)];
 }
 
-/** An IPv6 address stands in brackets in a URL, and nowhere else. */
+/** Only URLs have IPv6 addresses in brackets. */
 function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-async function isServed({ host, port }: Address): Promise<boolean> {
-  const socket = connect({ host, port, timeout: PATIENCE });
+async function isListening({ host, port }: Address): Promise<boolean> {
+  const socket = connect({ host, port, timeout: TIMEOUT });
   try {
-    await once(socket, 'connect', { signal: AbortSignal.timeout(PATIENCE) });
+    await once(socket, 'connect', { signal: AbortSignal.timeout(TIMEOUT) });
     return true;
   } catch {
     return false;
@@ -62,18 +67,18 @@ async function isServed({ host, port }: Address): Promise<boolean> {
   }
 }
 
-async function checkAnswer(setting: string, address: string): Promise<Finding> {
+async function checkResponse(setting: string, address: string): Promise<Finding> {
   try {
-    const { status } = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) });
-    if (status === 200) return ok(`${setting}: ${address} answers.`);
-    const says = `${setting}: ${address} answers with ${status}.`;
-    if (status === 503) return problem(says, 'The server cannot use its database, or is about to stop.');
-    return problem(says, 'Something else answers there: look at the proxy.');
+    const { status } = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
+    if (status === 200) return ok(`${setting}: ${address} responds.`);
+    const message = `${setting}: ${address} responds with ${status}.`;
+    if (status === 503) return problem(message, 'The server cannot use its database, or is about to stop.');
+    return problem(message, 'Another program responds there. Check the proxy.');
   } catch (error) {
-    const reason = sentenceOf((error as Error).cause ?? error);
+    const reason = errorMessage((error as Error).cause ?? error);
     return problem(
       `${setting}: ${address} cannot be reached (${reason}).`,
-      'Look at the proxy, the firewall and the DNS.',
+      'Check the proxy, the firewall and the DNS.',
     );
   }
 }
@@ -81,36 +86,42 @@ async function checkAnswer(setting: string, address: string): Promise<Finding> {
 async function checkCertificate(setting: string, url: string, now: number): Promise<Finding[]> {
   const { hostname, port } = new URL(url);
   const host = withoutBrackets(hostname);
-  // RFC 6066 §3: only a name is sent as the name of the server.
+  // RFC 6066 §3: an IP address is not sent as the server name.
   const named = isIP(host) === 0 ? { servername: host } : {};
-  const socket = connectSafely({ host, ...named, port: Number(port || 443), timeout: PATIENCE });
+  const socket = connectTls({ host, ...named, port: Number(port || 443), timeout: TIMEOUT });
   try {
-    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(PATIENCE) });
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TIMEOUT) });
     const end = Date.parse(socket.getPeerCertificate().valid_to);
-    if (end - now > RENEWED_BEFORE) return [ok(`${setting}: its certificate is good.`)];
-    return [warning(`${setting}: its certificate ends on ${new Date(end).toISOString()}.`, 'Have it renewed.')];
+    if (end - now > RENEWAL_PERIOD) return [ok(`${setting}: its certificate is valid.`)];
+    return [warning(`${setting}: its certificate expires on ${new Date(end).toISOString()}.`, 'Renew it.')];
   } catch (error) {
     return [
-      problem(`${setting}: no TLS at ${hostname} (${sentenceOf(error)}).`, 'Look at the proxy and its certificate.'),
+      problem(
+        `${setting}: the TLS connection to ${hostname} failed (${errorMessage(error)}).`,
+        'Check the proxy and its certificate.',
+      ),
     ];
   } finally {
     socket.destroy();
   }
 }
 
-/** Another server of the same kind may answer there: an old one, or that of another environment. */
+/** An old server, or that of another environment, may respond at this URL. */
 async function checkIssuer(baseUrl: string): Promise<Finding[]> {
   try {
     const address = `${baseUrl}/.well-known/oauth-authorization-server`;
-    const response = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(PATIENCE) });
+    const response = await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) });
     if (response.status !== 200) return [];
     const { issuer } = (await response.json()) as { issuer?: unknown };
     if (issuer === baseUrl) return [];
     return [
-      problem(`BASE_URL: the server there calls itself ${JSON.stringify(issuer)}.`, 'Another server answers there.'),
+      problem(
+        `BASE_URL: the server there has the issuer ${JSON.stringify(issuer)}.`,
+        'Another server responds there. Check the proxy.',
+      ),
     ];
   } catch {
-    // Whether it can be reached has been told already.
+    // `checkHost` reports that it cannot be reached.
     return [];
   }
 }

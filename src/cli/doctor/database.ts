@@ -2,59 +2,57 @@ import { existsSync } from 'node:fs';
 import { DEMO_USERS } from '../../../demo/data/data.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
 import type { Settings } from '../../config.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { DAY, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';
 import { checkWritable, fileOf, type Inspection, inspect, isSqlite } from '../../storage/inspect.ts';
 import { listPending } from '../../storage/migrate.ts';
 import { openStorage } from '../../storage/open.ts';
-import type { Storage } from '../../storage/storage.ts';
-import { compareClocks } from './clock.ts';
-import { about, type Finding, sentenceOf } from './finding.ts';
-import { checkStoredSecrets } from './keys.ts';
+import { MAX_JUMP, readReading } from '../../storage/plausible-clock.ts';
+import type { Database, Storage } from '../../storage/storage.ts';
+import { countSecretsByKey } from '../../webhooks/reencryption.ts';
+import { idOf } from '../keys.ts';
+import { errorMessage, type Finding, findingsAbout } from './finding.ts';
 
-const { ok, warning, problem } = about('database');
+const { ok, warning, problem } = findingsAbout('database');
 const MB = 1024 * 1024;
 const GB = 1024 * MB;
-const OLDEST_POSTGRES = 14;
+const MIN_POSTGRES = 14;
 
-/** All that a database has to tell. It is neither made nor brought up to date by this. Keys that are refused are undefined. */
+/** Neither creates nor migrates the database. `keys` is undefined if they are invalid. */
 export async function checkDatabase(settings: Settings, keys: string[] | undefined): Promise<Finding[]> {
   const { databaseUrl } = settings;
   if (isSqlite(databaseUrl) && !existsSync(fileOf(databaseUrl))) {
-    return [
-      warning('There is no database yet.', 'The first start makes one. If there should be one, look at DATABASE_URL.'),
-    ];
+    const fix = 'The first start creates it. If it should exist already, check DATABASE_URL.';
+    return [warning('There is no database yet.', fix)];
   }
   let storage: Storage | undefined;
   try {
     storage = await openStorage(databaseUrl, 'migrating');
     const pending = await listPending(storage.durable);
-    if (pending.length > 0) return [tellPending(storage, pending)];
-    return await lookInto(storage, settings, keys);
+    if (pending.length > 0) return [outdated(storage, pending)];
+    return await checkOpened(storage, settings, keys);
   } catch (error) {
-    return [
-      problem(
-        `The database cannot be used: ${sentenceOf(error)}.`,
-        'Look at DATABASE_URL, and at the database itself.',
-      ),
-    ];
+    const fix = 'Check DATABASE_URL and the database itself.';
+    return [problem(`The database cannot be used: ${errorMessage(error)}.`, fix)];
   } finally {
     await storage?.close().catch(() => {});
   }
 }
 
-function tellPending({ migratesOnStart }: Storage, pending: string[]): Finding {
-  const says = `The database is older than this program: ${pending.join(', ')} is missing.`;
+function outdated({ migratesOnStart }: Storage, pending: string[]): Finding {
+  const message = `The database is older than this version: ${pending.join(', ')} is not applied.`;
   return migratesOnStart
-    ? warning(says, 'The next start brings it up to date. Make a backup before: gatehouse backup')
-    : problem(says, 'Run: gatehouse migrate');
+    ? warning(message, 'The next start migrates it. Make a backup before: gatehouse backup')
+    : problem(message, 'Run: gatehouse migrate');
 }
 
-async function lookInto(storage: Storage, settings: Settings, keys: string[] | undefined): Promise<Finding[]> {
-  const findings = [ok('The database answers, and its tables are up to date.'), ...(await checkWriting(storage))];
+async function checkOpened(storage: Storage, settings: Settings, keys: string[] | undefined): Promise<Finding[]> {
+  const findings = [ok('The database responds, and its tables are up to date.'), ...(await checkWriting(storage))];
   const inspection = await inspect(storage, settings.databaseUrl);
   findings.push(...(inspection.engine === 'sqlite' ? checkSqlite(inspection) : checkPostgres(inspection)));
   if (settings.baseUrl.startsWith('https:') && (await findUserByEmail(storage.durable, DEMO_USERS.admin.email))) {
-    findings.push(problem('The demo is in this database, and its passwords are public.', 'Use another database.'));
+    findings.push(
+      problem('This database contains the demo data, whose passwords are public.', 'Use another database.'),
+    );
   }
   const clocks = await compareClocks(storage.durable, inspection, systemClock());
   return [...findings, ...clocks, ...(keys ? await checkStoredSecrets(storage.durable, keys) : [])];
@@ -63,57 +61,121 @@ async function lookInto(storage: Storage, settings: Settings, keys: string[] | u
 async function checkWriting(storage: Storage): Promise<Finding[]> {
   try {
     await checkWritable(storage);
-    return [ok('It can be written to.')];
+    return [ok('It is writable.')];
   } catch (error) {
-    return [
-      problem(
-        `It cannot be written to: ${sentenceOf(error)}.`,
-        'Look at its permissions, its disk, and whether it is a standby.',
-      ),
-    ];
+    const fix = 'Check its permissions, its disk, and whether it is a standby.';
+    return [problem(`It is not writable: ${errorMessage(error)}.`, fix)];
   }
 }
 
 function checkSqlite(inspection: Extract<Inspection, { engine: 'sqlite' }>): Finding[] {
   const { damage, fileBytes, walBytes, freeBytes, isReadableByOthers } = inspection;
-  const findings: Finding[] = [];
-  if (damage.length > 0) {
-    findings.push(
-      problem(`The file is damaged: ${damage[0]}.`, 'Stop the server and restore a backup: gatehouse restore'),
-    );
-  } else findings.push(ok(`The file is sound (${Math.ceil(fileBytes / MB)} MB).`));
+  const findings = [
+    damage.length > 0
+      ? problem(`The file is damaged: ${damage[0]}.`, 'Stop the server and restore a backup: gatehouse restore')
+      : ok(`The file is intact (${Math.ceil(fileBytes / MB)} MB).`),
+  ];
   const free = `${(freeBytes / GB).toFixed(1)} GB are free on its disk.`;
-  if (freeBytes < GB / 2) findings.push(problem(free, 'Make room: a full disk stops every change.'));
-  else if (freeBytes < fileBytes + GB) findings.push(warning(free, 'That is too little for a backup beside it.'));
+  if (freeBytes < GB / 2) findings.push(problem(free, 'Free some space: on a full disk every write fails.'));
+  else if (freeBytes < fileBytes + GB)
+    findings.push(warning(free, 'That is too little for a backup on the same disk.'));
   else findings.push(ok(free));
   if (walBytes > 256 * MB) {
-    const mend = 'Some program keeps reading, so that it cannot be cleared: look for one that has the file open.';
-    findings.push(warning(`The write-ahead log has grown to ${Math.ceil(walBytes / MB)} MB.`, mend));
+    const fix = 'A long read keeps it from being truncated. Look for another program that has the file open.';
+    findings.push(warning(`The write-ahead log has grown to ${Math.ceil(walBytes / MB)} MB.`, fix));
   }
-  if (isReadableByOthers) findings.push(warning('Others on this machine can read the file.', 'Run: chmod 600 on it.'));
+  if (isReadableByOthers) {
+    findings.push(warning('Other users of this machine can read the file.', 'Run chmod 600 on it.'));
+  }
   return findings;
 }
 
 function checkPostgres(inspection: Extract<Inspection, { engine: 'postgres' }>): Finding[] {
   const { version, fsync, fullPageWrites, maxConnections, connections, connectionsPerNode, isPlain } = inspection;
   const findings = [ok(`PostgreSQL ${version}, ${connections} of ${maxConnections} connections in use.`)];
-  if (Number.parseInt(version, 10) < OLDEST_POSTGRES) {
-    findings.push(warning('This PostgreSQL is old.', `Use ${OLDEST_POSTGRES} or newer; it is tested with 18.`));
+  if (Number.parseInt(version, 10) < MIN_POSTGRES) {
+    findings.push(warning('This PostgreSQL is too old.', `Use ${MIN_POSTGRES} or newer. Gatehouse is tested with 18.`));
   }
   if (!fsync || !fullPageWrites) {
-    const says = `${fsync ? 'full_page_writes' : 'fsync'} is off: a power cut may damage everything.`;
-    findings.push(problem(says, 'Turn it on in postgresql.conf.'));
+    const message = `${fsync ? 'full_page_writes' : 'fsync'} is off: a power cut may damage the database.`;
+    findings.push(problem(message, 'Turn it on in postgresql.conf.'));
   }
   if (maxConnections < connectionsPerNode + 5) {
-    const says = `One node opens up to ${connectionsPerNode} connections, and the server allows ${maxConnections}.`;
-    findings.push(problem(says, 'Raise max_connections, or lower pool_size in DATABASE_URL.'));
+    const message = `One node opens up to ${connectionsPerNode} connections, and the server allows ${maxConnections}.`;
+    findings.push(problem(message, 'Raise max_connections, or lower pool_size in DATABASE_URL.'));
   } else {
-    findings.push(
-      ok(`There is room for ${Math.floor((maxConnections - 5) / connectionsPerNode)} nodes at this pool_size.`),
-    );
+    const nodes = Math.floor((maxConnections - 5) / connectionsPerNode);
+    findings.push(ok(`There are enough connections for ${nodes} ${nodes === 1 ? 'node' : 'nodes'} at this pool_size.`));
   }
   if (isPlain) {
-    findings.push(warning('The connection to it is not encrypted.', 'Set sslmode=verify-full in DATABASE_URL.'));
+    findings.push(
+      warning('The connection to PostgreSQL is not encrypted.', 'Set sslmode=verify-full in DATABASE_URL.'),
+    );
   }
   return findings;
+}
+
+/** Secrets that were encrypted with a removed key cannot be decrypted. */
+async function checkStoredSecrets(db: Database, keys: string[]): Promise<Finding[]> {
+  const { warning, problem } = findingsAbout('keys');
+  const [first, ...others] = keys.map(idOf);
+  const counts = await countSecretsByKey(db);
+  const sum = (isIncluded: (id: string) => boolean) =>
+    [...counts].filter(([id]) => isIncluded(id)).reduce((total, [, count]) => total + count, 0);
+  const lost = sum((id) => id !== first && !others.includes(id));
+  const outdated = sum((id) => others.includes(id));
+  const findings: Finding[] = [];
+  if (lost > 0) {
+    const fix = 'Add the key again as the last one, or replace their secrets: gatehouse endpoint replace-secret';
+    findings.push(problem(`${countSecrets(lost)} encrypted with a key that was removed.`, fix));
+  }
+  if (outdated > 0) {
+    const fix = 'Before you remove an old key, run: gatehouse keys reseal';
+    findings.push(warning(`${countSecrets(outdated)} encrypted with an old key.`, fix));
+  }
+  return findings;
+}
+
+function countSecrets(count: number): string {
+  return count === 1 ? 'The secret of 1 webhook endpoint is' : `The secrets of ${count} webhook endpoints are`;
+}
+
+const EARLIEST = Date.UTC(2025, 0, 1);
+const LATEST = Date.UTC(2100, 0, 1);
+const FIX_CLOCK = 'Synchronize the clock with NTP: it decides when tokens and sessions expire.';
+
+export function checkClock(now: number): Finding[] {
+  const { ok, problem } = findingsAbout('clock');
+  const text = new Date(now).toISOString();
+  if (now < EARLIEST || now > LATEST) return [problem(`The clock reads ${text}, which is wrong.`, FIX_CLOCK)];
+  return [ok(`The clock reads ${text}.`)];
+}
+
+/** With the newest stored row, with the last stored reading, and with PostgreSQL's clock. */
+async function compareClocks(db: Database, inspection: Inspection, now: number): Promise<Finding[]> {
+  const { ok, warning, problem } = findingsAbout('clock');
+  const ahead = (await findNewestTime(db)) - now;
+  const findings: Finding[] = [];
+  if (ahead > MINUTE) {
+    const seconds = Math.round(ahead / SECOND);
+    findings.push(warning(`The newest row of the database is ${seconds} s in the future.`, FIX_CLOCK));
+  }
+  const jump = now - ((await readReading(db)) ?? now);
+  if (jump > MAX_JUMP) {
+    const message = `The clock is ${(jump / DAY).toFixed(1)} days ahead of its last reading, so no old data is removed.`;
+    const fix = 'Correct the clock. If it is correct, and the server was off, run: gatehouse clock confirm';
+    findings.push(warning(message, fix));
+  }
+  if (inspection.engine !== 'postgres') return findings;
+  const difference = Math.abs(inspection.now - now);
+  const message = `The clocks of this machine and of PostgreSQL differ by ${(difference / SECOND).toFixed(1)} s.`;
+  if (difference > MINUTE) return [...findings, problem(message, FIX_CLOCK)];
+  if (difference > 2 * SECOND) return [...findings, warning(message, FIX_CLOCK)];
+  return [...findings, ok(message)];
+}
+
+async function findNewestTime(db: Database): Promise<number> {
+  const entry = await db.selectFrom('audit_entries').select('at').orderBy('id', 'desc').limit(1).executeTakeFirst();
+  const event = await db.selectFrom('events').select('created_at').orderBy('id', 'desc').limit(1).executeTakeFirst();
+  return Math.max(entry?.at ?? 0, event?.created_at ?? 0);
 }

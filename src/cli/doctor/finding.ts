@@ -1,22 +1,22 @@
-/** What the doctor found out about one thing. It never holds a secret. */
+/** The result of one check. Contains no secrets. */
 export interface Finding {
   level: 'ok' | 'warning' | 'problem';
   about: 'settings' | 'clock' | 'database' | 'keys' | 'addresses';
-  says: string;
-  /** What to do about it. */
-  mend?: string;
+  message: string;
+  /** How to fix it; undefined for `ok`. */
+  fix?: string;
 }
 
-/** The findings about one thing. */
-export function about(name: Finding['about']) {
+export function findingsAbout(about: Finding['about']) {
   return {
-    ok: (says: string): Finding => ({ level: 'ok', about: name, says }),
-    warning: (says: string, mend: string): Finding => ({ level: 'warning', about: name, says, mend }),
-    problem: (says: string, mend: string): Finding => ({ level: 'problem', about: name, says, mend }),
+    ok: (message: string): Finding => ({ level: 'ok', about, message }),
+    warning: (message: string, fix: string): Finding => ({ level: 'warning', about, message, fix }),
+    problem: (message: string, fix: string): Finding => ({ level: 'problem', about, message, fix }),
   };
 }
 
-export function sentenceOf(error: unknown): string {
+/** The first line, without a full stop. */
+export function errorMessage(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   return (message || code || String(error)).split('\n')[0]?.replace(/\.$/, '') ?? '';
 }

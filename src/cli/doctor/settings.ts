@@ -1,35 +1,36 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { type Address, InvalidSetting, readSettings, type Settings } from '../../config.ts';
+import { type Address, InvalidSetting, type KeySource, readSettings, type Settings } from '../../config.ts';
 import { isLoopbackHost } from '../../lib/ip-addresses.ts';
-import { about, type Finding } from './finding.ts';
+import { isWeakKey } from '../../lib/keyring.ts';
+import { type Finding, findingsAbout } from './finding.ts';
 
-const { ok, warning, problem } = about('settings');
+const { ok, warning, problem } = findingsAbout('settings');
 
-const PLACEHOLDER = 'a-key-that-stands-for-one-which-is-not-there-yet';
+const PLACEHOLDER = 'placeholder-for-a-key-that-does-not-exist-yet';
 
-/** Whether the first start would make a key. */
-export function isWithoutKeys(env: NodeJS.ProcessEnv): boolean {
+/** Whether the first start would create a key. */
+export function hasNoKeys(env: NodeJS.ProcessEnv): boolean {
   return !env.SECRET_KEYS && !env.SECRET_KEYS_FILE && !existsSync('data/secret-key');
 }
 
-/** The settings as far as they make sense, and what does not. */
-export function readForDoctor(env: NodeJS.ProcessEnv): { settings: Settings; findings: Finding[] } {
+/** The valid settings, with defaults in place of invalid ones, and a finding for each invalid one. */
+export function readValidSettings(env: NodeJS.ProcessEnv): { settings: Settings; findings: Finding[] } {
   const findings: Finding[] = [];
-  let rest = env;
-  // Reading the settings would make this file, and a doctor changes nothing.
-  if (isWithoutKeys(env) && !(env.BASE_URL ?? '').startsWith('https:')) rest = { ...env, SECRET_KEYS: PLACEHOLDER };
+  let remaining = env;
+  // Reading the settings would create the key file, and this command changes nothing.
+  if (hasNoKeys(env) && !(env.BASE_URL ?? '').startsWith('https:')) remaining = { ...env, SECRET_KEYS: PLACEHOLDER };
   for (;;) {
     try {
-      return { settings: readSettings(rest), findings };
+      return { settings: readSettings(remaining), findings };
     } catch (error) {
       if (!(error instanceof InvalidSetting)) throw error;
       const [name = ''] = /^[A-Z_]+/.exec(error.message) ?? [];
-      if (!Object.hasOwn(rest, name) && name !== 'SECRET_KEYS') throw error;
-      findings.push(problem(error.message, `Change ${name}; docs/reference/settings.md says what it can be.`));
-      // Without it the others can be looked at all the same.
-      rest = {
-        ...rest,
+      if (!Object.hasOwn(remaining, name) && name !== 'SECRET_KEYS') throw error;
+      findings.push(problem(error.message, `Change ${name}. docs/reference/settings.md lists the allowed values.`));
+      // The next attempt reads the other settings.
+      remaining = {
+        ...remaining,
         [name]: '',
         ...(name.startsWith('SECRET_KEYS') && { SECRET_KEYS: PLACEHOLDER, SECRET_KEYS_FILE: '' }),
       };
@@ -37,42 +38,69 @@ export function readForDoctor(env: NodeJS.ProcessEnv): { settings: Settings; fin
   }
 }
 
-export function checkSettings(settings: Settings, refused: Finding[]): Finding[] {
+export function checkSettings(settings: Settings, invalid: Finding[]): Finding[] {
   const { baseUrl, consentUrl, trustProxy, logLevel } = settings;
   const isPublic = baseUrl.startsWith('https:');
-  const findings = [...refused, ...checkListeners(settings), ...checkProxies(trustProxy)];
+  const findings = [...invalid, ...checkListeners(settings), ...checkProxies(trustProxy)];
   if (baseUrl === consentUrl) {
-    const mend = 'Give the pages a host of their own, so that no cookie ever reaches the API.';
-    findings.push(warning('BASE_URL and CONSENT_URL are the same origin.', mend));
+    const fix = 'Give the web pages their own host, so that no cookie reaches the API.';
+    findings.push(warning('BASE_URL and CONSENT_URL are the same origin.', fix));
   }
   if (isPublic && trustProxy === false) {
-    const mend = 'Set it to the address of the proxy, or everyone shares one limit on wrong passwords.';
-    findings.push(warning('TRUST_PROXY is off, while BASE_URL is public.', mend));
+    const fix = 'Set it to the address of the proxy. Otherwise all users share one limit on wrong passwords.';
+    findings.push(warning('TRUST_PROXY is off, while BASE_URL is public.', fix));
   }
   if (logLevel === 'silent')
-    findings.push(warning('LOG_LEVEL is silent.', 'Set it to info, or nobody will know what failed.'));
-  if (findings.length === 0) findings.push(ok('Every setting makes sense.'));
+    findings.push(warning('LOG_LEVEL is silent.', 'Set it to info. Otherwise errors are not logged.'));
+  if (findings.length === 0) findings.push(ok('All settings are valid.'));
   return findings;
 }
 
-/** These speak plain HTTP, and the last one tells everyone who asks. */
+/** All listeners use plain HTTP, and metrics need no authentication. */
 function checkListeners({ listen, consentListen, metricsListen }: Settings): Finding[] {
-  const open = ([, address]: [string, Address | undefined]) =>
+  const isPublic = ([, address]: [string, Address | undefined]) =>
     address && !isLoopbackHost(address.host) && address.host !== '::1';
   return Object.entries({ LISTEN: listen, CONSENT_LISTEN: consentListen, METRICS_LISTEN: metricsListen })
-    .filter(open)
+    .filter(isPublic)
     .map(([name, address]) => {
-      const mend = `See that only ${name === 'METRICS_LISTEN' ? 'your monitoring' : 'the proxy'} can reach it.`;
-      return warning(`${name} binds ${address?.host}, which others can reach without TLS.`, mend);
+      const fix = `Make sure that only ${name === 'METRICS_LISTEN' ? 'your monitoring' : 'the proxy'} can reach it.`;
+      return warning(`${name} binds ${address?.host}, which other machines can reach without TLS.`, fix);
     });
 }
 
 function checkProxies(trustProxy: string | false): Finding[] {
-  const parts = trustProxy === false ? [] : trustProxy.split(',').map((part) => part.trim());
-  const isAddress = (part: string) => isIP(part.split('/')[0] ?? '') !== 0;
-  const wrong = parts.filter((part) => !isAddress(part) && !['loopback', 'linklocal', 'uniquelocal'].includes(part));
-  if (wrong.length === 0) return [];
+  const proxies = trustProxy === false ? [] : trustProxy.split(',').map((address) => address.trim());
+  const isAddress = (address: string) => isIP(address.split('/')[0] ?? '') !== 0;
+  const invalid = proxies.filter(
+    (address) => !isAddress(address) && !['loopback', 'linklocal', 'uniquelocal'].includes(address),
+  );
+  if (invalid.length === 0) return [];
   return [
-    problem(`TRUST_PROXY lists what is no address: ${wrong.join(', ')}.`, 'List addresses, like 127.0.0.1,10.0.0.0/8.'),
+    problem(
+      `TRUST_PROXY contains invalid addresses: ${invalid.join(', ')}.`,
+      'List IP addresses or networks, such as 127.0.0.1,10.0.0.0/8.',
+    ),
   ];
+}
+
+const MAX_KEYS = 3;
+
+export function checkKeys({ keys, file }: KeySource): Finding[] {
+  const { ok, warning, problem } = findingsAbout('keys');
+  if (keys.length === 0) return [warning('There is no key yet.', 'The first start creates data/secret-key.')];
+  const findings: Finding[] = [];
+  if (keys.some(isWeakKey)) {
+    findings.push(warning('A key does not look random.', 'Replace it with a random one: gatehouse keys rotate'));
+  }
+  if (new Set(keys).size < keys.length) findings.push(warning('A key is listed twice.', 'Remove one of the two.'));
+  if (keys.length > MAX_KEYS) {
+    const fix = 'Remove keys that have signed nothing for 30 days: gatehouse keys prune';
+    findings.push(warning(`There are ${keys.length} keys.`, fix));
+  }
+  if (file && existsSync(file) && (statSync(file).mode & 0o077) !== 0) {
+    const fix = `Run: chmod 600 ${file}. Then replace its keys: gatehouse keys rotate`;
+    findings.push(problem(`Other users of this machine can read ${file}.`, fix));
+  }
+  if (findings.length > 0) return findings;
+  return [ok(keys.length === 1 ? 'There is one key.' : `There are ${keys.length} keys.`)];
 }
