@@ -152,7 +152,7 @@ test('only storage/ knows which database it is', () => {
   );
 });
 
-test('SQL is written through Kysely, but for storage/ and the one question of server.ts', () => {
+test('SQL is written with Kysely, except in storage/ and for one query of server.ts', () => {
   const raw = sources.filter(({ folder, code }) => folder !== 'storage' && /\bsql\s*(?:<[^>]*>\s*)?`/.test(code));
 
   assertNone(
@@ -199,14 +199,14 @@ test('no file is over 250 lines', () => {
   );
 });
 
-test('classes are for errors alone', () => {
+test('only errors are classes', () => {
   assertNone(
     offenders(({ code }) => /\bclass \w+(?! extends (?:Error|ApiError|PageError)\b)\s*(?:extends|\{)/.test(code)),
     'These have a class that is no error',
   );
 });
 
-test('the parts that were mended upstream are new enough: SQLite 3.51.3 and Fastify 5.12.1 [X6]', () => {
+test('dependencies with upstream fixes are recent enough: SQLite 3.51.3 and Fastify 5.12.1 [X6]', () => {
   const fastify = JSON.parse(readFileSync(new URL('../node_modules/fastify/package.json', import.meta.url), 'utf8'));
 
   const { sqlite = '' } = process.versions;

@@ -175,7 +175,7 @@ for (const env of REFUSED) {
   });
 }
 
-test('a key that is refused is not repeated in the sentence', () => {
+test('a rejected key is not repeated in the message', () => {
   assert.throws(
     () => read({ SECRET_KEYS: 'hunter2' }),
     (error) => error instanceof InvalidSetting && !error.message.includes('hunter2'),
@@ -227,7 +227,7 @@ test('webhooks to loopback are rejected on a public host', () => {
   assert.throws(() => read({ CONSENT_URL: PUBLIC.CONSENT_URL, ...env }), /^Error: WEBHOOKS_TO_LOOPBACK must be no/);
 });
 
-test('on a machine of one’s own a key is made once, kept, and readable by its owner alone', () => {
+test('on a development machine a key is created once, kept, and readable only by its owner', () => {
   const first = readSettings({}).secretKeys;
   const second = readSettings({}).secretKeys;
 
@@ -237,7 +237,7 @@ test('on a machine of one’s own a key is made once, kept, and readable by its 
   assert.equal(statSync('data/secret-key').mode & 0o777, 0o600);
 });
 
-test('keys can stand in a file, in lines or with commas, and nowhere else beside it', () => {
+test('keys can be in a file, separated by lines or commas, but not in the file and the variable at once', () => {
   writeFileSync('keys', `${KEY}1\n${KEY}2,${KEY}3\n`);
 
   assert.deepEqual(readSettings({ SECRET_KEYS_FILE: 'keys' }).secretKeys, [`${KEY}1`, `${KEY}2`, `${KEY}3`]);
@@ -251,7 +251,7 @@ test('keys can stand in a file, in lines or with commas, and nowhere else beside
   );
 });
 
-test('the address of the database can be read without any other setting making sense', () => {
+test('the database URL can be read even if every other setting is invalid', () => {
   assert.equal(readDatabaseUrl({ BASE_URL: 'nonsense' }), 'sqlite:data/gatehouse.db');
   assert.equal(readDatabaseUrl({ DATABASE_URL: 'sqlite:x.db' }), 'sqlite:x.db');
 });
@@ -270,7 +270,7 @@ function setting(env: Record<string, string>): string {
     .join(' ');
 }
 
-test('a key that was just made survives a power cut: its file and both folders are flushed', (context) => {
+test('a key that was just created survives a power cut: its file and both folders are synced', (context) => {
   rmSync('data', { recursive: true, force: true });
   const flushed: number[] = [];
   const { fsyncSync } = fs;

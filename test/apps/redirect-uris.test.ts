@@ -83,7 +83,7 @@ for (const [why, uri] of BAD) {
   });
 }
 
-test('no scheme that a browser would run or open by itself may be registered, however it is written [A6]', () => {
+test('no scheme that a browser would run or open automatically can be registered, however it is written [A6]', () => {
   for (const scheme of ['javascript', 'data', 'vbscript', 'blob', 'file']) {
     const [first, rest] = [scheme.slice(0, 1), scheme.slice(1)];
     for (const written of [
@@ -114,7 +114,7 @@ test('an app has 1 to 20 redirect URIs; spaces around one, empty lines and repet
   assert.throws(() => readRedirectUris(['', ' ']), FormError);
 });
 
-test('the refusal names the field, quotes the address and says how to write it', () => {
+test('the error names the field, quotes the URI and says how to write it', () => {
   assert.throws(
     () => readRedirectUris(['https://app.example']),
     (error) =>
@@ -141,7 +141,7 @@ test('every wrong redirect URI is named at once, each on a line of its own', () 
   );
 });
 
-test('what is registered is matched to the letter, but for the port of a loopback IP address [A2][A4]', () => {
+test('a redirect URI matches only if it is identical, except for the port of a loopback IP address [A2][A4]', () => {
   const registered = [
     'https://app.example/callback',
     'http://127.0.0.1:5000/callback',

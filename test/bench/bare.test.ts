@@ -27,7 +27,7 @@ before(async () => {
 });
 
 for (const step of STEPS) {
-  test(`the bare server asks the database what Gatehouse asks: ${step}`, () => {
+  test(`the bare server sends the same SQL as Gatehouse: ${step}`, () => {
     assert.ok((gatehouse?.[step]?.length ?? 0) > 0);
     assert.deepEqual(bare?.[step], gatehouse?.[step]);
   });

@@ -41,7 +41,7 @@ function resultsWith(changes: Partial<Results>): Results {
   };
 }
 
-test('what should show is judged by the medians, and what was not measured is not judged', () => {
+test('expectations are checked against medians, and those without a measurement are skipped', () => {
   const refreshes = [measured('gatehouse-sqlite', 'refresh', 1900), measured('oidc-provider', 'refresh', 1000)];
   const bytes = [{ engine: 'sqlite', grants: 1000, perGrant: 601 }];
 
@@ -58,7 +58,7 @@ test('what should show is judged by the medians, and what was not measured is no
   assert.equal(judge(resultsWith({ measured: faster }))[0]?.isMet, true);
 });
 
-test('a size that is slower than a smaller one is found out, whatever the scenario', () => {
+test('a size that is slower than a smaller one is reported in every scenario', () => {
   const at = (size: string, refresh: number, call: number) => [
     measured(size, 'refresh', refresh),
     measured(size, 'call', call),
@@ -96,7 +96,7 @@ test('the report says where the time goes, of both servers side by side and toge
   assert.match(report, /\| \*\*Together\*\* \| 42 \/ 15 \|/);
 });
 
-test('time is told apart by whose function it is, and what was idle is nobody’s', () => {
+test('profile time is attributed by function, and idle time to none', () => {
   const native = (functionName: string) => ({ functionName, url: '' });
 
   assert.equal(partOf(native('(idle)'), undefined), undefined);
@@ -129,7 +129,7 @@ test('medians, extremes and the ninety-ninth of a hundred are what they say', ()
   assert.deepEqual(latencyOf(numbers), { median: 50.5, p99: 99, requests: 100 });
 });
 
-test('several turns are one: all that was done in all the time that it took', () => {
+test('several runs are merged: all requests over all the time', () => {
   const turn = (turns: number, perSecond: number, cpu: number) => ({
     turns,
     perSecond,
@@ -145,7 +145,7 @@ test('several turns are one: all that was done in all the time that it took', ()
   assert.equal(together([turn(100, 100, 10), turn(100, 50, 10)]).perSecond, 200 / 3);
 });
 
-test('what is missing is reported with what the limit is, and with where the time goes', () => {
+test('a missed target is reported with its limit and where the time goes', () => {
   const refresh = { scenario: 'refresh' };
   const profiles: Profile[] = [
     {

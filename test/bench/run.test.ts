@@ -29,7 +29,7 @@ test('every scenario of Gatehouse and of the bare server is measured, and every 
   assert.doesNotMatch(stdout, /–\s|NaN/);
 });
 
-test('what the bench cannot do is said in a sentence', () => {
+test('an unsupported option ends the bench with a one-sentence error', () => {
   const { status, stderr } = bench('--only', 'refresh,tea');
 
   assert.equal(status, 1);

@@ -57,7 +57,7 @@ const PRIVATE = [
 ];
 
 for (const { colorScheme, viewport } of LOOKS) {
-  test(`every page is free of barriers and fits, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
+  test(`every page is accessible and fits the screen, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
     const { page } = await chromium.newPage({ colorScheme, viewport });
     for (const path of PUBLIC) await visit(page, `${server.web}${path}`);
     await visit(page, `${server.api}/api/v1/oauth/authorize?client_id=unknown`);
@@ -79,7 +79,7 @@ for (const { colorScheme, viewport } of LOOKS) {
   });
 }
 
-test('a form that is refused is as free of barriers as one that is not', async () => {
+test('a rejected form is accessible, too', async () => {
   const { page } = await chromium.newPage();
   await page.goto(`${server.web}/settings/developer/new`);
   await signIn(page, admin.email, PASSWORD);

@@ -107,7 +107,7 @@ test('a first-party app shows no consent screen, even straight after sign-in', a
   await app.close();
 });
 
-test('prompt=none shows no page: without a session the app hears login_required, with one it gets a code', async () => {
+test('prompt=none shows no page: without a session the app receives login_required, with one a code', async () => {
   const { page } = await chromium.newPage();
 
   await page.goto(requestOf(firstParty, { prompt: 'none' }));

@@ -4,7 +4,7 @@ import { launchChromium } from '../support/chromium.ts';
 const flowTest = createFlowTest(await launchChromium());
 
 flowTest(
-  'a developer sees a request as it is made, why it was refused, and who connects',
+  'a developer sees a request as it is made, why it was rejected, and who connects',
   async ({ server, openSignedIn }) => {
     const { access_token } = await server.connect();
     const page = await openSignedIn(server.ada, `/settings/developer/${server.ledger.id}`);

@@ -94,7 +94,7 @@ test('the consent screen shows the whole name of the business, however long and 
   assert.deepEqual([right <= 320, isCut], [true, false]);
 });
 
-test('whatever a browser says of a passkey that fails, a person reads a sentence of ours', async () => {
+test('if a passkey fails, the page shows our own message, whatever the browser reports', async () => {
   const { page } = await chromium.newPage();
   await page.goto(`${server.web}/sign-in`);
   await page.evaluate(() => {

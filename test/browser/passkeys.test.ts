@@ -51,7 +51,7 @@ test('a person adds a passkey, connects an app with it instead of the password, 
   assert.deepEqual(consoleErrors, []);
 });
 
-test('a passkey that was removed, or an owner who was not recognised, is told so beside the button', async () => {
+test('a removed passkey or a failed user verification is reported beside the button', async () => {
   const bob = await server.addUser('Bob', [[server.acme, 'member']]);
   const { page } = await chromium.newPage();
   const device = await addVirtualAuthenticator(page);

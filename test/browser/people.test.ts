@@ -7,7 +7,7 @@ import { PASSWORD } from '../support/fixtures.ts';
 const flowTest = createFlowTest(await launchChromium());
 const { uri } = await startCallbackServer();
 
-flowTest('a person leaves out what an app could do without, and the app is told', async ({ server, openSignedIn }) => {
+flowTest('a person declines an optional scope, and the app learns of it', async ({ server, openSignedIn }) => {
   const app = await server.addApp({ name: 'Ledgerly', redirectUris: [uri], ownerBusinessId: server.acme.id });
   const asked = { client_id: app.id, redirect_uri: uri, optional_scope: 'read:contacts' };
 
@@ -107,7 +107,7 @@ flowTest(
   },
 );
 
-flowTest('an owner reads who did what, and takes it along', async ({ server, openSignedIn }) => {
+flowTest('an owner reads the audit log and exports it', async ({ server, openSignedIn }) => {
   await server.connect();
   const page = await openSignedIn(server.ada, '/settings/audit-log');
   await waitForText(page, 'Allowed the app');

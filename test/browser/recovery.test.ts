@@ -30,7 +30,7 @@ async function hijack(page: Page, server: TestServer): Promise<void> {
 }
 
 flowTest(
-  'an attacker who made an account for someone else’s address is signed out by the reset, and comes back by no way [E1] [E2]',
+  'an attacker who made an account for someone else’s address is signed out by the reset, and cannot get back in [E1] [E2]',
   async ({ server, openSignedIn, openPage }) => {
     const root = await server.addUser('Root', [], true);
     const evil = await server.addBusiness('Evil');

@@ -38,7 +38,7 @@ function keepWriting(storage: Storage) {
   return { written, work };
 }
 
-test('a backup under load is whole, of one moment, and in nobody’s way', async () => {
+test('a backup under load is a complete snapshot and delays no request', async () => {
   const cli = await createCommandLineWithDatabase();
   const storage = await openHere(cli.databaseUrl);
   const { written, work } = keepWriting(storage);
@@ -67,7 +67,7 @@ test('a backup under load is whole, of one moment, and in nobody’s way', async
   );
 });
 
-test('a backup replaces nothing unless told to, and is refused where it makes no sense', async () => {
+test('a backup overwrites nothing without the option for it, and is rejected where it makes no sense', async () => {
   const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const file = join(cli.folder, 'copy.db');
@@ -95,7 +95,7 @@ test('a backup replaces nothing unless told to, and is refused where it makes no
     assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
 });
 
-test('a file that is damaged, foreign, empty, newer or nothing at all is refused, and the database stays', async () => {
+test('a file that is damaged, foreign, empty, newer or missing is rejected, and the database stays', async () => {
   const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const at = (name: string) => join(cli.folder, name);
@@ -150,7 +150,7 @@ async function newRestorable() {
   return { cli, client, browser, backup, kept, revoked, server, serve: () => cli.serve(address) };
 }
 
-test('a restore while a server runs is refused; afterwards nothing that may have been revoked since is alive', async () => {
+test('a restore is rejected while a server runs; after it, no grant that may have been revoked since the backup is active', async () => {
   const { cli, client, browser, backup, kept, revoked, server, serve } = await newRestorable();
 
   const whileServing = await cli.run(['restore', '--from', backup]);
@@ -183,7 +183,7 @@ test('a restore while a server runs is refused; afterwards nothing that may have
   assert.equal(works, 200);
 });
 
-test('a restore can keep what was alive then, and what it replaced can be brought back', async () => {
+test('a restore can keep active grants, and the replaced database can be brought back', async () => {
   const { cli, client, backup, kept, revoked, server, serve } = await newRestorable();
   await server.end('SIGKILL');
 
@@ -203,7 +203,7 @@ test('a restore can keep what was alive then, and what it replaced can be brough
   assert.equal(statSync(done.undo).mode & 0o777, 0o600);
 });
 
-test('a restore makes the database where there is none, and leaves the backup as it was', async () => {
+test('a restore creates a missing database, and leaves the backup unchanged', async () => {
   const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const backup = join(cli.folder, 'backup.db');

@@ -22,7 +22,7 @@ async function signIn({ email }: { email: string }) {
   return browser;
 }
 
-test('the maker of the demo’s app sees a month of work, the requests of the last day, and who has connected it', async () => {
+test('the developer of the demo app sees a month of requests, the requests of the last day, and who has connected it', async () => {
   const browser = await signIn(DEMO_USERS.admin);
 
   const month = await browser.open(`${DEVELOPER}/${parcelwise.id}/requests?period=month`);
@@ -36,7 +36,7 @@ test('the maker of the demo’s app sees a month of work, the requests of the la
   assert.match(connections.text, /Harbour Coffee<\/th><td>2<\/td><td><time datetime="2029-11-22/);
 });
 
-test('the demo’s counts, log and uses tell of the same requests', async () => {
+test('the counts, log and uses of the demo agree with each other', async () => {
   const hour = Math.floor(server.clock() / 3_600_000) - 24;
   const counts = await db.selectFrom('request_counts').selectAll().where('hour', '>=', hour).execute();
   const logged = await db.selectFrom('logged_requests').selectAll().where('app_id', '=', parcelwise.id).execute();
@@ -74,7 +74,7 @@ test('a second start of the demo adds nothing', async () => {
   assert.deepEqual(await counts(), before);
 });
 
-test('the demo app hears by webhook of what happens, at each start, and believes nobody else', async () => {
+test('the demo app receives webhooks from each start on, and rejects unsigned ones', async () => {
   const url = `http://127.0.0.1:${await freePort()}/webhooks`;
   const keys = createKeyring(server.settings.secretKeys);
   const hearing = { appId: thirdParty.clientId, url };

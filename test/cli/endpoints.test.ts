@@ -30,7 +30,7 @@ const first = await add('--url', URL_);
 const off = await add('--url', URL_);
 await onEndpoint('disable', off.id);
 
-test('endpoint add prints the endpoint and its signing secret; without --event it hears of everything', async () => {
+test('endpoint add prints the endpoint and its signing secret; without --event it receives every event', async () => {
   const chosen = await add('--url', URL_, '--event', 'invoice.paid', '--event', 'grant.revoked');
 
   assert.match(first.id, /^[\w-]{36}$/);
@@ -77,7 +77,7 @@ test('an endpoint can be disabled, enabled and removed', async () => {
   assert.ok(!JSON.stringify(await cli.json(['endpoint', 'list', '--app', app])).includes(id));
 });
 
-test('what the command line adds, a running server signs and delivers; the log tells, and resend repeats', async () => {
+test('a running server delivers to an endpoint that the command line added; the log shows it, and resend repeats it', async () => {
   const [receiver, { cli, add, onEndpoint }] = [await startWebhookReceiver(), await createAppWithEndpoints()];
   const server = await cli.serve({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const { id, secret } = await add('--url', receiver.url, '--event', 'grant.created');

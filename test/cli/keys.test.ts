@@ -126,7 +126,7 @@ test('keys in the variable are written to a new file, and to no other', async ()
   for (const key of [fresh, env.SECRET_KEYS]) assert.equal(stdout.includes(key), false);
 });
 
-test('the file that is made on a machine of one’s own can be rotated, too, and nothing is left beside it', async () => {
+test('the key file of a development machine can be rotated, too, and no other file is left behind', async () => {
   const cli = await createCommandLineWithDatabase();
   await cli.json(['keys', 'list']);
   const file = join(cli.folder, 'data', 'secret-key');
@@ -138,7 +138,7 @@ test('the file that is made on a machine of one’s own can be rotated, too, and
   assert.deepEqual(readdirSync(join(cli.folder, 'data')), ['secret-key']);
 });
 
-test('a key that is removed at once ends its tokens only when that was said, and the log knows of it', async () => {
+test('a key is removed at once, which ends its tokens, only with the option for it, and the audit log records it', async () => {
   const { cli, keys, readKeys, env } = await newPlace();
   await keys('rotate');
 

@@ -38,7 +38,7 @@ test('listen sends what happens from now on to a receiver on this machine, signe
   assert.equal(child.exitCode, 0);
 });
 
-test('however long it took to send what came before, listen misses nothing and sends nothing twice', async () => {
+test('listen misses no event and sends none twice, however long earlier ones took', async () => {
   const server = await startTestServer();
   const db = server.storage().durable;
   const happen = async (at = server.clock()) =>

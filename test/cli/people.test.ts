@@ -54,7 +54,7 @@ test('user password-link prints a link below CONSENT_URL, and when it expires', 
   assert.deepEqual([unknown.status, unknown.stderr], [1, '--user: There is no such user.\n']);
 });
 
-test('audit export writes the log as the pages do, of everything or of one business, and goes on from an act', async () => {
+test('audit export writes the same log as the pages, for everything or one business, and continues after an entry', async () => {
   const all = await cli.run(['audit', 'export'], { asProcess: true });
   const ofAcme = await cli.json(['audit', 'export', '--business', acme.id]);
   const [head = '', newest = '', ...older] = all.stdout.trimEnd().split('\r\n');
@@ -73,7 +73,7 @@ test('audit export writes the log as the pages do, of everything or of one busin
   assert.equal(older.length, 4);
 });
 
-test('audit export refuses what is no business and no act', async () => {
+test('audit export rejects an unknown business or entry', async () => {
   for (const [option, sentence] of [
     ['business', '--business: There is no such business.\n'],
     ['before', '--before: This is the id of an entry, as in the file.\n'],

@@ -103,7 +103,7 @@ for (const [what, args, sentence] of REFUSALS) {
   });
 }
 
-test('a missing database file is refused by every command that does not create one, and nothing is created', async () => {
+test('a missing database file is rejected by every command that does not create one, and nothing is created', async () => {
   const env = { DATABASE_URL: 'sqlite:deep/typo.db' };
   const fresh = createCommandLine();
   const commands = [
@@ -127,18 +127,18 @@ test('a missing database file is refused by every command that does not create o
   assert.deepEqual(readdirSync(fresh.folder), []);
 });
 
-test('a refusal ends the process with exit 1, and its sentence is on standard error', async () => {
+test('a rejected command exits with 1, and prints its message on standard error', async () => {
   assertRefused(await cli.run(['business', 'add']), /^--name is missing\. .*\n$/);
 });
 
-test('a refused user leaves nothing behind: neither the user nor the membership', async () => {
+test('a rejected user leaves nothing behind: neither the user nor the membership', async () => {
   await cli.run([...USER, '--password', PASSWORD, '--business', acme, '--role', 'king']);
 
   const { users } = await cli.json(['user', 'list']);
   assert.ok(!users.some(({ email }: { email: string }) => email === 'x@y.z'));
 });
 
-test('an unknown command is named, and followed by those there are', async () => {
+test('an unknown command is named, and followed by the list of commands', async () => {
   for (const args of [['nonsense'], ['business'], ['business', 'sell', '--name', 'X'], ['business', 'add', 'Acme']]) {
     const { status, stdout, stderr } = await cli.run(args);
     assert.equal(status, 1);

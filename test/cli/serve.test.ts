@@ -56,7 +56,7 @@ test('serve refuses a port that is taken with one sentence that names the settin
   assert.match(forWeb.stderr, /^Cannot listen on .*EADDRINUSE.* Set CONSENT_URL or CONSENT_LISTEN .*\.\n$/);
 });
 
-test('serve adds nothing to a new database, makes a key that only its owner can read, and stops when told', async () => {
+test('serve adds nothing to a new database, creates a key that only its owner can read, and stops on a signal', async () => {
   const fresh = createCommandLine();
   const server = await fresh.serve();
 

@@ -19,7 +19,7 @@ for (const workers of ['0', '65', '1.5']) {
   });
 }
 
-test('where no worker can serve, the command says why, once, and ends with exit 1', async () => {
+test('if no worker can start, the command says why, once, and exits with 1', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const address = taken.address();
@@ -72,7 +72,7 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
     assert.equal(code, 0);
   });
 
-  test('Ctrl+C, which reaches every process, lets them finish what has begun, and exit is 0', async () => {
+  test('Ctrl+C, which reaches every process, lets them finish their requests, and exits with 0', async () => {
     const workers = await startWorkers(2, createCommandLine().databaseUrl);
     const begun = await beginRequest(workers);
 
@@ -88,7 +88,7 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
     assert.equal(workers.isGone(), true);
   });
 
-  test('when the process that started them is killed, workers finish what has begun and end, too', async () => {
+  test('when the process that started them is killed, workers finish their requests and exit, too', async () => {
     const workers = await startWorkers(2, createCommandLine().databaseUrl);
     const begun = await beginRequest(workers);
 
@@ -100,7 +100,7 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
     assert.match(answer, /^HTTP\/1\.1 400 /);
   });
 
-  test('told to stop a second time, it waits for nobody, says so, and ends with exit 1', async () => {
+  test('a second signal stops it at once: it says so and exits with 1', async () => {
     const workers = await startWorkers(2, createCommandLine().databaseUrl);
     const begun = await beginRequest(workers);
     begun.on('error', () => {});

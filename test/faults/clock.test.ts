@@ -25,7 +25,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
     ['an hour forward', HOUR],
     ['an hour back', -HOUR],
   ] as const) {
-    test(`${what} and then right again: nothing revoked lives, nothing fails, and all goes on`, {
+    test(`${what} and then corrected: revoked tokens stay revoked, nothing fails, and everything continues`, {
       timeout: 300_000,
     }, async () => {
       const house = await createSqliteServer({
@@ -81,7 +81,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
   }
 
   for (const days of [2, 40]) {
-    test(`${days} days ahead and then right again: grants and sessions are kept, and what was revoked stays revoked [X7]`, {
+    test(`${days} days ahead and then corrected: grants and sessions are kept, and revoked tokens stay revoked [X7]`, {
       timeout: 300_000,
     }, async () => {
       const metrics = `127.0.0.1:${await freePort()}`;

@@ -20,7 +20,7 @@ const OBEYS_MODES = AS_EVERYONE.length === 0 || canRun(AS_EVERYONE[0] as string,
 // Side by side: most of what these take is waiting.
 suite('the database file', { concurrency: 3 }, () => {
   test(
-    'while another process holds the file, writes are a 503 in time, reads go on, and so does all else afterwards [T29][R5]',
+    'while another process locks the file, writes fail with 503 in time and reads continue, and afterwards everything works [T29][R5]',
     TIMEOUT,
     async () => {
       const { serve, file, asker, firm, connect } = await createSqliteServer();
@@ -46,7 +46,7 @@ suite('the database file', { concurrency: 3 }, () => {
   );
 
   test(
-    'a file that cannot be served is refused at the start with one sentence that names it, and is left as it is',
+    'serve rejects an unusable file with one sentence that names it, and leaves it unchanged',
     TIMEOUT,
     async () => {
       const { serve, file } = await createSqliteServer();
@@ -74,7 +74,7 @@ suite('the database file', { concurrency: 3 }, () => {
     ['cut in half', (file: string) => truncateSync(file, Math.floor(statSync(file).size / 2))],
     ['overwritten', (file: string) => writeFileSync(file, Buffer.alloc(statSync(file).size, 'junk'), { flag: 'r+' })],
   ] as const) {
-    test(`while the file is ${what}, an answer is the right one or a 503`, TIMEOUT, async () => {
+    test(`while the file is ${what}, every response is right or a 503`, TIMEOUT, async () => {
       const { serve, file, asker, firm, connect } = await createSqliteServer();
       await serve().start();
       const [kept, revoked, spare] = (await connect(3)) as [Tokens, Tokens, Tokens];
@@ -97,7 +97,7 @@ suite('the database file', { concurrency: 3 }, () => {
     });
   }
 
-  test('on a file that may only be read, reads are answered and writes are a 503', {
+  test('on a read-only file, reads succeed and writes are a 503', {
     ...TIMEOUT,
     skip: !OBEYS_MODES && 'this is root, and nothing here takes its rights away (setpriv)',
   }, async () => {
@@ -121,7 +121,7 @@ suite('the database file', { concurrency: 3 }, () => {
   });
 
   test(
-    'once the disk is full, writes are a 503, reads go on, and nothing that was answered is lost',
+    'once the disk is full, writes are a 503, reads continue, and no acknowledged write is lost',
     TIMEOUT,
     async () => {
       const house = await createSqliteServer();
@@ -167,7 +167,7 @@ suite('the database file', { concurrency: 3 }, () => {
   });
 
   const mayMount = canRun('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt');
-  test('once a small disk is full, the same; and when there is room again, it goes on by itself', {
+  test('the same on a small disk; when there is room again, the server recovers automatically', {
     ...TIMEOUT,
     skip:
       !mayMount && 'nobody may mount a disk of their own here (unshare -rm); the limit on files above shows the same',

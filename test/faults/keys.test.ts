@@ -18,7 +18,7 @@ async function shows(open: () => Promise<{ text: string }>, expected: RegExp): P
   while (!expected.test((await open()).text)) await setTimeout(20);
 }
 
-test('without the first key what it signed is refused with a reason, the pages go on, and the key put back heals it all', async () => {
+test('without the first key its tokens are rejected with a reason and the pages work; with the key back everything works', async () => {
   const browser = await server.signedIn();
   const receiver = await startWebhookReceiver();
   const { access_token, refresh_token } = await server.connect({}, browser);

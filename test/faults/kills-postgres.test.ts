@@ -42,7 +42,7 @@ async function newDatabase(name: string): Promise<{ postgres: PostgresServer; ur
 suite('kill -9 on PostgreSQL', concurrency(1), () => {
   // Twice: side by side, most of what each takes is waiting for a process to load.
   for (const name of ['one_database', 'another_database']) {
-    test(`${NODE_KILLS} kills of one of three nodes on ${name.replace('_', ' ')}, under load, lose nothing that was answered and revive nothing [T19]`, {
+    test(`${NODE_KILLS} kills of one of three nodes on ${name.replace('_', ' ')}, under load, lose no acknowledged write and revive nothing [T19]`, {
       timeout: timeFor(NODE_KILLS),
     }, async (context) => {
       const { url } = await newDatabase(name);
@@ -67,7 +67,7 @@ suite('kill -9 on PostgreSQL', concurrency(1), () => {
     });
   }
 
-  test(`${DATABASE_KILLS} kills of PostgreSQL itself lose nothing that was answered and revive nothing [T19]`, {
+  test(`${DATABASE_KILLS} kills of PostgreSQL itself lose no acknowledged write and revive nothing [T19]`, {
     timeout: timeFor(DATABASE_KILLS),
   }, async (context) => {
     const { postgres, url } = await newDatabase('the_database_is_killed');

@@ -21,7 +21,7 @@ const FIRMS = 4;
 // Side by side: most of what a lane takes is waiting for a process to load.
 suite('kill -9 on SQLite', concurrency(2), () => {
   for (const { what, args, kills } of LANES) {
-    test(`${kills} kills of ${what}, under load, lose nothing that was answered and revive nothing [T19]`, {
+    test(`${kills} kills of ${what}, under load, lose no acknowledged write and revive nothing [T19]`, {
       timeout: timeFor(kills),
     }, async (context) => {
       const folder = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));

@@ -49,7 +49,7 @@ async function askUntilDropped({ askMany, dropped }: Logging): Promise<void> {
 }
 
 test(
-  'a server whose log is on a full disk answers, counts the lines that it drops, and stops in order [X8]',
+  'a server whose log is on a full disk responds, counts the lines it drops, and shuts down cleanly [X8]',
   TIMEOUT,
   async () => {
     const logging = await startLogging(openSync('/dev/full', 'w'));
@@ -62,7 +62,7 @@ test(
 );
 
 test(
-  'while nobody reads its log, a server answers; then it says how many lines it dropped, and cuts none [X8]',
+  'a server whose log is not read responds, later logs how many lines it dropped, and truncates none [X8]',
   TIMEOUT,
   async () => {
     const logging = await startLogging('pipe');
@@ -84,7 +84,7 @@ test(
   },
 );
 
-test('a server whose log nobody reads any more stops in order when it is told to [X8]', TIMEOUT, async () => {
+test('a server whose log is no longer read shuts down cleanly [X8]', TIMEOUT, async () => {
   const logging = await startLogging('pipe');
 
   await askUntilDropped(logging);
@@ -92,7 +92,7 @@ test('a server whose log nobody reads any more stops in order when it is told to
   assert.equal(await logging.serving.stop(), 0);
 });
 
-test('a server goes on when the reader of its log has ended [X8]', TIMEOUT, async () => {
+test('a server keeps running after the reader of its log exits [X8]', TIMEOUT, async () => {
   const logging = await startLogging('pipe');
 
   logging.serving.stdout().destroy();

@@ -11,7 +11,7 @@ const refreshed = async (token: string) => (await server.refresh(token)).body;
 const LATER = 60_000;
 
 /** What the row has forgotten, the token proves. */
-test('after an old backup is put back, every app goes on with the newest token it holds', async () => {
+test('after an old backup is restored, every app continues with its newest token', async () => {
   const before = await server.connect({}, browser);
   const code = await server.allow({}, browser);
   const putBack = await copyDatabase(server);
@@ -26,7 +26,7 @@ test('after an old backup is put back, every app goes on with the newest token i
   assert.equal((await server.exchange(code)).status, 400, 'what it was exchanged for has been seen since');
 });
 
-test('what was allowed after the backup is unknown, and what was revoked after it lives until it is revoked again', async () => {
+test('grants from after the backup are unknown, and grants revoked after it are active until they are revoked again', async () => {
   const ended = await server.connect({}, browser);
   const putBack = await copyDatabase(server);
   await server.revoke(ended.refresh_token);
@@ -39,7 +39,7 @@ test('what was allowed after the backup is unknown, and what was revoked after i
   assert.deepEqual([await works(ended.access_token), (await server.refresh(ended.refresh_token)).status], [401, 400]);
 });
 
-test('two who hold tokens from after the backup do not both go on: the second use of either ends the grant', async () => {
+test('if two clients hold tokens from after the backup, the second use of either ends the grant', async () => {
   const first = await server.connect({}, browser);
   const putBack = await copyDatabase(server);
   const stolen = await refreshed(first.refresh_token);

@@ -64,7 +64,7 @@ async function signalPostgres(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
 after(() => signalPostgres('SIGCONT').catch(() => {}));
 
 for (const [what, begin, end] of TROUBLES) {
-  test(`while the database ${what}, every answer is a 503 with no half state, and all is well afterwards`, {
+  test(`while the database ${what}, every response is a 503 that leaves no partial state, and everything works afterwards`, {
     timeout: 180_000,
   }, async () => {
     const { access_token, refresh_token } = await client.connect({}, browser);
@@ -100,7 +100,7 @@ for (const [what, begin, end] of TROUBLES) {
   });
 }
 
-test('while the database has no connection to spare, answers are 503, and all is well afterwards', {
+test('while the database accepts no connection, responses are 503, and everything works afterwards', {
   timeout: 300_000,
 }, async () => {
   const { access_token } = await client.connect({}, browser);
@@ -131,7 +131,7 @@ test('while the database has no connection to spare, answers are 503, and all is
   assert.equal(await grants(), before);
 });
 
-test('columns that an upgrade adds under a running node disturb nobody', { timeout: 300_000 }, async () => {
+test('columns that an upgrade adds do not disturb a running node', { timeout: 300_000 }, async () => {
   const { access_token, refresh_token } = await client.connect({}, browser);
   await browser.open('/settings/account');
   const tables = await storage.durable.introspection.getTables();

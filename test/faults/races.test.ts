@@ -87,7 +87,7 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
     });
   });
 
-  test(`a token that was revoked ${where} is refused by every node at the very next call, ${5 * ROUNDS} times`, async () => {
+  test(`a token that was revoked ${where} is rejected by every node at the very next call, ${5 * ROUNDS} times`, async () => {
     await runRounds(`Revocations ${where}`, 5 * ROUNDS, async () => {
       let tokens = await connect({ asker, app: racer }, owner);
       return async (round) => {
@@ -116,7 +116,7 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
     };
   }
 
-  test(`what is ended ${where}, by any of ${ENDINGS.length} ways, while it is refreshed and exchanged is dead, ${ROUNDS} times`, async (context) => {
+  test(`what is ended ${where}, by any of ${ENDINGS.length} ways, while it is refreshed and exchanged stays ended, ${ROUNDS} times`, async (context) => {
     await runRounds(`Endings ${where}`, ROUNDS, async (lane) => {
       const parties = await gather(lane);
       return async (round) => {
@@ -130,7 +130,7 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
     context.diagnostic(`in all races so far, ${turnedAway.count} were turned away at the door and came again`);
   });
 
-  test(`whoever signs out ${where} is signed out on every node`, async () => {
+  test(`a user who signs out ${where} is signed out on every node`, async () => {
     const other = nodes.at(-1) as Node;
     const visitor = await enter(ada);
     const before = await openOn(other, visitor, '/settings/account');

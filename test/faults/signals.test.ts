@@ -6,7 +6,7 @@ import { createSqliteServer } from './support/sqlite-server.ts';
 const PRELOAD = fileURLToPath(new URL('support/stop-at-once.ts', import.meta.url));
 
 for (const args of [[], ['--workers', '2']]) {
-  test(`${['serve', ...args].join(' ')}: SIGTERM as its first listener opens lets it close in order, with exit 0`, async () => {
+  test(`${['serve', ...args].join(' ')}: SIGTERM as its first listener opens shuts it down cleanly, with exit 0`, async () => {
     const house = await createSqliteServer();
     const serving = house.serve({ args, preload: PRELOAD });
 

@@ -80,7 +80,7 @@ test('while the disk confirms no flush, every response that waits for it is a 50
   assert.deepEqual(statuses(afterwards), [200, 401, 200, 200, 200]);
 });
 
-test('a disk that stalls again and again is served from again after each time', { timeout: 300_000 }, async () => {
+test('after each of several stalls of the disk the server recovers', { timeout: 300_000 }, async () => {
   const house = await createSqliteServer();
   const disk = await serveOnStallingDisk(house);
   const pairs = await house.connect(2);

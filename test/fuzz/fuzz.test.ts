@@ -5,7 +5,7 @@ import { fuzzProduct } from './verdict.ts';
 /** `npm run fuzz` sends as many as one likes. */
 const range = { seed: 1, from: 0, requests: 3000 };
 
-test('3,000 bad requests make no host fail, hang, lead elsewhere, show its insides or touch another tenant [X5]', async () => {
+test('3,000 bad requests make no host fail, hang, redirect elsewhere, reveal internals or touch another tenant [X5]', async () => {
   const { problems, reached, answers } = await fuzzProduct(range);
 
   assert.deepEqual(problems, []);

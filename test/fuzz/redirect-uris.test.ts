@@ -36,7 +36,7 @@ function meanings(uri: string) {
   };
 }
 
-test('of 2,000 addresses only those can be registered that mean the same to WHATWG URL and to RFC 3986 [A5][A6]', () => {
+test('of 2,000 URIs only those can be registered that WHATWG URL and RFC 3986 parse alike [A5][A6]', () => {
   const accepted = makeAddresses(1, COUNT).filter(isAccepted);
 
   for (const uri of accepted) {
@@ -67,7 +67,7 @@ function registeredAs(uri: string): string | undefined {
   return REGISTERED.find((each) => withoutPort(each) === withoutPort(uri));
 }
 
-test('of 2,000 variants of registered addresses none leads anywhere but to where it says and is registered [A2][A3][A4]', async () => {
+test('none of 2,000 variants of registered URIs redirects anywhere but to the registered URI [A2][A3][A4]', async () => {
   const server = await startTestServer();
   const { id } = await server.addApp({ ownerBusinessId: server.acme.id, redirectUris: REGISTERED });
   const ask = async (redirect_uri: string) => {

@@ -101,7 +101,7 @@ async function postSignedOut(path: string, fields: Record<string, string>, refer
   );
 }
 
-test('none of 200 return addresses leads off this host, wherever one is taken [S7][S8]', async () => {
+test('none of 200 return addresses leads off this host, on any page that accepts one [S7][S8]', async () => {
   for (const return_to of addresses) {
     const switched = await browser.ask('/settings/current-business', {
       method: 'POST',
@@ -124,7 +124,7 @@ test('signing in leads to none of them either [S7][S8]', async () => {
   }
 });
 
-test('whoever has to sign in first comes back to this host, whatever address or page they came by [S8]', async () => {
+test('a user who has to sign in first returns to this host, whatever URL or page they came from [S8]', async () => {
   for (const address of addresses) {
     const path = `/settings/account?${encodeURIComponent(address.toWellFormed())}`;
     const { location } = await sendRaw(server.web, { path });

@@ -24,7 +24,7 @@ async function tokensFor(scope: string) {
 }
 
 for (const framework of ['Fastify', 'Express']) {
-  test(`the ${framework} example lets in its own app's tokens of the right scope, and no others`, async () => {
+  test(`the ${framework} example accepts tokens of its own app with the right scope, and no others`, async () => {
     const file = `${framework}.ts`;
     desk.save(file, guide.take(framework, 'ts'));
     const PORT = String(await freePort());

@@ -45,7 +45,7 @@ test('the guide names every event that there is', () => {
   assert.deepEqual([...described.keys()], [...EVENT_TYPES]);
 });
 
-test('the TypeScript receiver takes what Gatehouse sends, each event once, and nothing else', async () => {
+test('the TypeScript receiver accepts each event from Gatehouse once, and nothing else', async () => {
   desk.save('receiver.mts', blocks.typescript);
   await assertReceives([process.execPath, 'receiver.mts']);
 });

@@ -21,7 +21,7 @@ ACCESS_TOKEN=$(curl -sS "$BASE_URL/api/v1/oauth/token" -d grant_type=authorizati
   sed -E 's/.*"access_token":"([^"]+)".*/\\1/')
 `;
 
-test('a server is started, filled, clicked through, disturbed and stopped as the guide says', async () => {
+test('a server is started, seeded, tested through the consent screen, made to fail and stopped as the guide says', async () => {
   const script = [
     guide.take('Start one', 'sh'),
     guide.take('Fill it', 'sh'),

@@ -16,7 +16,7 @@ const act = {
 const readAuditEntries = (server: TestServer) =>
   server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 
-test('the database itself refuses to change, replace or remove an act', async () => {
+test('the database rejects changing, replacing or removing an audit entry', async () => {
   const server = await startTestServer();
   const { durable } = server.storage();
   await recordAudit(durable, act, server.clock());
@@ -39,7 +39,7 @@ test('the database itself refuses to change, replace or remove an act', async ()
   assert.deepEqual(await readAuditEntries(server), [written]);
 });
 
-test('a change that is undone leaves no act', async () => {
+test('a change that is rolled back leaves no audit entry', async () => {
   const server = await startTestServer();
 
   const undone = server.storage().transaction(async (db) => {
@@ -51,7 +51,7 @@ test('a change that is undone leaves no act', async () => {
   assert.deepEqual(await readAuditEntries(server), []);
 });
 
-test('a change whose act cannot be written does not happen', async () => {
+test('a change whose audit entry cannot be written does not happen', async () => {
   const server = await startTestServer();
   const browser = await server.signedInByPassword();
   const { durable } = server.storage();
@@ -69,7 +69,7 @@ test('a change whose act cannot be written does not happen', async () => {
   );
 });
 
-test('no act is ever cleaned up', async () => {
+test('without a retention setting no audit entry is removed', async () => {
   const server = await startTestServer();
   await server.signedInByPassword();
   const before = await readAuditEntries(server);

@@ -51,7 +51,7 @@ async function inviteSomeone(browser: Browser): Promise<string[]> {
   return [/\/invitation\/([\w-]+)/.exec(text)?.[1] ?? ''];
 }
 
-test('no act holds a password, a session, a secret, a code, a token, a link or the path of a webhook [X4]', async () => {
+test('no audit entry contains a password, a session, a secret, a code, a token, a link or the path of a webhook [X4]', async () => {
   const server = await startTestServer();
   const browser = await server.signedInByPassword();
   const session = () => browser.cookies.get('__Host-session') ?? '';

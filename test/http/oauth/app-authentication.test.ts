@@ -66,7 +66,7 @@ test('wrong credentials in the body give 401 invalid_client without a challenge'
   assert.equal(headers.get('www-authenticate'), null);
 });
 
-test('an app without its secret is refused at the exchange and at the refresh alike [T5]', async () => {
+test('an app without its secret is rejected at the exchange and at the refresh [T5]', async () => {
   const code = await server.allow({}, browser);
   const { refresh_token } = await refreshFields();
 
@@ -115,7 +115,7 @@ test('an app has two secrets at most: both work until one is removed, and then o
   assert.equal(await attempt(second), 'invalid_grant');
 });
 
-test('credentials and tokens in the address are never honoured [T1]', async () => {
+test('credentials and tokens in the query are ignored [T1]', async () => {
   const fields = await refreshFields();
   const query = new URLSearchParams({ client_id, client_secret });
 

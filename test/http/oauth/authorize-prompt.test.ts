@@ -104,7 +104,7 @@ test('prompt=login without a session asks once and not once more [A19]', async (
   assert.ok(redirectParams(answer.leftTo?.href).code);
 });
 
-test('prompt=login cannot be talked round by a stamp that is stripped, forged, taken from elsewhere or old [A19]', async () => {
+test('prompt=login cannot be bypassed by a stamp that is removed, forged, copied or old [A19]', async () => {
   const member = await newMember();
   const browser = await server.signedIn(member);
   await server.allow({}, browser);

@@ -61,7 +61,7 @@ test('state comes back byte for byte with login_required and consent_required [A
   }
 });
 
-test('state comes back byte for byte after Deny, after Allow and where nobody is asked [A14]', async () => {
+test('state comes back byte for byte after Deny, after Allow and without a consent screen [A14]', async () => {
   for (const [i, state] of STATES.entries()) {
     const browser = await server.signedIn(await server.addUser(`State${i}`, [[server.acme, 'member']]));
     const url = withState(state);
@@ -78,7 +78,7 @@ test('state comes back byte for byte after Deny, after Allow and where nobody is
   }
 });
 
-test('state comes back after a detour by way of the sign-in page [A14]', async () => {
+test('state comes back after a sign-in [A14]', async () => {
   const browser = server.browse();
   const signIn = await browser.open(withState('a%20b%26c'));
   const page = await browser.signIn(server.ada.email, 'correct horse battery', signIn);
@@ -88,7 +88,7 @@ test('state comes back after a detour by way of the sign-in page [A14]', async (
   assert.equal(echoed(answer.headers.get('location')), 'a%20b%26c');
 });
 
-test('whatever the query is, it is answered by a page or a 303, and a stranger never decides where to [X5]', async () => {
+test('any query gets a page or a 303, and never a redirect to an unregistered address [X5]', async () => {
   const known = fc.constantFrom('client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'prompt', 'asked');
   const value = fc.oneof(
     fc.constantFrom(server.ledger.id, 'https://ledger.example/callback', 'code', 'read:invoices', 'none', ''),

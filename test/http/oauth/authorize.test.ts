@@ -17,7 +17,7 @@ const withQuery = await server.addApp({
 const authorize = (changes: Record<string, string | undefined> = {}, more = '') =>
   fetchOnce(server.authorizeUrl(changes) + more);
 
-test('a sound request is sent on to the consent host by a 303, with its query unchanged', async () => {
+test('a valid request is redirected to the consent host with a 303, with its query unchanged', async () => {
   const { status, location } = await authorize({ scope: 'read:invoices read:contacts' });
 
   assert.equal(status, 303);
@@ -89,7 +89,7 @@ const FAULTS: [fault: string, changes: Record<string, string | undefined>, error
 ];
 
 for (const [fault, changes, error, reason] of FAULTS) {
-  test(`the app hears ${error} for ${fault}`, async () => {
+  test(`the app receives ${error} for ${fault}`, async () => {
     const { status, location } = await authorize(changes);
 
     assert.equal(status, 303);
@@ -226,7 +226,7 @@ test('every redirect of a whole flow is a 303, those after signing in, Allow and
   for (const { status } of [signedIn, denied, allowed, silent, first]) assert.equal(status, 303);
 });
 
-test('codes are unlike each other and hold no less than 128 bits that nobody can guess [A22]', async () => {
+test('every code is different and has at least 128 random bits [A22]', async () => {
   const browser = await server.signedIn();
   const codes = [await server.allow({}, browser), await server.allow({}, browser), await server.allow({}, browser)];
 
@@ -236,7 +236,7 @@ test('codes are unlike each other and hold no less than 128 bits that nobody can
   for (const code of codes) assert.match(code, /^gac_[\w-]{96}$/);
 });
 
-test('every grant has a random salt of its own, without which its code cannot be made [A22]', async () => {
+test('every grant has its own random salt, without which its code cannot be computed [A22]', async () => {
   const browser = await server.signedIn();
   const grants = [];
   for (let i = 0; i < 3; i += 1) grants.push(await readGrant(server, await server.allow({}, browser)));

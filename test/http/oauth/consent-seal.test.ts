@@ -46,7 +46,7 @@ test('a double click on Allow gives one grant and one code [C1]', async () => {
   assert.equal(await countGrants(server), before + 1);
 });
 
-test('a question shown to one user cannot be answered by another [C2]', async () => {
+test('a consent form shown to one user cannot be submitted by another [C2]', async () => {
   const { page } = await openConsent();
   const mallory = await openConsent();
   const { csrf = '' } = hiddenFields(mallory.page.text, '/consent');
@@ -54,7 +54,7 @@ test('a question shown to one user cannot be answered by another [C2]', async ()
   await assertRefused(() => press(mallory.browser, page, { csrf }));
 });
 
-test('a question cannot be answered from another browser of the same user [C2]', async () => {
+test('a consent form cannot be submitted from another browser of the same user [C2]', async () => {
   const { user, page } = await openConsent();
   const elsewhere = await server.signedIn(user);
   const { csrf = '' } = hiddenFields((await elsewhere.open(server.authorizeUrl())).text, '/consent');
@@ -62,7 +62,7 @@ test('a question cannot be answered from another browser of the same user [C2]',
   await assertRefused(() => press(elsewhere, page, { csrf }));
 });
 
-test('a question cannot be answered after signing out, or by a later session of the same browser [C2]', async () => {
+test('a consent form cannot be submitted after signing out, or in a later session of the same browser [C2]', async () => {
   const { user, browser, page } = await openConsent();
   await browser.submit(await browser.open('/settings/account'), '/sign-out');
 
@@ -86,7 +86,7 @@ test('Allow needs the form’s own CSRF token and a page of ours that sent it [C
   assert.ok(redirectParams((await press(browser, page, {}, { origin: server.web })).leftTo?.href).code);
 });
 
-test('a question that was tampered with is refused whole [C3]', async () => {
+test('a consent form that was tampered with is rejected [C3]', async () => {
   const { browser, page } = await openConsent();
   const beta = await server.addBusiness('Beta');
   const { question = '' } = hiddenFields(page.text, '/consent');
@@ -128,7 +128,7 @@ test('fields added to the form change nothing of what is granted [C3]', async ()
   assert.deepEqual([grant.app_id, grant.user_id, grant.business_id], [server.ledger.id, user.id, server.acme.id]);
 });
 
-test('opening the consent page never allows anything by itself [C1]', async () => {
+test('opening the consent page grants nothing [C1]', async () => {
   const { browser } = await openConsent();
   const before = await countGrants(server);
 
@@ -138,7 +138,7 @@ test('opening the consent page never allows anything by itself [C1]', async () =
   assert.equal(await countGrants(server), before);
 });
 
-test('an answer that comes more than an hour after the question is asked for anew', async () => {
+test('a consent form submitted after more than an hour is shown again', async () => {
   const { browser, page } = await openConsent();
   const before = await countGrants(server);
   server.advanceClock(HOUR);

@@ -46,7 +46,7 @@ test('a platform app skips the screen and acts in the current business of the us
   assert.deepEqual(await actingIn(platform, redirectParams(second.leftTo?.href).code ?? ''), ['Beta']);
 });
 
-test('a token of a platform app stays in the business of its consent when the user goes on to another', async () => {
+test('a token of a platform app stays in the business of its consent when the user switches to another', async () => {
   const { user, browser } = await arrive(server.acme, beta);
   const code = await server.allow(askPlatform, browser);
   const { body } = await server.exchange(code, { client_id: platform.id, client_secret: platform.secret });
@@ -78,7 +78,7 @@ test('a private app acts in the business that owns it, whichever is current', as
   assert.deepEqual(await actingIn(server.ledger, redirectParams(answer.leftTo?.href).code ?? ''), ['Acme']);
 });
 
-test('a private app is refused to a user who is no member of its business: access_denied', async () => {
+test('a private app is denied to a user who is not a member of its business: access_denied', async () => {
   const { browser } = await arrive(beta);
   const before = await countGrants(server);
 
@@ -89,7 +89,7 @@ test('a private app is refused to a user who is no member of its business: acces
   assert.equal(await countGrants(server), before);
 });
 
-test('an app open to any business acts in the current business, also for users who are no members of its owner', async () => {
+test('an app open to any business acts in the current business, also for users who are not members of its owner', async () => {
   const { browser } = await arrive(beta);
 
   const page = await browser.open(server.authorizeUrl(askOpen));
@@ -165,7 +165,7 @@ test('Allow means the business that the screen showed, even if another has becom
   assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Acme']);
 });
 
-test('Allow counts for nothing once the user is no longer a member of the business that was shown', async () => {
+test('Allow grants nothing once the user is no longer a member of the business that was shown', async () => {
   const { user, browser } = await arrive(server.acme);
   const page = await browser.open(server.authorizeUrl());
   const before = await countGrants(server);
@@ -177,7 +177,7 @@ test('Allow counts for nothing once the user is no longer a member of the busine
   assert.equal(await countGrants(server), before);
 });
 
-test('Allow counts for nothing once the app is disabled, and nobody is redirected', async () => {
+test('Allow grants nothing once the app is disabled, and there is no redirect', async () => {
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const { browser } = await arrive(server.acme);
   const page = await browser.open(server.authorizeUrl({ client_id: app.id }));

@@ -51,7 +51,7 @@ test('a name that an app chose is shown as text, never as markup [S17]', async (
   assert.match(page.text, /&lt;img src=x onerror=alert\(1\)&gt;&quot;/);
 });
 
-test('the screen cannot be framed, scripted or made to send its form anywhere but home and to the app [C4][C9]', async () => {
+test('the screen cannot be framed or scripted, and its form can be sent only to this host and the app [C4][C9]', async () => {
   const { headers, text } = await (await arrive()).open(server.authorizeUrl());
   const policy = new Map(
     (headers.get('content-security-policy') ?? '').split('; ').map((part) => {
@@ -95,7 +95,7 @@ test('Allow issues a code for exactly what was asked, with state and iss', async
   assert.deepEqual(parseScopes((await readGrant(server, code)).scopes), ['read:invoices', 'read:contacts']);
 });
 
-test('consent is remembered: the same scopes, or fewer, are not asked about again', async () => {
+test('consent is remembered: the same scopes, or fewer, need no new consent', async () => {
   const browser = await arrive();
   await server.allow({ scope: 'read:invoices read:contacts' }, browser);
 
@@ -138,7 +138,7 @@ test('on a first authorisation nothing is marked as new', async () => {
   assert.doesNotMatch(page.text, /You have allowed this app before/);
 });
 
-test('what is allowed adds up over several times, and a denied addition adds nothing [C7]', async () => {
+test('consents add up, and a denied addition adds nothing [C7]', async () => {
   const browser = await arrive();
   await server.allow({ scope: 'read:invoices' }, browser);
   const addition = await browser.open(server.authorizeUrl({ scope: 'read:contacts' }));
@@ -165,7 +165,7 @@ test('consent is remembered per app', async () => {
   assert.equal((await browser.open(server.authorizeUrl({ client_id: other.id }))).status, 200);
 });
 
-test('disconnecting forgets the consent, ends the tokens, and the next time is a first time', async () => {
+test('disconnecting removes the consent and ends the tokens, and the next authorization is like the first', async () => {
   const browser = await arrive();
   const tokens = await server.connect({ scope: 'read:invoices' }, browser);
   await disconnect(browser);

@@ -69,7 +69,7 @@ const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, 
 ];
 
 for (const [reason, end, endsAll] of DEATHS) {
-  test(`a grant that ended takes effect on the very next call and tells the app why: ${reason} [T23][I4]`, async () => {
+  test(`an ended grant is rejected at the very next call, and the app learns why: ${reason} [T23][I4]`, async () => {
     const connected = await connect();
     const { access, refresh, unused, credentials } = connected;
     assert.equal(await isAlive(connected), true);
@@ -91,7 +91,7 @@ for (const [reason, end, endsAll] of DEATHS) {
   });
 }
 
-test('a member who was removed and comes back does not bring back what they had allowed [P10]', async () => {
+test('a removed member who rejoins does not get their earlier grants back [P10]', async () => {
   const connected = await connect();
   const { user, refresh, credentials } = connected;
   await deleteMembership(db(), user.id, server.acme.id);
@@ -134,7 +134,7 @@ test('disabling an app or a user can be undone, and then the tokens work again',
   assert.equal((await server.refresh(refresh, credentials)).status, 200);
 });
 
-test('a dead grant keeps its first reason, whatever is done to it later', async () => {
+test('an ended grant keeps its first reason', async () => {
   const { code, refresh, credentials } = await connect();
   await server.revoke(refresh);
   await server.exchange(code, credentials);
@@ -142,7 +142,7 @@ test('a dead grant keeps its first reason, whatever is done to it later', async 
   assert.match((await server.refresh(refresh, credentials)).body.error_description, /\(revoked_by_app\)$/);
 });
 
-test('the reason is told only to the app that holds the grant', async () => {
+test('only the app of the grant learns the reason', async () => {
   const { refresh, credentials } = await connect();
   await server.revoke(refresh);
 
@@ -154,7 +154,7 @@ test('the reason is told only to the app that holds the grant', async () => {
   assert.match((await server.refresh(refresh, credentials)).body.error_description, /revoked_by_app/);
 });
 
-test('a scope taken from the app is gone from its tokens at once, and from its next refresh', async () => {
+test('a scope removed from the app is missing from its tokens at once, and from its next refresh', async () => {
   const connected = await connect();
   const { app, access, refresh, credentials } = connected;
   await changeApp(
@@ -170,7 +170,7 @@ test('a scope taken from the app is gone from its tokens at once, and from its n
   assert.equal(await isAlive(connected), true);
 });
 
-test('a code whose grant nobody fetched is an invalid_grant days later, and nothing fails', async () => {
+test('a code that was never exchanged is an invalid_grant days later, and nothing fails', async () => {
   const { unused, credentials } = await connect();
   server.advanceClock(3 * DAY);
 
@@ -179,7 +179,7 @@ test('a code whose grant nobody fetched is an invalid_grant days later, and noth
   assert.deepEqual([status, body.error], [400, 'invalid_grant']);
 });
 
-test('closing an app to its own business ends what other businesses allowed, and opening it again brings it back', async () => {
+test('closing an app to other businesses stops their grants, and opening it again restores them', async () => {
   const bolt = await server.addBusiness('Bolt');
   const user = await server.addUser('Boltine', [[bolt, 'owner']]);
   const app = await server.addApp({ ownerBusinessId: server.acme.id, openToAnyBusiness: true });
@@ -203,7 +203,7 @@ test('closing an app to its own business ends what other businesses allowed, and
   assert.equal((await list()).status, 200);
 });
 
-test('someone who left a business and came back is asked anew', async () => {
+test('a user who left a business and rejoined is asked for consent again', async () => {
   const { user, app } = await connect();
   await deleteMembership(db(), user.id, server.acme.id);
   server.advanceClock(MINUTE);
