@@ -45,30 +45,26 @@ suite('the database file', { concurrency: 3 }, () => {
     },
   );
 
-  test(
-    'serve rejects an unusable file with one sentence that names it, and leaves it unchanged',
-    TIMEOUT,
-    async () => {
-      const { serve, file } = await createSqliteServer();
-      const whole = `${file}.whole`;
-      copyFileSync(file, whole);
-      const size = statSync(file).size;
+  test('serve rejects an unusable file with one sentence that names it, and leaves it unchanged', TIMEOUT, async () => {
+    const { serve, file } = await createSqliteServer();
+    const whole = `${file}.whole`;
+    copyFileSync(file, whole);
+    const size = statSync(file).size;
 
-      for (const [what, spoil, expected] of SPOILT) {
-        const mend = spoil(file, size) ?? (() => {});
-        const before = statSync(file).size;
-        const { code, said } = await serve().refuse();
-        mend();
+    for (const [what, spoil, expected] of SPOILT) {
+      const mend = spoil(file, size) ?? (() => {});
+      const before = statSync(file).size;
+      const { code, said } = await serve().refuse();
+      mend();
 
-        assert.equal(code, 1, `${what}: ${said}`);
-        assert.match(said, expected, what);
-        assert.equal(said.trim().split('\n').length, 1, said);
-        assert.equal(statSync(file).size, before, what);
-        for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true });
-        copyFileSync(whole, file);
-      }
-    },
-  );
+      assert.equal(code, 1, `${what}: ${said}`);
+      assert.match(said, expected, what);
+      assert.equal(said.trim().split('\n').length, 1, said);
+      assert.equal(statSync(file).size, before, what);
+      for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true });
+      copyFileSync(whole, file);
+    }
+  });
 
   for (const [what, spoil] of [
     ['cut in half', (file: string) => truncateSync(file, Math.floor(statSync(file).size / 2))],

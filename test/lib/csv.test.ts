@@ -7,7 +7,7 @@ test('a line has every cell in quotes, doubles the quotes inside, and ends as RF
 });
 
 for (const start of ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
-  test(`a cell that begins with ${JSON.stringify(start)} is no formula to a spreadsheet`, () => {
+  test(`a spreadsheet does not read a cell that begins with ${JSON.stringify(start)} as a formula`, () => {
     assert.equal(csvLine([`${start}HYPERLINK("x")`]), `"'${start}HYPERLINK(""x"")"\r\n`);
   });
 }
@@ -17,7 +17,7 @@ test('a cell with such a character in the middle is unchanged', () => {
 });
 
 for (const separator of [';', '\t', '\r\n', '\n', '; ', ';"', '"; "']) {
-  test(`a formula after ${JSON.stringify(separator)} inside a cell is no formula to a spreadsheet that splits there`, () => {
+  test(`a spreadsheet that splits cells at ${JSON.stringify(separator)} does not read the rest as a formula`, () => {
     for (const sign of ['=', '+', '-', '@', '＝']) {
       const cell = `Ledger${separator}${sign}cmd|'/c calc'!A1`;
       const quoted = separator.replaceAll('"', '""');

@@ -19,6 +19,6 @@ test('a MAC is the runtime’s own HMAC-SHA-256, whatever the key and the messag
   );
 });
 
-test('a key longer than a block, which would have to be hashed first, is refused', () => {
+test('a key longer than a block, which would have to be hashed first, is rejected', () => {
   assert.throws(() => createHmacSha256(new Uint8Array(65)), /at most one block/);
 });

@@ -209,17 +209,17 @@ const ANSWERS: [what: string, text: string, outcome: number | 'fails'][] = [
   ['a redirect', 'HTTP/1.1 307 Elsewhere\r\nlocation: http://127.0.0.1/\r\n\r\n', 307],
   ['a body that never ends', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n', 200],
   ['a body that is broken', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzzz\r\n', 200],
-  ['two answers', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n', 200],
+  ['two responses', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n', 200],
   ['no HTTP', 'good morning\r\n\r\n', 'fails'],
   ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'x'.repeat(20_000)}`, 'fails'],
-  ['only that an answer will follow', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50), 'fails'],
-  ['half an answer', 'HTTP/1.1 200 OK\r\nx: ', 'fails'],
+  ['only interim responses', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(50), 'fails'],
+  ['half a response', 'HTTP/1.1 200 OK\r\nx: ', 'fails'],
   ['nothing', '', 'fails'],
   ['another protocol', 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 'fails'],
 ];
 
 for (const [what, text, outcome] of ANSWERS) {
-  test(`a receiver that answers with ${what} is done with in time [W6]`, { timeout: 10_000 }, async () => {
+  test(`a request ends in time if the receiver sends ${what} [W6]`, { timeout: 10_000 }, async () => {
     const { port } = await answerRaw(text);
     const sent = post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true, timeout: 300 });
 

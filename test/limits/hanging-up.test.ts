@@ -7,7 +7,7 @@ import { toBody } from '../support/browser.ts';
 import { PASSWORD } from '../support/fixtures.ts';
 import { startTestServer } from '../support/test-server.ts';
 
-test('whoever hangs up while a password is checked is still known by address [S9]', async () => {
+test('the address of a client that disconnects during a password check is still recorded [S9]', async () => {
   const server = await startTestServer();
   const browser = server.browse();
   const body = `${toBody({ csrf: await browser.csrf(), email: server.ada.email, password: PASSWORD })}`;

@@ -50,7 +50,7 @@ test('migrate refuses another program’s database and changes nothing in it', a
   await assert.rejects(runAsAdmin(DATABASE_URL, ['select * from grants']), /does not exist/);
 });
 
-test('a database that a newer Gatehouse has changed is refused, and not guessed at', async () => {
+test('a database of a newer Gatehouse is rejected', async () => {
   await cli.json(['migrate'], { env: { DATABASE_URL: newer } });
   await runAsAdmin(newer, [`insert into migrations values ('999-from-the-future', 'now')`]);
 
@@ -61,7 +61,7 @@ test('a database that a newer Gatehouse has changed is refused, and not guessed 
   }
 });
 
-test('two nodes may migrate the same empty database at once: one does it, and both end well', async () => {
+test('two nodes may migrate the same empty database at once: one does it, and both succeed', async () => {
   await runAsAdmin(postgres.url, ['create database twice']);
   const given = { env: { DATABASE_URL: databaseUrl(postgres.url, 'twice') } };
 

@@ -20,7 +20,7 @@ for (const [kind, synchronous] of [
   ['a synchronous standby, which has all that was acknowledged', true],
   ['an asynchronous standby, which may lag', false],
 ] as const) {
-  test(`after a failover to ${kind}, every client goes on refreshing with the token it holds`, {
+  test(`after a failover to ${kind}, every client continues to refresh with its token`, {
     timeout: 300_000,
   }, async (context) => {
     const { primary, standby, url } = await startPair(synchronous);

@@ -26,7 +26,7 @@ async function viaSome<Result>(turn: number, ask: (client: Client) => Promise<Re
   throw new Error('no node takes connections');
 }
 
-test('a rolling restart of three nodes under load drops no request, and each node ends within ten seconds', {
+test('a rolling restart of three nodes under load drops no request, and each node stops within ten seconds', {
   timeout: 300_000,
 }, async (context) => {
   const [first] = clients as [Client];
@@ -57,7 +57,7 @@ test('a rolling restart of three nodes under load drops no request, and each nod
   assert.ok(answered > 100);
 });
 
-test('a client that never sends the rest of its request cannot keep a node from ending', {
+test('a client that never completes its request cannot keep a node from stopping', {
   timeout: 300_000,
 }, async () => {
   const node = nodes[1];

@@ -91,7 +91,7 @@ suite('workers', { concurrency: true }, () => {
         assert.equal((await client.refresh(refresh_token)).status, 200);
       });
 
-      test(`a token that one worker revoked is refused by all ${COUNT} on ${engine} at the very next call`, async () => {
+      test(`a token that one worker revoked is rejected by all ${COUNT} on ${engine} at the very next call`, async () => {
         let tokens = await connect();
         for (let round = 0; round < ROUNDS; round++) {
           const { access_token } = tokens;
@@ -107,7 +107,7 @@ suite('workers', { concurrency: true }, () => {
         }
       });
 
-      test(`of 200 wrong secrets at once ${COUNT} workers on ${engine} look at ${WRONG_SECRETS} and no more [T6]`, async () => {
+      test(`of 200 wrong secrets at once ${COUNT} workers on ${engine} check ${WRONG_SECRETS} and no more [T6]`, async () => {
         const { id: client_id } = await addApp({ name: 'Guessed' });
 
         const answers = await race(200, () => client.introspect('x', { client_id, client_secret: 'wrong' }));
@@ -116,7 +116,7 @@ suite('workers', { concurrency: true }, () => {
         assert.equal(count(answers, 429), 200 - WRONG_SECRETS);
       });
 
-      test(`of what ${COUNT} workers on ${engine} have to tell, each endpoint hears everything once [W7]`, async () => {
+      test(`with ${COUNT} workers on ${engine} each endpoint receives every event once [W7]`, async () => {
         const receiver = await startWebhookReceiver();
         const endpoints = Array.from({ length: ENDPOINTS }, (_, place) => `${receiver.url}/${place}`);
         for (const url of endpoints) {
@@ -136,7 +136,7 @@ suite('workers', { concurrency: true }, () => {
         }
       });
 
-      test(`a worker killed under load on ${engine} takes no answer with it, and is replaced [T19]`, async () => {
+      test(`a worker killed under load on ${engine} loses no acknowledged write, and is replaced [T19]`, async () => {
         const load = newLoad(workers, client);
         const grants = [await connect(), await connect(), await connect(), await connect()];
         const running = grants.map((tokens) => load.refreshOn(tokens));
@@ -157,7 +157,7 @@ suite('workers', { concurrency: true }, () => {
         assert.deepEqual(lines, [`Worker ${victim} has exited: SIGKILL. A replacement starts in 0.5 s.`]);
       });
 
-      test(`SIGTERM under load on ${engine} lets every request that has begun finish, and ends with 0`, async () => {
+      test(`SIGTERM under load on ${engine} lets every open request finish, and exits with 0`, async () => {
         const load = newLoad(workers, client);
         const tokens = await connect();
         const running = [load.refreshOn(tokens), ...Array.from({ length: 8 }, () => load.listOn(tokens))];

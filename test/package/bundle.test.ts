@@ -57,7 +57,7 @@ test('the server limits its heap, however it is started', { skip: process.platfo
   assert.match(command, / --max-semi-space-size=16 --heap-growing-percent=40 .*gatehouse\.js serve/);
 });
 
-test('the server of the bundle ends with its signal', async () => {
+test('the server of the bundle stops on its signal', async () => {
   const ended = once(server, 'exit');
   server.kill('SIGTERM');
 

@@ -58,7 +58,7 @@ test('a scope behind the 32nd can be optional, declined, and taken from the app'
   assert.equal((await server.introspect(body.access_token, credentials)).body.scope, '');
 });
 
-test('two scopes of the same name stop the start', () => {
+test('the server does not start with two scopes of the same name', () => {
   const [first] = SCOPES;
   assert.ok(first);
   for (const name of [first.name, first.name.toUpperCase()]) {

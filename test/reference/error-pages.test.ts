@@ -23,7 +23,7 @@ function idsOf({ text }: Page): string[] {
 }
 
 for (const [code, reasons] of Object.entries(REASONS_OF)) {
-  test(`the error_uri of ${code} opens a page that has a place for each of its reasons, and a word about it`, async () => {
+  test(`the error_uri of ${code} opens a page with a section for each of its reasons`, async () => {
     const [page] = await Promise.all(reasons.map((reason) => open(errorUri(server.api, code, reason))));
     assert.ok(page);
     const remedies = [...page.text.matchAll(/<div id="([^"]+)"><dt>.*?<\/dt><dd>(.*?)<\/dd>/gs)];
@@ -48,7 +48,7 @@ test('the list of errors leads to the page of each', async () => {
   assert.deepEqual(listed.sort(), Object.keys(REASONS_OF).sort());
 });
 
-test('an error that there is not has a page that says so, whatever its name means to JavaScript', async () => {
+test('an unknown error code has a page that says so, even if its name has a meaning in JavaScript', async () => {
   for (const code of [
     'invalid_client_metadata',
     'INVALID_GRANT',
@@ -79,7 +79,7 @@ function rowsOf(text: string): string[][] {
 
 const namesIn = (cell = '') => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
 
-test('the guide to errors names every error and under each every reason, and none that there is not', () => {
+test('the guide to errors names every error with each of its reasons, and no other', () => {
   const [overview = '', ...sections] = guide.split(/^### /m);
   const named = sections.map((section) => [
     namesIn(section.split('\n')[0]).join(),
@@ -95,7 +95,7 @@ test('the guide to errors names every error and under each every reason, and non
   );
 });
 
-test('the guide to errors says of each reason what its page says', async () => {
+test('the guide to errors and the error pages describe each reason in the same words', async () => {
   const [, ...sections] = guide.split(/^### /m);
   const inGuide = sections.map((section) =>
     rowsOf(section).map((row) => row.map((cell) => cell.replaceAll('`', '').trim())),

@@ -34,7 +34,7 @@ test('every guide is served below /docs, and the list of guides and the referenc
   }
 });
 
-test('every link of the guides, and of the pages they lead to, leads to a page and a place on it', async () => {
+test('every link in the guides, and in the pages they link to, leads to an existing page and anchor', async () => {
   const pages = new Map<string, Awaited<ReturnType<typeof open>>>();
   const toVisit = ['/docs/guides', ...GUIDES.map((guide) => `/docs/guides/${guide}`)];
   for (let path = toVisit.shift(); path; path = toVisit.shift()) {
@@ -62,14 +62,14 @@ test('a guide that does not exist is a 404, whatever its name', async () => {
   }
 });
 
-test('a guide runs nothing: no script, no style, and the policy of every page', async () => {
+test('a guide contains no script and no style, and has the policy of every page', async () => {
   const { text, headers } = await open('/docs/guides/connect-your-app');
 
   assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
   assert.doesNotMatch(text, /<script|<style|\sstyle=|\son\w+=/);
 });
 
-test('HTML in Markdown is shown as text, and a link that is no address of ours or the web is no link', () => {
+test('HTML in Markdown is shown as text, and a link to anything but our pages or the web is shown as text', () => {
   const source = [
     'a <b>bold</b> & `<i>` <img src=x onerror=alert(1)>',
     '<script>alert(1)</script>',

@@ -54,7 +54,7 @@ const refusals = listOperations(document).flatMap(({ operationId, requestBody, r
   }),
 );
 
-test('an example of a refusal has a reason that its error can have, a sentence, and an address that opens at it', () => {
+test('an example of an error has a reason of its code, a description, and an error_uri that opens its section', () => {
   assert.ok(refusals.length > 30);
   for (const { name, reasons, example } of refusals) {
     const { error = '', reason = '', error_description: sentence = '', error_uri: address = '' } = example;
@@ -73,7 +73,7 @@ test('an example of a missing field names a field of its own operation', () => {
   assertNone(foreign, 'These fields are of other operations');
 });
 
-test('the document names no host but its own and those that are made for examples', () => {
+test('the document names no host but its own and those reserved for examples', () => {
   const hosts = [...JSON.stringify(document).matchAll(/https?:\/\/([^/"'`<>\s\\]+)/g)].map(([, host = '']) => host);
   const own = new URL(server.api).host;
 

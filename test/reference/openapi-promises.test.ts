@@ -37,7 +37,7 @@ function shape(name: string): Schema {
   return schema;
 }
 
-test('the four calls that were promised stand at their addresses', () => {
+test('the four promised operations are at their paths', () => {
   const addresses = ['authorize', 'token', 'revoke', 'listInvoices'].map((name) => {
     const { method, path } = operation(name);
     return `${method} ${path}`;
@@ -60,7 +60,7 @@ const AUTHORIZE: Fields = [
   ['prompt', 'string', false],
 ];
 
-test('authorize takes the parameters that were promised in the address, and answers with a 303', () => {
+test('authorize takes the promised query parameters, and responds with a 303', () => {
   const { parameters = [], responses } = operation('authorize');
 
   const actual = AUTHORIZE.map(([name]) => {
@@ -141,7 +141,7 @@ test('a field or parameter that must not be empty says so, and an empty optional
   assert.equal((await server.listInvoices(access_token, {}, '?status=&limit=&cursor=')).status, 200);
 });
 
-test('values that may be added to later are no closed list: a generated client accepts new ones', () => {
+test('extensible values are not a closed enum: a generated client accepts new ones', () => {
   const open = [
     shape('Invoice').properties?.status,
     shape('Event').properties?.type,
@@ -184,7 +184,7 @@ test('an invoice has the six fields that were promised, all of them text', () =>
   assert.ok(shape('Invoice').properties?.status?.['x-extensible-enum']?.includes('SENT'));
 });
 
-test('there are the ten scopes that were promised and no other, wherever they are listed', async () => {
+test('every list of scopes has the ten promised scopes and no other', async () => {
   const { scopes, ...addresses } = document.components.securitySchemes.oauth2.flows.authorizationCode;
   const { description = '' } = operation('authorize').parameters?.find(({ name }) => name === 'scope') ?? {};
   const metadata = await server.get('/.well-known/oauth-authorization-server');

@@ -17,7 +17,7 @@ const PAGES = ['/', '/assets/*'];
 /** What HTTP answers by itself wherever there is a GET, and what browsers ask before they call. */
 const IMPLIED = ['HEAD', 'OPTIONS'];
 
-test('the document is sound OpenAPI 3.1', async () => {
+test('the document is valid OpenAPI 3.1', async () => {
   const validator = new Validator();
 
   const { valid, errors } = await validator.validate(structuredClone({ ...document }));
@@ -26,7 +26,7 @@ test('the document is sound OpenAPI 3.1', async () => {
   assert.equal(validator.version, '3.1');
 });
 
-test('every schema in it is sound JSON Schema', () => {
+test('every schema in it is valid JSON Schema', () => {
   const ajv = new Ajv2020({ strict: false });
   const schemas = places.filter(({ path }) => path.at(-1) === 'schema' || path.at(-2) === 'schemas');
 
@@ -50,7 +50,7 @@ test('every address and method of the API host is in the document, but for pages
   assert.deepEqual(described.sort(), mounted.sort());
 });
 
-test('each page for people is there, so that the list of what the document leaves out has no idle entry', () => {
+test('every page that the document leaves out exists', () => {
   assert.deepEqual([...server.routes.api.keys()].filter((path) => PAGES.includes(path)).sort(), PAGES.toSorted());
 });
 
@@ -82,7 +82,7 @@ test('every operation has a name of its own, a summary and a tag that is describ
   );
 });
 
-test('every operation says more about itself than its summary, or its summary is a question', () => {
+test('every operation has a description beside its summary, or its summary is a question', () => {
   assertNone(
     operations
       .filter(({ description, summary }) => !description && !summary.endsWith('?'))
@@ -91,7 +91,7 @@ test('every operation says more about itself than its summary, or its summary is
   );
 });
 
-test('every answer says what it means', () => {
+test('every response has a description', () => {
   const silent = operations.flatMap(({ operationId, responses }) =>
     Object.entries(responses)
       .filter(([, { description }]) => !description || description === 'Default Response')
@@ -103,7 +103,7 @@ test('every answer says what it means', () => {
 
 const isShown = ({ example, examples }: Media) => example !== undefined || Object.keys(examples ?? {}).length > 0;
 
-test('every answer in JSON has an example', () => {
+test('every JSON response has an example', () => {
   const unshown = operations.flatMap(({ operationId, responses }) =>
     Object.entries(responses)
       .filter(([, { content }]) => content?.['application/json'] && !isShown(content['application/json']))
@@ -143,7 +143,7 @@ for (const [what, container] of [
   });
 }
 
-test('every shape that has a name is described', () => {
+test('every named schema has a description', () => {
   assertNone(
     Object.entries(document.components.schemas)
       .filter(([, { description }]) => !description)
@@ -152,7 +152,7 @@ test('every shape that has a name is described', () => {
   );
 });
 
-test('whatever is one of several words says that it is text, for those who generate clients', () => {
+test('every enum has the type string, for client generators', () => {
   const words = places.filter(({ value }) => Array.isArray(value.enum) || typeof value.const === 'string');
 
   assert.ok(words.length > 0);
@@ -162,7 +162,7 @@ test('whatever is one of several words says that it is text, for those who gener
   );
 });
 
-test('every answer of every operation carries x-request-id', () => {
+test('every response of every operation has x-request-id', () => {
   const without = operations.flatMap(({ operationId, responses }) =>
     Object.entries(responses)
       .filter(([, { headers }]) => headers?.['x-request-id'] === undefined)

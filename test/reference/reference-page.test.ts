@@ -22,7 +22,7 @@ function sectionOf(id: string): string {
   return section;
 }
 
-test('the reference is a handful of small pages, and a group that there is not is none', async () => {
+test('the reference is a handful of small pages, and an unknown group is a 404', async () => {
   assert.equal(page.status, 200);
   for (const [path, each] of texts) assert.ok(each.length < 50_000 && each.includes('<h1>'), `${path} ${each.length}`);
   assert.equal((await fetch(`${server.api}/docs/nowhere`)).status, 404);
@@ -30,7 +30,7 @@ test('the reference is a handful of small pages, and a group that there is not i
 });
 
 for (const { operationId, method, path, summary, parameters = [], responses } of listOperations(document)) {
-  test(`the reference shows ${operationId}: its address, what it takes and every answer`, () => {
+  test(`the reference shows ${operationId}: its path, its parameters and every response`, () => {
     const section = sectionOf(operationId);
 
     assert.ok(section.includes(`<h2 class="tag">${summary}</h2>`));
@@ -42,7 +42,7 @@ for (const { operationId, method, path, summary, parameters = [], responses } of
     assert.ok(texts.get('/docs')?.includes(`<li id="${operationId}">`), 'an old address is one step from it');
   });
 
-  test(`the reference shows every reason for which ${operationId} can refuse`, () => {
+  test(`the reference shows every error reason of ${operationId}`, () => {
     const section = sectionOf(operationId);
     for (const [status, { content }] of Object.entries(responses)) {
       for (const reason of Object.values(content?.['application/json']?.['x-reasons'] ?? {}).flat()) {
@@ -52,7 +52,7 @@ for (const { operationId, method, path, summary, parameters = [], responses } of
   });
 }
 
-test('the reference shows every field of every body and of every shape', () => {
+test('the reference shows every field of every body and schema', () => {
   for (const { operationId, requestBody } of listOperations(document)) {
     const { properties = {} } = requestBody?.content['application/json']?.schema ?? {};
     for (const name of Object.keys(properties))
@@ -65,7 +65,7 @@ test('the reference shows every field of every body and of every shape', () => {
   }
 });
 
-test('the reference runs nothing and loads nothing from elsewhere', () => {
+test('the reference runs no script and loads nothing from other hosts', () => {
   assert.doesNotMatch(text, /<script|<iframe|<style|<object|<embed|<base|<form|\son\w+=|javascript:|@import|url\(/i);
   assertNone(
     all(/(?:src|href|action|srcset|poster)="([^"]*)"/g).filter((address) => !/^(?:#|\/(?!\/))/.test(address)),
@@ -77,7 +77,7 @@ test('the reference runs nothing and loads nothing from elsewhere', () => {
   );
 });
 
-test('no address in its samples is that of a real host but the server’s own', () => {
+test('its samples name no real host but the server’s own', () => {
   const hosts = all(/https?:\/\/([^/"'`<>\s&]+)/g);
   const own = new URL(server.api).host;
 
@@ -88,7 +88,7 @@ test('no address in its samples is that of a real host but the server’s own', 
   );
 });
 
-test('every link of the reference leads somewhere, and to a place that is there', async () => {
+test('every link of the reference leads to an existing page and anchor', async () => {
   const pages = new Map([['', texts.get('/docs')], ...texts]);
   for (const link of new Set(all(/<a [^>]*href="([^"]+)"/g))) {
     const [path = '', place] = link.split('#');
@@ -101,7 +101,7 @@ test('every link of the reference leads somewhere, and to a place that is there'
   }
 });
 
-test('no place of the reference has the name of another', () => {
+test('every anchor of the reference is unique', () => {
   for (const [path, each] of texts) {
     const ids = all(/ id="([^"]+)"/g, each);
     assert.equal(new Set(ids).size, ids.length, path);

@@ -71,7 +71,7 @@ const provocations = [
 ];
 
 for (const { operation, status, reason, to, provoke } of provocations) {
-  test(`${operation} answers ${to} with ${status}, reason ${reason}`, async () => {
+  test(`${operation} responds to ${to} with ${status}, reason ${reason}`, async () => {
     const asked = operations.find(({ operationId }) => operationId === operation);
     assert.ok(asked);
 
@@ -106,15 +106,15 @@ function listDescribed(field: 'error' | 'reason'): string[] {
   );
 }
 
-test('whatever the document says an operation can answer, it can be made to answer, reason by reason', () => {
+test('every documented response of an operation can be provoked, reason by reason', () => {
   assert.deepEqual([...given.reasons].sort(), listDescribed('reason').sort());
 });
 
-test('whatever error the document says an operation can give under a status, it can be made to give', () => {
+test('every documented error code of an operation can be provoked under its status', () => {
   assert.deepEqual([...given.errors].sort(), listDescribed('error').sort());
 });
 
-test('what the examples of the document say is what the server says', () => {
+test('the error examples of the document are those of the server', () => {
   const examples = operations.flatMap(({ responses }) =>
     Object.values(responses).flatMap(({ content }) => {
       const { example, 'x-reasons': reasons } = content?.['application/json'] ?? {};
@@ -132,7 +132,7 @@ test('what the examples of the document say is what the server says', () => {
 const callbackErrors = new Set<string>();
 
 for (const [error, reason, to, provoke] of callbackProvocations(server)) {
-  test(`the app hears ${error}, reason ${reason}, of ${to}, with the address of a page about it`, async () => {
+  test(`the app receives ${error}, reason ${reason}, for ${to}, with an error_uri`, async () => {
     const left = await provoke();
     assert.ok(left);
     const { searchParams: sent } = left;
@@ -150,7 +150,7 @@ for (const [error, reason, to, provoke] of callbackProvocations(server)) {
   });
 }
 
-test('the errors that the document lists for the callback are those that an app can hear there', () => {
+test('the document lists exactly the errors that an app can receive at its redirect URI', () => {
   const described = operations.find(({ operationId }) => operationId === 'authorize')?.['x-callback-errors'] ?? [];
 
   assert.deepEqual([...callbackErrors].sort(), described.toSorted());
@@ -163,7 +163,7 @@ const ANYWHERE: [status: number, error: string, reason: string, path: string, me
 ];
 
 for (const [status, error, reason, path, method] of ANYWHERE) {
-  test(`an address that no operation has can be answered with ${status}, reason ${reason}`, async () => {
+  test(`an unknown path can get ${status}, reason ${reason}`, async () => {
     const answer = await send(server.api + path, { method });
 
     assert.deepEqual([answer.status, answer.body.error, answer.body.reason], [status, error, reason]);
@@ -171,7 +171,7 @@ for (const [status, error, reason, path, method] of ANYWHERE) {
   });
 }
 
-test('every reason of every error has been told to someone: none is a promise that nothing keeps', () => {
+test('every reason of every error can be provoked', () => {
   const all = Object.entries(REASONS).flatMap(([error, reasons]) => reasons.map((reason) => `${error} ${reason}`));
 
   assert.deepEqual([...told].sort(), all.sort());

@@ -84,7 +84,7 @@ const CASES: Case[] = [
 
 for (const [what, status, url, init] of CASES) {
   const host = url.startsWith(api) ? 'API' : 'web';
-  test(`${what} (${status}, ${host} host) has an id of its own, which stands in the log`, async () => {
+  test(`${what} (${status}, ${host} host) has its own request id, which is in the log`, async () => {
     const answer = await ask(url, init);
 
     assert.equal(answer.status, status, answer.text);
@@ -108,7 +108,7 @@ for (const [what, status, bytes] of UNSOUND) {
     ['API', api],
     ['web', web],
   ] as const) {
-    test(`${what} is refused (${status}) by the ${name} host under an id of its own, which stands in the log`, async () => {
+    test(`${what} is rejected (${status}) by the ${name} host with its own request id, which is in the log`, async () => {
       const answer = await write(host, bytes);
 
       assert.equal(answer.status, status);
@@ -126,12 +126,12 @@ const UNASKED: [what: string, bytes: string][] = [
 ];
 
 for (const [what, bytes] of UNASKED) {
-  test(`${what} is answered under an id of its own, which stands in the log`, async () => {
+  test(`${what} gets its own request id, which is in the log`, async () => {
     for (const host of [api, web]) await assertNamed(await write(host, bytes));
   });
 }
 
-test('a static file that the browser has already (304) is named all the same', async () => {
+test('a static file that the browser has cached (304) gets a request id, too', async () => {
   for (const host of [api, web]) {
     const head = 'GET /assets/icon.svg HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\nConnection: close';
     const answer = await write(host, `${head}\r\n\r\n`);
@@ -141,7 +141,7 @@ test('a static file that the browser has already (304) is named all the same', a
   }
 });
 
-test('an id that the client sends is not taken over: nobody else can choose what stands in the log', async () => {
+test('a request id sent by the client is ignored', async () => {
   const chosen = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
   for (const host of [api, web]) {
     for (const name of ['x-request-id', 'request-id', 'x-correlation-id', 'traceparent']) {
@@ -153,7 +153,7 @@ test('an id that the client sends is not taken over: nobody else can choose what
   assert.equal((await server.readLog()).filter((text) => text.includes(chosen)).length, 0);
 });
 
-test('a line of the log says what was asked and how it went, by route and not by address', async () => {
+test('a log line has the route, not the URL, and the outcome', async () => {
   const { headers } = await ask(`${api}${TOKEN}?hint=in-the-address`, json('{}'));
 
   const [line] = await server.linesAbout(headers.get('x-request-id') ?? '');
@@ -166,7 +166,7 @@ test('a line of the log says what was asked and how it went, by route and not by
   assert.equal((await server.readLog()).filter((text) => text.includes('in-the-address')).length, 0);
 });
 
-test('what went wrong stands in the log with the id of its request, for a program and for a person', async () => {
+test('an internal error is logged with its request id, on the API host and the web host', async () => {
   const { durable } = server.storage;
   await sql`alter table apps rename to mislaid`.execute(durable);
   try {

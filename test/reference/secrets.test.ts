@@ -138,7 +138,7 @@ async function breakDown(): Promise<void> {
   await sql`alter table mislaid rename to grants`.execute(durable);
 }
 
-test('no code, token, secret, cookie or password that was used stands in the log or in what is refused [X4]', async () => {
+test('no code, token, secret, cookie or password that was used is in the log or in an error [X4]', async () => {
   await connect();
   await misplace();
   await invite();

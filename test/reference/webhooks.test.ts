@@ -28,7 +28,7 @@ test('the document has a webhook for every event type and no other, each with it
   }
 });
 
-test('every webhook that is sent has the headers and the payload of the document, and no field besides', async () => {
+test('every webhook that is sent has the documented headers and payload, and no other field', async () => {
   const received = await receiveAll(server);
   const validate = newValidator(document);
 
@@ -41,7 +41,7 @@ test('every webhook that is sent has the headers and the payload of the document
   }
 });
 
-test('each event type is a page section of the reference, with its fields', async () => {
+test('each event type has a section of the reference, with its fields', async () => {
   const page = await (await fetch(`${server.api}/docs/webhooks`)).text();
 
   for (const type of EVENT_TYPES) assert.ok(page.includes(`id="${type}"`), type);

@@ -105,7 +105,7 @@ async function reportPythonTests(): Promise<void> {
   for (const { sentence, trouble, skipped } of outcomes) {
     test(`in Python: ${sentence}`, { skip: skipped ?? false }, () => assert.ok(trouble === null, trouble ?? ''));
   }
-  test('the tests of the Python library came to their end', () => {
+  test('the tests of the Python library ran to their end', () => {
     assert.ok(outcomes.length > 50, `${outcomes.length} tests; ${stderr}`);
     assert.deepEqual(
       { status, stderr },

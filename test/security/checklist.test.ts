@@ -28,7 +28,7 @@ test('every id that a test carries is an item of the checklist, and no item is l
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test('the page about security lists the items and the tests that there are', () => {
+test('the page about security lists exactly the items and tests that exist', () => {
   const page = readFileSync(new URL('../../docs/reference/security.md', import.meta.url), 'utf8');
 
   const [written, expected] = [page, renderPage(claims, () => 'not run')].map(withoutResults);

@@ -5,7 +5,7 @@ import { write } from '../reference/raw.ts';
 
 const FORGED = '{"level":30,"status":200,"route":"/forged"}';
 
-test('no line break that a stranger sends makes a line of the log, and each line says what it is about [X4]', async () => {
+test('no line break in a request starts a new line of the log, and each line names its subject [X4]', async () => {
   const { api, web, readLog } = await startLoggedServer();
   const before = (await readLog()).length;
   const breaks = ['%0d%0a', '%0a', '%0d', '%e2%80%a8', '%c2%85'];

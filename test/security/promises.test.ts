@@ -17,7 +17,7 @@ const listen = () => {
   return server.storage().transaction((tx) => insertEndpoint(tx, keys, wish, server.clock()));
 };
 
-test('none of the 3,000 passwords that are tried first, or of those found in breaches, is taken [S13]', async () => {
+test('none of the 3,000 most common passwords, or of those found in breaches, is accepted [S13]', async () => {
   const known = dictionary['passwords-common'].map(String).filter((password) => password.length >= 8);
   assert.ok(dictionary['passwords-common'].length >= 3000, String(dictionary['passwords-common'].length));
 
@@ -26,7 +26,7 @@ test('none of the 3,000 passwords that are tried first, or of those found in bre
   }
 });
 
-test('the signing secret of a webhook is no refresh token [T24]', async () => {
+test('the signing secret of a webhook does not work as a refresh token [T24]', async () => {
   const { secret } = await listen();
 
   for (const sent of [secret, secret.replace('whsec_', 'grt_')]) {
@@ -35,7 +35,7 @@ test('the signing secret of a webhook is no refresh token [T24]', async () => {
   }
 });
 
-test('each endpoint has a signing secret of its own, of 24 to 64 bytes, also after a new one was made [W2]', async () => {
+test('each endpoint has its own signing secret of 24 to 64 bytes, also after a replacement [W2]', async () => {
   const [one, other] = [await listen(), await listen()];
   const next = await rotateSecret(server.storage().durable, keys, one.endpoint, server.clock());
   const secrets = [one.secret, other.secret, next];
@@ -48,7 +48,7 @@ test('each endpoint has a signing secret of its own, of 24 to 64 bytes, also aft
   assert.equal(new Set(secrets).size, 3);
 });
 
-test('what cannot be delivered is tried for days, after longer and longer pauses that chance spreads [W3]', () => {
+test('a failed delivery is retried for days, with exponential backoff and jitter [W3]', () => {
   const pauses = (chance: number) => {
     const all: number[] = [];
     for (let next = nextAttemptAt(1, chance, 0); next !== null; next = nextAttemptAt(all.length + 1, chance, 0)) {
@@ -67,7 +67,7 @@ test('what cannot be delivered is tried for days, after longer and longer pauses
   for (const [place, pause] of early.entries()) assert.ok((late[place] ?? 0) > pause * 1.2, String(place));
 });
 
-test('the API answers what comes without https, and redirects none of it to https [D7]', async () => {
+test('the API serves plain HTTP requests, and does not redirect them to https [D7]', async () => {
   const port = await freePort();
   await startTestServer({ BASE_URL: 'https://auth.gatehouse.example', LISTEN: `127.0.0.1:${port}` });
 
@@ -90,7 +90,7 @@ test('the API answers what comes without https, and redirects none of it to http
   }
 });
 
-test('what will be removed says so half a year before, and nothing else does', async () => {
+test('deprecated operations announce their removal half a year before, and no others do', async () => {
   const document = (await (await fetch(`${server.api}/openapi.json`)).json()) as Document;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation: operation as object })),

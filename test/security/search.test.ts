@@ -30,7 +30,7 @@ const around = (hidden: string | Buffer) =>
   Buffer.concat([randomBytes(3000), Buffer.from(hidden), randomBytes(3000), Buffer.from('the end')]);
 
 for (const [form, hidden] of WAYS) {
-  test(`a secret is found among 5,000 that are sought, ${form} [X4]`, () => {
+  test(`a secret is found among 5,000 search terms, ${form} [X4]`, () => {
     assert.deepEqual(
       search.find(around(hidden)).map(({ kind }) => kind),
       ['token'],
@@ -48,7 +48,7 @@ test('a password is found as it was typed, in an address and in a form [X4]', ()
   }
 });
 
-test('what is not there is not found, nor what only begins like it', () => {
+test('a missing secret is not found, nor text that only begins like it', () => {
   assert.deepEqual(search.find(randomBytes(1_000_000)), []);
   assert.deepEqual(search.find(around(TOKEN.slice(0, -1))), []);
   assert.deepEqual(search.find(Buffer.alloc(0)), []);

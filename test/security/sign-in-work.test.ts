@@ -53,7 +53,7 @@ test('an attempt to make an account costs one password hash, whether or not the 
   }
 });
 
-test('of 100 wrong passwords at once no more are even computed than the limit allows [S10]', async () => {
+test('of 100 simultaneous wrong passwords, no more are hashed than the limit allows [S10]', async () => {
   const server = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '5' });
   const browser = server.browse();
   const form = await browser.open('/sign-in');
@@ -66,7 +66,7 @@ test('of 100 wrong passwords at once no more are even computed than the limit al
   assert.equal(hashes, 5);
 });
 
-test('the hash that stands in for an unknown user costs what a real one does [S5]', async () => {
+test('the dummy hash for an unknown user costs as much as a real one [S5]', async () => {
   const source = readFileSync(new URL('../../src/lib/passwords.ts', import.meta.url), 'utf8');
   const [, standIn] = /const DUMMY_HASH = `\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(source) ?? [];
   const [, real] = /^\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(await hashPassword('correct horse')) ?? [];

@@ -38,7 +38,7 @@ async function until(name: string, labels: Record<string, string>, value: number
 
 const REQUESTS = 'gatehouse_http_requests_total';
 
-test('requests are counted by host, route, method, class of status and reason, and their time is taken', async () => {
+test('requests are counted and timed by host, route, method, status class and reason', async () => {
   const { access_token } = await server.connect();
   await server.listInvoices(access_token);
   await server.listInvoices('nonsense');
@@ -55,7 +55,7 @@ test('requests are counted by host, route, method, class of status and reason, a
   assert.equal(count?.value, 2);
 });
 
-test('what a rate limit refuses is counted by limit', async () => {
+test('rate-limited requests are counted by limit', async () => {
   const { access_token } = await server.connect();
   await server.listInvoices(access_token);
   assert.equal((await server.listInvoices(access_token)).status, 429);
@@ -64,7 +64,7 @@ test('what a rate limit refuses is counted by limit', async () => {
   await until('gatehouse_rate_limit_refusals_total', { limit: 'per_app' }, 0);
 });
 
-test('no address, method, header or id that a stranger makes up adds a line', async () => {
+test('no made-up path, method, header or id adds a time series', async () => {
   const ask = async (round: number) => {
     const path = `/x${round}"}\\\n/${round}`;
     for (const host of [server.api, server.web]) {
@@ -91,7 +91,7 @@ test('no address, method, header or id that a stranger makes up adds a line', as
   assert.equal(JSON.stringify(after).includes('example'), false);
 });
 
-test('grants, backlogs, the database, keys, memory and the event loop are told of after a start', async () => {
+test('after a start there are metrics of grants, backlogs, the database, keys, memory and the event loop', async () => {
   await server.restart();
 
   await until('gatehouse_grants', { state: 'live' }, 2);
@@ -111,7 +111,7 @@ test('grants, backlogs, the database, keys, memory and the event loop are told o
   );
 });
 
-test('the listener answers /metrics and nothing else, and neither host has it', async () => {
+test('the metrics listener serves only /metrics, and neither host serves it', async () => {
   const status = async (url: string, method = 'GET') => (await fetch(url, { method })).status;
 
   assert.equal(await status(address, 'HEAD'), 200);
@@ -123,7 +123,7 @@ test('the listener answers /metrics and nothing else, and neither host has it', 
   assert.equal(await status(`${server.web}/metrics`), 404);
 });
 
-test('the page of the metrics lists each one with its type and labels, and no other', async () => {
+test('the metrics page lists exactly the existing metrics, with their types and labels', async () => {
   const listed = [...PAGE.matchAll(/^\| `([a-z_]+)` \| (\w+) \| (.*?) \|/gm)];
   const families = await scrape();
 
@@ -139,7 +139,7 @@ test('the page of the metrics lists each one with its type and labels, and no ot
   }
 });
 
-test('the example alerts ask only for metrics and labels that there are', async () => {
+test('the example alerts use only existing metrics and labels', async () => {
   const { parse } = createRequire(import.meta.resolve('@fastify/swagger'))('yaml');
   const { groups } = parse(readFileSync(new URL('docs/operations/alerts.yml', ROOT), 'utf8'));
   const rules = groups.flatMap(({ rules }: { rules: Alert[] }) => rules);

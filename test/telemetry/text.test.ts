@@ -11,7 +11,7 @@ async function renderGauge(samples: Sample[], labelNames: string[], help = 'What
   return registry.metrics();
 }
 
-test('any text can be a label or an explanation, and comes back as it was', async () => {
+test('any text can be a label or a help text, and is parsed back unchanged', async () => {
   const unit = fc.constantFrom('"', '\\', '\n', '\r', '}', ',', '=', ' ', 'n', 'é', '😀');
   await fc.assert(
     fc.asyncProperty(fc.string({ unit }), async (text) => {
@@ -23,13 +23,13 @@ test('any text can be a label or an explanation, and comes back as it was', asyn
   );
 });
 
-test('a gauge without a value is listed, and has none', async () => {
+test('a gauge without a value is listed without samples', async () => {
   const [family] = readExposition(await renderGauge([], [])).values();
 
   assert.deepEqual(family?.series, []);
 });
 
-test('a histogram counts what lies at or below each bound, and adds it all up', async () => {
+test('a histogram counts the values at or below each bound, and their sum', async () => {
   const registry = new Registry();
   const histogram = new Histogram({
     name: 'took_seconds',
@@ -52,7 +52,7 @@ test('a histogram counts what lies at or below each bound, and adds it all up', 
   ]);
 });
 
-test('the reader that the other tests rely on refuses what is not sound', () => {
+test('the parser of the other tests rejects invalid text', () => {
   const unsound = [
     '# HELP a x\n# TYPE a gauge\na{l="1"} 1\na{l="1"} 1\n',
     'a_gauge 1\n',

@@ -71,7 +71,7 @@ function assertSpan(span: Span): void {
 const read = (attributes: Attribute[]) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? Number(value.intValue)]));
 
-test('a request, the statements it makes and the trace it came with are told to a collector, and no value or secret', async () => {
+test('a request, its statements and its parent trace are exported to a collector, without values or secrets', async () => {
   const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT });
   const { access_token, refresh_token } = await server.connect();
   const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -114,7 +114,7 @@ test('a request, the statements it makes and the trace it came with are told to 
   }
 });
 
-test('a webhook is told of by the host it went to, and a failure is one', async () => {
+test('a webhook span names the host, and a failure has the error status', async () => {
   const hook = await startWebhookReceiver(respondWithStatus(500));
   const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT, WEBHOOKS_TO_LOOPBACK: 'yes' });
   const keys = createKeyring(server.settings.secretKeys);
@@ -136,7 +136,7 @@ test('a webhook is told of by the host it went to, and a failure is one', async 
   assert.deepEqual(sent?.status, { code: 2 });
 });
 
-test('a collector that is not there is in nobody’s way, and what it misses is counted', async () => {
+test('an unreachable collector delays nothing, and dropped spans are counted', async () => {
   const port = await freePort();
   const nowhere = `http://127.0.0.1:${await freePort()}`;
   const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT: nowhere, METRICS_LISTEN: String(port) });
@@ -153,7 +153,7 @@ test('a collector that is not there is in nobody’s way, and what it misses is 
   assert.ok((await dropped()) >= 20);
 });
 
-test('of the traces that begin here, only so many are followed', async () => {
+test('traces that start here are sampled', async () => {
   const before = collector.received.length;
   const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG: '0' });
   for (let i = 0; i < 5; i++) await server.get('/healthz');
@@ -165,7 +165,7 @@ test('of the traces that begin here, only so many are followed', async () => {
   assert.deepEqual([...new Set(fresh.map(({ traceId }) => traceId))], ['a'.repeat(32)]);
 });
 
-test('a traceparent that is not sound is not believed', () => {
+test('an invalid traceparent is ignored', () => {
   const [trace, span] = ['a'.repeat(32), 'b'.repeat(16)];
 
   assert.deepEqual(readTraceparent(`00-${trace}-${span}-01`), { traceId: trace, spanId: span, traceFlags: 1 });

@@ -76,7 +76,7 @@ async function addDeliveries(db: Database, count: number, createdAt: number): Pr
   }
 }
 
-test('what waits is told of with its age, and counted no further than 5,000 rows', async () => {
+test('backlogs are reported with their age, and counted up to 5,000 rows', async () => {
   const db = server.storage().durable;
 
   const none = await readBacklog(db, now);
@@ -90,7 +90,7 @@ test('what waits is told of with its age, and counted no further than 5,000 rows
   assert.equal(many.deliveries, 5000);
 });
 
-test('what no longer matters is counted by table until it is removed', async () => {
+test('expired rows are counted by table until they are removed', async () => {
   const db = server.storage().durable;
 
   const { toRemove } = await readBacklog(db, now);
@@ -101,7 +101,7 @@ test('what no longer matters is counted by table until it is removed', async () 
   assert.equal(later.deliveries, 5000);
 });
 
-test('each worker has a port of its own to be asked at', async () => {
+test('each worker has its own metrics port', async () => {
   const port = await freePort(2);
   const crew = await startWorkers(2, `sqlite:${server.folder}/workers.db`, { METRICS_LISTEN: `127.0.0.1:${port}` });
 

@@ -30,7 +30,7 @@ for (const [what, scope] of [
   });
 }
 
-test('without scope, what optional_scope names can be left out', async () => {
+test('without scope, the scopes in optional_scope can be declined', async () => {
   const browser = await arrive();
   const page = await browser.open(server.authorizeUrl({ scope: undefined, optional_scope: 'read:contacts' }));
 
@@ -40,7 +40,7 @@ test('without scope, what optional_scope names can be left out', async () => {
   assert.equal(body.scope, 'read:invoices write:invoices');
 });
 
-test('a scope that the app gets while the consent screen is open is not granted by its Allow [C3][C7]', async () => {
+test('a scope added to the app while the consent screen is open is not granted by its Allow [C3][C7]', async () => {
   const app = await server.addApp({ name: 'Growing', ownerBusinessId: server.acme.id, scopes: ['read:invoices'] });
   const browser = await arrive();
   const page = await browser.open(server.authorizeUrl({ client_id: app.id, scope: undefined }));
@@ -64,7 +64,7 @@ test('a scope that the app gets while the consent screen is open is not granted 
   assert.equal(body.scope, 'read:invoices read:contacts');
 });
 
-test('a scope that the app gets after Allow is asked about at the next request without scope [C7]', async () => {
+test('a scope added to the app after Allow needs consent at the next request without scope [C7]', async () => {
   const app = await server.addApp({ name: 'Later', ownerBusinessId: server.acme.id, scopes: ['read:invoices'] });
   const browser = await arrive();
   const request = { client_id: app.id, scope: undefined };

@@ -9,7 +9,7 @@ const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.
 const asOther = { client_id: other.id, client_secret: other.secret };
 const INACTIVE = { active: false };
 
-test('an app learns all about its own access token', async () => {
+test('introspection describes the app’s own access token', async () => {
   const { access_token } = await server.connect({ scope: 'read:contacts read:invoices' });
   const { status, body, headers } = await server.introspect(access_token);
 
@@ -29,7 +29,7 @@ test('an app learns all about its own access token', async () => {
   assert.equal(headers.get('cache-control'), 'no-store');
 });
 
-test('an app learns all about its own refresh token', async () => {
+test('introspection describes the app’s own refresh token', async () => {
   const { refresh_token } = await server.connect();
   const { body } = await server.introspect(refresh_token);
 
@@ -63,7 +63,7 @@ test('a narrowed access token shows only the scopes that it has', async () => {
   assert.equal((await server.introspect(body.refresh_token)).body.scope, 'read:invoices read:contacts');
 });
 
-test('inactive, unknown and foreign tokens, and codes, all answer exactly {"active":false} [I2][I3]', async () => {
+test('inactive, unknown and foreign tokens, and codes, all get exactly {"active":false} [I2][I3]', async () => {
   const { access_token, refresh_token } = await server.connect();
   const spent = await server.connect();
   await server.refresh(spent.refresh_token);
@@ -117,7 +117,7 @@ test('an expired token is inactive from the second of its exp on [I4]', async ()
   assert.deepEqual((await server.introspect(refresh_token)).body, INACTIVE);
 });
 
-test('only an app that proves itself may ask, and the token is no proof [I1]', async () => {
+test('introspection needs client authentication, and a token does not replace it [I1]', async () => {
   const { access_token } = await server.connect();
 
   const anonymous = await server.introspect(access_token, { client_id: undefined, client_secret: undefined });
@@ -131,7 +131,7 @@ test('only an app that proves itself may ask, and the token is no proof [I1]', a
   }
 });
 
-test('no introspection response may be cached, whatever it says of the token [I1]', async () => {
+test('no introspection response may be cached [I1]', async () => {
   const { access_token, refresh_token } = await server.connect();
 
   for (const [about, answer, status] of [
@@ -148,7 +148,7 @@ test('no introspection response may be cached, whatever it says of the token [I1
   }
 });
 
-test('looking at a token changes nothing about it', async () => {
+test('introspection does not change the token', async () => {
   const { refresh_token } = await server.connect();
   const first = await server.introspect(refresh_token);
   const second = await server.introspect(refresh_token);

@@ -47,7 +47,7 @@ for (const [after, wait] of [
   });
 }
 
-test('a lost response can be lost again and again, and parallel requests get the same refresh token', async () => {
+test('a lost response can be requested again and again, and parallel requests get the same refresh token', async () => {
   const { first, lost } = await loseRefresh();
   for (const wait of [MINUTE, HOUR, DAY]) {
     server.advanceClock(wait);
@@ -111,7 +111,7 @@ test('once a response that was sent again has been used, the previous refresh to
   assertReused(await server.refresh(first.refresh_token));
 });
 
-test('a refused use is no use: a token without its scope counts, one of another app or an older rotation does not', async () => {
+test('a request with insufficient scope counts as use; one by another app or with an older rotation does not', async () => {
   const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.id });
   const asOther = { client_id: other.id, client_secret: other.secret };
   const { first, lost } = await loseRefresh();
@@ -127,7 +127,7 @@ test('a refused use is no use: a token without its scope counts, one of another 
   assertReused(await server.refresh(contacts.first.refresh_token));
 });
 
-test('that a token was used is stored, once for each rotation, and holds after a restart [T17][T19]', async () => {
+test('the use of a token is stored, once per rotation, and survives a restart [T17][T19]', async () => {
   const used = await loseRefresh();
   const unused = await loseRefresh();
   const usedOf = async (token: string) => (await readGrant(server, token)).used_rotation;
@@ -141,7 +141,7 @@ test('that a token was used is stored, once for each rotation, and holds after a
   assert.equal((await server.refresh(unused.first.refresh_token)).status, 200);
 });
 
-test('a use of one rotation says nothing about the next: its response can be lost as well', async () => {
+test('a use of one rotation does not count for the next, whose response can be lost as well', async () => {
   const { lost: second } = await loseRefresh();
   assert.equal(await works(second.access_token), true);
   const { body: lost } = await server.refresh(second.refresh_token);
@@ -161,7 +161,7 @@ test('a response that is sent again can have fewer scopes, and never more [T21]'
   assert.deepEqual([wide.status, wide.body.error], [400, 'invalid_scope']);
 });
 
-test('a lost response cannot be had after the previous refresh token has expired [T22]', async () => {
+test('a lost response cannot be requested after the previous refresh token has expired [T22]', async () => {
   const { first } = await loseRefresh();
   server.advanceClock(30 * DAY);
 

@@ -8,7 +8,7 @@ import { startTestServer } from '../../support/test-server.ts';
 const server = await startTestServer();
 const PATH = '/.well-known/oauth-authorization-server';
 
-test('the metadata describe this server as it is [X1][X2]', async () => {
+test('the metadata describe this server correctly [X1][X2]', async () => {
   const { status, body, headers } = await server.get(PATH);
 
   assert.equal(status, 200);
@@ -33,7 +33,7 @@ test('the metadata describe this server as it is [X1][X2]', async () => {
   assert.deepEqual(scopes_supported, SCOPES);
 });
 
-test('every endpoint that the metadata name is there', async () => {
+test('every endpoint in the metadata exists', async () => {
   const { body } = await server.get(PATH);
 
   const authorize = await fetch(body.authorization_endpoint);
@@ -84,7 +84,7 @@ test('a public issuer is an https origin with no path, query or fragment, or the
 const CROSS_ORIGIN = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
 const corsOf = (headers: Headers) => [...headers].filter(([name]) => name.startsWith('access-control-'));
 
-test('what takes a client secret, or a browser on its way, is shared with no other origin [A20][P12]', async () => {
+test('endpoints that take a client secret or a browser redirect send no CORS headers [A20][P12]', async () => {
   for (const endpoint of ['authorize', 'token', 'revoke', 'introspect']) {
     for (const method of ['GET', 'OPTIONS', 'POST']) {
       const { headers } = await fetch(`${server.api}/api/v1/oauth/${endpoint}`, { method, headers: CROSS_ORIGIN });
@@ -93,7 +93,7 @@ test('what takes a client secret, or a browser on its way, is shared with no oth
   }
 });
 
-test('a page of any origin may call the business API with a token, and never with credentials of the browser [P12]', async () => {
+test('a page of any origin may call the business API with a token, but not with cookies [P12]', async () => {
   for (const path of [PATH, '/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me', '/openapi.json']) {
     const preflight = await fetch(server.api + path, { method: 'OPTIONS', headers: CROSS_ORIGIN });
     const answer = await fetch(server.api + path, { headers: CROSS_ORIGIN });
@@ -113,7 +113,7 @@ test('a page of any origin may call the business API with a token, and never wit
   }
 });
 
-test('what a cache may keep is shared whoever asks for it; an answer that nobody keeps only with pages', async () => {
+test('cacheable responses have CORS headers for every request, and other responses only for requests with an Origin', async () => {
   const isShared = async (path: string) => corsOf((await fetch(server.api + path)).headers).length > 0;
 
   for (const path of [PATH, '/openapi.json']) assert.equal(await isShared(path), true, path);

@@ -38,7 +38,7 @@ async function grantedBy({ leftTo, status }: BrowserPage, credentials = {}): Pro
   return (await server.exchange(code, credentials)).body.scope;
 }
 
-test('optional scopes are boxes, ticked at first; the others are not for the user to leave out', async () => {
+test('optional scopes are checkboxes, ticked at first; required scopes have none', async () => {
   const page = await (await arrive()).open(
     server.authorizeUrl({ scope: `${INVOICES} ${CONTACTS}`, optional_scope: `${CONTACTS} ${CHANGES}` }),
   );
@@ -47,14 +47,14 @@ test('optional scopes are boxes, ticked at first; the others are not for the use
   assert.match(page.text, /<li>View invoices, line items and payment status <\/li>/);
 });
 
-test('a request without optional scopes has no boxes', async () => {
+test('a request without optional scopes shows no checkboxes', async () => {
   const page = await (await arrive()).open(server.authorizeUrl());
 
   assert.deepEqual(boxesOn(page), {});
   assert.doesNotMatch(page.text, /Untick/);
 });
 
-test('what is left unticked is not granted: code, tokens, introspection and API agree', async () => {
+test('unticked scopes are not granted: code, tokens, introspection and API agree', async () => {
   const browser = await arrive();
   const query = { scope: `${CONTACTS} ${INVOICES}`, optional_scope: `${INVOICES} ${CHANGES}` };
   const page = await browser.open(server.authorizeUrl(query));
@@ -74,17 +74,17 @@ test('what is left unticked is not granted: code, tokens, introspection and API 
   assert.equal(wider.body.reason, 'scope_not_allowed');
 });
 
-test('what is ticked is granted beside what was required', async () => {
+test('ticked scopes are granted together with the required ones', async () => {
   assert.equal(await choose(await arrive(), ASKED, [CONTACTS]), `${INVOICES} ${CONTACTS}`);
 });
 
-test('ticking what was not asked for, or what there is not, gains nothing [C3]', async () => {
+test('ticking scopes that were not requested, or do not exist, grants nothing [C3]', async () => {
   const granted = await choose(await arrive(), ASKED, [CHANGES, 'read:orders', '__proto__', '\u0000', CONTACTS]);
 
   assert.equal(granted, `${INVOICES} ${CONTACTS}`);
 });
 
-test('where all is optional and nothing is ticked, the screen says so, grants nothing, and can still be answered', async () => {
+test('if every scope is optional and none is ticked, the screen says so, grants nothing, and can be submitted again', async () => {
   const browser = await arrive();
   const query = { scope: INVOICES, optional_scope: `${INVOICES} ${CONTACTS}` };
   const page = await browser.open(server.authorizeUrl(query));
@@ -100,7 +100,7 @@ test('where all is optional and nothing is ticked, the screen says so, grants no
   assert.equal(await grantedBy(await press(browser, again, [CONTACTS])), CONTACTS);
 });
 
-test('an optional scope that is unknown, or not the app’s, is refused by redirect like any other', async () => {
+test('an optional scope that is unknown, or not the app’s, is rejected by redirect like any other', async () => {
   for (const [optional_scope, reason] of [
     ['read:minds', 'scope_unknown'],
     [`${CONTACTS},${CHANGES}`, 'scope_unknown'],
@@ -115,7 +115,7 @@ test('an optional scope that is unknown, or not the app’s, is refused by redir
   }
 });
 
-test('optional_scope sent twice is refused, and empty it counts as absent [A8][A9]', async () => {
+test('optional_scope sent twice is rejected, and empty it counts as absent [A8][A9]', async () => {
   const browser = await arrive();
   const twice = await browser.open(`${server.authorizeUrl(ASKED)}&optional_scope=${CONTACTS}`);
   const empty = await browser.open(server.authorizeUrl({ optional_scope: '' }));
@@ -124,7 +124,7 @@ test('optional_scope sent twice is refused, and empty it counts as absent [A8][A
   assert.deepEqual([empty.status, boxesOn(empty)], [200, {}]);
 });
 
-test('asking again for the same does not nag: what was left out stays left out, silently', async () => {
+test('the same request does not ask again: declined scopes stay declined', async () => {
   const browser = await arrive();
   await choose(browser, { ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }, [CHANGES]);
 
@@ -136,7 +136,7 @@ test('asking again for the same does not nag: what was left out stays left out, 
   }
 });
 
-test('an optional scope that was never asked about is asked about once, and what was left out stays unticked [C7]', async () => {
+test('a new optional scope is asked about once, and declined ones stay unticked [C7]', async () => {
   const browser = await arrive();
   await choose(browser, ASKED, []);
 
@@ -149,7 +149,7 @@ test('an optional scope that was never asked about is asked about once, and what
   assert.equal(await grantedBy(again), INVOICES);
 });
 
-test('prompt=none leaves out an optional scope that was never asked about, and fails for a required one', async () => {
+test('prompt=none leaves out a new optional scope, and fails for a new required one', async () => {
   const browser = await arrive();
   await choose(browser, { scope: INVOICES }, []);
 
@@ -166,7 +166,7 @@ test('prompt=none leaves out an optional scope that was never asked about, and f
   assert.equal(redirectParams(nothing.leftTo?.href).error, 'consent_required', 'a code for nothing is not given');
 });
 
-test('a scope that was left out is asked about again once the app requires it', async () => {
+test('a declined scope is asked about again once the app requires it', async () => {
   const browser = await arrive();
   await choose(browser, ASKED, []);
 
@@ -175,7 +175,7 @@ test('a scope that was left out is asked about again once the app requires it', 
   assert.equal(await grantedBy(again), `${INVOICES} ${CONTACTS}`, 'and is remembered as allowed');
 });
 
-test('unticking what was allowed before takes it out of what is granted silently from then on', async () => {
+test('unticking a scope that was allowed before removes it from later silent grants', async () => {
   const browser = await arrive();
   await choose(browser, ASKED, [CONTACTS]);
 
@@ -187,7 +187,7 @@ test('unticking what was allowed before takes it out of what is granted silently
   assert.equal(await grantedBy(again), INVOICES);
 });
 
-test('disconnecting forgets what was left out, too', async () => {
+test('disconnecting forgets declined scopes, too', async () => {
   const browser = await arrive();
   await choose(browser, ASKED, []);
   await browser.submit(await browser.open('/settings/connected-apps'), '/settings/connected-apps/disconnect');
@@ -195,7 +195,7 @@ test('disconnecting forgets what was left out, too', async () => {
   assert.deepEqual(boxesOn(await browser.open(server.authorizeUrl(ASKED))), { [CONTACTS]: true });
 });
 
-test('a second click with other boxes ticked changes nothing of the first answer [C1]', async () => {
+test('a second click with other boxes ticked does not change the first decision [C1]', async () => {
   const browser = await arrive();
   const page = await browser.open(server.authorizeUrl(ASKED));
 
@@ -207,7 +207,7 @@ test('a second click with other boxes ticked changes nothing of the first answer
   assert.equal(await grantedBy(await browser.open(server.authorizeUrl(ASKED))), INVOICES);
 });
 
-test('a first-party app is granted all that it names, optional or not', async () => {
+test('a first-party app is granted every scope it requests, optional or not', async () => {
   const answer = await (await arrive()).open(server.authorizeUrl({ ...ASKED, client_id: firstParty.id }));
 
   const credentials = { client_id: firstParty.id, client_secret: firstParty.secret };
@@ -215,7 +215,7 @@ test('a first-party app is granted all that it names, optional or not', async ()
 });
 
 for (const answer of ['switch', 'allow']) {
-  test(`what was unticked stays unticked when another business is chosen with ${answer}, and the page says which`, async () => {
+  test(`unticked scopes stay unticked when another business is chosen with ${answer}, and the page says which`, async () => {
     const beta = await server.addBusiness('Beta');
     const app = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
     const both = await server.addUser(`Both${++people}`, [

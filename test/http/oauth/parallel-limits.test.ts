@@ -21,27 +21,27 @@ async function assertExact(ask: (turn: number) => Promise<Refusable>, within: nu
   for (const { headers } of refused) assert.match(headers.get('retry-after') ?? '', /^[1-9]\d{0,2}$/);
 }
 
-test('of 200 requests of an app at once exactly as many as its limit are answered, at whichever endpoint', async () => {
+test('of 200 requests of an app at once exactly as many as its limit succeed, across all endpoints', async () => {
   const server = await startTestServer({ LIMIT_PER_APP: String(LIMIT + 1) });
   await server.connect();
 
   await assertExact((turn) => (turn % 2 ? server.introspect('x') : server.revoke('x', server.credentials)), 200);
 });
 
-test('of 200 wrong secrets at once exactly as many as the limit are told that they are wrong [T6]', async () => {
+test('of 200 wrong secrets at once exactly as many as the limit are checked [T6]', async () => {
   const server = await startTestServer({ LIMIT_WRONG_SECRETS: String(LIMIT) });
 
   await assertExact(() => server.introspect('x', { client_secret: 'gcs_wrong' }), 401);
 });
 
-test('of 200 calls under a grant at once exactly as many as its limit are answered', async () => {
+test('of 200 calls under a grant at once exactly as many as its limit succeed', async () => {
   const server = await startTestServer({ LIMIT_PER_GRANT: String(LIMIT) });
   const { access_token } = await server.connect();
 
   await assertExact(() => server.listInvoices(access_token), 200);
 });
 
-test('of 200 attempts at once from one address, by password or passkey, exactly its limit are looked at [S9]', async () => {
+test('of 200 attempts at once from one address, by password or passkey, exactly as many as its limit are checked [S9]', async () => {
   const server = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: String(LIMIT) });
   const browser = server.browse();
   const csrf = await browser.csrf();

@@ -23,7 +23,7 @@ async function connect() {
 const pause = (app: RegisteredApp) =>
   server.storage().transaction((tx) => pauseApp(OPERATOR, tx, { app }, server.clock()));
 
-test('a paused app is refused at its very next call, and told why wherever it asks', async () => {
+test('a paused app is rejected at its very next call, and learns why at every endpoint', async () => {
   const { app, credentials, unused, access, refresh } = await connect();
   assert.equal((await server.listInvoices(access)).status, 200);
 
@@ -64,7 +64,7 @@ test('resuming an app brings everything back with the same tokens', async () => 
   assert.equal((await server.exchange(unused, credentials)).status, 200);
 });
 
-test('nobody can connect a paused app: its request is refused on a page, and sent nowhere', async () => {
+test('a paused app cannot be connected: its request gets an error page and no redirect', async () => {
   const { app } = await connect();
   await pause(app);
 
@@ -75,7 +75,7 @@ test('nobody can connect a paused app: its request is refused on a page, and sen
   assert.match(page.text, /Ledger is paused/);
 });
 
-test('whoever was asked before the app was paused allows nothing any more', async () => {
+test('Allow on a consent screen from before the pause grants nothing', async () => {
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const question = await ada.open(server.authorizeUrl({ client_id: app.id }));
   await pause(app);
@@ -86,7 +86,7 @@ test('whoever was asked before the app was paused allows nothing any more', asyn
   assert.match(answer.text, /is paused/);
 });
 
-test('an owner’s own switch and the platform’s are two: neither undoes the other', async () => {
+test('an owner’s Disable and the platform’s pause are independent: neither undoes the other', async () => {
   const { app, access } = await connect();
   const reason = async () => (await server.listInvoices(access)).body.reason;
   await disableApp(OPERATOR, db(), app, server.clock());
@@ -104,7 +104,7 @@ test('an owner’s own switch and the platform’s are two: neither undoes the o
   assert.equal((await server.listInvoices(access)).status, 200);
 });
 
-test('an app hears once of each grant that a pause stops, however often and however quickly it is asked for', async () => {
+test('an app receives one event for each grant that a pause stops, however often it is paused', async () => {
   const { app } = await connect();
 
   const changes = await Promise.all(Array.from({ length: 5 }, () => pause(app)));

@@ -26,7 +26,7 @@ test('a verifier may have 43 to 128 of the unreserved characters [T9]', async ()
   }
 });
 
-test('a missing or wrong verifier is refused, and spends the code: there is no second guess [T9][T11]', async () => {
+test('a missing or wrong verifier is rejected, and spends the code: there is no second guess [T9][T11]', async () => {
   for (const code_verifier of [undefined, '', 'b'.repeat(43), VERIFIER.toLowerCase(), challengeOf(VERIFIER)]) {
     const code = await allowWith(VERIFIER);
 
@@ -39,7 +39,7 @@ test('a missing or wrong verifier is refused, and spends the code: there is no s
   }
 });
 
-test('of 20 parallel guesses none succeeds once a wrong one was looked at first [T11]', async () => {
+test('of 20 parallel guesses none succeeds once a wrong one was checked first [T11]', async () => {
   const code = await allowWith(VERIFIER);
   const wrong = Array.from({ length: 20 }, (_, i) => server.exchange(code, { code_verifier: String(i).repeat(43) }));
 
@@ -49,14 +49,14 @@ test('of 20 parallel guesses none succeeds once a wrong one was looked at first 
   assert.equal((await server.exchange(code, { code_verifier: VERIFIER })).body.error, 'invalid_grant');
 });
 
-test('a verifier for a code without a challenge is refused as a downgrade [T10]', async () => {
+test('a verifier for a code without a challenge is rejected as a downgrade [T10]', async () => {
   const { status, body } = await server.exchange(await server.allow({}, browser), { code_verifier: VERIFIER });
 
   assert.deepEqual([status, body.error], [400, 'invalid_grant']);
   assert.match(body.error_description, /no code_challenge/);
 });
 
-test('an app that requires PKCE is served with it', async () => {
+test('an app that requires PKCE can connect with it', async () => {
   const careful = await server.addApp({ ownerBusinessId: server.acme.id, requiresPkce: true });
   const code = await server.allow(
     { client_id: careful.id, code_challenge: challengeOf(VERIFIER), code_challenge_method: 'S256' },

@@ -33,7 +33,7 @@ test('the requests of one app at token, revoke and introspect are counted togeth
   assert.equal((await server.introspect(access_token, asOther)).status, 200);
 });
 
-test('wrong secrets are limited per app and address, and right ones cost nothing of it [T6]', async () => {
+test('wrong secrets are limited per app and address, and right ones do not count [T6]', async () => {
   const server = await startTestServer({ LIMIT_WRONG_SECRETS: '3', TRUST_PROXY: '127.0.0.1' });
   const other = await server.addApp({ ownerBusinessId: server.acme.id });
   const attempt = (client_id: string, client_secret: string, address: string) =>
@@ -49,7 +49,7 @@ test('wrong secrets are limited per app and address, and right ones cost nothing
   assert.equal((await attempt(other.id, other.secret, '192.0.2.1')).status, 200, 'nor is another app here');
 });
 
-test('guesses at an app that does not exist are limited alike, so that nothing tells it apart [T6]', async () => {
+test('guesses at an app that does not exist are limited in the same way, so the limit reveals nothing [T6]', async () => {
   const server = await startTestServer({ LIMIT_WRONG_SECRETS: '3', TRUST_PROXY: '127.0.0.1' });
   const guess = (client_id: string, address: string) =>
     server.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' }, { 'x-forwarded-for': address });
@@ -73,7 +73,7 @@ test('made-up client ids share one limit per network, and an app there with its 
   assert.equal((await server.introspect('x')).status, 200);
 });
 
-test('X-Forwarded-For from anyone but a trusted proxy changes nothing about whom a guess counts against [S12]', async () => {
+test('X-Forwarded-For from anyone but a trusted proxy does not change the address that a guess counts against [S12]', async () => {
   const server = await startTestServer(limited);
   const guess = (address: string) =>
     server.post(
@@ -97,7 +97,7 @@ test('business API requests are limited per grant, apart from other grants', asy
   assert.equal((await server.listInvoices(two.access_token)).status, 200);
 });
 
-test('each limit is a setting, generous by default, and one that makes no sense is refused by name', () => {
+test('each limit is a setting, generous by default, and an invalid one is rejected by name', () => {
   const names = {
     LIMIT_PER_APP: 'perApp',
     LIMIT_PER_GRANT: 'perGrant',

@@ -38,7 +38,7 @@ test('the retry window can be set in seconds, up to 300', async () => {
   await server.restart();
 });
 
-test('a spent token stays spent over a restart, and a retry still gets the same pair [T19][T16]', async () => {
+test('a spent token stays spent after a restart, and a retry still gets the same pair [T19][T16]', async () => {
   const { refresh_token } = await server.connect();
   const first = await server.refresh(refresh_token);
   assert.equal(await works(first.body.access_token), true);
@@ -50,7 +50,7 @@ test('a spent token stays spent over a restart, and a retry still gets the same 
   assert.equal((await server.refresh(refresh_token)).body.error, 'invalid_grant');
 });
 
-test('a database that lost rotations is healed by the newest token, and the client notices nothing', async () => {
+test('the newest token repairs a database that lost rotations, and the client notices nothing', async () => {
   const { refresh_token, access_token } = await server.connect();
   const restore = await copyDatabase(server);
   const second = (await server.refresh(refresh_token)).body;
@@ -68,7 +68,7 @@ test('a database that lost rotations is healed by the newest token, and the clie
   assert.equal((await server.refresh(healed.body.refresh_token)).status, 200);
 });
 
-test('after healing, an older token is a replay as ever', async () => {
+test('after the repair, an older token is still a replay', async () => {
   const { refresh_token } = await server.connect();
   const restore = await copyDatabase(server);
   const second = (await server.refresh(refresh_token)).body;
@@ -82,7 +82,7 @@ test('after healing, an older token is a replay as ever', async () => {
   assert.equal((await server.refresh(healed.refresh_token)).body.error, 'invalid_grant');
 });
 
-test('50 parallel refreshes that heal a row still get one and the same pair [T15]', async () => {
+test('50 parallel refreshes that repair a row still get one and the same pair [T15]', async () => {
   const { refresh_token } = await server.connect();
   const restore = await copyDatabase(server);
   const second = (await server.refresh(refresh_token)).body;
@@ -95,7 +95,7 @@ test('50 parallel refreshes that heal a row still get one and the same pair [T15
   assert.equal((await readGrant(server, refresh_token)).rotation, 2);
 });
 
-test('a backup from before the exchange is healed too, and the code cannot be used after that', async () => {
+test('a backup from before the exchange is repaired too, and the code cannot be used after that', async () => {
   const code = await server.allow();
   const restore = await copyDatabase(server);
   const { access_token, refresh_token } = (await server.exchange(code)).body;
@@ -112,7 +112,7 @@ test('a backup from before the exchange is healed too, and the code cannot be us
   assert.equal(await works(healed.body.access_token), false);
 });
 
-test('a token of a grant that the backup does not know is refused, and nothing fails', async () => {
+test('a token of a grant that is missing from the backup is rejected, and nothing fails', async () => {
   const restore = await copyDatabase(server);
   const { access_token, refresh_token } = await server.connect();
   await restore();
@@ -123,7 +123,7 @@ test('a token of a grant that the backup does not know is refused, and nothing f
   assert.equal((await server.revoke(refresh_token)).status, 200);
 });
 
-test('a new key in front signs from now on, and what the old one signed still holds', async () => {
+test('a new first key signs from now on, and signatures of the old key stay valid', async () => {
   const { access_token, refresh_token } = await server.connect();
   const code = await server.allow();
   await server.restart({ settings: { secretKeys: [newKey, oldKey] } });
@@ -139,7 +139,7 @@ test('a new key in front signs from now on, and what the old one signed still ho
   await server.restart();
 });
 
-test('once the old key is gone, what it signed is refused like any other text', async () => {
+test('once the old key is gone, its tokens are rejected like any unknown text', async () => {
   const { access_token, refresh_token } = await server.connect();
   const code = await server.allow();
   await server.restart({ settings: { secretKeys: [newKey] } });

@@ -14,7 +14,7 @@ function assertReused({ status, body }: Awaited<ReturnType<typeof server.refresh
   assert.match(body.error_description, /\(refresh_token_reused\)$/);
 }
 
-test('a refresh gives a new pair in the same five fields, and nobody may keep it [T14][T2]', async () => {
+test('a refresh gives a new pair in the same five fields, in a response that may not be cached [T14][T2]', async () => {
   const first = await server.connect(WIDE);
   const { status, body, headers } = await server.refresh(first.refresh_token);
 
@@ -58,7 +58,7 @@ test('every refresh gives a grant another 30 days, and its row the day of remova
   }
 });
 
-test('a retry after a lost answer gets the same pair byte for byte, with an honest expires_in [T16]', async () => {
+test('a retry after a lost response gets the same pair byte for byte, with a correct expires_in [T16]', async () => {
   const { refresh_token } = await server.connect();
   const lost = await server.refresh(refresh_token);
   server.advanceClock(29 * SECOND);
@@ -116,7 +116,7 @@ test('a replay is recorded as an event, once, with its reason and without a toke
   );
 });
 
-test('an access token issued in the middle of a second lives for all of the hour that expires_in tells', async () => {
+test('an access token issued in the middle of a second is valid for the whole hour that expires_in states', async () => {
   server.advanceClock(SECOND - (server.clock() % SECOND) + 999);
   const { access_token, expires_in } = await server.connect();
 
@@ -161,7 +161,7 @@ test('a refresh never widens, and asking for too much spends nothing [T21]', asy
   assert.equal((await server.refresh(refresh_token, { scope: 'read:invoices' })).status, 200);
 });
 
-test('each refresh token lives 30 days from its own issue, and says so when they are over [T22]', async () => {
+test('each refresh token is valid for 30 days from its own issue, and is then reported as expired [T22]', async () => {
   const { refresh_token } = await server.connect();
   server.advanceClock(30 * DAY - SECOND);
   const second = await server.refresh(refresh_token);
@@ -187,7 +187,7 @@ test('an expired refresh token that was spent long ago is expired, not a replay 
   assert.equal((await server.refresh(second.refresh_token)).status, 200);
 });
 
-test('a refresh token is nothing to another app, and that changes nothing for its own [T20]', async () => {
+test('a refresh token does not work for another app, and the attempt does not affect it [T20]', async () => {
   const other = await server.addApp({ ownerBusinessId: server.acme.id });
   const { refresh_token } = await server.connect();
   const asOther = { client_id: other.id, client_secret: other.secret };
@@ -203,7 +203,7 @@ test('a refresh token is nothing to another app, and that changes nothing for it
   assert.equal((await server.refresh(owner.body.refresh_token)).status, 200);
 });
 
-test('an access token, a code, a session or a client secret is no refresh token [T24]', async () => {
+test('an access token, a code, a session or a client secret does not work as a refresh token [T24]', async () => {
   const browser = await server.signedIn();
   const code = await server.allow({}, browser);
   const tokens = await server.connect({}, browser);

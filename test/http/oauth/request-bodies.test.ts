@@ -57,7 +57,7 @@ function lasting(headers: Headers) {
 }
 
 for (const [name, endpoint, fields] of SAME) {
-  test(`JSON and a form get the same answer: ${name} [T27]`, async () => {
+  test(`JSON and a form get the same response: ${name} [T27]`, async () => {
     const [json, form] = [await asJson(endpoint, fields), await asForm(endpoint, fields)];
 
     assert.deepEqual([form.status, form.body], [json.status, json.body]);
@@ -66,7 +66,7 @@ for (const [name, endpoint, fields] of SAME) {
   });
 }
 
-test('JSON and a form get the same answer where it is a good one [T27]', async () => {
+test('JSON and a form get the same successful response [T27]', async () => {
   const code = { grant_type: 'authorization_code', redirect_uri: 'https://ledger.example/callback' };
   for (const ask of [asJson, asForm]) {
     const fields = { ...code, code: await server.allow({}, browser), client_id, client_secret };
@@ -106,7 +106,7 @@ test('every field of a token request has the same effect in JSON and in a form [
   }
 });
 
-test('a value that is not text is refused, whichever field it is [T25]', async () => {
+test('a value that is not text is rejected in any field [T25]', async () => {
   const complete = {
     grant_type: 'authorization_code',
     code: 'x',
@@ -129,7 +129,7 @@ test('a value that is not text is refused, whichever field it is [T25]', async (
   }
 });
 
-test('a body that is no JSON object is refused [T25]', async () => {
+test('a body that is not a JSON object is rejected [T25]', async () => {
   for (const endpoint of ENDPOINTS) {
     for (const body of [
       '',
@@ -160,7 +160,7 @@ const KNOWN: Record<string, string[]> = {
   introspect: ['token', 'token_type_hint', 'client_id', 'client_secret'],
 };
 
-test('a known field that comes twice is refused by its name, in JSON and in a form [T26][T27]', async () => {
+test('a known field sent twice is rejected by name, in JSON and in a form [T26][T27]', async () => {
   for (const [endpoint, names] of Object.entries(KNOWN)) {
     for (const name of names) {
       const escaped = name.replace('t', '\\u0074');
@@ -188,7 +188,7 @@ test('a known field that comes twice is refused by its name, in JSON and in a fo
   }
 });
 
-test('an unknown field that comes twice is ignored, such as resource of RFC 8707, in JSON and in a form [T27]', async () => {
+test('an unknown field sent twice is ignored, such as resource of RFC 8707, in JSON and in a form [T27]', async () => {
   const { access_token, refresh_token } = await server.connect({}, browser);
   const credentials = { client_id, client_secret };
   const requests: [endpoint: string, fields: Record<string, string>][] = [
@@ -206,14 +206,14 @@ test('an unknown field that comes twice is ignored, such as resource of RFC 8707
   }
 });
 
-test('a name inside a value is no field of the request [T26]', async () => {
+test('a name inside a value does not count as a field [T26]', async () => {
   const token = '","token":"';
   const answer = await send('revoke', JSON.stringify({ token, note: '{"token":"x"}' }));
 
   assert.deepEqual([answer.status, answer.body], [200, {}]);
 });
 
-test('names that mean something to JavaScript are refused or mean nothing [T26]', async () => {
+test('names with a meaning in JavaScript are rejected or ignored [T26]', async () => {
   for (const body of [
     `{"__proto__":{"client_secret":"${client_secret}"},"grant_type":"refresh_token","client_id":"${client_id}"}`,
     `{"constructor":{"prototype":{"a":"b"}},"grant_type":"refresh_token"}`,
@@ -227,7 +227,7 @@ test('names that mean something to JavaScript are refused or mean nothing [T26]'
   assert.equal(({} as Record<string, unknown>).client_secret, undefined);
 });
 
-test('any other content type is a 415 that says which two are read [T26]', async () => {
+test('any other content type is a 415 that names the two accepted ones [T26]', async () => {
   const body = JSON.stringify({ token: 'x' });
   for (const type of [
     'text/plain',
@@ -251,14 +251,14 @@ test('any other content type is a 415 that says which two are read [T26]', async
   assert.equal(untyped.status, 415);
 });
 
-test('parameters and letters of a content type do not matter', async () => {
+test('parameters and case of a content type do not matter', async () => {
   for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;charset="UTF-8"']) {
     assert.equal((await send('revoke', '{"token":"x"}', type)).status, 200, type);
   }
   assert.equal((await send('revoke', 'token=x', `${FORM_TYPE}; charset=utf-8`)).status, 200);
 });
 
-test('a body of 64 KiB is read and one byte more is a 413 [T26]', async () => {
+test('a body of 64 KiB is accepted and one byte more is a 413 [T26]', async () => {
   const jsonOf = (size: number) => `{"token":"${'x'.repeat(size - 12)}"}`;
   const formOf = (size: number) => `token=${'x'.repeat(size - 6)}`;
 
@@ -280,7 +280,7 @@ test('unknown fields are ignored, and empty ones count as absent', async () => {
   assert.deepEqual([empty.status, empty.body.error], [400, 'invalid_request']);
 });
 
-test('only POST is answered; another method is a 405 that names it [T1][R1][I1]', async () => {
+test('only POST is accepted; another method is a 405 that names it [T1][R1][I1]', async () => {
   for (const endpoint of ENDPOINTS) {
     for (const method of ['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const query = new URLSearchParams({ grant_type: 'refresh_token', client_id, client_secret, token: 'x' });
@@ -292,7 +292,7 @@ test('only POST is answered; another method is a 405 that names it [T1][R1][I1]'
   }
 });
 
-test('every refusal of these endpoints may be kept by no cache, old or new [T2]', async () => {
+test('no error of these endpoints may be cached, by HTTP/1.0 or newer caches [T2]', async () => {
   for (const [body, type] of [
     ['{', JSON_TYPE],
     ['{"token":1}', JSON_TYPE],

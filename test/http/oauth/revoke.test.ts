@@ -38,7 +38,7 @@ test('revoking a refresh token that has been replaced ends the grant too [R4]', 
   assert.equal(await works(second.access_token), false);
 });
 
-test('revoking an access token ends only itself: the refresh token and its other access tokens live on', async () => {
+test('revoking an access token ends only itself: the refresh token and its other access tokens stay valid', async () => {
   const first = await server.connect();
   const second = (await server.refresh(first.refresh_token)).body;
 
@@ -52,7 +52,7 @@ test('revoking an access token ends only itself: the refresh token and its other
   assert.equal(await works(third.body.access_token), true);
 });
 
-test('a revoked access token stays revoked for its whole hour, also over a restart', async () => {
+test('a revoked access token stays revoked for its whole hour, also after a restart', async () => {
   const { access_token } = await server.connect();
   await server.revoke(access_token);
   await server.restart();
@@ -96,7 +96,7 @@ test('a wrong or unknown token_type_hint still finds the token [R2]', async () =
   }
 });
 
-test('an app that names itself ends its own token, in the body or by HTTP Basic', async () => {
+test('an app that authenticates revokes its own token, in the body or by HTTP Basic', async () => {
   const [one, two] = [await server.connect(), await server.connect()];
   const basic = Buffer.from(`${server.ledger.id}:${server.ledger.secret}`).toString('base64');
 
@@ -107,7 +107,7 @@ test('an app that names itself ends its own token, in the body or by HTTP Basic'
   assert.equal(await works(two.access_token), false);
 });
 
-test('an app that names itself cannot end the token of another, and is not told whose it is [R3]', async () => {
+test('an app that authenticates cannot revoke the token of another, and does not learn whose it is [R3]', async () => {
   const { access_token, refresh_token } = await server.connect();
 
   assertDone(await server.revoke(access_token, asOther));
@@ -144,7 +144,7 @@ test('a client_id without a secret revokes no token of another app, and the resp
   assert.equal((await server.refresh(refresh_token)).status, 200);
 });
 
-test('credentials that are sent must be right: otherwise 401, and the token lives on [R1]', async () => {
+test('credentials that are sent must be right: otherwise 401, and the token stays valid [R1]', async () => {
   const { access_token, refresh_token } = await server.connect();
 
   for (const wrong of [
@@ -168,14 +168,14 @@ test('a missing or empty token is an invalid_request', async () => {
   }
 });
 
-test('a token in the address is not looked at [T1]', async () => {
+test('a token in the query is ignored [T1]', async () => {
   const { access_token } = await server.connect();
 
   assert.equal((await server.post(`revoke?token=${access_token}`, {})).status, 400);
   assert.equal(await works(access_token), true);
 });
 
-test('a code cannot be revoked, and holding one is no proof of anything', async () => {
+test('a code cannot be revoked, and does not authenticate an app', async () => {
   const code = await server.allow();
 
   assertDone(await server.revoke(code));
@@ -183,7 +183,7 @@ test('a code cannot be revoked, and holding one is no proof of anything', async 
   assert.equal((await server.exchange(code)).status, 200);
 });
 
-test('a revocation racing refreshes: no token of the family works once all have answered [R6]', async () => {
+test('after a revocation that races refreshes, no token of the family works [R6]', async () => {
   const first = await server.connect();
   const answers = await Promise.all([
     ...Array.from({ length: 10 }, () => server.refresh(first.refresh_token)),

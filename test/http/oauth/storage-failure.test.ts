@@ -27,7 +27,7 @@ async function withoutEvents(work: () => Promise<void>) {
   }
 }
 
-test('an exchange that cannot be stored is a 503, and the code is as good as before [T29]', async () => {
+test('an exchange that cannot be stored is a 503, and the code still works [T29]', async () => {
   const code = await server.allow({}, browser);
   await server.exchange('any');
 
@@ -38,7 +38,7 @@ test('an exchange that cannot be stored is a 503, and the code is as good as bef
   assert.equal((await server.exchange(code)).status, 200);
 });
 
-test('a refresh that cannot be stored is a 503, and the refresh token is as good as before [T29]', async () => {
+test('a refresh that cannot be stored is a 503, and the refresh token still works [T29]', async () => {
   const { refresh_token } = await server.connect({}, browser);
   const before = await readGrant(server, refresh_token);
 
@@ -61,7 +61,7 @@ test('a revocation that cannot be stored is a 503, never a false 200 [R5]', asyn
   assert.equal((await server.refresh(refresh_token)).body.error, 'invalid_grant');
 });
 
-test('a replay that cannot be stored is a 503, and ends the grant when it is tried again [T29]', async () => {
+test('a replay that cannot be stored is a 503, and ends the grant at the next attempt [T29]', async () => {
   const { refresh_token } = await server.connect({}, browser);
   assert.equal(await works((await server.refresh(refresh_token)).body.access_token), true);
   server.advanceClock(45_000);

@@ -10,7 +10,7 @@ const allow = (changes: Record<string, string | undefined> = {}) => server.allow
 const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.id });
 const asOther = { client_id: other.id, client_secret: other.secret };
 
-test('a code becomes exactly five fields, in a response that nobody may keep [T2]', async () => {
+test('a code is exchanged for exactly five fields, in a response that may not be cached [T2]', async () => {
   const { status, body, headers } = await server.exchange(await allow({ scope: 'read:contacts read:invoices' }));
 
   assert.equal(status, 200);
@@ -25,7 +25,7 @@ test('a code becomes exactly five fields, in a response that nobody may keep [T2
   assert.equal(headers.get('pragma'), 'no-cache');
 });
 
-test('a code works until 10 minutes have passed, and then says that it has expired [A23]', async () => {
+test('a code works for 10 minutes, and is then reported as expired [A23]', async () => {
   const [inTime, late] = [await allow(), await allow()];
   server.advanceClock(10 * MINUTE - 1);
   const good = await server.exchange(inTime);
@@ -78,7 +78,7 @@ test('50 parallel exchanges of one code: exactly one 200, 49 invalid_grant, and 
   }
 });
 
-test('a code of one app is nothing to another, and stays good for its own [T7]', async () => {
+test('a code of one app does not work for another, and still works for its own [T7]', async () => {
   const code = await allow();
 
   const stranger = await server.exchange(code, asOther);
@@ -95,7 +95,7 @@ test('a code of one app is nothing to another, and stays good for its own [T7]',
   );
 });
 
-test('a caller who did not prove to be the app neither spends a code nor revokes what it gave', async () => {
+test('a caller that fails client authentication neither spends a code nor revokes its grant', async () => {
   const code = await allow();
   const wrong = { client_secret: 'gcs_wrong' };
 
@@ -135,7 +135,7 @@ test('where the authorize request left redirect_uri out, the exchange may too, b
   assert.equal(refused.body.error, 'invalid_grant');
 });
 
-test('what is not a code of this server is an invalid_grant, and says what was sent instead [T24]', async () => {
+test('text that is not a code of this server is an invalid_grant that says what was sent instead [T24]', async () => {
   const tokens = await server.connect({}, browser);
   const code = await allow();
 
@@ -162,7 +162,7 @@ test('a code is not spent by an attempt whose request could not be read', async 
   assert.equal((await server.exchange(code)).status, 200);
 });
 
-test('each Allow is a grant of its own: ending one leaves the other', async () => {
+test('each Allow creates its own grant: ending one leaves the other', async () => {
   const [one, two] = [await server.connect({}, browser), await server.connect({}, browser)];
 
   await server.revoke(one.refresh_token);

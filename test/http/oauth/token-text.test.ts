@@ -54,7 +54,7 @@ test('an encoded token is decoded to the same fields, from 96 or more base64url 
   );
 });
 
-test('the same token is always sealed to the same text, and another field makes another text', () => {
+test('the same token always encodes to the same text, and any other field to another text', () => {
   fc.assert(
     fc.property(tokens, salts, tokens, (token, salt, other) => {
       const text = encodeToken(keys, salt, token);
@@ -65,7 +65,7 @@ test('the same token is always sealed to the same text, and another field makes 
   );
 });
 
-test('a text in which any one character was changed is refused', () => {
+test('a token with any one character changed is rejected', () => {
   fc.assert(
     fc.property(tokens, salts, fc.nat({ max: 99 }), fc.constantFrom(...ALPHABET), (token, salt, place, character) => {
       const text = encodeToken(keys, salt, token);
@@ -77,7 +77,7 @@ test('a text in which any one character was changed is refused', () => {
   );
 });
 
-test('a text that was shortened, lengthened, padded or written in other letters is refused', () => {
+test('a token that was shortened, lengthened, padded or re-encoded is rejected', () => {
   fc.assert(
     fc.property(tokens, salts, fc.string({ minLength: 1, maxLength: 4 }), (token, salt, more) => {
       const text = encodeToken(keys, salt, token);
@@ -88,7 +88,7 @@ test('a text that was shortened, lengthened, padded or written in other letters 
   );
 });
 
-test('a token of one kind is never one of another, not even under the other prefix', () => {
+test('a token of one kind is never accepted as another, not even with the other prefix', () => {
   fc.assert(
     fc.property(tokens, salts, fc.constantFrom(...KINDS), (token, salt, kind) => {
       fc.pre(kind !== token.kind);
@@ -99,7 +99,7 @@ test('a token of one kind is never one of another, not even under the other pref
   );
 });
 
-test('a token is refused by every grant but its own, though its short check holds', () => {
+test('a token is rejected for every grant but its own, although its key check passes', () => {
   fc.assert(
     fc.property(tokens, salts, salts, (token, salt, otherSalt) => {
       fc.pre(Buffer.compare(salt, otherSalt) !== 0);
@@ -110,7 +110,7 @@ test('a token is refused by every grant but its own, though its short check hold
   );
 });
 
-test('a token is refused under any other key, before a grant is asked', () => {
+test('a token is rejected under any other key, before its grant is read', () => {
   fc.assert(
     fc.property(tokens, salts, (token, salt) => {
       assert.equal(decodeToken(stranger, token.kind, encodeToken(keys, salt, token)), undefined);
@@ -130,7 +130,7 @@ test('the first key signs and every key of the ring verifies', () => {
   );
 });
 
-test('no text at all makes opening fail with anything but a refusal', () => {
+test('decoding never throws, whatever the text', () => {
   fc.assert(
     fc.property(fc.constantFrom(...KINDS), fc.string({ unit: 'binary', maxLength: 150 }), (kind, text) => {
       assert.equal(decodeToken(keys, kind, text), undefined);

@@ -57,7 +57,7 @@ function newRecorder() {
   return { ...parties, activity, reported, note, logged, counts, advanceClock };
 }
 
-test('what is noted is stored by the next flush: counted by the hour, and by scope and day', async () => {
+test('recorded requests are stored by the next flush, and counted by hour, scope and day', async () => {
   const { activity, note, logged, counts, advanceClock, businessId, userId, appId } = newRecorder();
 
   note();
@@ -86,7 +86,7 @@ test('what is noted is stored by the next flush: counted by the hour, and by sco
   assert.deepEqual(await list({ businessId, userId: newRandomId() }, START), []);
 });
 
-test('a refresh is counted as one only if it was answered with tokens', async () => {
+test('a refresh is counted only if it returned tokens', async () => {
   const { activity, note, counts } = newRecorder();
 
   note({ grantType: 'refresh_token' });
@@ -130,7 +130,7 @@ test('of a burst the newest hundred are logged, and all are counted', async () =
   assert.equal((await counts())[0]?.requests, 250);
 });
 
-test('an app that never rests keeps about its newest thousand, and takes nothing from another', async () => {
+test('a busy app keeps about its newest thousand requests, and does not displace those of another', async () => {
   const { activity, note, logged, advanceClock } = newRecorder();
   const quiet = newRandomId();
   note({ appId: quiet });
@@ -147,7 +147,7 @@ test('an app that never rests keeps about its newest thousand, and takes nothing
   assert.equal((await logged(quiet)).length, 1);
 });
 
-test('whoever sends wrong secrets takes nothing from what the app asked for, and is not in the chart', async () => {
+test('requests with wrong secrets do not displace the app’s own, and are not in the chart', async () => {
   const { activity, note, logged, counts, advanceClock } = newRecorder();
   const guess = () => note({ status: 401, reason: 'credentials_wrong' });
   const isGuess = ({ reason }: { reason: string | null }) => reason === 'credentials_wrong';
@@ -173,7 +173,7 @@ test('whoever sends wrong secrets takes nothing from what the app asked for, and
   );
 });
 
-test('wrong secrets for ten thousand apps leave room for what the others ask for', async () => {
+test('wrong secrets for ten thousand apps leave room for the requests of others', async () => {
   const { activity, note, logged } = newRecorder();
 
   for (let i = 0; i < 10_001; i++) note({ appId: newRandomId(), status: 401, reason: 'credentials_wrong' });
@@ -183,7 +183,7 @@ test('wrong secrets for ten thousand apps leave room for what the others ask for
   assert.equal((await logged()).length, 1);
 });
 
-test('while the database refuses writes nothing is lost or thrown, and it is said once', async () => {
+test('while the database rejects writes nothing is lost or thrown, and one error is logged', async () => {
   const { activity, reported, note, logged, counts } = newRecorder();
   const allowAgain = await database.rejectWrites(storage);
 
@@ -200,7 +200,7 @@ test('while the database refuses writes nothing is lost or thrown, and it is sai
   assert.equal(reported.length, 1);
 });
 
-test('however long the database is away, only so much is kept in memory, and what was dropped is told', async () => {
+test('during a long outage memory use is bounded, and the number of dropped entries is logged', async () => {
   const { activity, reported, note } = newRecorder();
   const allowAgain = await database.rejectWrites(storage);
 
@@ -219,7 +219,7 @@ test('however long the database is away, only so much is kept in memory, and wha
   assert.ok(Number(count) < 15_000, String(count));
 });
 
-test('what is stored when the database goes away is not stored again', async () => {
+test('entries that were stored before an outage are not stored again', async () => {
   const { activity, note, counts, businessId } = newRecorder();
   for (let i = 0; i < 5000; i++) note({ userId: newRandomId() });
 
@@ -237,7 +237,7 @@ test('what is stored when the database goes away is not stored again', async () 
   assert.equal((await counts())[0]?.requests, 5000);
 });
 
-test('while much is stored, whoever asks the database something else has their turn in between', async () => {
+test('while many entries are stored, other queries run in between', async () => {
   const { activity, note } = newRecorder();
   for (let i = 0; i < 2000; i++) note({ userId: newRandomId() });
 
@@ -254,7 +254,7 @@ test('while much is stored, whoever asks the database something else has their t
   assert.ok(turns >= 20, String(turns));
 });
 
-test('a request of no known app leaves no trace', async () => {
+test('a request of an unknown app is not recorded', async () => {
   const { activity } = newRecorder();
   const before = await db.selectFrom('logged_requests').select('id').execute();
 
@@ -264,7 +264,7 @@ test('a request of no known app leaves no trace', async () => {
   assert.equal((await db.selectFrom('logged_requests').select('id').execute()).length, before.length);
 });
 
-test('requests go after 7 days, counts and uses after 31, and what is younger stays', async () => {
+test('requests are removed after 7 days, counts and uses after 31, and younger ones stay', async () => {
   const { activity, note, logged, counts, advanceClock, businessId } = newRecorder();
   const uses = () => listScopeUses(db, { businessId }, START);
   note();

@@ -134,7 +134,7 @@ test('every address of the API has a rule, and every rule an address', () => {
   assert.deepEqual(known.sort(), ruled.sort());
 });
 
-test('what asks for nothing tells nothing of any business, by whatever method', async () => {
+test('endpoints without authentication reveal nothing about any business, for every method', async () => {
   const before = await dump(server);
   for (const [route, { asks, takes, path = route, status = 200 }] of Object.entries(RULES)) {
     if (asks !== 'nothing') continue;
@@ -151,7 +151,7 @@ test('what asks for nothing tells nothing of any business, by whatever method', 
 });
 
 for (const [who, caller] of Object.entries(CALLERS)) {
-  test(`with ${who} the API shows the business it acts in, and no other, and nothing is written [P3] [P6] [P7] [P8] [P11]`, async () => {
+  test(`with ${who} the API shows only the business of the token, and writes nothing [P3] [P6] [P7] [P8] [P11]`, async () => {
     const before = await dump(server);
     const notTheirs = new RegExp(caller.business === other.id ? OWN_WORD : WORD, 'i');
     for (const path of [INVOICES, BUSINESSES, ME]) {
@@ -175,7 +175,7 @@ for (const [who, caller] of Object.entries(CALLERS)) {
   });
 }
 
-test('what an app presents of another app does nothing, and tells nothing [T7] [T20] [R3] [I3]', async () => {
+test('credentials and tokens of another app have no effect, and reveal nothing [T7] [T20] [R3] [I3]', async () => {
   const [code, tokens] = [await clients.other.allow(), await clients.other.connect()];
   const texts = [WORD, WORD.toLowerCase(), other.id, apps.other.id];
   const rows = async () => withoutSending(rowsWith(await dump(server), texts));
@@ -205,7 +205,7 @@ test('what an app presents of another app does nothing, and tells nothing [T7] [
   assert.equal((await clients.other.exchange(code)).status, 200);
 });
 
-test('an app reads its own events only, from wherever it starts [P8]', async () => {
+test('an app reads only its own events, from any cursor [P8]', async () => {
   const basic = { authorization: `Basic ${btoa(`${apps.own.id}:${apps.own.secret}`)}` };
   const events = await server.storage().durable.selectFrom('events').select(['id', 'app_id']).orderBy('id').execute();
   const foreign = events.filter(({ app_id }) => app_id === apps.other.id);
@@ -219,7 +219,7 @@ test('an app reads its own events only, from wherever it starts [P8]', async () 
   }
 });
 
-test('what asks for a secret takes no other method, and no other proof', async () => {
+test('endpoints with client authentication accept no other method and no other credentials', async () => {
   const before = await dump(server);
   const bearer = { authorization: `Bearer ${CALLERS['a token for read:invoices alone']?.token}` };
   for (const [path, { asks, takes }] of Object.entries(RULES)) {

@@ -98,7 +98,7 @@ test('a form that changes an endpoint changes its address and events, and nothin
   assert.deepEqual(await rowOf('endpoints', 'id', endpoint.id), { ...before, url: 'https://acme.example/moved' });
 });
 
-test('a form about oneself changes one’s name, never the email, the password or what one may do [P11] [D3]', async () => {
+test('the account form changes the name, never the email, the password or the role [P11] [D3]', async () => {
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
   const own = await server.signedIn(mia);
   const [before, membership] = [await rowOf('users', 'id', mia.id), await rowOf('memberships', 'user_id', mia.id)];

@@ -99,7 +99,7 @@ test('every page of the server has a rule, and every rule a page', () => {
 const SECTION = '/platform/developer/';
 
 for (const visitor of VISITORS) {
-  test(`whatever ${NAMES[visitor]} asks of any page by any method, nothing of another business is read or changed, and every answer is guarded [D5] [C4] [C9]`, async () => {
+  test(`no request by ${NAMES[visitor]} to any page reads or changes anything of another business, and every response has the security headers [D5] [C4] [C9]`, async () => {
     const browser = await enter(visitor);
     const csrf = await csrfOf(browser);
     const [own, inSection] = [await provideFor(visitor), await provideFor(visitor, `${SECTION}endpoints`)];
@@ -142,7 +142,7 @@ for (const visitor of VISITORS) {
   });
 }
 
-test('an id that is nobody’s looks like one that is somebody else’s [D5]', async () => {
+test('an unknown id looks like one of another business [D5]', async () => {
   const browser = await enter('owner');
   const [theirs, nobodys] = [others.app, newId(server.clock())].map((id) => browser.open(`/settings/developer/${id}`));
 

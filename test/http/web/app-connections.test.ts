@@ -50,7 +50,7 @@ test('an app open to any business shows which have connected it, for how many us
   assert.match((await browser.open(`${path}/connections?q=%25`)).text, /No business with this name/);
 });
 
-test('a connection that ended is not shown, and the last use of one that lives is', async () => {
+test('an ended connection is not shown, and an active one is shown with its last use', async () => {
   const { client, path } = await newApp('Used', true);
   const coil = await server.addBusiness('Coil');
   const cy = await server.signedIn(await server.addUser('Cyril', [[coil, 'owner']]));
@@ -160,7 +160,7 @@ test('an app’s own page warns of webhooks that do not arrive, to those who may
   assert.doesNotMatch((await member.open(path)).text, /failing\.example|do not arrive/);
 });
 
-test('each act on an app is recorded once, for its business, and the page says what was done [D4]', async () => {
+test('each change of an app is recorded once, for its business, and the page says what was done [D4]', async () => {
   const { app, path, act } = await newApp('Audited');
   const { secret } = shownCredentials(await act('secrets'));
   const [oldest = ''] = removableSecrets(await browser.open(path));

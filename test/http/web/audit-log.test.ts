@@ -31,7 +31,7 @@ async function addAct(server: TestServer, name: string, action: 'app.registered'
   await recordAudit(server.storage().durable, { ...act, subject, detail: { role: 'admin' } }, server.clock());
 }
 
-test('what is done on pages and by apps stands in the owner’s log, the newest first, with who, when and from where', async () => {
+test('changes by users and apps are in the owner’s log, newest first, with who, when and from where', async () => {
   const server = await startTestServer();
   const browser = await server.signedInByPassword();
   await workOnEndpoint(browser, `${DEVELOPER}/${server.ledger.id}/endpoints`);
@@ -59,7 +59,7 @@ test('what is done on pages and by apps stands in the owner’s log, the newest 
   assert.doesNotMatch(page.text, /T0KEN/);
 });
 
-test('an owner sees the log of the current business alone, and no business sees who signed in', async () => {
+test('an owner sees only the log of the current business, and no business sees who signed in', async () => {
   const server = await startTestServer();
   const bolt = await server.addBusiness('Bolt');
   const olivia = await server.signedInByPassword(await server.addUser('Olivia', [[bolt, 'owner']]));
@@ -75,7 +75,7 @@ test('an owner sees the log of the current business alone, and no business sees 
   );
 });
 
-test('to a member, an admin and someone without a business there is no audit log, on any verb [D5]', async () => {
+test('for a member, an admin and a user without a business the audit log is 404, for every method [D5]', async () => {
   const server = await startTestServer();
   const others = [
     await server.addUser('Mel', [[server.acme, 'member']]),
@@ -97,7 +97,7 @@ test('to a member, an admin and someone without a business there is no audit log
   assert.match((await server.browse().open(LOG)).url, /\/sign-in\?/);
 });
 
-test('a role that is taken away closes the log at the very next request', async () => {
+test('a user who loses the role loses the log at the very next request', async () => {
   const server = await startTestServer();
   const browser = await server.signedInByPassword();
   const before = await browser.open(`${LOG}.csv`);
@@ -131,7 +131,7 @@ test('a platform admin sees everything, in every business and in none, and who a
   assert.deepEqual([newest?.who, newest?.what], ['Gatehouse platform', 'Paused the app everywhere']);
 });
 
-test('whoever takes the name of another is told apart by their email, on the page and in the file', async () => {
+test('two users with the same name are told apart by their email, on the page and in the export', async () => {
   const server = await startTestServer();
   const [ada, mallory] = [server.ada, await server.addUser('Mallory', [[server.acme, 'owner']])];
   const owner = await server.signedInByPassword();
@@ -269,7 +269,7 @@ test('an export is a file of plain text, with times in UTC, and runs nothing in 
   assert.deepEqual(more, []);
 });
 
-test('what people and apps call themselves is text in the log, and no markup [S17]', async () => {
+test('names of users and apps are text in the log, never markup [S17]', async () => {
   const server = await startTestServer();
   const browser = await server.signedInByPassword();
   await addAct(server, '<script>alert(1)</script>');
@@ -281,7 +281,7 @@ test('what people and apps call themselves is text in the log, and no markup [S1
   assert.match(all.text, /&lt;script&gt;alert\(1\)/);
 });
 
-test('what else is known of an act is said in words', async () => {
+test('the details of an audit entry are shown in words', async () => {
   const server = await startTestServer();
   const browser = await server.signedInByPassword();
   await server.allow({}, browser);

@@ -50,7 +50,7 @@ test('a remembered consent that is used again and again leaves one entry beside 
   assert.deepEqual(ways, [undefined, 'without asking']);
 });
 
-test('other scopes, another business, another user and another app are no repeats', async () => {
+test('other scopes, another business, another user and another app are not repeats', async () => {
   const server = await startTestServer();
   const { id, browser, authorize } = await newConsole(server);
   const bolt = await server.addBusiness('Bolt');
@@ -104,7 +104,7 @@ test('Deny is in the log of the business, once an hour', async () => {
   assert.equal((await readAuditEntries(server)).length, 2);
 });
 
-test('what is remembered of repeats is removed after a day', async () => {
+test('records of repeats are removed after a day', async () => {
   const server = await startTestServer();
   const { authorize } = await newConsole(server);
   await authorize();

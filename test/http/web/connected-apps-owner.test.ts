@@ -82,7 +82,7 @@ test('a connection says when it was last used, and how often each permission was
   }
 });
 
-test('right after a connection, neither the connection nor its permissions are said to have been used', async () => {
+test('a new connection and its permissions are shown as unused', async () => {
   const { app, client } = await newApp('Hygrometer');
   const { access_token } = await client.connect({ scope: 'read:invoices' }, ben.browser);
 
@@ -96,7 +96,7 @@ test('right after a connection, neither the connection nor its permissions are s
   assert.match(after, /View invoices[^<]*<span class="muted small">used once</);
 });
 
-test('an owner ends what one person has connected, after a question; the very next call is refused and says why [D2]', async () => {
+test('an owner disconnects an app for one person, after a confirmation; the very next call is rejected with the reason [D2]', async () => {
   const { app, client } = await newApp('Cabinet');
   const bens = await client.connect({}, ben.browser);
   const cyds = await client.connect({}, cyd.browser);
@@ -138,7 +138,7 @@ test('an owner disconnects an app for everyone, after seeing how many users that
   assert.equal(cardOf(await ada.open(PATH), app), '');
 });
 
-test('disconnecting what is disconnected is done already: the page says so, and nothing more is recorded', async () => {
+test('disconnecting twice says that it is done already, and records nothing more', async () => {
   const { app, client } = await newApp('Easel');
   await client.connect({}, ben.browser);
   const csrf = await ada.csrf();
@@ -159,7 +159,7 @@ test('disconnecting what is disconnected is done already: the page says so, and 
   assert.equal((await ada.open(ofPerson(app, ben))).status, 404);
 });
 
-test('what is not theirs is not there for members, admins, and owners of other businesses, on every verb [D5]', async () => {
+test('for members, admins and owners of other businesses these pages are 404, for every method [D5]', async () => {
   const { app, client } = await newApp('Funnel');
   const tokens = await client.connect({}, ben.browser);
   const foreign = await server.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
@@ -192,7 +192,7 @@ test('what is not theirs is not there for members, admins, and owners of other b
   assert.deepEqual(await listEntries(app), []);
 });
 
-test('a search finds by the name of an app or a person, and says if there is nothing', async () => {
+test('a search finds apps and persons by name, and says if it found nothing', async () => {
   const { app, client } = await newApp('Gyroscope');
   const { user, browser } = await newMember('Zelda');
   await client.connect({}, browser);
@@ -203,7 +203,7 @@ test('a search finds by the name of an app or a person, and says if there is not
   assert.equal((await ada.open(`${PATH}?q=a&q=b&after=x.y&after=z`)).status, 200);
 });
 
-test('an app that is paused, disabled or closed says that it has no access, and can be disconnected all the same', async () => {
+test('a paused, disabled or closed app is shown as having no access, and can still be disconnected', async () => {
   const { app, client } = await newApp('Hourglass');
   await client.connect({}, ben.browser);
   const set = (values: { paused_at?: number | null; disabled_at?: number | null; owner_business_id?: string }) =>

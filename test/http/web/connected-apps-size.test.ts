@@ -22,7 +22,7 @@ const LOOKS: [what: string, address: string][] = [
 ];
 
 for (const [what, address] of LOOKS) {
-  test(`with 10,000 connections behind it, ${what} is small`, async () => {
+  test(`with 10,000 connections ${what} is small`, async () => {
     const { text } = await ada.open(address);
 
     assert.ok(Buffer.byteLength(text) < 50_000, `${text.length} bytes`);
@@ -31,7 +31,7 @@ for (const [what, address] of LOOKS) {
   });
 }
 
-test('the pages go on from each other and leave nobody out', async () => {
+test('paging lists every person', async () => {
   const seen = new Set<string>();
   let address: string | undefined = `${PATH}?q=person+12`;
   while (address) {

@@ -20,7 +20,7 @@ async function newcomer(name: string) {
   return { user, browser: await server.signedIn(user) };
 }
 
-test('someone who has connected nothing is told so', async () => {
+test('a user without connections sees that there are none', async () => {
   const { browser } = await newcomer('Ann');
 
   assert.match((await browser.open(PATH)).text, /You have not connected an app yet\./);
@@ -54,7 +54,7 @@ test('an app is listed once, however often it was connected, and once for each b
   assert.match(inAcme, /View invoices.*View CRM contacts/s);
 });
 
-test('a consent is listed as long as it is remembered, also when no token lives by it', async () => {
+test('a consent is listed as long as it is remembered, even without an active token', async () => {
   const { browser } = await newcomer('Dee');
   const { refresh_token } = await server.connect({}, browser);
   await server.revoke(refresh_token);
@@ -68,7 +68,7 @@ test('a consent is listed as long as it is remembered, also when no token lives 
   assert.match(asked.text, /<strong>Ledger<\/strong> wants to access/);
 });
 
-test('disconnecting ends every token at once, and the app is told why [D2]', async () => {
+test('disconnecting ends every token at once, and the app learns why [D2]', async () => {
   const { browser } = await newcomer('Eli');
   const first = await server.connect({}, browser);
   const second = await server.connect({}, browser);
@@ -85,7 +85,7 @@ test('disconnecting ends every token at once, and the app is told why [D2]', asy
   }
 });
 
-test('a code that was on its way when the user disconnected is worth nothing [D2]', async () => {
+test('a code issued before the user disconnected does not work [D2]', async () => {
   const { browser } = await newcomer('Fay');
   await server.connect({}, browser);
   const code = await server.allow({}, browser);
@@ -120,7 +120,7 @@ test('disconnecting in one business leaves the other business connected [D2]', a
   assert.equal((await courier.listInvoices(inBolt.access_token, { 'x-business-id': bolt.id })).status, 200);
 });
 
-test('nobody can disconnect what another user connected [D5]', async () => {
+test('a user cannot disconnect an app of another user [D5]', async () => {
   const { browser: ida } = await newcomer('Ida');
   const { browser: jon } = await newcomer('Jon');
   const tokens = await server.connect({}, ida);
@@ -132,7 +132,7 @@ test('nobody can disconnect what another user connected [D5]', async () => {
   assert.match((await jon.open(PATH)).text, /You have not connected an app yet\./);
 });
 
-test('ids that are no ids name nothing to disconnect', async () => {
+test('malformed ids disconnect nothing', async () => {
   const { browser } = await newcomer('Kim');
   const csrf = await browser.csrf();
 
@@ -156,7 +156,7 @@ test('a first-party app is listed too, and can be disconnected [D2]', async () =
   assert.equal((await client.listInvoices(tokens.access_token)).status, 401);
 });
 
-test('a connection leaves the list with the membership that it stood on', async () => {
+test('a connection is removed from the list with its membership', async () => {
   const { user, browser } = await newcomer('Ned');
   await server.connect({}, browser);
 
@@ -165,7 +165,7 @@ test('a connection leaves the list with the membership that it stood on', async 
   assert.match((await browser.open(PATH)).text, /You have not connected an app yet\./);
 });
 
-test('a first-party app that nobody refreshed for 30 days leaves the list by itself', async () => {
+test('a first-party app without a refresh for 30 days is no longer listed', async () => {
   const { user, browser } = await newcomer('Mo');
   const app = await server.addApp({ name: 'Console' });
   await createClient({ ...server, user: server.ada, app, business: server.acme }).connect({}, browser);
@@ -175,7 +175,7 @@ test('a first-party app that nobody refreshed for 30 days leaves the list by its
   assert.match((await (await server.signedIn(user)).open(PATH)).text, /You have not connected an app yet\./);
 });
 
-test('someone in no business is told what to do, and the menu has only what they can use', async () => {
+test('a user without a business sees what to do, and the menu has only what they can use', async () => {
   const browser = await server.signedIn(await server.addUser('Nomad'));
 
   for (const path of ['/settings/connected-apps', '/settings/connected-apps?q=x']) {

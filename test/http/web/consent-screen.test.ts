@@ -26,7 +26,7 @@ test('the screen says what the app does not get, and how to undo it', async () =
   assert.match(text, /until you disconnect Ledger: at any time, under <a href="\/settings\/connected-apps">/);
 });
 
-test('what an app may see stands apart from what it may change', async () => {
+test('read and write permissions are listed separately', async () => {
   const { text } = await (await arrive()).open(
     server.authorizeUrl({ scope: 'write:invoices read:invoices', optional_scope: 'read:contacts' }),
   );
@@ -37,7 +37,7 @@ test('what an app may see stands apart from what it may change', async () => {
   assert.match(changed, /Create, update and send invoices/);
 });
 
-test('a host in letters that look like others is shown as it goes over the wire', async () => {
+test('a host name with look-alike letters is shown in punycode', async () => {
   const lookalike = 'https://xn--80ak6aa92e.com/callback';
   const app = await server.addApp({ name: 'Fruit', ownerBusinessId: server.acme.id, redirectUris: [lookalike] });
 
@@ -46,7 +46,7 @@ test('a host in letters that look like others is shown as it goes over the wire'
   assert.match(text, /<strong>xn--80ak6aa92e\.com<\/strong>/);
 });
 
-test('an app on the user’s own machine is said to be there', async () => {
+test('the screen says when an app runs on the user’s own machine', async () => {
   const local = 'http://127.0.0.1:8080/callback';
   const app = await server.addApp({ name: 'Local', ownerBusinessId: server.acme.id, redirectUris: [local] });
 
@@ -87,7 +87,7 @@ test('each Allow is in the audit log of the business: who, from where, which app
   );
 });
 
-test('what is granted without a question is in the log as such, once for each grant', async () => {
+test('a silent authorization is in the log as such, once for each grant', async () => {
   const member = await newMember();
   const browser = await server.signedIn(member);
   await server.allow({}, browser);
@@ -109,7 +109,7 @@ test('what is granted without a question is in the log as such, once for each gr
   );
 });
 
-test('what cannot be granted silently leaves no entry in the audit log', async () => {
+test('a silent authorization that fails leaves no audit entry', async () => {
   const browser = await arrive();
   const before = (await listEntries()).length;
 
@@ -119,7 +119,7 @@ test('what cannot be granted silently leaves no entry in the audit log', async (
   assert.equal((await listEntries()).length, before);
 });
 
-test('a way back to the platform itself is said to be that', async () => {
+test('the screen says when the redirect goes to the platform itself', async () => {
   const own = `${server.web}/settings/developer/try/callback`;
   const app = await server.addApp({ name: 'Own', ownerBusinessId: server.acme.id, redirectUris: [own] });
 

@@ -96,7 +96,7 @@ async function snapshot() {
 }
 
 for (const { name, fields: token, headers = {} } of FORGERIES) {
-  test(`no form is taken ${name}, and nothing changes [S6] [D1]`, async () => {
+  test(`no form is accepted ${name}, and nothing changes [S6] [D1]`, async () => {
     const before = await snapshot();
     const statuses = [];
 
@@ -113,7 +113,7 @@ for (const { name, fields: token, headers = {} } of FORGERIES) {
   });
 }
 
-test('every address of the server that takes a form refuses one without the token of its page [D1]', async () => {
+test('every route that takes a form rejects one without its CSRF token [D1]', async () => {
   const taking = [...server.routes.web].filter(([, methods]) => methods.has('POST')).map(([route]) => route);
   const before = await snapshot();
   const statuses = new Map<string, number>();
@@ -131,7 +131,7 @@ test('every address of the server that takes a form refuses one without the toke
   assert.deepEqual(await snapshot(), before);
 });
 
-test('no address that changes something does so when it is only opened [D1]', async () => {
+test('no route that changes something does so on GET [D1]', async () => {
   const before = await snapshot();
 
   for (const [path, fields] of FORMS) {
@@ -142,7 +142,7 @@ test('no address that changes something does so when it is only opened [D1]', as
   assert.deepEqual(await snapshot(), before);
 });
 
-test('the token in the address is not the token in the form [D1]', async () => {
+test('a CSRF token in the query does not count [D1]', async () => {
   const answer = await browser.ask(`/settings/account/end-other-sessions?csrf=${csrf}`, {
     method: 'POST',
     body: toBody({}),
@@ -151,7 +151,7 @@ test('the token in the address is not the token in the form [D1]', async () => {
   assert.equal(answer.status, 403);
 });
 
-test('a form of our own page, marked by the browser as such, is taken', async () => {
+test('a same-origin form is accepted', async () => {
   const headers = { origin: server.web, 'sec-fetch-site': 'same-origin' };
 
   const answer = await browser.ask('/settings/current-business', {
@@ -163,7 +163,7 @@ test('a form of our own page, marked by the browser as such, is taken', async ()
   assert.equal(answer.status, 303);
 });
 
-test('the refusal says what to do, and sets no session', async () => {
+test('the error page says what to do, and sets no session', async () => {
   const stranger: Browser = server.browse();
 
   const answer = await stranger.post('/sign-in', { email: server.ada.email, password: PASSWORD });

@@ -89,7 +89,7 @@ test('a member may look at the apps of the business but is offered no change', a
   assert.doesNotMatch(page.text, new RegExp(`action="${DEVELOPER}`));
 });
 
-test('a member who sends a change anyway finds nothing there, and nothing changes', async () => {
+test('a member who sends a change anyway gets 404, and nothing changes', async () => {
   const max = await server.addUser('Max', [[server.acme, 'member']]);
   const browser = await server.signedIn(max);
   const [secret] = await secretsOf(server.ledger.id);
@@ -114,7 +114,7 @@ test('an admin of the business may change its apps', async () => {
   assert.match(page.text, /<h1>Shared more/);
 });
 
-test('what a user may change goes by their role in the current business, not in another [D5]', async () => {
+test('permissions depend on the role in the current business, not in another [D5]', async () => {
   const lea = await server.addUser('Lea', [
     [server.acme, 'member'],
     [bolt, 'owner'],
@@ -133,7 +133,7 @@ test('what a user may change goes by their role in the current business, not in 
   assert.equal(found.status, 200);
 });
 
-test('a platform admin has no more say in the apps of a business than any other stranger [D5]', async () => {
+test('a platform admin cannot manage the apps of a business that they do not belong to [D5]', async () => {
   const root = await server.addUser('Root', [], true);
   const browser = await server.signedIn(root);
 

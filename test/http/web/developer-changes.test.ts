@@ -20,7 +20,7 @@ async function newApp(name: string) {
   return { app, client, path, act };
 }
 
-test('a change of an app is shown at once and holds for the next request', async () => {
+test('a change of an app is shown at once and applies to the next request', async () => {
   const { client, path } = await newApp('Before');
   const moved = 'https://moved.example/callback';
 
@@ -41,7 +41,7 @@ test('a change of an app is shown at once and holds for the next request', async
   assert.equal(withoutPkce.leftTo?.searchParams.get('error'), 'invalid_request');
 });
 
-test('a change that is refused leaves the app as it was, and keeps what was typed', async () => {
+test('a rejected change leaves the app unchanged, and keeps the input', async () => {
   const { path } = await newApp('Steady');
 
   const page = await browser.submit(await browser.open(path), path, {
@@ -56,7 +56,7 @@ test('a change that is refused leaves the app as it was, and keeps what was type
   assert.match((await browser.open(path)).text, /<h1>Steady/);
 });
 
-test('a disabled app stops at once, and goes on once it is enabled', async () => {
+test('a disabled app stops at once, and works again once it is enabled', async () => {
   const { client, act } = await newApp('Switch');
   const tokens = await client.connect({}, browser);
 
@@ -152,7 +152,7 @@ test('disabling and deleting ask first, and say who has connected the app', asyn
   assert.equal(new URL((await browser.open(`${path}/disable`)).url).pathname, path, 'there is nothing left to ask');
 });
 
-test('a secret that was removed is refused from then on, and the other still works [D4]', async () => {
+test('a removed secret is rejected from then on, and the other still works [D4]', async () => {
   const { app, client, path, act } = await newApp('Rotated');
   const tokens = await client.connect({}, browser);
   const { secret } = shownCredentials(await act('secrets'));

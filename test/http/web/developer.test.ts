@@ -67,7 +67,7 @@ test('more than fifty apps come in pages, each once, and can be searched by name
   assert.doesNotMatch((await browser.open(`${DEVELOPER}?after=x`)).text, /role="search"/);
 });
 
-test('a business without apps is told what to do first', async () => {
+test('a business without apps sees what to do first', async () => {
   const dry = await server.addBusiness('Dry');
   const dan = await server.addUser('Dan', [[dry, 'owner']]);
 
@@ -117,7 +117,7 @@ const PROBLEMS: [what: string, changes: Record<string, string | string[]>, field
 ];
 
 for (const [what, changes, field, sentence] of PROBLEMS) {
-  test(`a registration with ${what} says so beside the field, and keeps what was typed`, async () => {
+  test(`a registration with ${what} says so beside the field, and keeps the input`, async () => {
     const typed = { ...APP_FIELDS, requires_pkce: 'yes', open_to_any_business: 'yes', ...changes };
     const count = async () => (await browser.open(DEVELOPER)).text.split('<li>').length;
     const before = await count();
@@ -139,7 +139,7 @@ for (const [what, changes, field, sentence] of PROBLEMS) {
   });
 }
 
-test('a form that was refused can be mended and sent on', async () => {
+test('a rejected form can be corrected and submitted again', async () => {
   const refused = await registerInBrowser(browser, DEVELOPER, { name: '' });
 
   const page = await browser.submit(refused, DEVELOPER, { ...APP_FIELDS, name: 'Mended' });
@@ -147,7 +147,7 @@ test('a form that was refused can be mended and sent on', async () => {
   assert.ok(shownCredentials(page).secret);
 });
 
-test('a form sent twice registers one app, and the second answer leads to it without its secret', async () => {
+test('a form sent twice registers one app, and the second response leads to it without its secret', async () => {
   const form = await browser.open(`${DEVELOPER}/new`);
   const first = await browser.submit(form, DEVELOPER, { ...APP_FIELDS, name: 'Double' });
   const { id, secret } = shownCredentials(first);
@@ -159,7 +159,7 @@ test('a form sent twice registers one app, and the second answer leads to it wit
   assert.equal((await browser.open(DEVELOPER)).text.split('>Double<').length, 2);
 });
 
-test('a form sent five times at once registers one app, and no answer is a failure', async () => {
+test('a form sent five times at once registers one app, and no response is an error', async () => {
   const form = await browser.open(`${DEVELOPER}/new`);
 
   const answers = await Promise.all(
@@ -185,7 +185,7 @@ test('a form sent again after its app was deleted neither brings the app back no
   assert.ok(!(await browser.open(DEVELOPER)).text.includes('>Gone<'));
 });
 
-test('a registration without its ticket, or with a made-up one, registers nothing', async () => {
+test('a registration without its form key, or with a forged one, registers nothing', async () => {
   const csrf = await browser.csrf();
 
   for (const ticket of ['', 'x', `${Buffer.from('{"id":"x"}').toString('base64url')}.x`]) {

@@ -70,7 +70,7 @@ const STRANGE: [whose: string, appId: string, endpointId: string][] = [
 ];
 
 for (const [whose, appId, endpointId] of STRANGE) {
-  test(`the endpoints of an app of ${whose} are not found, whatever is asked of them [D5]`, async () => {
+  test(`the endpoints of an app of ${whose} are not found, for every request [D5]`, async () => {
     await assertNotFound(await server.signedIn(), verbsOf(DEVELOPER, appId, endpointId));
   });
 }
@@ -81,20 +81,20 @@ for (const id of [endpoints.foreign, endpoints.platform, NOBODY, 'nonsense', end
   });
 }
 
-test('to a member who may not change the app its endpoints do not exist, and nothing leads to them [D5]', async () => {
+test('for a member who may not change the app its endpoints are 404, and no page links to them [D5]', async () => {
   const mia = await server.signedIn(await server.addUser('Mia', [[server.acme, 'member']]));
 
   assert.doesNotMatch((await mia.open(`${DEVELOPER}/${server.ledger.id}`)).text, /endpoints"/);
   await assertNotFound(mia, verbsOf(DEVELOPER, server.ledger.id, endpoints.own));
 });
 
-test('the owner of another business finds none of them [D5]', async () => {
+test('the owner of another business gets 404 for all of them [D5]', async () => {
   const olaf = await server.signedIn(await server.addUser('Olaf', [[bolt, 'owner']]));
 
   await assertNotFound(olaf, verbsOf(DEVELOPER, server.ledger.id, endpoints.own));
 });
 
-test('an owner of a business finds nothing below the platform’s apps [D5]', async () => {
+test('an owner of a business gets 404 below the platform’s apps [D5]', async () => {
   await assertNotFound(await server.signedIn(), verbsOf(PLATFORM, platform.id, endpoints.platform));
 });
 
@@ -104,7 +104,7 @@ test('a platform admin finds no endpoints of a business below the platform’s a
   await assertNotFound(root, verbsOf(PLATFORM, server.ledger.id, endpoints.own));
 });
 
-test('someone who is not signed in is asked to sign in, and sees nothing', async () => {
+test('a visitor without a session is sent to sign in, and sees nothing', async () => {
   const page = await server.browse().open(`${DEVELOPER}/${server.ledger.id}/endpoints/${endpoints.own}`);
 
   assert.match(page.url, /\/sign-in/);
@@ -128,7 +128,7 @@ const FORGERIES: [what: string, fields: Fields, headers: Record<string, string>]
 ];
 
 for (const [what, token, headers] of FORGERIES) {
-  test(`no form about endpoints is taken ${what}, and nothing changes [S6] [D1]`, async () => {
+  test(`no form about endpoints is accepted ${what}, and nothing changes [S6] [D1]`, async () => {
     const before = await snapshot();
 
     for (const [method, path, fields] of verbsOf(DEVELOPER, server.ledger.id, endpoints.own)) {

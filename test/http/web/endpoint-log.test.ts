@@ -66,7 +66,7 @@ test('a test event arrives, signed with the secret that was shown, at the endpoi
   assert.equal(neighbour.received.length, 0);
 });
 
-test('an endpoint that is off offers no test event, and refuses one that is asked for anyway', async () => {
+test('a disabled endpoint offers no test event, and rejects a request for one', async () => {
   const { endpoint, path, sendTest } = await newEndpoint('https://hooks.example/');
   const form = await browser.open(path);
   await markEndpointDisabled(db(), endpoint.id, 'by_owner', server.clock());
@@ -80,7 +80,7 @@ test('an endpoint that is off offers no test event, and refuses one that is aske
   assert.ok(events.every(({ data }) => !data.includes(endpoint.id)));
 });
 
-test('the log shows how an attempt failed, with the head of the answer as text and nothing of its body [W6]', async () => {
+test('the log shows how an attempt failed, with the head of the response as text and nothing of its body [W6]', async () => {
   const receiver = await startWebhookReceiver((_, response) =>
     response.writeHead(500, { 'x-note': '<b>"late"</b>' }).end('the body of the answer'),
   );
@@ -130,7 +130,7 @@ test('a delivered and a failed row differ in text and in colour', async () => {
   );
 });
 
-test('a payload that the app may not read any more is not shown, nor is one that was never sent', async () => {
+test('a payload that the app may no longer read is not shown, nor is one that was never sent', async () => {
   const receiver = await startWebhookReceiver();
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const endpoint = { appId: app.id, url: receiver.url, eventTypes: ['invoice.created'] };
@@ -153,7 +153,7 @@ test('a payload that the app may not read any more is not shown, nor is one that
   assert.match(text, /The payload is hidden: the app is no longer allowed to read it\./);
 });
 
-test('an address that nobody listens at, and one that is not public, are told apart in the log', async () => {
+test('the log distinguishes an unreachable address from one that is not public', async () => {
   const [silent, inward] = [await newEndpoint('http://127.0.0.1:1/'), await newEndpoint('https://10.0.0.1/')];
 
   await silent.sendTest();
@@ -163,7 +163,7 @@ test('an address that nobody listens at, and one that is not public, are told ap
   await shows(inward.path, /the address is not on the public internet/);
 });
 
-test('what was delivered can be sent again, under the same id, and the log has both attempts', async () => {
+test('a delivered event can be sent again, with the same id, and the log has both attempts', async () => {
   const receiver = await startWebhookReceiver(respondWithStatus(204));
   const { path, sendTest } = await newEndpoint(receiver.url);
   await sendTest();
@@ -195,7 +195,7 @@ test('a delivery to another endpoint, or to none, is not sent again under this o
   assert.equal(receiver.received.length, 1);
 });
 
-test('the log is shown 25 at a time, newest first, and what waits for an endpoint that is off says so', async () => {
+test('the log is shown 25 at a time, newest first, and deliveries that wait for a disabled endpoint say so', async () => {
   const { endpoint, appId, path } = await newEndpoint('https://hooks.example/');
   await markEndpointDisabled(db(), endpoint.id, 'by_owner', server.clock());
   const data = { endpointId: endpoint.id };
@@ -217,7 +217,7 @@ test('the log is shown 25 at a time, newest first, and what waits for an endpoin
   assert.equal(new Set([...resendPaths(newest), ...resendPaths(last)]).size, 30);
 });
 
-test('a page of the log that begins nowhere is not found', async () => {
+test('a page of the log with an unknown cursor is not found', async () => {
   const { path } = await newEndpoint('https://hooks.example/');
 
   assert.equal((await browser.open(`${path}?before=nonsense`)).status, 404);

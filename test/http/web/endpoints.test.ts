@@ -39,7 +39,7 @@ function shownSecret({ status, text }: BrowserPage): string {
 
 const ticked = (text: string) => [...text.matchAll(/name="events" value="([^"]*)" checked/g)].map(([, type]) => type);
 
-test('an app’s page leads to its webhooks, where one without endpoints is told what to do first', async () => {
+test('an app’s page leads to its webhooks, which say what to do first if there is no endpoint', async () => {
   const { appPath, list } = await newApp();
 
   assert.ok((await browser.open(appPath)).text.includes(`href="${list}"`));
@@ -91,7 +91,7 @@ const PROBLEMS: [what: string, changes: Fields, field: string, sentence: RegExp]
 ];
 
 for (const [what, changes, field, sentence] of PROBLEMS) {
-  test(`an endpoint with ${what} is refused beside the field, new or changed, and keeps what was typed`, async () => {
+  test(`an endpoint with ${what} is rejected beside the field, new or changed, and keeps the input`, async () => {
     const { list, path } = await newEndpoint();
     const typed = { url: 'https://typed.example/', events: ['grant.created'], ...changes };
     const before = (await browser.open(list)).text;
@@ -156,7 +156,7 @@ test('a change of an endpoint is shown at once', async () => {
   assert.match((await browser.open(list)).text, />https:\/\/moved\.example\/</);
 });
 
-test('an endpoint is switched off and on, and says which it is', async () => {
+test('an endpoint can be disabled and enabled, and shows its status', async () => {
   const { list, act } = await newEndpoint();
 
   const off = await act('disable');
@@ -168,7 +168,7 @@ test('an endpoint is switched off and on, and says which it is', async () => {
   assert.doesNotMatch(on.text, /Off since/);
 });
 
-test('an endpoint that was switched off by what it answered says why', async () => {
+test('an endpoint that was disabled because of its response says why', async () => {
   const [gone, failing] = [await newEndpoint(), await newEndpoint()];
   await markEndpointDisabled(db(), gone.endpoint.id, 'gone', server.clock());
   await markEndpointDisabled(db(), failing.endpoint.id, 'failing', server.clock());
@@ -177,7 +177,7 @@ test('an endpoint that was switched off by what it answered says why', async () 
   assert.match((await browser.open(failing.path)).text, /No delivery succeeded for three days/);
 });
 
-test('an endpoint that has failed for a day is warned about, until it is switched on afresh', async () => {
+test('an endpoint that has failed for a day shows a warning, until it is enabled again', async () => {
   const { list, path, endpoint, act } = await newEndpoint();
   const [warning, visit] = [/No delivery has succeeded since .* switched off at /, () => browser.open(list)];
   await recordFailure(db(), endpoint, 0.5, server.clock() - DAY + HOUR);
@@ -207,7 +207,7 @@ test('a replaced secret is shown once, with the time until which both sign', asy
   assert.deepEqual(await signingSecrets(endpoint.id), [newer, secret]);
 });
 
-test('the form that replaces a secret works once: sent again, it leads back and ends no secret', async () => {
+test('the form that replaces a secret works once: sent again, it leads back and replaces nothing', async () => {
   const { endpoint, secret, path } = await newEndpoint();
   const form = await browser.open(path);
   const newer = shownSecret(await browser.submit(form, `${path}/secret`));
@@ -219,7 +219,7 @@ test('the form that replaces a secret works once: sent again, it leads back and 
   assert.deepEqual(await signingSecrets(endpoint.id), [newer, secret]);
 });
 
-test('two clicks at once replace the secret once, and the one that the app uses still signs', async () => {
+test('two simultaneous clicks replace the secret once, and the previous secret still signs', async () => {
   const { endpoint, secret, path } = await newEndpoint();
   const form = await browser.open(path);
 
@@ -230,7 +230,7 @@ test('two clicks at once replace the secret once, and the one that the app uses 
   assert.deepEqual(await signingSecrets(endpoint.id), [shown.map(shownSecret)[0], secret]);
 });
 
-test('removing an endpoint asks first, and then it is gone', async () => {
+test('removing an endpoint asks for confirmation first', async () => {
   const { list, path } = await newEndpoint();
 
   const question = await browser.open(`${path}/remove`);

@@ -107,7 +107,7 @@ test('connected apps show the names of app and business as they are [S17]', asyn
   assertEscaped(text);
 });
 
-test('a refused sign-in shows the email as it was typed [S17]', async () => {
+test('a rejected sign-in shows the email as text [S17]', async () => {
   const visitor = server.browse();
 
   const page = await visitor.signIn(NASTY, `${NASTY} as a password`);
@@ -117,7 +117,7 @@ test('a refused sign-in shows the email as it was typed [S17]', async () => {
   assertEscaped(page.text);
 });
 
-test('a refused registration shows every field as it was typed [S17]', async () => {
+test('a rejected registration shows every field as text [S17]', async () => {
   const page = await registerInBrowser(browser, DEVELOPER, {
     name: NASTY,
     redirect_uris: `</textarea>${NASTY}`,
@@ -144,7 +144,7 @@ for (const [what, changes] of ERROR_PAGES) {
   });
 }
 
-test('an address that is not there, or not readable, is not repeated on its page [S17]', async () => {
+test('the page for an unknown or malformed path does not repeat the path [S17]', async () => {
   for (const path of [
     '/<script>alert(1)</script>',
     '/%3Cscript%3Ealert(1)%3C/script%3E',

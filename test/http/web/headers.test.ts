@@ -90,7 +90,7 @@ const PAGES: [what: string, status: number, path: string][] = [
 ];
 
 for (const [what, status, path] of PAGES) {
-  test(`${what} is small, may run no script but ours, be framed nowhere and be kept by no cache [C4] [C9]`, async () => {
+  test(`${what} is small, runs only our scripts, and can be neither framed nor cached [C4] [C9]`, async () => {
     const page = await browser.open(path);
 
     assert.equal(page.status, status);
@@ -110,7 +110,7 @@ test('no script runs on the sign-out page or on an error page [C4]', async () =>
   }
 });
 
-test('a refused form is guarded like any page [C4]', async () => {
+test('a rejected form has the same security headers as any page [C4]', async () => {
   const forged = await browser.post('/settings/account/password', {});
   const wrong = await server.browse().signIn(root.email, 'not the password');
 
@@ -129,7 +129,7 @@ test('only a page on the way to an app lets a form lead to that app [C4]', async
   assert.equal(directives(plain.headers)['form-action'], "'self'");
 });
 
-test('a failure of ours is a guarded page that tells nothing of what went wrong [C4] [X4]', async () => {
+test('an internal error is a page with security headers that reveals no details [C4] [X4]', async () => {
   const broken = await startTestServer();
   const visitor = await broken.signedIn();
   await sql`alter table sessions rename to lost`.execute(broken.storage().durable);
@@ -141,7 +141,7 @@ test('a failure of ours is a guarded page that tells nothing of what went wrong 
   assert.doesNotMatch(page.text, /sessions|sqlite|no such|\.ts|at /i);
 });
 
-test('a database that cannot write gives a guarded page that says to try again [C4]', async () => {
+test('a database that cannot write gives a page with security headers that says to try again [C4]', async () => {
   const stuck = await startTestServer();
   const visitor = await stuck.signedIn();
   const page = await visitor.open('/settings/developer/new');
@@ -154,7 +154,7 @@ test('a database that cannot write gives a guarded page that says to try again [
   assert.ok(Number(answer.headers.get('retry-after')) > 0);
 });
 
-test('stylesheet and icon are ours, typed, and kept by the browser', async () => {
+test('stylesheet and icon are served by us, with a content type, and cached by the browser', async () => {
   const { text } = await browser.open('/sign-in');
   const [, stylesheet = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];
 
@@ -194,7 +194,7 @@ test('no address below /assets leads out of that folder', async () => {
   }
 });
 
-test('under https every answer of both hosts asks for https from then on, for over a year [D7]', async () => {
+test('under https every response of both hosts sends HSTS for over a year [D7]', async () => {
   const [api, web] = [await freePort(), await freePort()];
   await startTestServer({
     BASE_URL: 'https://auth.gatehouse.example',
@@ -220,6 +220,6 @@ test('under https every answer of both hosts asks for https from then on, for ov
   }
 });
 
-test('on a machine of one’s own, without https, nothing asks for https [D7]', async () => {
+test('on a development machine without https, no response sends HSTS [D7]', async () => {
   assert.equal((await fetch(`${server.web}/sign-in`)).headers.get('strict-transport-security'), null);
 });

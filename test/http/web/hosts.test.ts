@@ -38,7 +38,7 @@ test('Host and X-Forwarded-Host change no issuer, link or redirect, even behind 
   }
 });
 
-test('nor do they change a link that is to be passed on, or an address in the reference [X3]', async () => {
+test('nor do they change a link that is shown, or an address in the reference [X3]', async () => {
   const cookie: [string, string] = ['Cookie', [...browser.cookies].map((pair) => pair.join('=')).join('; ')];
   const form = hiddenFields((await browser.open('/settings/members/invite')).text, '/settings/members/invite');
   const body = `${toBody({ ...form, role: 'member', email: 'kim@example.com' })}`;
@@ -61,7 +61,7 @@ test('nor do they change a link that is to be passed on, or an address in the re
   for (const answer of [invited, document, reference]) assert.doesNotMatch(answer.text, /evil\.example/);
 });
 
-test('an absolute request target names no other host than ours [X3]', async () => {
+test('an absolute request target does not change the host [X3]', async () => {
   const answer = await sendRaw(server.web, { path: 'http://evil.example/settings/account' });
 
   assert.ok(answer.status < 500, String(answer.status));
@@ -69,7 +69,7 @@ test('an absolute request target names no other host than ours [X3]', async () =
   assert.doesNotMatch(answer.text, /evil\.example/);
 });
 
-test('the API host sets no cookie and gives nothing for one [D6]', async () => {
+test('the API host sets no cookie and ignores cookies [D6]', async () => {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const session = browser.cookies.get('__Host-session') ?? '';
   const { access_token } = await server.connect({}, browser);
@@ -87,7 +87,7 @@ test('the API host sets no cookie and gives nothing for one [D6]', async () => {
   assert.equal(both.status, 200);
 });
 
-test('the web host gives nothing for a bearer token [D6]', async () => {
+test('the web host ignores bearer tokens [D6]', async () => {
   const { access_token } = await server.connect({}, browser);
 
   const answer = await fetch(`${server.web}/settings/account`, {
@@ -108,7 +108,7 @@ test('neither host serves what belongs to the other [D6]', async () => {
   }
 });
 
-test('what is not there is a page to a person and JSON to a program', async () => {
+test('a 404 is a page on the web host and JSON on the API host', async () => {
   const page = await fetch(`${server.web}/nowhere`);
   const answer = await fetch(`${server.api}/api/v1/nowhere`);
 
@@ -128,7 +128,7 @@ const WRONG_WAYS: [method: string, origin: string, path: string, allow: string][
 ];
 
 for (const [method, origin, path, allow] of WRONG_WAYS) {
-  test(`${method} ${path} is answered with 405 and the ways there are`, async () => {
+  test(`${method} ${path} gets 405 with the allowed methods`, async () => {
     const answer = await fetch(origin + path, { method, redirect: 'manual' });
 
     assert.equal(answer.status, 405);
@@ -145,7 +145,7 @@ const BODIES: [what: string, init: RequestInit][] = [
 ];
 
 for (const [, origin, path, allow] of WRONG_WAYS) {
-  test(`${path} answers QUERY, PROPFIND and other methods with 405 and Allow, whatever the body`, async () => {
+  test(`${path} responds to QUERY, PROPFIND and other methods with 405 and Allow, whatever the body`, async () => {
     for (const method of ['QUERY', 'PROPFIND', 'MKCOL', 'SEARCH', 'LOCK', 'PUT', 'PATCH']) {
       for (const [what, init] of BODIES) {
         const { status, headers } = await fetch(origin + path, { ...init, method, redirect: 'manual' });
@@ -157,7 +157,7 @@ for (const [, origin, path, allow] of WRONG_WAYS) {
   });
 }
 
-test('a method or a body that no route has is a 404 where there is no route', async () => {
+test('on an unknown path any method and body is a 404', async () => {
   for (const origin of [server.api, server.web]) {
     for (const method of ['QUERY', 'PROPFIND', 'PUT', 'POST']) {
       for (const [what, init] of BODIES) {
@@ -208,7 +208,7 @@ const ODD_TARGETS = [
 ];
 
 for (const path of ODD_TARGETS) {
-  test(`an address that reads like a pattern is only an address: ${path} [X5]`, async () => {
+  test(`a path that looks like a route pattern is only a path: ${path} [X5]`, async () => {
     for (const origin of [server.api, server.web]) {
       const { status } = await sendRaw(origin, { path });
       assert.ok(status >= 400 && status < 500, `${origin}${path}: ${status}`);
@@ -216,7 +216,7 @@ for (const path of ODD_TARGETS) {
   });
 }
 
-test('a target with scheme and host is answered by its path alone, and refused in the same words [X3]', async () => {
+test('a target with scheme and host is routed by its path alone, with the same errors [X3]', async () => {
   const absolute = await sendRaw(server.api, { path: 'http://evil.example/api/v1/businesses' });
   const plain = await sendRaw(server.api, { path: '/api/v1/businesses' });
 

@@ -123,7 +123,7 @@ test('the passkey of a disabled user signs nobody in [S16]', async () => {
   assertRefused(await signIn(key));
 });
 
-test('an answer of the authenticator counts once, however often and however fast it is sent', async () => {
+test('a passkey response counts once, however often and however fast it is sent', async () => {
   const { key } = await addUserWithPasskey(server, 'Fay');
   const browser = server.browse();
   const { options } = await fetchSignInOptions(browser);

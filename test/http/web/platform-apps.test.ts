@@ -47,7 +47,7 @@ test('someone who allowed an app twice is one connection of it, in the lists and
   assert.match((await owner.open(DEVELOPER)).text, /2 connections/);
 });
 
-test('a first-party app is not opened to any business by a field that its form does not have', async () => {
+test('a field that its form does not have cannot open a first-party app to any business', async () => {
   const form = await admin.open(`${PLATFORM}/new`);
   const { id } = shownCredentials(
     await admin.submit(form, PLATFORM, { ...APP_FIELDS, name: 'Desk', open_to_any_business: 'yes' }),
@@ -82,7 +82,7 @@ test('the menu leads a platform admin to the platform apps, and nobody else', as
   assert.ok(!(await owner.open('/settings/account')).text.includes('href="/platform'));
 });
 
-test('a ticket for an app of a business does not make that app a first-party one', async () => {
+test('a form key for an app of a business does not register a first-party app', async () => {
   const form = await owner.open(`${DEVELOPER}/new`);
 
   const answer = await owner.submit({ ...form, text: form.text.replaceAll(DEVELOPER, PLATFORM) }, PLATFORM, APP_FIELDS);
@@ -93,7 +93,7 @@ test('a ticket for an app of a business does not make that app a first-party one
 const VISITORS = { 'a signed-in owner of a business': owner, 'someone who is not signed in': server.browse() };
 
 for (const [who, browser] of Object.entries(VISITORS)) {
-  test(`to ${who} a platform page that exists looks like one that does not [D5]`, async () => {
+  test(`for ${who} an existing platform page looks like one that does not exist [D5]`, async () => {
     const body = toBody({ csrf: await browser.csrf() });
     const there = await browser.ask(PLATFORM, { method: 'POST', body });
     const nowhere = await browser.ask('/platform/nowhere', { method: 'POST', body });

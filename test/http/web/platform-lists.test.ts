@@ -90,7 +90,7 @@ for (const { path, word, other, found } of LISTS) {
     );
   });
 
-  test(`the pages of a search of ${path} go on within the search`, async () => {
+  test(`the next page of a search of ${path} continues the search`, async () => {
     const first = await admin.open(`${path}?q=${encodeURIComponent(`${word} 77`)}`);
     const second = await admin.open(nextPageLink(first) ?? '');
     const third = await admin.open(nextPageLink(second) ?? '');

@@ -53,7 +53,7 @@ test('a platform admin pauses an app everywhere, after being shown whom it affec
   ]);
 });
 
-test('the question itself changes nothing, and leads back', async () => {
+test('the confirmation page changes nothing, and links back', async () => {
   const { path, statuses } = await connectedApp('Still');
 
   const question = await admin.open(`${path}/pause`);
@@ -79,7 +79,7 @@ test('a form that is sent twice pauses once, and one sent late changes nothing',
   assert.equal((await actsOn(app.id)).length, 1);
 });
 
-test('an app whose pause is asked about while it is paused already shows how it stands', async () => {
+test('the confirmation page of an app that is paused already says so', async () => {
   const { path } = await connectedApp('Known');
   await admin.submit(await admin.open(`${path}/pause`), `${path}/pause`);
 
@@ -116,7 +116,7 @@ test('a reason for a pause is shown to platform admins and, on the app’s page 
   assert.doesNotMatch((await owner.open(`${DEVELOPER}/${app.id}`)).text, /spam/);
 });
 
-test('a reason that cannot be read pauses nothing, is said beside the field, and is kept to be mended', async () => {
+test('an unreadable reason pauses nothing, gets an error beside the field, and is kept for correction', async () => {
   const { path, statuses } = await connectedApp('Wordy');
   const question = await admin.open(`${path}/pause`);
 

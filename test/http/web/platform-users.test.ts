@@ -47,7 +47,7 @@ test('a platform admin disables a user, after being shown what it affects, and e
   ]);
 });
 
-test('a disabled user cannot sign in, and is told no more than with a wrong password', async () => {
+test('a disabled user cannot sign in, and gets the same response as for a wrong password', async () => {
   const carl = await server.addUser('Carl', [[server.acme, 'member']]);
   await admin.submit(await admin.open(`${pathOf(carl)}/disable`), `${pathOf(carl)}/disable`);
 

@@ -65,7 +65,7 @@ test('the log shows each request for an app, newest first, with its outcome, bus
   assert.equal(rows[4]?.slice(-36), requestIdOf(refreshed));
 });
 
-test('each refusal stands in the log of its app, with the reason in words and a way to read more', async () => {
+test('each rejected request is in the log of its app, with the reason in words and a link to read more', async () => {
   const { client, open } = await newApp('Refused');
   const { refresh_token, access_token } = await client.connect({}, browser);
   await later(() => client.refresh(refresh_token, { client_secret: 'gcs_wrong' }));
@@ -94,7 +94,7 @@ test('each refusal stands in the log of its app, with the reason in words and a 
   }
 });
 
-test('whoever is sent to authorize an app leaves nothing in its log, since anyone can send them', async () => {
+test('authorize requests are not in the log of the app, since anyone can send them', async () => {
   const { client, open } = await newApp('Linked');
 
   await client.authorize({}, browser);
@@ -124,7 +124,7 @@ test('a wrong secret is not in the log of any other app, nor an unknown app in a
   assert.match((await open()).text, /No requests yet/);
 });
 
-test('no code, token or secret that was sent stands in what is kept [X4]', async () => {
+test('the stored log contains no code, token or secret that was sent [X4]', async () => {
   const { app, client } = await newApp('Discreet');
   const code = await client.allow({}, browser);
   const { body } = await client.exchange(code);
@@ -143,7 +143,7 @@ test('no code, token or secret that was sent stands in what is kept [X4]', async
   for (const secret of secrets) assert.ok(!kept.includes(secret.slice(4, 20)), secret);
 });
 
-test('a request is found by its id, in capitals too, and what is no id finds nothing', async () => {
+test('a request is found by its id, in capitals too, and a malformed id finds nothing', async () => {
   const { client, open } = await newApp('Sought');
   const wanted = await client.refresh('grt_x');
   await client.refresh('grt_y');
@@ -240,7 +240,7 @@ test('an app that nobody uses has an empty chart and an empty log', async () => 
   assert.match(text, /No requests yet\./);
 });
 
-test('what an app read is counted by scope, day and user; what was refused is not', async () => {
+test('successful requests are counted by scope, day and user; rejected ones are not', async () => {
   const { app, client } = await newApp('Reader');
   const { access_token } = await client.connect({}, browser);
   const uses = async () => {
@@ -258,7 +258,7 @@ test('what an app read is counted by scope, day and user; what was refused is no
   assert.deepEqual(await uses(), [{ ...row, uses: 2 }]);
 });
 
-test('members may look at the log, and others are told there is none, on every verb [D5]', async () => {
+test('members may read the log, and for others it is 404, for every method [D5]', async () => {
   const member = await server.signedIn(await server.addUser('Mel', [[server.acme, 'member']]));
   const bolt = await server.addBusiness('Bolt');
   const stranger = await server.signedIn(await server.addUser('Bob', [[bolt, 'owner']]));
@@ -280,7 +280,7 @@ test('members may look at the log, and others are told there is none, on every v
   }
 });
 
-test('what was noted is not lost when the server stops', async () => {
+test('recorded requests are not lost when the server stops', async () => {
   const stopping = await startTestServer();
   await stopping.refresh('grt_x');
 

@@ -40,7 +40,7 @@ const KEPT = [
 ];
 
 for (const path of KEPT) {
-  test(`after signing in, ${path} is a place to go back to [S7]`, async () => {
+  test(`after signing in, ${path} is an allowed return address [S7]`, async () => {
     assert.equal(await offeredFor(path), path);
     assert.equal(await signInWith(path), path);
     assert.equal(await switchWith(path), path);

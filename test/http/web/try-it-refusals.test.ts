@@ -14,7 +14,7 @@ const browser = await server.signedIn();
 const RETURN = `${server.web}${DEVELOPER}/try`;
 const { begin, decide, paste, reachExchange, newApp } = createPlayground(server, browser);
 
-test('what is pasted may be the address, its query or the code alone, and is kept where it is refused', async () => {
+test('the pasted text may be the URL, its query or the code, and is kept if it is rejected', async () => {
   const app = await newApp();
   const page = await begin(app);
   const answer = (await decide(page)).leftTo ?? new URL(REDIRECT_URI);
@@ -39,7 +39,7 @@ test('what is pasted may be the address, its query or the code alone, and is kep
   assert.match(nonsense.text, /&lt;no code&gt;.<\/textarea>/);
 });
 
-test('a walk counts only in the session that began it, for its own app, unchanged, for 30 minutes', async () => {
+test('the playground state is valid only in its session, for its app, unchanged, for 30 minutes', async () => {
   const [app, other] = [await newApp(), await newApp()];
   const page = await reachExchange(app);
   const back = page.url;
@@ -106,7 +106,7 @@ test('a user who may not change the app cannot open any page of its playground [
   assert.deepEqual(await server.storage().durable.selectFrom('apps').selectAll().execute(), before);
 });
 
-test('a question with nothing in it, or with what is not the app’s, is not asked', async () => {
+test('the playground rejects a request without scopes, or with scopes or redirect URIs that are not the app’s', async () => {
   const app = await newApp();
 
   const noScope = await begin(app, { scope: [] });
@@ -118,7 +118,7 @@ test('a question with nothing in it, or with what is not the app’s, is not ask
   assert.match(strangeUri.text, /value="read:invoices" checked/);
 });
 
-test('someone who chose another business on the way can go back to the app’s own, and go on', async () => {
+test('a user who chose another business can switch back to the app’s own, and continue', async () => {
   const [bolt, carol] = [await server.addBusiness('Borealis'), await server.addUser('Carol', [[server.acme, 'admin']])];
   await server.addMember(carol, bolt, 'member');
   const app = await newApp({ openToAnyBusiness: true, redirectUris: [RETURN] });
@@ -143,7 +143,7 @@ test('someone who chose another business on the way can go back to the app’s o
   assert.match(businesses.text, /&quot;name&quot;: &quot;Borealis&quot;/);
 });
 
-test('a server that cannot reach its own public address says so, and the place is kept', async () => {
+test('a server that cannot reach its own public address says so, and the state is kept', async () => {
   const port = await freePort();
   const apart = await startTestServer({
     BASE_URL: `http://127.0.0.1:${await freePort()}`,

@@ -15,7 +15,7 @@ const RETURN = `${server.web}${DEVELOPER}/try`;
 const { begin, decide, paste, reachExchange, reachTokens, newApp } = createPlayground(server, browser);
 await server.addInvoice(server.acme, { number: 'INV-77' });
 
-test('a developer walks through the flow for real, and sees each request and its answer', async () => {
+test('a developer runs through the real flow, and sees each request and its response', async () => {
   const app = await newApp();
   const step = (page: BrowserPage, name: string) => browser.submit(page, `${tryPath(app)}/${name}`);
 
@@ -42,7 +42,7 @@ test('a developer walks through the flow for real, and sees each request and its
   assert.equal(revoked_reason, 'revoked_by_app');
 });
 
-test('no page of the walk shows the secret, is kept by a cache or grows beyond 50 kB [D4]', async () => {
+test('no page of the playground shows the secret, may be cached or exceeds 50 kB [D4]', async () => {
   const app = await newApp();
   const tokens = await reachTokens(app);
   const pages = [tokens, await browser.submit(tokens, `${tryPath(app)}/businesses`)];
@@ -56,7 +56,7 @@ test('no page of the walk shows the secret, is kept by a cache or grows beyond 5
   }
 });
 
-test('an answer comes back by itself while the page is one of the app’s redirect URIs', async () => {
+test('the authorization response returns to the playground if its page is a redirect URI of the app', async () => {
   const app = await newApp();
   const offered = await browser.open(tryPath(app));
 
@@ -85,7 +85,7 @@ test('an answer comes back by itself while the page is one of the app’s redire
   );
 });
 
-test('asking twice for the return address changes nothing more, and an app keeps one redirect URI', async () => {
+test('adding the playground’s redirect URI twice has no further effect, and an app keeps at least one redirect URI', async () => {
   const app = await newApp({ redirectUris: [RETURN] });
   const csrf = await browser.csrf();
   const set = (answer: string) => browser.post(`${tryPath(app)}/return-address`, { csrf, answer });
@@ -119,7 +119,7 @@ test('a first-party app is tried from the platform’s pages, and asks for no co
   assert.equal((await browser.open(page.url)).status, 404);
 });
 
-test('a wrong secret shows the real answer and its explanation, and the right one still works after it', async () => {
+test('a wrong secret shows the real response and its explanation, and the right one still works afterwards', async () => {
   const app = await newApp();
   const page = await reachExchange(app);
   const exchange = (from: BrowserPage, client_secret: string) =>
@@ -137,7 +137,7 @@ test('a wrong secret shows the real answer and its explanation, and the right on
   assert.match(right.text, /200 OK/);
 });
 
-test('a scope that was not asked for is missing for real', async () => {
+test('a scope that was not requested is really missing', async () => {
   const app = await newApp();
   const tokens = await reachTokens(app, { scope: ['read:contacts'] });
 
@@ -148,7 +148,7 @@ test('a scope that was not asked for is missing for real', async () => {
   assert.match(invoices.text, /403 Forbidden.*www-authenticate: Bearer error=&quot;insufficient_scope&quot;/s);
 });
 
-test('a refusal at the consent screen is shown with its meaning, and leaves nothing to exchange', async () => {
+test('Deny on the consent screen is shown with its meaning, and leaves nothing to exchange', async () => {
   const app = await newApp();
   const page = await begin(app);
 
@@ -187,7 +187,7 @@ test('each request can be run as curl, as it is shown', async () => {
   assert.match(refused, /^HTTP\/1.1 401 .*revoked_by_app/s);
 });
 
-test('a code that was used, or has expired, says so and offers to start again', async () => {
+test('a used or expired code is reported as such, with an offer to start again', async () => {
   const app = await newApp();
   const page = await reachExchange(app);
   const exchange = () => browser.submit(page, `${tryPath(app)}/exchange`, { client_secret: app.secret });

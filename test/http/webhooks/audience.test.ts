@@ -76,7 +76,7 @@ const lives = async () => {
 };
 
 for (const [what, table, where, to] of ENDS) {
-  test(`an app may not hear of a business when ${what}, and may again when that is undone`, async () => {
+  test(`an app receives no events of a business when ${what}, and does again when that is undone`, async () => {
     const change = async (from: object, values: object) => {
       let update = db()
         .updateTable(table)
@@ -99,7 +99,7 @@ for (const [what, table, where, to] of ENDS) {
   });
 }
 
-test('one grant that lives is enough, whatever became of the others', async () => {
+test('one active grant is enough, whatever the status of the others', async () => {
   const eve = await server.addUser('Eve', [[server.acme, 'member']]);
   const { app } = await connectForeign();
   await connect(app, eve);
@@ -113,7 +113,7 @@ test('one grant that lives is enough, whatever became of the others', async () =
   assert.ok(!(await hears()));
 });
 
-test('of a page of events an app reads what tells of businesses that let it look, and the rest of it', async () => {
+test('in a page of events an app sees those of businesses that it may read, and those of no business', async () => {
   const { app } = await connectForeign();
   const cafe = await server.addBusiness('Cafe');
   const bob = await server.addUser('Bob', [[cafe, 'owner']]);
@@ -165,7 +165,7 @@ for (const [what, type, businessId] of [
   });
 }
 
-test('an event type without a guard, or with an unknown scope as its guard, stops the start', () => {
+test('the server does not start with an event type without a guard, or with an unknown scope as its guard', () => {
   assert.throws(() => checkGuards({ 'expense.created': undefined }), /expense\.created declares no guard/);
   assert.throws(() => checkGuards({ 'expense.created': { scope: 'read:expense' } }), /unknown scope read:expense/);
   checkGuards({ 'expense.created': { scope: 'read:expenses' }, 'app.renamed': 'app' });

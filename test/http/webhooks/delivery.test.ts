@@ -43,7 +43,7 @@ test('an app receives a signed event about a grant, with ids and no credentials 
   assert.ok(!first.body.includes(code));
 });
 
-test('an endpoint hears only of its own app, and only of what it asked for', async () => {
+test('an endpoint receives only events of its own app, and only the types it subscribed to', async () => {
   const [app, other] = [await newApp(), await newApp()];
   const [revocations, foreign] = [await startWebhookReceiver(), await startWebhookReceiver()];
   await listen(revocations.url, app.id, ['grant.revoked']);
@@ -64,7 +64,7 @@ test('an endpoint hears only of its own app, and only of what it asked for', asy
   assert.equal(foreign.received.length, 0);
 });
 
-test('what fails is sent again later, under the same id and a fresh signature, until it arrives [W3]', async () => {
+test('a failed delivery is sent again later, with the same id and a fresh signature, until it arrives [W3]', async () => {
   const [app, receiver] = [await newApp(), await startWebhookReceiver(respondWithStatus(500))];
   await listen(receiver.url, app.id);
   await server.allow({ client_id: app.id }, browser);
@@ -100,7 +100,7 @@ test('events arrive in the order in which they happened, one at a time', async (
   assert.equal(new Set(ids).size, 20);
 });
 
-test('an endpoint that answers 410 is switched off, and a redirect is not followed [W3][W6]', async () => {
+test('an endpoint that responds with 410 is disabled, and a redirect is not followed [W3][W6]', async () => {
   const [app, gone, elsewhere] = [
     await newApp(),
     await startWebhookReceiver(respondWithStatus(410)),
@@ -192,7 +192,7 @@ async function newTrickler() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, cutOff };
 }
 
-test('a receiver that goes on answering without end is cut off, and the attempt has failed [W6]', {
+test('a receiver whose response never ends is cut off, and the attempt has failed [W6]', {
   timeout: 60_000,
 }, async () => {
   const slow = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
@@ -229,7 +229,7 @@ async function until<Value>(look: () => Promise<Value | undefined>): Promise<Val
   }
 }
 
-test('nothing is sent unsigned: without the key that kept its secret an endpoint gets nothing', async () => {
+test('nothing is sent unsigned: without the key that encrypts its secret an endpoint gets nothing', async () => {
   const [app, receiver] = [await newApp(), await startWebhookReceiver()];
   const foreign = createKeyring(['a-key-of-another-server-that-this-one-never-had']);
   const { endpoint } = await insertEndpoint(
@@ -249,7 +249,7 @@ test('nothing is sent unsigned: without the key that kept its secret an endpoint
   assert.equal(receiver.received.length, 0);
 });
 
-test('an app that was deleted hears nothing more, and an endpoint nothing from before its time', async () => {
+test('a deleted app receives nothing more, and a new endpoint no earlier events', async () => {
   const [app, receiver] = [await newApp(), await startWebhookReceiver()];
   const browser = await server.signedIn();
   await server.allow({ client_id: app.id }, browser);

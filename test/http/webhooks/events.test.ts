@@ -40,7 +40,7 @@ interface Told {
 const told = async (app: RegisteredApp): Promise<Told[]> => (await read(app)).body;
 const typesOf = async (app: RegisteredApp) => (await told(app)).map(({ type }) => type);
 
-test('an app reads again what it was told, oldest first, in pages that the Link header joins', async () => {
+test('an app lists its events, oldest first, in pages that the Link header connects', async () => {
   const app = await newApp();
   for (let i = 0; i < 5; i++) await server.allow({ client_id: app.id, scope: 'read:invoices', state: `${i}` }, browser);
 
@@ -55,7 +55,7 @@ test('an app reads again what it was told, oldest first, in pages that the Link 
   assert.deepEqual(Object.keys(whole.body[1]), ['id', 'type', 'timestamp', 'data']);
 });
 
-test('nobody reads the events of an app without its credentials', async () => {
+test('the events of an app cannot be read without its credentials', async () => {
   const app = await newApp();
 
   assert.equal((await read(app, '', 'wrong')).status, 401);
@@ -65,7 +65,7 @@ test('nobody reads the events of an app without its credentials', async () => {
   }
 });
 
-test('of invoices an app hears only with read:invoices, and only of businesses that have let it in', async () => {
+test('an app receives invoice events only with read:invoices, and only of businesses that have connected it', async () => {
   const [reader, other, stranger] = [await newApp(), await newApp(), await newApp()];
   await connect(reader);
   await connect(other, 'read:contacts');
@@ -111,7 +111,7 @@ test('every change of an invoice sends invoice.updated, and invoice.paid follows
   );
 });
 
-test('what an app was told of a business it cannot read again once it was disconnected, but that it was', async () => {
+test('once disconnected, an app can no longer read the events of a business, except for the disconnection', async () => {
   const app = await newApp();
   await connect(app);
   await server.addInvoice(server.acme, { number: 'E-2' });
@@ -125,7 +125,7 @@ test('what an app was told of a business it cannot read again once it was discon
   assert.equal((await told(app)).at(-1)?.data.reason, 'disconnected_by_user');
 });
 
-test('an app hears of its secrets by their ids, never of the secrets', async () => {
+test('events about secrets contain their ids, never the secrets', async () => {
   const app = await newApp();
   const secret = await atomically<string>((db) => addSecret(OPERATOR, db, app, server.clock()));
   const [first] = await listSecrets(server.storage().durable, app.id);
@@ -139,7 +139,7 @@ test('an app hears of its secrets by their ids, never of the secrets', async () 
   assert.ok(!JSON.stringify(events).includes(secret));
 });
 
-test('a member who leaves takes their grants along, and the app hears why', async () => {
+test('the grants of a member who leaves end, and the app receives the reason', async () => {
   const app = await newApp();
   const tokens = await connect(app);
   await atomically((db) =>
@@ -156,7 +156,7 @@ test('a member who leaves takes their grants along, and the app hears why', asyn
   assert.equal(refused.body.reason, 'member_removed');
 });
 
-test('an app that is paused, or whose user is disabled, hears of each grant that does not work now, once', async () => {
+test('if an app is paused or a user disabled, the app receives one event for each affected grant', async () => {
   const [app, other] = [await newApp(), await newApp()];
   const user = await server.addUser('Paula', [[server.acme, 'member']]);
   for (const each of [app, other]) {
@@ -177,7 +177,7 @@ test('an app that is paused, or whose user is disabled, hears of each grant that
   assert.deepEqual(await reasons(app), ['app_disabled', 'user_disabled']);
 });
 
-test('three days before a grant that nobody uses dies its app hears of it, once; a refresh starts it anew', async () => {
+test('three days before an unused grant expires its app receives one event; a refresh resets this', async () => {
   const app = await newApp();
   const { refresh_token } = await connect(app);
   const warn = () => atomically<number>((db) => warnOfExpiring(db, 100, server.clock()));

@@ -63,7 +63,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
 
 const isResting = async (endpoint: Endpoint) => (await rowOf(endpoint)).backoff_until > server.clock();
 
-test('an endpoint that has failed is left alone, however much comes in, until its owner wants to see it work', async () => {
+test('a failing endpoint gets no attempts during its backoff, however many events come in, until its owner tries it', async () => {
   const [receiver, passRounds] = [await startWebhookReceiver(respondWithStatus(500)), await newMarker()];
   const { endpoint, happen } = await listen(receiver.url);
   await happen();
@@ -103,7 +103,7 @@ test('an endpoint that has failed is left alone, however much comes in, until it
   );
 });
 
-test('an endpoint is switched off after three days of failures if there were ten, and not for two far apart', async () => {
+test('an endpoint is disabled after ten failures over three days, and not after two far apart', async () => {
   const { endpoint, app } = await listen('https://hooks.example/');
   const isOn = async () => (await findEndpoint(db(), app.id, endpoint.id))?.disabledAt === null;
   const began = server.clock();
@@ -117,7 +117,7 @@ test('an endpoint is switched off after three days of failures if there were ten
   assert.ok(!(await isOn()));
 });
 
-test('an endpoint to which nothing is to be sent any more is not failing any more', async () => {
+test('an endpoint without pending deliveries is no longer failing', async () => {
   const receiver = await startWebhookReceiver(respondWithStatus(503));
   const { endpoint, app, happen } = await listen(receiver.url);
   await happen();
@@ -145,7 +145,7 @@ const ACTS: [what: string, act: (endpoint: Endpoint) => Promise<unknown>][] = [
 ];
 
 for (const [what, act] of ACTS) {
-  test(`once an endpoint is ${what}, nothing more is sent to where it was`, async () => {
+  test(`once an endpoint is ${what}, nothing more is sent to its old URL`, async () => {
     const held: ServerResponse[] = [];
     const [receiver, passRounds] = [
       await startWebhookReceiver((_, response) => held.push(response)),
@@ -164,7 +164,7 @@ for (const [what, act] of ACTS) {
   });
 }
 
-test('an answer that no database could store is written down all the same, and 410 is 410', async () => {
+test('a response with bytes that no database accepts is stored in a readable form, and 410 is still 410', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => socket.end('HTTP/1.1 410 Go\0ne\r\ncontent-length: 0\r\n\r\n'));

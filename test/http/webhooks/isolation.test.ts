@@ -11,7 +11,7 @@ import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 const ENDPOINTS = 100;
 const ROUNDS = 5;
 
-test('one endpoint that is dead and one that never answers keep none of the others waiting', async () => {
+test('one unreachable endpoint and one that never responds do not delay the others', async () => {
   const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const [db, keys] = [server.storage().durable, createKeyring(server.settings.secretKeys)];
   const held: ServerResponse[] = [];

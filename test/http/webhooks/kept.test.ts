@@ -12,7 +12,7 @@ import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import { startWebhooks } from '../../../src/webhooks/worker.ts';
 import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
-test('no endpoint hears of anything that a crash could still undo', async () => {
+test('no endpoint receives an event that a crash could still undo', async () => {
   const [storage, keys, receiver] = [
     await openStorage('sqlite::memory:'),
     createKeyring(['any']),

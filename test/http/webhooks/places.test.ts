@@ -9,7 +9,7 @@ import { respondWithStatus, startWebhookReceiver } from '../../support/webhook-r
 
 const PLACES_OF_AN_OWNER = 50;
 
-test('one owner’s slow endpoints take up fifty places of a node, and the others have theirs at once', async () => {
+test('one owner’s slow endpoints use at most fifty slots of a node, and others are served at once', async () => {
   const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const keys = createKeyring(server.settings.secretKeys);
   const held: ServerResponse[] = [];

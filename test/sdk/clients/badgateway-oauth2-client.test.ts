@@ -103,7 +103,7 @@ for (const method of METHODS) {
   });
 }
 
-test('after an hour the fetch of @badgateway/oauth2-client refreshes by itself, whoever asks, and stores the pair', async () => {
+test('after an hour the fetch of @badgateway/oauth2-client refreshes automatically, for any caller, and stores the pair', async () => {
   const client = newOAuth2Client();
   const token = await connect(client);
   const { wrapper, stored } = newFetch(client, token);
@@ -116,7 +116,7 @@ test('after an hour the fetch of @badgateway/oauth2-client refreshes by itself, 
   assert.notEqual(stored.at(-1)?.refreshToken, token.refreshToken);
 });
 
-test('two workers with @badgateway/oauth2-client that refresh the same pair at once both go on with the same one', async () => {
+test('two workers with @badgateway/oauth2-client that refresh the same pair at once both continue with the same new one', async () => {
   const token = await connect(newOAuth2Client());
 
   const [first, second] = await Promise.all([
@@ -168,7 +168,7 @@ test('whatever state @badgateway/oauth2-client sends, it gets back the same, and
   assert.ok((await client.authorizationCode.getTokenFromCodeRedirect(back, request)).accessToken);
 });
 
-test('another code_verifier than the one @badgateway/oauth2-client set out with is refused', async () => {
+test('a code_verifier other than the one @badgateway/oauth2-client started with is rejected', async () => {
   const client = newOAuth2Client();
   const { request, address } = await depart(client);
   const back = await decide(server, address);

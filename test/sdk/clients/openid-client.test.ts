@@ -83,7 +83,7 @@ for (const method of ['client_secret_post', 'client_secret_basic'] as const) {
     );
   });
 
-  test(`openid-client refreshes, introspects and revokes with ${method}, and learns why a refresh token is dead`, async () => {
+  test(`openid-client refreshes, introspects and revokes with ${method}, and learns why a refresh token was rejected`, async () => {
     const { config, accessToken, refreshToken } = await connect({ method });
 
     const newer = await client.refreshTokenGrant(config, refreshToken);
@@ -149,7 +149,7 @@ test('Deny reaches openid-client as an authorization response error, from the is
   assert.equal(refused.cause.get('state'), checks.expectedState);
 });
 
-test('openid-client requires the iss parameter because the metadata promise it, and refuses one of another issuer', async () => {
+test('openid-client requires the iss parameter because the metadata promise it, and rejects that of another issuer', async () => {
   const config = await discover();
   const { address, checks } = await depart(config);
   const back = await decide(server, address);
@@ -165,7 +165,7 @@ test('openid-client requires the iss parameter because the metadata promise it, 
   assert.ok((await client.authorizationCodeGrant(config, back, checks)).access_token);
 });
 
-test('a wrong secret in the body reaches openid-client as the error in the answer', async () => {
+test('a wrong secret in the body reaches openid-client as the error in the response', async () => {
   const config = await discover({ app: { id: server.ledger.id, secret: 'gcs_wrong' } });
 
   const refused = await failureOf(client.ResponseBodyError, client.refreshTokenGrant(config, 'any'));
@@ -174,7 +174,7 @@ test('a wrong secret in the body reaches openid-client as the error in the answe
   assert.match(refused.error_description ?? '', /No app has this client_id and client_secret/);
 });
 
-test('a wrong secret by HTTP Basic reaches openid-client as a Basic challenge, beside the error in the answer', async () => {
+test('a wrong secret by HTTP Basic reaches openid-client as a Basic challenge, with the error in the response', async () => {
   const config = await discover({ app: { id: server.ledger.id, secret: 'gcs_wrong' }, method: 'client_secret_basic' });
 
   const refused = await failureOf(client.WWWAuthenticateChallengeError, client.refreshTokenGrant(config, 'any'));
@@ -187,7 +187,7 @@ test('a wrong secret by HTTP Basic reaches openid-client as a Basic challenge, b
   assert.equal((await refused.response.json()).error, 'invalid_client');
 });
 
-test('a request without state is refused in words, though openid-client would do without where PKCE is supported', async () => {
+test('a request without state is rejected with an explanation, although openid-client would omit it where PKCE is supported', async () => {
   const config = await discover();
   const { address, checks } = await depart(config);
   address.searchParams.delete('state');

@@ -29,7 +29,7 @@ const CALLS: Record<string, (standIn: StandIn, signal: AbortSignal) => Promise<u
 };
 
 for (const [name, call] of Object.entries(CALLS)) {
-  test(`${name} ends with the reason of its signal: before it sends, and while it waits for the answer`, async () => {
+  test(`${name} ends with the reason of its signal: before it sends, and while it waits for the response`, async () => {
     const standIn = await startFaultyServer(neverRespond);
     const reason = new Error('The visitor has gone.');
 
@@ -61,7 +61,7 @@ test('a signal also ends the pause before a request is repeated', async () => {
   assert.equal(standIn.requests.length, 1);
 });
 
-test('a call that is given up leaves the refresh that others wait for alone', async () => {
+test('an aborted call does not abort the refresh that others wait for', async () => {
   const server = await startTestServer();
   const tokens = expired(await connect(server));
   const saved: unknown[] = [];
@@ -77,7 +77,7 @@ test('a call that is given up leaves the refresh that others wait for alone', as
   assert.equal(saved.length, 1);
 });
 
-test('a signal that is no AbortSignal is a TypeError', async () => {
+test('a signal that is not an AbortSignal is a TypeError', async () => {
   const standIn = await startFaultyServer(sendBusinesses);
 
   await assert.rejects(standIn.api().businesses({ signal: true as unknown as AbortSignal }), TypeError);
@@ -95,7 +95,7 @@ test('every request names the library and its version in User-Agent', async () =
   for (const { headers } of standIn.requests) assert.equal(headers['user-agent'], `gatehouse-client-js/${version}`);
 });
 
-test('me() says whom the token acts for', async () => {
+test('me() returns the user and business of the token', async () => {
   const server = await startTestServer();
   const api = createSdkApp(server).api({ tokens: await connect(server), save: () => {} });
 

@@ -29,7 +29,7 @@ const drip: FaultyResponse = (response) => {
   response.on('close', () => clearInterval(dripping));
 };
 
-test('an error has everything that the answer said of it', async () => {
+test('an error has all fields of the response', async () => {
   const body = {
     error: 'invalid_grant',
     error_description: 'The user disconnected the app.',
@@ -51,7 +51,7 @@ test('an error has everything that the answer said of it', async () => {
   });
 });
 
-test('an error with no more than a code and a description has that code for its reason', async () => {
+test('an error with only a code and a description has the code as its reason', async () => {
   const standIn = await startFaultyServer(send(403, { error: 'forbidden', error_description: '', reason: null }));
 
   await assert.rejects(standIn.api().businesses(), {
@@ -66,7 +66,7 @@ test('an error with no more than a code and a description has that code for its 
   });
 });
 
-test('only a code in small letters with a description is a refusal of Gatehouse: other servers have errors too', async () => {
+test('only an error with a lower-case code and a description is from Gatehouse: other servers have errors too', async () => {
   const foreign = [
     { statusCode: 404, error: 'Not Found', message: 'Route GET:/api/v1/businesses not found' },
     { error: 'Not Found', error_description: 'Nothing is here.' },
@@ -82,7 +82,7 @@ test('only a code in small letters with a description is a refusal of Gatehouse:
   }
 });
 
-test('what an answer says is cleaned of control characters, in every field as in the message', async () => {
+test('control characters in a response are removed, in every field and in the message', async () => {
   const body = {
     error: 'odd',
     error_description: 'one\r\ntwo\u0000three\u001b[2J\u2028four\u0085five',
@@ -100,7 +100,7 @@ test('what an answer says is cleaned of control characters, in every field as in
   });
 });
 
-test('what an answer says is kept up to a length, and no character is cut in two', async () => {
+test('texts of a response are truncated at a maximum length, and never within a character', async () => {
   const body = {
     error: 'x'.repeat(600),
     error_description: `${'d'.repeat(499)}\u{1f511}`,
@@ -118,7 +118,7 @@ test('what an answer says is kept up to a length, and no character is cut in two
   });
 });
 
-test('an answer that is not our JSON is unreadable, with its status', async () => {
+test('a response that is not our JSON is unreadable, with its status', async () => {
   const answers: [number, FaultyResponse][] = [
     [200, sendPage(200, '<h1>Sign in to the network</h1>')],
     [403, sendPage(403, '<h1>Forbidden</h1>')],
@@ -143,7 +143,7 @@ test('an answer that is not our JSON is unreadable, with its status', async () =
   }
 });
 
-test('a page of a proxy that passes is unreadable only if it stays', async () => {
+test('an error page of a proxy is unreadable only if it persists', async () => {
   const standIn = await startFaultyServer(sendPage(502, '<h1>Bad gateway</h1>', { 'retry-after': '0' }));
   await assert.rejects(standIn.api().businesses(), { code: 'unreadable_answer', status: 502 });
   assert.equal(standIn.requests.length, 3);
@@ -165,7 +165,7 @@ test('tokens, introspections and invoices of another shape are unreadable', asyn
   await assert.rejects(standIn.api().invoicePage(BUSINESS), { code: 'unreadable_answer', status: 200 });
 });
 
-test('a redirect is never followed, and an error that says so', async () => {
+test('a redirect is never followed, and is an error that says so', async () => {
   const elsewhere = await startFaultyServer(sendBusinesses);
   for (const status of [301, 302, 303, 307, 308]) {
     const standIn = await startFaultyServer(sendPage(status, '', { location: `${elsewhere.url}/` }));
@@ -177,7 +177,7 @@ test('a redirect is never followed, and an error that says so', async () => {
   assert.equal(elsewhere.requests.length, 0);
 });
 
-test('an answer of 4 MiB is read, and a larger one is left', async () => {
+test('a response of 4 MiB is read, and a larger one is rejected', async () => {
   const large = await startFaultyServer(pad(3.75));
   assert.deepEqual(await large.api().businesses(), []);
 
@@ -186,7 +186,7 @@ test('an answer of 4 MiB is read, and a larger one is left', async () => {
   assert.equal(larger.requests.length, 1);
 });
 
-test('a server that says nothing, or never comes to an end, is left after the timeout', async () => {
+test('a server that never responds, or never ends its response, times out', async () => {
   for (const misbehaviour of [neverRespond, drip]) {
     const standIn = await startFaultyServer(misbehaviour);
     const refused = {
@@ -199,7 +199,7 @@ test('a server that says nothing, or never comes to an end, is left after the ti
   }
 });
 
-test('a body that does not heed the signal ends with the timeout all the same', async () => {
+test('a body that ignores the signal still times out', async () => {
   let isLeft = false;
   const cancel = () => {
     isLeft = true;
@@ -211,7 +211,7 @@ test('a body that does not heed the signal ends with the timeout all the same', 
   assert.equal(isLeft, true);
 });
 
-test('a server that is not there is a network error, with the name, message and code of its innermost cause', async () => {
+test('an unreachable server is a network error, with the name, message and code of its innermost cause', async () => {
   const baseUrl = `http://127.0.0.1:${await freePort()}`;
 
   await assert.rejects(createApi({ baseUrl, accessToken: 'gat_1' }).businesses(), (error: Error & { code: string }) => {

@@ -128,7 +128,7 @@ const TABLE: [name: string, use: (value: Anything) => unknown, values: unknown[]
 ];
 
 for (const [name, use, values] of TABLE) {
-  test(`a malformed argument is refused before any request, by its name: ${name} in ${use}`, async () => {
+  test(`a malformed argument is rejected before any request, by name: ${name} in ${use}`, async () => {
     for (const value of values) {
       const refused = await refusalOf(() => use(value));
       assert.ok(refused instanceof TypeError, `${String(value)}: ${refused}`);
@@ -139,7 +139,7 @@ for (const [name, use, values] of TABLE) {
   });
 }
 
-test('a malformed secret is not repeated in what is said about it', async () => {
+test('a malformed secret is not repeated in the error', async () => {
   const secret = 'hush hush';
   const uses = [
     () => newApp({ clientSecret: secret }),
@@ -157,7 +157,7 @@ test('a malformed secret is not repeated in what is said about it', async () => 
   }
 });
 
-test('what is sound is taken', () => {
+test('valid arguments are accepted', () => {
   const urls = ['http://localhost', 'http://localhost:4000/', 'http://127.0.0.1:4000', 'http://[::1]:4000'];
   for (const baseUrl of [...urls, 'https://api.example.com/', 'https://API.example.com:8443']) newApp({ baseUrl });
   const ports = ['http://127.0.0.1:8080/callback', 'http://[::1]/callback', 'HTTPS://Ledger.example?x=1'];

@@ -61,7 +61,7 @@ test('a page of another origin lists invoices with an access token, page after p
   });
 });
 
-test('a page of another origin can read why it was refused', async () => {
+test('a page of another origin can read why a request was rejected', async () => {
   const page = await openSite();
 
   const refused = await page.evaluate(async ({ baseUrl, library }) => {

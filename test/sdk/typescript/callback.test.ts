@@ -37,7 +37,7 @@ test('a wrong issuer is named on one line, and up to 200 characters', async () =
   assert.equal(description, `This answer comes from ${shown}, and baseUrl is https://api.example.com.`);
 });
 
-test('an answer that names no issuer, or more than one, is said to name none', async () => {
+test('a callback with no issuer, or more than one, is reported as having none', async () => {
   const wanted = 'This answer does not name one issuer (iss), which would have to be https://api.example.com.';
 
   for (const answer of ['code=gac_1', 'code=gac_1&iss=', `code=gac_1&iss=${ISSUER}&iss=${ISSUER}`]) {
@@ -46,7 +46,7 @@ test('an answer that names no issuer, or more than one, is said to name none', a
   }
 });
 
-test('an error comes with its reason and its page, if it was told of them', async () => {
+test('an error in the callback has its reason and error_uri, if they were sent', async () => {
   const page = `${ISSUER}/docs/errors/access_denied#denied_by_user`;
   const told = await denied({ reason: 'denied_by_user', error_uri: page });
   const bare = await denied({});
@@ -55,13 +55,13 @@ test('an error comes with its reason and its page, if it was told of them', asyn
   assert.deepEqual([bare.code, bare.reason, bare.uri], ['access_denied', 'access_denied', undefined]);
 });
 
-test('an answer in which anything comes twice is not believed, and no code of it is exchanged', async () => {
+test('a callback with a repeated parameter is rejected, and its code is not exchanged', async () => {
   for (const answer of ['error=a&error=b&code=x', 'error=&error=b&code=x', 'code=x&code=x', 'code=x&reason=&reason=']) {
     assert.equal((await errorFrom(`iss=${ISSUER}&${answer}`)).code, 'unreadable_answer', answer);
   }
 });
 
-test('what a visitor brings back is cleaned of control characters and bounded, in every field', async () => {
+test('every field of the callback is limited in length, without control characters', async () => {
   const error = await errorFrom({
     iss: ISSUER,
     error: 'access_denied\r\nFAKE LOG',

@@ -40,7 +40,7 @@ test('events() reads every event of the app once, oldest first, across pages of 
   assert.equal(asked.length, 3);
 });
 
-test('events({ after }) continues behind the last event that the app has', async () => {
+test('events({ after }) continues after the last event that the app has', async () => {
   const { app } = newApp();
   const whole = await Array.fromAsync(app.events());
 
@@ -96,7 +96,7 @@ function describe(event: GatehouseEvent): string {
   }
 }
 
-test('an event of a type that the library does not know yet is given all the same', async () => {
+test('an event of an unknown type is returned, too', async () => {
   const event = { id: 'e1', type: 'order.shipped', timestamp: '2030-01-01T00:00:00.000Z', data: { orderId: 'o1' } };
   const standIn = await startFaultyServer(send(200, [event]));
 
@@ -105,7 +105,7 @@ test('an event of a type that the library does not know yet is given all the sam
   assert.deepEqual(read, { ...event, timestamp: Date.parse(event.timestamp) });
 });
 
-test('what is not a page of events is unreadable_answer, and so are pages that form a circle', async () => {
+test('a response that is not a page of events is unreadable_answer, and so are pages that form a cycle', async () => {
   const sound = { id: 'e1', type: 'endpoint.test', timestamp: '2030-01-01T00:00:00.000Z', data: {} };
   for (const body of [{}, [{ ...sound, id: 1 }], [{ ...sound, timestamp: 'yesterday' }], [{ ...sound, data: [] }]]) {
     const standIn = await startFaultyServer(send(200, body));

@@ -64,7 +64,7 @@ test('each authorization has its own state and its own PKCE challenge, and asks 
   for (const secret of secrets) assert.match(secret, /^[\w-]{43}$/);
 });
 
-test('what an app can do without may be left unticked, and the tokens say what was granted', async () => {
+test('optional scopes may be left unticked, and the tokens say what was granted', async () => {
   const frank = await server.signedIn(await server.addUser('Frank', [[server.acme, 'member']]));
   const { url, ...pending } = await app.beginAuthorization({
     scopes: ['read:invoices'],
@@ -78,7 +78,7 @@ test('what an app can do without may be left unticked, and the tokens say what w
   assert.deepEqual(tokens.scopes, ['read:invoices', 'read:contacts']);
 });
 
-test('an answer is understood as a whole address, as a URL, as a path and as a query', async () => {
+test('a callback is accepted as a full address, a URL, a path or a query', async () => {
   const forms = [
     (url: URL) => url,
     (url: URL) => url.href,
@@ -94,7 +94,7 @@ test('an answer is understood as a whole address, as a URL, as a path and as a q
   }
 });
 
-test('a visitor who denies is an error that says so, and its reason says who it was', async () => {
+test('Deny is an error that says so, and its reason says who denied', async () => {
   const mallory = await server.addUser('Mallory', [[server.acme, 'member']]);
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
   const callback = await openAuthorizeUrl(server, url, 'deny', await server.signedIn(mallory));
@@ -106,14 +106,14 @@ test('a visitor who denies is an error that says so, and its reason says who it 
   assert.equal(error.message, `access_denied: ${error.description}`);
 });
 
-test('with prompt none, nobody signed in is login_required', async () => {
+test('prompt none without a session is login_required', async () => {
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'], prompt: 'none' });
   const callback = await openAuthorizeUrl(server, url, 'allow', server.browse());
 
   assert.equal((await refusalOf(app.finishAuthorization(callback, pending))).code, 'login_required');
 });
 
-test('an answer with another state, issuer or shape is refused before anything is sent, state first', async () => {
+test('a callback with another state, issuer or shape is rejected before anything is sent, state first', async () => {
   const { asked, fetch } = recordFetch(passThrough);
   const careful = createSdkApp(server, { fetch });
   const pending = { state: 'state-1', codeVerifier: 'verifier-1' };
@@ -162,7 +162,7 @@ test('one refresh gives a new pair, of fewer scopes if they are named', async ()
   assert.deepEqual([error.status, error.code], [403, 'insufficient_scope']);
 });
 
-test('introspection tells a live token from a dead one, and revoking a refresh token ends both', async () => {
+test('introspection tells an active token from an inactive one, and revoking a refresh token ends both', async () => {
   const tokens = await connect(server);
 
   const seen = await app.introspect(tokens.accessToken);
@@ -180,7 +180,7 @@ test('introspection tells a live token from a dead one, and revoking a refresh t
   assert.deepEqual(await app.introspect(tokens.refreshToken), { active: false });
 });
 
-test('revoking an access token ends that one alone, and a token that is none is no error', async () => {
+test('revoking an access token ends only that one, and revoking an unknown token is not an error', async () => {
   const tokens = await connect(server);
   await app.revoke(tokens.accessToken);
   await app.revoke('gat_unknown');

@@ -50,7 +50,7 @@ test('the iterator reads every invoice once, across pages of any size', async ()
   }
 });
 
-test('the iterator reads a page only when someone gets that far', async () => {
+test('the iterator reads a page only when it is needed', async () => {
   const { api, asked } = newApi();
   const invoices = api.invoices(server.acme.id, { pageSize: 10 });
   assert.equal(asked.length, 0);
@@ -74,7 +74,7 @@ test('a status filters pages and iterator alike', async () => {
   assert.ok(all.every(({ status }) => status === 'PAID'));
 });
 
-test('what Gatehouse refuses is an error with its code and its status', async () => {
+test('a rejected request is an error with its code and status', async () => {
   const { api } = newApi();
   const refusals = [
     [() => api.invoicePage(BUSINESS), 403, 'business_mismatch'],
@@ -93,7 +93,7 @@ test('what Gatehouse refuses is an error with its code and its status', async ()
 
 const INVOICE = { id: '1', number: 'INV-1', status: 'SENT', total: '1.00', currency: 'GBP', customerId: 'c' };
 
-test('of a next address only the cursor is taken: the token goes nowhere else', async () => {
+test('only the cursor of a next link is used: the token is sent to no other address', async () => {
   const elsewhere = await startFaultyServer(send(200, []));
   const link = `<${elsewhere.url}/api/v1/accounting/invoices?limit=1&cursor=next%2B1>; rel="next"`;
   const standIn = await startFaultyServer(send(200, [INVOICE], { link }), send(200, [INVOICE]));
@@ -108,13 +108,13 @@ test('of a next address only the cursor is taken: the token goes nowhere else', 
   );
 });
 
-test('a page that names itself as the next ends the walk with an error, and not never', async () => {
+test('a page that links to itself as the next ends the iteration with an error', async () => {
   const standIn = await startFaultyServer(send(200, [INVOICE], { link: '</x?cursor=a>; rel="next"' }));
 
   await assert.rejects(Array.fromAsync(standIn.api().invoices(BUSINESS)), { code: 'unreadable_answer' });
 });
 
-test('pages that name one another in a circle end the walk with an error, and not never', async () => {
+test('pages that link to one another in a cycle end the iteration with an error', async () => {
   const next = (cursor: string) => send(200, [INVOICE], { link: `</x?cursor=${cursor}>; rel="next"` });
   const standIn = await startFaultyServer(next('a'), next('b'), next('c'), next('a'), send(200, []));
 
@@ -122,7 +122,7 @@ test('pages that name one another in a circle end the walk with an error, and no
   assert.equal(standIn.requests.length, 4);
 });
 
-test('fields that the API may add one day are kept, and no error', async () => {
+test('unknown fields are kept, and are not an error', async () => {
   const more = { ...INVOICE, dueDate: '2030-01-01', lines: [] };
   const standIn = await startFaultyServer(send(200, [more]));
 

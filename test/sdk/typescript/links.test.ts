@@ -29,7 +29,7 @@ test('the next page is found among other links, however they are written', async
   }
 });
 
-test('a header over 8 KiB is not looked at, and no page is taken for the last because of it', async () => {
+test('a header over 8 KiB is not parsed, and its page does not count as the last', async () => {
   const link = `${'</x>; rel="preload", '.repeat(400)}</x?cursor=a>; rel="next"`;
   const standIn = await startFaultyServer(send(200, [], { link }));
 

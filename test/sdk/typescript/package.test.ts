@@ -73,7 +73,7 @@ test('the declarations name the built files, and never a TypeScript source', () 
   for (const name of declarations) assert.doesNotMatch(readFileSync(join(folder, name), 'utf8'), /\.ts['"]/, name);
 });
 
-test('the folder builds by itself, with the compiler of its own lock file', async () => {
+test('the folder builds standalone, with the compiler of its own lock file', async () => {
   const folder = createFolder();
   cpSync(LIBRARY, folder, { recursive: true, filter: (path) => !/\/(?:dist|node_modules)$/.test(path) });
   const { devDependencies } = readManifest(folder);

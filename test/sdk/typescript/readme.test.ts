@@ -69,7 +69,7 @@ async function connect(): Promise<{ callback: URL; cookies: string[] }> {
   return { callback, cookies: answers.map(cookieOf).filter((cookie) => cookie !== '') };
 }
 
-test('the five minutes of the README list the invoices, and a callback that is loaded twice sends its code once', async () => {
+test('the quickstart of the README lists the invoices, and a callback that is loaded twice sends its code once', async () => {
   const { callback, cookies } = await connect();
   assert.equal(cookies.length, 1);
   const [cookie = ''] = cookies;
@@ -78,7 +78,7 @@ test('the five minutes of the README list the invoices, and a callback that is l
   assert.deepEqual(await shown(await open(home, cookie)), [200, ...PLAIN, 'INV-7 1234.50 GBP\n']);
 });
 
-test('the five minutes of the README refuse what another browser began, and go on', async () => {
+test('the quickstart of the README rejects a callback that another browser began, and keeps working', async () => {
   const begun = await open(home);
   const foreign = await open(`${home}callback?code=gac_1&state=other`, cookieOf(begun));
 
@@ -88,7 +88,7 @@ test('the five minutes of the README refuse what another browser began, and go o
   assert.deepEqual(await shown(await open(`${home}favicon.ico`)), [404, ...PLAIN, 'Nothing is here.\n']);
 });
 
-test('the five minutes of the README begin again when the grant has ended', async () => {
+test('the quickstart of the README starts over when the grant has ended', async () => {
   const [cookie = ''] = (await connect()).cookies;
   const parties = { userId: server.ada.id, appId: registration.id, businessId: server.acme.id };
   await endConnections(server.storage().durable, parties, 'disconnected_by_user', server.clock());
@@ -106,7 +106,7 @@ declare let lastId: string | undefined;
 declare const store: { read(id: string): Promise<Tokens>; write(id: string, tokens: Tokens): Promise<void> };
 `;
 
-test('the examples of the README are sound TypeScript', async () => {
+test('the examples of the README compile', async () => {
   const blocks = blocksOf('ts');
   assert.equal(blocks.length, 6);
   for (const [i, block] of blocks.entries()) desk.save(`example-${i}.ts`, known + block);
@@ -117,7 +117,7 @@ test('the examples of the README are sound TypeScript', async () => {
   await run(TSC, [], desk.folder);
 });
 
-test('a token file as the README writes it is for its owner alone, also where another one was before', async () => {
+test('the token file of the README is readable only by its owner, also if it replaces another one', async () => {
   const [example = ''] = blocksOf('ts').filter((block) => block.includes('writeFile'));
   const tokens = { accessToken: 'gat_1', refreshToken: 'grt_1', expiresAt: 1, scopes: ['read:invoices'] };
   desk.save('save.ts', `${known}${example}\nawait save(${JSON.stringify(tokens)});\n`);

@@ -45,7 +45,7 @@ test('a token that is within a minute of its end is refreshed before it is used'
   assert.notEqual(saved[0]?.refreshToken, tokens.refreshToken);
 });
 
-test('100 callers with an expired token cause one refresh, and all of them are answered', async () => {
+test('100 callers with an expired token cause one refresh, and all of them succeed', async () => {
   const { app, tokens, asked } = await newConnection();
   const { saved, save } = newStore();
   const api = app.api({ tokens: expired(tokens), save });
@@ -69,7 +69,7 @@ test('100 callers whose token was revoked cause one refresh, and each call is re
   assert.equal(asked.length, 201);
 });
 
-test('a caller whose token was replaced while it was refused just repeats the call with the newer one', async () => {
+test('a call that was rejected while its token was replaced is repeated with the newer one', async () => {
   const { tokens } = await newConnection();
   await createSdkApp(server).revoke(tokens.accessToken);
   const late = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ test('a caller whose token was replaced while it was refused just repeats the ca
   assert.deepEqual(asked.filter((name) => name === REFRESH).length, 1);
 });
 
-test('a token that is refused again after a refresh is an error, and no second refresh', async () => {
+test('a token that is rejected again after a refresh is an error, without a second refresh', async () => {
   const { tokens } = await newConnection();
   const { asked, fetch } = recordFetch(async (name, send) =>
     name === 'businesses'
@@ -123,7 +123,7 @@ test('a new pair is saved before it is used', async () => {
   assert.deepEqual(order, [REFRESH, 'save begins', 'save ends', 'businesses']);
 });
 
-test('a save that fails is told to everyone, and the same pair is saved by the next call without another refresh', async () => {
+test('a failed save rejects every caller, and the next call saves the same pair without another refresh', async () => {
   const { app, tokens, asked } = await newConnection();
   const broken = new Error('The disk is full.');
   const offered: Tokens[] = [];
@@ -143,7 +143,7 @@ test('a save that fails is told to everyone, and the same pair is saved by the n
   assert.deepEqual(asked, [REFRESH, 'businesses']);
 });
 
-test('after a save that failed, the next call uses the new pair and not the token that was refused', async () => {
+test('after a failed save, the next call uses the new pair and not the rejected token', async () => {
   const { app, tokens, asked } = await newConnection();
   await app.revoke(tokens.accessToken);
   let saves = 0;
@@ -160,7 +160,7 @@ test('after a save that failed, the next call uses the new pair and not the toke
   assert.deepEqual([asked, saves], [['businesses'], 2]);
 });
 
-test('a second worker takes over what the first has stored, and does not refresh', async () => {
+test('a second worker uses the pair that the first has stored, and does not refresh', async () => {
   const { app, tokens, asked } = await newConnection();
   const store = newStore(tokens);
   const first = app.api({ tokens: expired(tokens), ...store });
@@ -175,7 +175,7 @@ test('a second worker takes over what the first has stored, and does not refresh
   assert.equal(store.saved.length, 2);
 });
 
-test('a stored pair that is due as well is refreshed in its turn', async () => {
+test('a stored pair that is due as well is refreshed, too', async () => {
   const { app, tokens, asked } = await newConnection();
   const newer = await app.refresh(tokens.refreshToken);
   server.advanceClock(MINUTE);
@@ -188,7 +188,7 @@ test('a stored pair that is due as well is refreshed in its turn', async () => {
   assert.equal(store.saved.length, 2);
 });
 
-test('a worker whose access token was refused takes over a newer pair, but not the same access token', async () => {
+test('a worker whose access token was rejected uses a newer pair from the store, but not the same access token', async () => {
   const { app, tokens, asked } = await newConnection();
   const newer = await app.refresh(tokens.refreshToken);
   await app.revoke(tokens.accessToken);
@@ -203,7 +203,7 @@ test('a worker whose access token was refused takes over a newer pair, but not t
   assert.deepEqual(asked, ['businesses', REFRESH, 'businesses']);
 });
 
-test('a store that lags behind does not bring back any refresh token that was already traded in', async () => {
+test('a store that lags behind does not bring back a spent refresh token', async () => {
   const { app, tokens, asked } = await newConnection();
   const { saved, save } = newStore();
   const api = app.api({ tokens: expired(tokens), save, load: async () => expired(saved.at(-3) ?? tokens) });
@@ -217,7 +217,7 @@ test('a store that lags behind does not bring back any refresh token that was al
   }
 });
 
-test('a load that fails or gives nonsense is told to the caller, and nothing is refreshed', async () => {
+test('a load that fails or returns invalid data rejects the call, and nothing is refreshed', async () => {
   const { app, tokens, asked } = await newConnection();
   const broken = new Error('The store is down.');
   const load = () => Promise.reject(broken);

@@ -25,7 +25,7 @@ async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {
   return error;
 }
 
-test('a refused refresh tells every caller why, saves nothing, and is not asked for again', async () => {
+test('a rejected refresh tells every caller why, saves nothing, and is not repeated', async () => {
   const { asked, fetch } = recordFetch(passThrough);
   const app = createSdkApp(server, { fetch });
   const tokens = await connect(server, app);
@@ -45,7 +45,7 @@ test('a refused refresh tells every caller why, saves nothing, and is not asked 
   assert.deepEqual([asked, saved], [[], []]);
 });
 
-test('an app that was disabled goes on with the same tokens once it is enabled', async () => {
+test('a disabled app continues with the same tokens once it is enabled', async () => {
   const tokens = await connect(server);
   const api = createSdkApp(server).api({ tokens: expired(tokens), save: () => {} });
   await disableApp(OPERATOR, server.storage().durable, server.ledger, server.clock());
@@ -56,7 +56,7 @@ test('an app that was disabled goes on with the same tokens once it is enabled',
   assert.equal((await api.businesses()).length, 1);
 });
 
-test('an app that the platform paused goes on with the same tokens once it is resumed', async () => {
+test('a paused app continues with the same tokens once it is resumed', async () => {
   const tokens = await connect(server);
   const api = createSdkApp(server).api({ tokens: expired(tokens), save: () => {} });
   await pauseApp(OPERATOR, server.storage().durable, { app: server.ledger }, server.clock());
@@ -67,7 +67,7 @@ test('an app that the platform paused goes on with the same tokens once it is re
   assert.equal((await api.businesses()).length, 1);
 });
 
-test('after a refused refresh, another pair from the store is taken up', async () => {
+test('after a rejected refresh, another pair from the store is used', async () => {
   const app = createSdkApp(server);
   const tokens = await connect(server, app);
   let stored = tokens;
@@ -80,7 +80,7 @@ test('after a refused refresh, another pair from the store is taken up', async (
   assert.equal((await api.businesses()).length, 1);
 });
 
-test('a refresh token that comes back too late is refused by its own name', async () => {
+test('a refresh token that is retried too late is rejected with its own reason', async () => {
   const app = createSdkApp(server);
   const tokens = await connect(server, app);
   const newer = await app.refresh(tokens.refreshToken);
@@ -92,7 +92,7 @@ test('a refresh token that comes back too late is refused by its own name', asyn
   assert.deepEqual([error.status, error.code, error.reason], [400, 'invalid_grant', 'refresh_token_reused']);
 });
 
-test('a refresh that got no answer is told to the callers, and the next call asks again', async () => {
+test('a refresh without a response rejects its callers, and the next call tries again', async () => {
   let isDown = true;
   const { asked, fetch } = recordFetch(async (name, send) => {
     if (name === REFRESH && isDown) throw new TypeError('fetch failed');
@@ -107,7 +107,7 @@ test('a refresh that got no answer is told to the callers, and the next call ask
   assert.equal((await api.businesses()).length, 1);
 });
 
-test('a refresh whose answer was lost is repeated, and gives the very pair that was lost', async () => {
+test('a refresh whose response was lost is repeated, and gives the lost pair', async () => {
   const lost: string[] = [];
   const { asked, fetch } = recordFetch(async (name, send) => {
     const answer = await send();

@@ -22,7 +22,7 @@ for (const [what, good, call] of REPEATABLE) {
     }
   });
 
-  test(`${what} is repeated after no answer, at most twice`, async () => {
+  test(`${what} is repeated after no response, at most twice`, async () => {
     const mended = await startFaultyServer(hangUp, good);
     await call(mended);
     assert.equal(mended.requests.length, 2);
@@ -41,7 +41,7 @@ for (const [what, good, call] of REPEATABLE) {
   });
 }
 
-test('an exchange is never repeated after no answer, nor after a server error', async () => {
+test('an exchange is never repeated after no response, nor after a server error', async () => {
   for (const misbehaviour of [hangUp, fail(500), fail(502), fail(503), fail(504)]) {
     const standIn = await startFaultyServer(misbehaviour, sendTokens);
     await assert.rejects(standIn.exchange(), { name: 'GatehouseError' });
@@ -59,14 +59,14 @@ test('a read that took too long is repeated', async () => {
   assert.equal(standIn.requests.length, 2);
 });
 
-test('an exchange is repeated after 429, which says that it was not looked at', async () => {
+test('an exchange is repeated after 429, which means that it was not processed', async () => {
   const standIn = await startFaultyServer(fail(429), fail(429), sendTokens);
 
   assert.equal((await standIn.exchange()).accessToken, 'gat_2');
   assert.equal(standIn.requests.length, 3);
 });
 
-test('without Retry-After there is a short pause of its own', async () => {
+test('without Retry-After there is a short default pause', async () => {
   const standIn = await startFaultyServer(fail(503, {}), sendBusinesses);
 
   assert.equal((await standIn.api().businesses()).length, 1);
@@ -87,28 +87,28 @@ test('Retry-After may be a date', async () => {
   );
 });
 
-test('a Retry-After that makes no sense is as good as none', async () => {
+test('an invalid Retry-After is ignored', async () => {
   for (const header of ['soon', '-1', '1.5', '', 'Tomorrow GMT']) {
     const standIn = await startFaultyServer(fail(400, { 'retry-after': header }));
     await assert.rejects(standIn.api().businesses(), { status: 400, retryAfter: undefined }, header);
   }
 });
 
-test('nobody is kept waiting for longer than half a minute: the error says for how long to wait', async () => {
+test('no call waits longer than half a minute: the error says for how long to wait', async () => {
   const standIn = await startFaultyServer(fail(429, { 'retry-after': '31' }));
 
   await assert.rejects(standIn.api().businesses(), { status: 429, retryAfter: 31 });
   assert.equal(standIn.requests.length, 1);
 });
 
-test('a refresh waits no longer than it may still be repeated', async () => {
+test('a refresh waits no longer than its retry window', async () => {
   const standIn = await startFaultyServer(fail(429, { 'retry-after': '25' }));
 
   await assert.rejects(standIn.app().refresh('grt_1'), { status: 429, retryAfter: 25 });
   assert.equal(standIn.requests.length, 1);
 });
 
-test('no attempt to refresh begins later than 20 s after the first; a read has no such haste', async (t) => {
+test('no refresh attempt begins later than 20 s after the first; a read has no such limit', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
   const passTime = (status: number, milliseconds: number) => (response: Parameters<typeof hangUp>[0]) => {
     t.mock.timers.setTime(Date.now() + milliseconds);

@@ -32,7 +32,7 @@ function assertSilent(thing: unknown): void {
   for (const text of shown) assert.ok(!text.includes('hush'), text);
 }
 
-test('an app and an API show no secret, however they are looked at', () => {
+test('an app and an API show no secret, however they are inspected', () => {
   const { app, api, bare } = newClients('https://api.example.com');
 
   for (const thing of [app, api, bare, api.invoices('0190a4c2-0000-7000-8000-000000000001')]) assertSilent(thing);
@@ -64,7 +64,7 @@ for (const [name, misbehaviour] of MISBEHAVIOURS) {
   });
 }
 
-test('no error holds a secret, nor does its cause: a server that is not there', async () => {
+test('no error holds a secret, nor does its cause: an unreachable server', async () => {
   await assertErrorsSilent(`http://127.0.0.1:${await freePort()}`);
 });
 
@@ -86,7 +86,7 @@ async function assertErrorsSilent(url: string): Promise<void> {
   }
 }
 
-test('a cause is a plain error, however deep it lay and whatever hung on it', async () => {
+test('a cause is a plain error, however deeply it was nested and whatever properties it had', async () => {
   const innermost = Object.assign(new RangeError('Out of\nbounds'), { code: 'E_BOUNDS', data: 'gat_hush' });
   const between = Object.assign(new Error('hush', { cause: innermost }), { data: 'gat_hush' });
   const circular = new Error('Round and round');

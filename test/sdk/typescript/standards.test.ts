@@ -13,7 +13,7 @@ function offenders(pattern: RegExp): string[] {
   return sources.filter(({ code }) => pattern.test(code)).map(({ path }) => path);
 }
 
-test('the library is sound by the types of the web alone: nothing of Node is known to them', async () => {
+test('the library compiles with the types of the web platform alone, without those of Node', async () => {
   const { compilerOptions } = JSON.parse(readFileSync(join(LIBRARY, 'tsconfig.json'), 'utf8'));
   assert.deepEqual(compilerOptions.types, []);
 
@@ -49,7 +49,7 @@ test('the only class is the error', () => {
   assert.deepEqual(classes, ['class GatehouseError']);
 });
 
-test('everything that the library exports is explained where an editor shows it', () => {
+test('every export of the library has a doc comment', () => {
   const index = sources.find(({ path }) => path === join('src', 'index.ts'))?.code ?? '';
   const names = [...index.matchAll(/\{([^}]*)\}/g)].flatMap(([, list = '']) =>
     list.split(',').map((name) => name.trim().replace(/^type /, '')),
