@@ -53,9 +53,9 @@ export async function startServer(
   const { api, web, errors } = createHosts(settings, metrics, tracing, (request) => loadErrorNavigation(deps, request));
   const storage = await openMigratedStorage(settings);
   const report = (error: unknown) => api.log.error(error);
-  const activity = remember(storage, clock, report);
+  const requestLog = remember(storage, clock, report);
   const uses = createTokenUses(storage, report);
-  const deps: Deps = { ...createDeps(settings, storage, clock, metrics), activity, uses, metrics, errors };
+  const deps: Deps = { ...createDeps(settings, storage, clock, metrics), requestLog, uses, metrics, errors };
   api.register(async (scope) => serveApi(scope, deps));
   web.register(async (scope) => serveWeb(scope, deps));
   const stopJobs = startJobs(deps, api.log);
@@ -64,7 +64,7 @@ export async function startServer(
     const hosts = [...new Set([api, web])];
     if (drainTimeout > 0) await drain(hosts, drainTimeout);
     await closeHosts(hosts);
-    await Promise.all([stopJobs(), activity.stop(), uses.stop(), stopMetrics()]);
+    await Promise.all([stopJobs(), requestLog.stop(), uses.stop(), stopMetrics()]);
     await storage.close();
     await tracing?.stop();
   };
@@ -135,7 +135,7 @@ async function openMetrics({ metricsListen, workers }: Settings, deps: Deps): Pr
 }
 
 type Deps = ReturnType<typeof createDeps> & {
-  activity: RequestRecorder;
+  requestLog: RequestRecorder;
   uses: TokenUses;
   metrics: Metrics;
   errors: ErrorOptions;
@@ -184,7 +184,7 @@ const LIVENESS = '/healthz';
 async function serveApi(host: FastifyInstance, deps: Deps): Promise<void> {
   delayUntilFlushed(host, { ...deps, liveness: LIVENESS });
   parseJsonAndForms(host);
-  recordRequests(host, deps.activity);
+  recordRequests(host, deps.requestLog);
   await describeRoutes(host, deps);
   mountOAuth(host, deps);
   mountEvents(host, deps);

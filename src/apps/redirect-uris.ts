@@ -1,8 +1,8 @@
 import { FormError } from '../lib/errors.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
 
-const MOST = 20;
-const LONGEST = 2000;
+const MAX_URIS = 20;
+const MAX_LENGTH = 2000;
 
 /** RFC 3986's characters, less `#` and `*`, and brackets only around an address. A URL parser is more lenient. */
 const PLAIN = /^[a-z]+:\/\/(?:\[[^\]]*\])?(?:[\w\-.~:/?@!$&'()+,;=]|%[0-9A-Fa-f]{2})*$/;
@@ -16,7 +16,7 @@ const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(?=[/?])
 export function readRedirectUris(texts: readonly string[]): string[] {
   const uris = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ''))];
   if (uris.length === 0) throw new FormError('redirect_uris', 'Enter at least one redirect URI.');
-  if (uris.length > MOST) throw new FormError('redirect_uris', `Enter at most ${MOST} redirect URIs.`);
+  if (uris.length > MAX_URIS) throw new FormError('redirect_uris', `Enter at most ${MAX_URIS} redirect URIs.`);
   const problems = uris.flatMap((uri) => {
     const problem = problemOf(uri);
     return problem === undefined ? [] : [`${uri.slice(0, 100)}: ${problem}`];
@@ -28,12 +28,12 @@ export function readRedirectUris(texts: readonly string[]): string[] {
 /** Byte for byte (RFC 9700 §4.1.3), but for the port of a loopback address. */
 export function isRegistered(registered: readonly string[], sent: string): boolean {
   return registered.some(
-    (uri) => uri === sent || (hasFreePort(uri) && isSound(sent) && anyPort(uri) === anyPort(sent)),
+    (uri) => uri === sent || (hasFreePort(uri) && isNormalized(sent) && anyPort(uri) === anyPort(sent)),
   );
 }
 
 function problemOf(uri: string): string | undefined {
-  if (uri.length > LONGEST) return `a redirect URI has at most ${LONGEST} characters.`;
+  if (uri.length > MAX_LENGTH) return `a redirect URI has at most ${MAX_LENGTH} characters.`;
   if (uri.includes('#')) return 'a redirect URI has no fragment (#).';
   if (uri.includes('*')) return 'a redirect URI has no wildcard (*); register each address.';
   const url = URL.parse(uri);
@@ -48,7 +48,7 @@ function problemOf(uri: string): string | undefined {
   return url.href === uri ? undefined : `write it as ${url.href}`;
 }
 
-function isSound(uri: string): boolean {
+function isNormalized(uri: string): boolean {
   return PLAIN.test(uri) && URL.parse(uri)?.href === uri;
 }
 

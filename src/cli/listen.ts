@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { findApp } from '../apps/apps.ts';
-import { type Event, listRecentEvents, SETTLED_AFTER } from '../events/events.ts';
+import { type Event, LISTED_AFTER, listRecentEvents } from '../events/events.ts';
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { postToPublicAddress } from '../lib/outbound-http.ts';
@@ -49,14 +49,14 @@ export const listenCommand: Command = {
  * little earlier, so a look begins well before the last one; what was seen before that never comes back, and is forgotten.
  */
 export async function watchEvents(db: Database, appId: string, clock: Clock): Promise<() => Promise<Event[]>> {
-  let since = clock() - 2 * SETTLED_AFTER;
+  let since = clock() - 2 * LISTED_AFTER;
   let seen = new Set<string>();
   const look = async () => {
     const lookedAt = clock();
     const recent = await listRecentEvents(db, appId, since);
     const fresh = recent.filter(({ id }) => !seen.has(id));
     seen = new Set(recent.map(({ id }) => id));
-    since = lookedAt - 2 * SETTLED_AFTER;
+    since = lookedAt - 2 * LISTED_AFTER;
     return fresh;
   };
   await look();

@@ -27,9 +27,9 @@ export interface Event extends NewEvent {
 export const EVENTS_KEPT_FOR = 30 * DAY;
 
 /** No transaction takes so long: what happened before then is stored, or never will be. */
-export const SETTLED_AFTER = 15 * SECOND;
+export const LISTED_AFTER = 15 * SECOND;
 
-const AT_ONCE = 200;
+const INSERT_SIZE = 200;
 
 /** The column knows no null. */
 const NO_BUSINESS = '00000000-0000-0000-0000-000000000000';
@@ -41,11 +41,11 @@ export async function recordEvent(db: Database, event: NewEvent, now: number): P
 }
 
 const insertEvent = preparedQuery((db, { id, type, app_id, business_id, data, created_at }: EventRow) =>
-  db.insertInto('events').values(dispatchedIfUnheard({ id, type, app_id, business_id, data, created_at })),
+  db.insertInto('events').values(skipDispatchWithoutEndpoint({ id, type, app_id, business_id, data, created_at })),
 );
 
 /** Where an app has no endpoint at that moment there is nothing to dispatch, and nobody need look at the event again. */
-function dispatchedIfUnheard(row: EventRow): InsertObject<Tables, 'events'> {
+function skipDispatchWithoutEndpoint(row: EventRow): InsertObject<Tables, 'events'> {
   return {
     ...row,
     dispatched_at: ({ selectFrom, not, exists, cast, val, case: choose }) =>
@@ -59,8 +59,10 @@ function dispatchedIfUnheard(row: EventRow): InsertObject<Tables, 'events'> {
 
 /** Many at once, a few hundred to a statement. */
 export async function recordEvents(db: Database, events: NewEvent[], now: number): Promise<void> {
-  for (let place = 0; place < events.length; place += AT_ONCE) {
-    const rows = events.slice(place, place + AT_ONCE).map((event) => dispatchedIfUnheard(toRow(event, now)));
+  for (let place = 0; place < events.length; place += INSERT_SIZE) {
+    const rows = events
+      .slice(place, place + INSERT_SIZE)
+      .map((event) => skipDispatchWithoutEndpoint(toRow(event, now)));
     await db.insertInto('events').values(rows).execute();
   }
 }
@@ -80,7 +82,7 @@ function toRow({ type, appId, businessId, data }: NewEvent, now: number) {
 }
 
 /** Asked often, and without a transaction: most of the time there are none. */
-export async function areEventsWaiting(db: Database): Promise<boolean> {
+export async function hasUndispatchedEvents(db: Database): Promise<boolean> {
   const one = db.selectFrom('events').select('id').where('dispatched_at', 'is', null).limit(1);
   return (await one.executeTakeFirst()) !== undefined;
 }
@@ -138,7 +140,7 @@ export async function listEvents(
     .selectFrom('events')
     .selectAll()
     .where('app_id', '=', appId)
-    .where('created_at', '<=', now - SETTLED_AFTER)
+    .where('created_at', '<=', now - LISTED_AFTER)
     .orderBy('id')
     .limit(limit);
   if (after !== undefined) query = query.where('id', '>', after);

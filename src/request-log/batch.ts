@@ -1,5 +1,5 @@
-import { type HourOfCounts, hourOf, keyOf, type NewScopeUse } from './counts.ts';
-import { isError, isFromStranger, type NewRequest, type RequestContext } from './log.ts';
+import { type HourlyCounts, hourOf, type NewScopeUse, scopeUseKey } from './counts.ts';
+import { isError, isUnauthenticated, type NewRequest, type RequestContext } from './log.ts';
 
 export interface RecordedRequest {
   method: string;
@@ -28,7 +28,7 @@ interface Ring {
 export interface Batch {
   requests: RequestBuffer;
   wrongSecrets: RequestBuffer;
-  counts: Map<string, HourOfCounts>;
+  counts: Map<string, HourlyCounts>;
   uses: Map<string, NewScopeUse>;
   /** Requests and uses that exceeded the bounds. */
   dropped: number;
@@ -83,7 +83,7 @@ export function addToBatch(
   const pkceExchanges = usedPkce ? exchanges : 0;
   addRequest(batch, { appId, at: now, method, route, grantType, status, reason, requestId, businessId, took });
   // Requests that anyone can send are not counted as the app's own.
-  if (isFromStranger(answered)) return;
+  if (isUnauthenticated(answered)) return;
   addToCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes, exchanges, pkceExchanges });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
   addToUses(batch, { businessId, appId, userId, scope, uses: 1, lastAt: now });
@@ -98,7 +98,7 @@ export function mergeBatches(older: Batch, newer: Batch): Batch {
 }
 
 export function addRequest(batch: Batch, request: NewRequest): void {
-  const shelf = isFromStranger(request) ? batch.wrongSecrets : batch.requests;
+  const shelf = isUnauthenticated(request) ? batch.wrongSecrets : batch.requests;
   const ring = shelf.byApp.get(request.appId);
   if (ring?.requests.length === shelf.maxPerApp) {
     ring.requests[ring.oldest] = request;
@@ -111,7 +111,7 @@ export function addRequest(batch: Batch, request: NewRequest): void {
   else shelf.byApp.set(request.appId, { requests: [request], oldest: 0 });
 }
 
-export function addToCounts(batch: Batch, more: HourOfCounts): void {
+export function addToCounts(batch: Batch, more: HourlyCounts): void {
   const key = `${more.appId} ${more.hour}`;
   const counts = batch.counts.get(key);
   if (counts) {
@@ -125,7 +125,7 @@ export function addToCounts(batch: Batch, more: HourOfCounts): void {
 }
 
 export function addToUses(batch: Batch, more: NewScopeUse): void {
-  const key = keyOf(more);
+  const key = scopeUseKey(more);
   const use = batch.uses.get(key);
   if (use) {
     use.uses += more.uses;

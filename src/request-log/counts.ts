@@ -12,7 +12,7 @@ export interface Counts {
 }
 
 /** What one app asked for within one hour. */
-export interface HourOfCounts extends Counts {
+export interface HourlyCounts extends Counts {
   appId: string;
   /** Hours since 1970. */
   hour: number;
@@ -21,10 +21,10 @@ export interface HourOfCounts extends Counts {
   pkceExchanges?: number;
 }
 
-const KEPT_FOR = 31 * DAY;
+const RETENTION = 31 * DAY;
 
 /** In the order of their keys: two nodes that add to the same rows then wait for each other, and never in a circle. */
-export async function addCounts(db: Database, counts: HourOfCounts[]): Promise<void> {
+export async function addCounts(db: Database, counts: HourlyCounts[]): Promise<void> {
   const sorted = counts.toSorted((a, b) => (a.appId === b.appId ? a.hour - b.hour : a.appId < b.appId ? -1 : 1));
   for (const chunk of inChunks(sorted)) {
     await db
@@ -43,7 +43,7 @@ export async function addCounts(db: Database, counts: HourOfCounts[]): Promise<v
   }
 }
 
-function toCountRow({ appId, exchanges = 0, pkceExchanges = 0, ...counted }: HourOfCounts) {
+function toCountRow({ appId, exchanges = 0, pkceExchanges = 0, ...counted }: HourlyCounts) {
   return { app_id: appId, ...counted, exchanges, pkce_exchanges: pkceExchanges };
 }
 
@@ -63,7 +63,7 @@ export async function countExchanges(
 }
 
 /** Oldest first; hours in which nothing was asked are left out. */
-export async function listCounts(db: Database, appId: string, since: number): Promise<HourOfCounts[]> {
+export async function listCounts(db: Database, appId: string, since: number): Promise<HourlyCounts[]> {
   return db
     .selectFrom('request_counts')
     .select(['app_id as appId', 'hour', 'requests', 'errors', 'refreshes'])
@@ -81,7 +81,7 @@ export const oldCounts = retentionStep(
   'request_counts',
   ['app_id', 'hour'],
   'hour',
-  (now) => hourOf(now - KEPT_FOR) - 1,
+  (now) => hourOf(now - RETENTION) - 1,
 );
 
 /** How often an app has used one scope, of what one user allowed it in one business. */
@@ -98,7 +98,7 @@ export type NewScopeUse = ScopeUse & { businessId: string };
 /** In the order of their keys: two nodes that add to the same rows then wait for each other, and never in a circle. */
 export async function addScopeUses(db: Database, uses: NewScopeUse[]): Promise<void> {
   const rows = uses
-    .map((use) => ({ key: keyOf(use), row: toUseRow(use) }))
+    .map((use) => ({ key: scopeUseKey(use), row: toUseRow(use) }))
     .sort((a, b) => (a.key < b.key ? -1 : 1))
     .map(({ row }) => row);
   for (const values of inChunks(rows)) {
@@ -121,7 +121,7 @@ export async function addScopeUses(db: Database, uses: NewScopeUse[]): Promise<v
 }
 
 /** One row of the table for each of these. */
-export function keyOf({ businessId, appId, userId, scope, lastAt }: Omit<NewScopeUse, 'uses'>): string {
+export function scopeUseKey({ businessId, appId, userId, scope, lastAt }: Omit<NewScopeUse, 'uses'>): string {
   return `${businessId} ${appId} ${userId} ${scope} ${dayOf(lastAt)}`;
 }
 
@@ -169,7 +169,7 @@ export const oldScopeUses = retentionStep(
   'scope_uses',
   ['business_id', 'app_id', 'user_id', 'scope', 'day'],
   'day',
-  (now) => dayOf(now - KEPT_FOR) - 1,
+  (now) => dayOf(now - RETENTION) - 1,
 );
 
 function toUseRow(use: NewScopeUse): Row<'scope_uses'> {

@@ -26,13 +26,13 @@ export interface LoggedRequest extends NewRequest {
   businessName: string | null;
 }
 
-const KEPT_FOR = 7 * DAY;
+const RETENTION = 7 * DAY;
 
 /** Of each app, so many are kept; a busy app must not fill the disk. */
 export const MAX_PER_APP = 1000;
 
 /** Anyone who knows the id of an app can send these, so they are kept apart: they take no room from what the app asked for. */
-const MOST_WRONG_SECRETS_KEPT = 100;
+const MAX_WRONG_SECRETS = 100;
 const WRONG_SECRET = 'credentials_wrong';
 
 /** Oldest first: that is also the order of their ids. */
@@ -47,11 +47,11 @@ export function isError({ status }: Pick<NewRequest, 'status'>): boolean {
 }
 
 /** Whether all that is known of its sender is the name of an app. Every other request proved whose it was. */
-export function isFromStranger({ reason }: Pick<NewRequest, 'reason'>): boolean {
+export function isUnauthenticated({ reason }: Pick<NewRequest, 'reason'>): boolean {
   return reason === WRONG_SECRET;
 }
 
-interface RequestsWanted {
+interface RequestFilter {
   appId: string;
   onlyErrors: boolean;
   /** Of one request; undefined for all. */
@@ -64,7 +64,7 @@ interface RequestsWanted {
 /** Newest first, with the name of the business that each acted in. */
 export async function listRequests(
   db: Database,
-  { appId, onlyErrors, requestId, before, limit }: RequestsWanted,
+  { appId, onlyErrors, requestId, before, limit }: RequestFilter,
 ): Promise<LoggedRequest[]> {
   let query = db
     .selectFrom('logged_requests as request')
@@ -94,18 +94,18 @@ export async function listRequests(
 
 /** Leaves an app its newest, and the newest of those that only named it. */
 export async function trimRequests(db: Database, appId: string): Promise<void> {
-  await trim(db, { appId, which: 'is distinct from', most: MAX_PER_APP });
-  await trim(db, { appId, which: '=', most: MOST_WRONG_SECRETS_KEPT });
+  await trim(db, { appId, comparison: 'is distinct from', max: MAX_PER_APP });
+  await trim(db, { appId, comparison: '=', max: MAX_WRONG_SECRETS });
 }
 
 interface Trimming {
   appId: string;
   /** How its reason compares to a wrong secret. */
-  which: '=' | 'is distinct from';
-  most: number;
+  comparison: '=' | 'is distinct from';
+  max: number;
 }
 
-async function trim(db: Database, { appId, which, most }: Trimming): Promise<void> {
+async function trim(db: Database, { appId, comparison: which, max: most }: Trimming): Promise<void> {
   const oldestKept = db
     .selectFrom('logged_requests')
     .select('id')
@@ -122,7 +122,7 @@ async function trim(db: Database, { appId, which, most }: Trimming): Promise<voi
     .execute();
 }
 
-export const oldRequests = retentionStep('logged_requests', ['id'], 'at', (now) => now - KEPT_FOR);
+export const oldRequests = retentionStep('logged_requests', ['id'], 'at', (now) => now - RETENTION);
 
 function toRow(request: NewRequest) {
   return {

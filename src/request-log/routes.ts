@@ -11,7 +11,7 @@ declare module 'fastify' {
 }
 
 /** Records every request of this host whose app is known. */
-export function recordRequests(host: FastifyInstance, activity: RequestRecorder): void {
+export function recordRequests(host: FastifyInstance, requestLog: RequestRecorder): void {
   host.decorateRequest('requestContext');
   host.addHook('onRequest', (request, _, done) => {
     request.requestContext = {};
@@ -21,6 +21,6 @@ export function recordRequests(host: FastifyInstance, activity: RequestRecorder)
     // Missing without a route of the API: on a page, where both hosts are one, and on an unknown path.
     const context = request?.requestContext;
     if (context)
-      activity.record({ method, route, status, reason, requestId: request.id, took: Math.round(took) }, context);
+      requestLog.record({ method, route, status, reason, requestId: request.id, took: Math.round(took) }, context);
   });
 }

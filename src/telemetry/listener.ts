@@ -15,7 +15,7 @@ interface MetricsDeps {
   storage: Storage;
   clock: Clock;
   keys: Keyring;
-  activity: RequestRecorder;
+  requestLog: RequestRecorder;
   version: string;
 }
 
@@ -85,13 +85,13 @@ async function listenOnFreePort(server: Server, { host, port, ports }: ListenOpt
   }
 }
 
-function serverGauges(registry: Registry, { activity, keys, version, storage }: MetricsDeps): void {
+function serverGauges(registry: Registry, { requestLog, keys, version, storage }: MetricsDeps): void {
   const labels = { version, node: process.versions.node, database: storage.migratesOnStart ? 'sqlite' : 'postgres' };
   readCounter(
     registry,
     'gatehouse_activity_dropped_total',
     'Requests of apps that there was no room to remember.',
-    () => activity.dropped(),
+    () => requestLog.dropped(),
   );
   readCounter(
     registry,

@@ -10,7 +10,7 @@ export interface WebDeps {
   storage: Storage;
   keys: Keyring;
   clock: Clock;
-  activity: RequestRecorder;
+  requestLog: RequestRecorder;
   /** Where apps start, and what answers are issued by. */
   issuer: string;
   /** The origin of these pages. */

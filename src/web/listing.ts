@@ -9,11 +9,11 @@ export interface Listing {
 }
 
 export const PAGE_SIZE = 50;
-const LONGEST_SEARCH = 100;
+const MAX_SEARCH_LENGTH = 100;
 
 export function readListing(query: unknown): Listing {
   const { q, after } = (query ?? {}) as { q?: unknown; after?: unknown };
-  const search = typeof q === 'string' ? q.trim().replaceAll('\0', '').slice(0, LONGEST_SEARCH) : '';
+  const search = typeof q === 'string' ? q.trim().replaceAll('\0', '').slice(0, MAX_SEARCH_LENGTH) : '';
   return { search, after: typeof after === 'string' && isId(after) ? after : undefined };
 }
 
@@ -26,7 +26,7 @@ export function takePage<Item extends { id: string }>(items: Item[]): { shown: I
 export function searchForm({ path, search, label }: { path: string; search: string; label: string }): Html {
   return html`<form class="search" method="get" action="${path}" role="search">
 <label class="visually-hidden" for="q">${label}</label>
-<input id="q" name="q" type="search" value="${search}" placeholder="${label}" autocomplete="off" maxlength="${String(LONGEST_SEARCH)}">
+<input id="q" name="q" type="search" value="${search}" placeholder="${label}" autocomplete="off" maxlength="${String(MAX_SEARCH_LENGTH)}">
 <button class="secondary">Search</button>
 ${search && html`<a href="${path}">Show all</a>`}
 </form>`;

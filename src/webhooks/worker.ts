@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { areEventsWaiting, findEvent } from '../events/events.ts';
+import { findEvent, hasUndispatchedEvents } from '../events/events.ts';
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { randomFraction } from '../lib/secrets.ts';
@@ -81,7 +81,7 @@ async function round(
   isStopped: () => boolean,
 ): Promise<boolean> {
   const db = deps.storage.relaxed;
-  const hasEvents = await areEventsWaiting(db);
+  const hasEvents = await hasUndispatchedEvents(db);
   if (hasEvents) await dispatchAll(deps, isStopped);
   const taken = [...active.values()].reduce((sum, count) => sum + count, 0);
   const isDue = taken < ENDPOINTS_AT_ONCE && !isStopped() && (await areEndpointsDue(db, deps.clock()));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { REASONS } from '../../src/http/errors.ts';
-import { type Answer as DescribedAnswer, listOperations } from '../../src/web/reference/document.ts';
+import { type OperationResponse as DescribedAnswer, listOperations } from '../../src/web/reference/document.ts';
 import type { ApiResponse } from '../support/client.ts';
 import { createResponseValidator } from '../support/response-validator.ts';
 import { startTestServer } from '../support/test-server.ts';

@@ -3,7 +3,7 @@ import type { App } from '../../apps/apps.ts';
 import { errorUri } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
-import { type HourOfCounts, listCounts } from '../../request-log/counts.ts';
+import { type HourlyCounts, listCounts } from '../../request-log/counts.ts';
 import { isError, type LoggedRequest, listRequests } from '../../request-log/log.ts';
 import { type Form, preciseTime, text } from '../forms.ts';
 import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
@@ -30,8 +30,8 @@ export function mountAppRequests(host: FastifyInstance, pages: AppPages): void {
 }
 
 /** Flushes first, so that the newest requests are listed. */
-async function readLog({ db, clock, activity, issuer }: AppPages, appId: string, query: Form) {
-  await activity.flush();
+async function readLog({ db, clock, requestLog, issuer }: AppPages, appId: string, query: Form) {
+  await requestLog.flush();
   const now = clock();
   const { search, after } = readListing(query);
   const onlyErrors = text(query, 'errors') === 'only';
@@ -49,7 +49,7 @@ interface RequestLog extends Listing {
   issuer: string;
   onlyErrors: boolean;
   period: Period;
-  counts: HourOfCounts[];
+  counts: HourlyCounts[];
   shown: LoggedRequest[];
   next: string | undefined;
   now: number;

@@ -139,12 +139,12 @@ const MIN_EXCHANGES = 5;
 
 /** Requiring PKCE breaks an app that does not use it, so it is offered when every exchange of the last week used it. */
 async function pkceOffer(
-  { storage, activity, clock }: WebDeps,
+  { storage, requestLog, clock }: WebDeps,
   { app, viewer, path }: { app: App; viewer: Viewer; path: string },
 ): Promise<Html | null> {
   if (app.requiresPkce || !viewer.canChange) return null;
   // The newest exchanges may still be in memory.
-  await activity.flush();
+  await requestLog.flush();
   const { exchanges, pkceExchanges } = await countExchanges(storage.durable, app.id, clock() - OFFER_PERIOD);
   if (exchanges < MIN_EXCHANGES || pkceExchanges < exchanges) return null;
   return html`<section class="card"><h2>Require PKCE?</h2>

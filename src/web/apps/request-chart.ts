@@ -1,6 +1,6 @@
 import { DAY, HOUR } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
-import type { Counts, HourOfCounts } from '../../request-log/counts.ts';
+import type { Counts, HourlyCounts } from '../../request-log/counts.ts';
 
 /** The period of a chart, and its resolution. */
 export interface Period {
@@ -34,7 +34,7 @@ const HEIGHT = 160;
 const GAP = 2;
 
 /** The SVG has shapes only; labels and numbers are HTML text, which can be read aloud, zoomed and searched. */
-export function chart(period: Period, counts: HourOfCounts[], now: number): Html {
+export function chart(period: Period, counts: HourlyCounts[], now: number): Html {
   const bars = toBars(period, counts, now);
   const total = bars.reduce(add, { requests: 0, errors: 0, refreshes: 0 });
   if (total.requests === 0) return html`<p class="empty">No requests in the last ${period.words}.</p>`;
@@ -58,7 +58,7 @@ ${bars.map((bar, place) => drawBar(bar, place, { count: bars.length, most }))}
 </figure>`;
 }
 
-function toBars(period: Period, counts: HourOfCounts[], now: number): Bar[] {
+function toBars(period: Period, counts: HourlyCounts[], now: number): Bar[] {
   const start = startOf(period, now);
   const bars = Array.from({ length: period.steps }, (_, place) => ({
     at: start + place * period.step,

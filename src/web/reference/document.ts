@@ -19,7 +19,7 @@ export interface Operation {
   description?: string;
   parameters?: Parameter[];
   requestBody?: { content: Record<string, Media> };
-  responses: Record<string, Answer>;
+  responses: Record<string, OperationResponse>;
   security?: Record<string, string[]>[];
   'x-callback-errors'?: string[];
 }
@@ -34,7 +34,7 @@ interface Parameter {
   example?: unknown;
 }
 
-export interface Answer {
+export interface OperationResponse {
   description: string;
   headers?: Record<string, { description?: string; schema: Schema }>;
   content?: Record<string, Media>;
@@ -67,12 +67,12 @@ export interface Schema {
 }
 
 /** One operation, with the address and the method that lead to it. */
-export interface Described extends Operation {
+export interface RouteOperation extends Operation {
   path: string;
   method: string;
 }
 
-export function listOperations(document: Document): Described[] {
+export function listOperations(document: Document): RouteOperation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
   );

@@ -12,7 +12,7 @@ interface Explanation {
   reasons: Record<string, string>;
 }
 
-const DEAD_GRANT: Record<GrantReason, string> = {
+const INACTIVE_GRANT: Record<GrantReason, string> = {
   revoked_by_app:
     'The app itself revoked the token or its grant. To connect the user again, send them to the authorize endpoint.',
   disconnected_by_user: 'The user disconnected the app. Let them connect it again when they want to.',
@@ -107,7 +107,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       refresh_token_expired:
         'A refresh token is valid for 30 days. Refresh regularly while the app is in use. Send the user to the ' +
         'authorize endpoint again.',
-      ...DEAD_GRANT,
+      ...INACTIVE_GRANT,
     },
   },
   unsupported_grant_type: {
@@ -147,7 +147,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
   },
   unauthorized_client: {
     meaning: 'The credentials are valid, but the app may not make this call.',
-    reasons: { app_paused: DEAD_GRANT.app_paused },
+    reasons: { app_paused: INACTIVE_GRANT.app_paused },
   },
   unauthorized: {
     meaning: 'The request has no access token.',
@@ -160,7 +160,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       token_unknown: 'This server did not issue the token, or the token was truncated.',
       token_of_another_kind: 'An access token starts with `gat_`. A code or a refresh token is not accepted here.',
       access_token_expired: 'An access token is valid for 1 hour. Refresh, and repeat the request with the new one.',
-      ...DEAD_GRANT,
+      ...INACTIVE_GRANT,
     },
   },
   insufficient_scope: {

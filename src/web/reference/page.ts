@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
 import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
-import { type Described, type Document, listOperations } from './document.ts';
+import { type Document, listOperations, type RouteOperation } from './document.ts';
 import { GUIDES } from './guides.ts';
 import { prose } from './markdown.ts';
 import { readDocument } from './openapi.ts';
@@ -32,7 +32,7 @@ interface Group {
   name: string;
   description: string;
   path: string;
-  operations: Described[];
+  operations: RouteOperation[];
 }
 
 /** The OpenAPI document, as pages for people. They are made on the server like any other, and run nothing. */

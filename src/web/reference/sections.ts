@@ -1,17 +1,17 @@
 import { type Html, html } from '../../lib/html.ts';
 import {
-  type Answer,
-  type Described,
   type Document,
   type Media,
   nameOf,
   type Operation,
+  type OperationResponse,
+  type RouteOperation,
   type Schema,
   typeOf,
 } from './document.ts';
 import { prose } from './markdown.ts';
 
-export function operationSection(document: Document, operation: Described): Html {
+export function operationSection(document: Document, operation: RouteOperation): Html {
   const { operationId, summary, method, path, description = '', parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content['application/json'];
   const fields = parameters.map(({ name, in: place, required, description: meaning, schema }) => ({
@@ -27,7 +27,7 @@ ${fields.length > 0 && html`<h3>Parameters</h3>${fieldList(fields)}`}
 ${body && html`<h3>Body</h3><p class="muted small">${Object.keys(requestBody?.content ?? {}).join(' or ')}</p>${schemaFields(body.schema)}`}
 ${samplesOf(document, operation).map(sample)}
 <h3>Answers</h3>
-${Object.entries(responses).map(([status, answer]) => answerDetails(status, answer))}
+${Object.entries(responses).map(([status, answer]) => responseDetails(status, answer))}
 ${callbackErrors(operation['x-callback-errors'])}
 </section>`;
 }
@@ -54,7 +54,7 @@ function callbackErrors(codes: string[] | undefined): Html | undefined {
 }
 
 /** Every answer has its request id: that is said once, above. */
-function answerDetails(status: string, { description, headers = {}, content = {} }: Answer): Html {
+function responseDetails(status: string, { description, headers = {}, content = {} }: OperationResponse): Html {
   const [media] = Object.values(content);
   const shown = Object.entries(headers).filter(([name]) => name !== 'x-request-id');
   const rows = shown.map(([name, { schema, description: meaning = '' }]) => ({
@@ -117,7 +117,7 @@ function sample(text: string): Html {
 }
 
 /** What a reader can paste: one call for each example of a body; or, where a browser goes, its address. */
-function samplesOf(document: Document, operation: Described): string[] {
+function samplesOf(document: Document, operation: RouteOperation): string[] {
   const address = addressOf(document, operation);
   if (operation.responses[303]) return [address];
   const { example, examples = {} } = operation.requestBody?.content['application/json'] ?? {};
@@ -129,14 +129,14 @@ function samplesOf(document: Document, operation: Described): string[] {
   return (named.length > 0 ? named : [example]).map((body) => [...lines, ...bodyOf(body)].join(' \\\n  '));
 }
 
-function addressOf({ servers }: Document, { path, parameters = [] }: Described): string {
+function addressOf({ servers }: Document, { path, parameters = [] }: RouteOperation): string {
   const query = parameters
     .filter(({ in: place, required }) => place === 'query' && required)
     .map(({ name, schema, example }) => `${name}=${encodeURIComponent(String(schema.enum?.[0] ?? example ?? ''))}`);
   return `${servers[0]?.url}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
 }
 
-function headersOf({ parameters = [], security = [] }: Described): string[] {
+function headersOf({ parameters = [], security = [] }: RouteOperation): string[] {
   const named = parameters.filter(({ in: place, required }) => place === 'header' && required);
   const isBasicAlone = security.length === 1 && 'basic' in (security[0] ?? {});
   return [

@@ -24,7 +24,7 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
   host.get(CONNECTED_APPS, access('signed_in'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     // The newest uses may still be in memory.
-    await deps.activity.flush();
+    await deps.requestLog.flush();
     const listing = readConnectionListing(request.query);
     const here = await listConnections(storage.durable, filterHere(context, listing), clock());
     const elsewhere = await listConnections(storage.durable, filterElsewhere(context, listing), clock());

@@ -37,16 +37,16 @@ interface Noted extends RequestContext {
 function newRecorder() {
   const reported: unknown[] = [];
   let now = START;
-  const activity = createRequestRecorder(
+  const recorder = createRequestRecorder(
     storage,
     () => now,
     (error) => reported.push(error),
   );
-  after(() => activity.stop());
+  after(() => recorder.stop());
   const parties = { appId: newRandomId(), userId: newRandomId(), businessId: newRandomId() };
   const note = ({ status = 200, reason = null, ...context }: Noted = {}) => {
     const answered = { method: 'GET', route: '/api/v1/accounting/invoices', requestId: newRandomId(), took: 3 };
-    activity.record({ ...answered, status, reason }, { ...parties, scope: 'read:invoices', ...context });
+    recorder.record({ ...answered, status, reason }, { ...parties, scope: 'read:invoices', ...context });
   };
   const logged = (appId = parties.appId) =>
     db.selectFrom('logged_requests').selectAll().where('app_id', '=', appId).orderBy('id').execute();
@@ -54,20 +54,20 @@ function newRecorder() {
   const advanceClock = (milliseconds: number) => {
     now += milliseconds;
   };
-  return { ...parties, activity, reported, note, logged, counts, advanceClock };
+  return { ...parties, recorder, reported, note, logged, counts, advanceClock };
 }
 
 test('recorded requests are stored by the next flush, and counted by hour, scope and day', async () => {
-  const { activity, note, logged, counts, advanceClock, businessId, userId, appId } = newRecorder();
+  const { recorder, note, logged, counts, advanceClock, businessId, userId, appId } = newRecorder();
 
   note();
   note({ status: 403, reason: 'insufficient_scope' });
   advanceClock(HOUR);
   note();
-  await activity.flush();
+  await recorder.flush();
   advanceClock(DAY);
   note();
-  await activity.flush();
+  await recorder.flush();
 
   assert.equal((await logged()).length, 4);
   assert.deepEqual(
@@ -87,12 +87,12 @@ test('recorded requests are stored by the next flush, and counted by hour, scope
 });
 
 test('a refresh is counted only if it returned tokens', async () => {
-  const { activity, note, counts } = newRecorder();
+  const { recorder, note, counts } = newRecorder();
 
   note({ grantType: 'refresh_token' });
   note({ grantType: 'refresh_token', status: 400, reason: 'token_unknown' });
   note({ grantType: 'authorization_code' });
-  await activity.flush();
+  await recorder.flush();
 
   const [{ requests, errors, refreshes } = {}] = await counts();
   assert.deepEqual({ requests, errors, refreshes }, { requests: 3, errors: 1, refreshes: 1 });
@@ -106,7 +106,7 @@ test('two recorders that add to the same rows at once lose nothing', async () =>
     other.note({ appId: one.appId });
     one.note({ appId: other.appId });
     other.note();
-    await Promise.all([one.activity.flush(), other.activity.flush()]);
+    await Promise.all([one.recorder.flush(), other.recorder.flush()]);
   }
 
   for (const { counts } of [one, other]) assert.equal((await counts())[0]?.requests, 40);
@@ -114,13 +114,13 @@ test('two recorders that add to the same rows at once lose nothing', async () =>
 });
 
 test('of a burst the newest hundred are logged, and all are counted', async () => {
-  const { activity, note, logged, counts, advanceClock } = newRecorder();
+  const { recorder, note, logged, counts, advanceClock } = newRecorder();
 
   for (let i = 0; i < 250; i++) {
     note();
     advanceClock(1);
   }
-  await activity.flush();
+  await recorder.flush();
 
   const rows = await logged();
   assert.deepEqual(
@@ -131,14 +131,14 @@ test('of a burst the newest hundred are logged, and all are counted', async () =
 });
 
 test('a busy app keeps about its newest thousand requests, and does not displace those of another', async () => {
-  const { activity, note, logged, advanceClock } = newRecorder();
+  const { recorder, note, logged, advanceClock } = newRecorder();
   const quiet = newRandomId();
   note({ appId: quiet });
 
   for (let i = 0; i < 2000; i++) {
     note();
     advanceClock(1);
-    if (i % 100 === 99) await activity.flush();
+    if (i % 100 === 99) await recorder.flush();
   }
 
   const rows = await logged();
@@ -148,19 +148,19 @@ test('a busy app keeps about its newest thousand requests, and does not displace
 });
 
 test('requests with wrong secrets do not displace the app’s own, and are not in the chart', async () => {
-  const { activity, note, logged, counts, advanceClock } = newRecorder();
+  const { recorder, note, logged, counts, advanceClock } = newRecorder();
   const guess = () => note({ status: 401, reason: 'credentials_wrong' });
   const isGuess = ({ reason }: { reason: string | null }) => reason === 'credentials_wrong';
 
   for (let i = 0; i < 90; i++) note();
   advanceClock(1);
   for (let i = 0; i < 3000; i++) guess();
-  await activity.flush();
+  await recorder.flush();
   const once = await logged();
   for (let round = 0; round < 60; round++) {
     for (let i = 0; i < 50; i++) guess();
     advanceClock(1);
-    await activity.flush();
+    await recorder.flush();
   }
   const later = await logged();
 
@@ -174,26 +174,26 @@ test('requests with wrong secrets do not displace the app’s own, and are not i
 });
 
 test('wrong secrets for ten thousand apps leave room for the requests of others', async () => {
-  const { activity, note, logged } = newRecorder();
+  const { recorder, note, logged } = newRecorder();
 
   for (let i = 0; i < 10_001; i++) note({ appId: newRandomId(), status: 401, reason: 'credentials_wrong' });
   note();
-  await activity.flush();
+  await recorder.flush();
 
   assert.equal((await logged()).length, 1);
 });
 
 test('while the database rejects writes nothing is lost or thrown, and one error is logged', async () => {
-  const { activity, reported, note, logged, counts } = newRecorder();
+  const { recorder, reported, note, logged, counts } = newRecorder();
   const allowAgain = await database.rejectWrites(storage);
 
   note();
-  await activity.flush();
+  await recorder.flush();
   note();
-  await activity.flush();
+  await recorder.flush();
   await allowAgain();
   note();
-  await activity.flush();
+  await recorder.flush();
 
   assert.equal((await logged()).length, 3);
   assert.equal((await counts())[0]?.requests, 3);
@@ -201,14 +201,14 @@ test('while the database rejects writes nothing is lost or thrown, and one error
 });
 
 test('during a long outage memory use is bounded, and the number of dropped entries is logged', async () => {
-  const { activity, reported, note } = newRecorder();
+  const { recorder, reported, note } = newRecorder();
   const allowAgain = await database.rejectWrites(storage);
 
   for (let i = 0; i < 20_010; i++) note({ appId: newRandomId() });
-  await activity.flush();
+  await recorder.flush();
   for (let i = 0; i < 10; i++) note({ appId: newRandomId() });
   await allowAgain();
-  await activity.flush();
+  await recorder.flush();
 
   assert.equal(reported.length, 2);
   assert.match(String(reported[1]), /no room to remember \d+ requests/);
@@ -220,16 +220,16 @@ test('during a long outage memory use is bounded, and the number of dropped entr
 });
 
 test('entries that were stored before an outage are not stored again', async () => {
-  const { activity, note, counts, businessId } = newRecorder();
+  const { recorder, note, counts, businessId } = newRecorder();
   for (let i = 0; i < 5000; i++) note({ userId: newRandomId() });
 
-  const flushed = activity.flush();
+  const flushed = recorder.flush();
   for (let turn = 0; turn < 20; turn++) await setImmediate();
   const allowAgain = await database.rejectWrites(storage);
   await flushed;
   await allowAgain();
   const before = await listScopeUses(db, { businessId }, START);
-  await activity.flush();
+  await recorder.flush();
 
   const uses = await listScopeUses(db, { businessId }, START);
   assert.ok(before.length > 0);
@@ -238,11 +238,11 @@ test('entries that were stored before an outage are not stored again', async () 
 });
 
 test('while many entries are stored, other queries run in between', async () => {
-  const { activity, note } = newRecorder();
+  const { recorder, note } = newRecorder();
   for (let i = 0; i < 2000; i++) note({ userId: newRandomId() });
 
   let [isStored, turns] = [false, 0];
-  const stored = activity.flush().then(() => {
+  const stored = recorder.flush().then(() => {
     isStored = true;
   });
   for (; !isStored; turns += 1) {
@@ -255,22 +255,22 @@ test('while many entries are stored, other queries run in between', async () => 
 });
 
 test('a request of an unknown app is not recorded', async () => {
-  const { activity } = newRecorder();
+  const { recorder } = newRecorder();
   const before = await db.selectFrom('logged_requests').select('id').execute();
 
-  activity.record({ method: 'POST', route: '/x', status: 401, reason: null, requestId: newRandomId(), took: 1 }, {});
-  await activity.flush();
+  recorder.record({ method: 'POST', route: '/x', status: 401, reason: null, requestId: newRandomId(), took: 1 }, {});
+  await recorder.flush();
 
   assert.equal((await db.selectFrom('logged_requests').select('id').execute()).length, before.length);
 });
 
 test('requests are removed after 7 days, counts and uses after 31, and younger ones stay', async () => {
-  const { activity, note, logged, counts, advanceClock, businessId } = newRecorder();
+  const { recorder, note, logged, counts, advanceClock, businessId } = newRecorder();
   const uses = () => listScopeUses(db, { businessId }, START);
   note();
   advanceClock(20 * DAY);
   note();
-  await activity.flush();
+  await recorder.flush();
 
   await removeExpired(db, retentionSteps(), START + 20 * DAY);
   const afterTwenty = [(await logged()).length, (await counts()).length, (await uses())[0]?.uses];

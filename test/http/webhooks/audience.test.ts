@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findEvent, recordEvent, SETTLED_AFTER } from '../../../src/events/events.ts';
+import { findEvent, LISTED_AFTER, recordEvent } from '../../../src/events/events.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
 import { findGrant, listAppsWithScope, listBusinessesWithScope } from '../../../src/grants/status.ts';
 import { newId } from '../../../src/lib/ids.ts';
@@ -126,7 +126,7 @@ test('in a page of events an app sees those of businesses that it may read, and 
     await server.addInvoice(business, { number });
   }
   const read = async () => {
-    server.advanceClock(SETTLED_AFTER);
+    server.advanceClock(LISTED_AFTER);
     const authorization = `Basic ${Buffer.from(`${app.id}:${app.secret}`).toString('base64')}`;
     const { body } = await server.get('/api/v1/events', { authorization });
     return body.map(({ type, data }: { type: string; data: { number?: string } }) => data.number ?? type);
@@ -152,7 +152,7 @@ for (const [what, type, businessId] of [
     const row = { id, type, app_id: reader.id, business_id: businessId, data: '{}', created_at: server.clock() };
     await db().insertInto('events').values(row).execute();
 
-    server.advanceClock(SETTLED_AFTER);
+    server.advanceClock(LISTED_AFTER);
     const authorization = `Basic ${Buffer.from(`${reader.id}:${reader.secret}`).toString('base64')}`;
     const { body } = await server.get('/api/v1/events', { authorization });
     const event = await findEvent(db(), id);

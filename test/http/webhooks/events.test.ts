@@ -4,7 +4,7 @@ import { findApp } from '../../../src/apps/apps.ts';
 import { addSecret, listSecrets, removeSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { setInvoiceStatus } from '../../../src/business/invoices.ts';
-import { SETTLED_AFTER } from '../../../src/events/events.ts';
+import { LISTED_AFTER } from '../../../src/events/events.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
 import { revokeGrantsOfUser, warnOfExpiring } from '../../../src/grants/grants.ts';
 import { disableApp, disableUser } from '../../../src/grants/suspension.ts';
@@ -27,7 +27,7 @@ async function connect(app: RegisteredApp, scope = 'read:invoices') {
 
 /** As an app reads them again: with its credentials, by HTTP Basic. */
 async function read(app: RegisteredApp, query = '', secret = app.secret) {
-  server.advanceClock(SETTLED_AFTER);
+  server.advanceClock(LISTED_AFTER);
   const authorization = `Basic ${Buffer.from(`${app.id}:${secret}`).toString('base64')}`;
   return server.get(`/api/v1/events${query}`, { authorization });
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createApp, ERROR_CODES, EVENT_TYPES, type GatehouseEvent, SCOPES } from '../../../sdk/typescript/src/index.ts';
 import { EVENT_TYPES as SERVER_EVENT_TYPES } from '../../../src/events/event-types.ts';
-import { SETTLED_AFTER } from '../../../src/events/events.ts';
+import { LISTED_AFTER } from '../../../src/events/events.ts';
 import { REASONS } from '../../../src/http/errors.ts';
 import { SCOPES as SERVER_SCOPES } from '../../../src/oauth/scopes.ts';
 import { REDIRECT_URI } from '../../support/fixtures.ts';
@@ -19,7 +19,7 @@ for (let i = 0; i < 5; i += 1) {
   await server.exchange(code, { client_id: registered.id, client_secret: registered.secret });
 }
 await server.addInvoice(server.acme, { number: 'INV-1', total: '12.50', currency: 'GBP', status: 'SENT' });
-server.advanceClock(SETTLED_AFTER);
+server.advanceClock(LISTED_AFTER);
 
 function newApp() {
   const { asked, fetch } = recordFetch(passThrough);

@@ -84,7 +84,7 @@ function mountList(host: FastifyInstance, deps: WebDeps): void {
     const { after } = readListing(request.query);
     const listed = await listOpenInvitations(db, businessId, { after, limit: PAGE_SIZE + 1 }, clock());
     const open = await countOpenInvitations(db, businessId, clock());
-    const body = listBody(context, { listed, after, open });
+    const body = invitationsBody(context, { listed, after, open });
     return sendMembersPage(reply, deps, { context, title: 'Invitations', body });
   });
 
@@ -138,7 +138,7 @@ interface OpenInvitations {
   open: number;
 }
 
-function listBody(context: MembersContext, { listed, after, open }: OpenInvitations): Html {
+function invitationsBody(context: MembersContext, { listed, after, open }: OpenInvitations): Html {
   const { shown, next } = takePage(listed);
   return html`<div class="head"><div><h1>Invitations</h1>
 <p class="muted">Invitations to ${context.business.businessName} that have not been used yet.</p></div>
