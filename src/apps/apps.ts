@@ -139,7 +139,7 @@ export async function lockApp(db: Database, appId: string): Promise<void> {
     .execute();
 }
 
-/** Part of `disableApp` and the like (suspension.ts). Atomic: of several callers at once, one gets true. */
+/** Part of `disableApp` and the like (suspension.ts). Atomic: of concurrent calls, one returns true. */
 export async function setAppStatus(db: Database, appId: string, { column, value }: AppStatus): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('apps')
@@ -151,7 +151,7 @@ export async function setAppStatus(db: Database, appId: string, { column, value 
   return numUpdatedRows === 1n;
 }
 
-/** Keeps the row, so that its grants can still tell why they ended. False if the app was deleted already. */
+/** Keeps the row, so that its grants still have the reason why they ended. False if the app was deleted already. */
 export async function deleteApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const { numUpdatedRows } = await tx

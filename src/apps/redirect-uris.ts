@@ -7,10 +7,10 @@ const MAX_LENGTH = 2000;
 /** RFC 3986's characters, less `#` and `*`, and brackets only around an address. A URL parser is more lenient. */
 const PLAIN = /^[a-z]+:\/\/(?:\[[^\]]*\])?(?:[\w\-.~:/?@!$&'()+,;=]|%[0-9A-Fa-f]{2})*$/;
 
-/** The host goes into a header of the consent page, where other characters would mean something else. */
+/** The host goes into the CSP header of the consent page, where other characters have a meaning. */
 const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)$/;
 
-/** RFC 8252 §7.3: a native app cannot know beforehand which port it will get. */
+/** RFC 8252 §7.3: a native app does not know its port in advance. */
 const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(?=[/?])/;
 
 export function readRedirectUris(texts: readonly string[]): string[] {
@@ -25,7 +25,7 @@ export function readRedirectUris(texts: readonly string[]): string[] {
   return uris;
 }
 
-/** Byte for byte (RFC 9700 §4.1.3), but for the port of a loopback address. */
+/** Byte for byte (RFC 9700 §4.1.3), except for the port of a loopback address. */
 export function isRegistered(registered: readonly string[], sent: string): boolean {
   return registered.some(
     (uri) => uri === sent || (hasFreePort(uri) && isNormalized(sent) && anyPort(uri) === anyPort(sent)),

@@ -8,7 +8,7 @@ import { hashSecret, newSecret } from '../lib/secrets.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { type AuditedApp, recordAppAudit } from './app-audit.ts';
 
-/** What is known of a secret after it was shown once. */
+/** A secret without its value, which is shown only once. */
 export interface AppSecret {
   id: string;
   /** Its last four characters. */

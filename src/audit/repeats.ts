@@ -3,12 +3,12 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 
-/** No window is longer. */
+/** The longest `window` of a caller. */
 const LONGEST_WINDOW = DAY;
 
 /**
- * Counts how often something happened within a window that begins with the first time. Atomic: of several at once, one
- * counts as the first. Commit it together with the entry of the log that it decides about.
+ * Counts occurrences within a window that starts with the first. Atomic: of concurrent calls, exactly one returns 1.
+ * Commit it in the transaction of the audit entry that depends on the count.
  */
 export async function countRepeat(
   db: Database,

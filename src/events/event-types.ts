@@ -107,7 +107,7 @@ export const EVENTS = {
   },
   'endpoint.test': {
     guard: 'app',
-    summary: 'A test that someone asked for',
+    summary: 'A test event',
     data: { endpointId: idOf('The endpoint that is tested.') },
     example: { endpointId: ID },
   },

@@ -8,13 +8,13 @@ import type { Row, Tables } from '../storage/tables.ts';
 import { type EventType, guardOf } from './event-types.ts';
 
 /**
- * The outbox. What happened is recorded in the same transaction as the change itself, so that neither exists without
- * the other. An event is for one app, and holds ids and reasons, never a token or a secret.
+ * Transactional outbox: an event is recorded in the transaction of the change. It is for one app, and contains ids and
+ * reasons, never a token or a secret.
  */
 interface NewEvent {
   type: EventType;
   appId: string;
-  /** Null where no business is concerned. */
+  /** Null if the event is not about a business. */
   businessId: string | null;
   data: Record<string, string | readonly string[]>;
 }
@@ -26,12 +26,12 @@ export interface Event extends NewEvent {
 
 export const EVENTS_KEPT_FOR = 30 * DAY;
 
-/** No transaction takes so long: what happened before then is stored, or never will be. */
+/** Longer than any transaction: older events are either committed or never will be. */
 export const LISTED_AFTER = 15 * SECOND;
 
 const INSERT_SIZE = 200;
 
-/** The column knows no null. */
+/** The column is not nullable. */
 const NO_BUSINESS = '00000000-0000-0000-0000-000000000000';
 
 export async function recordEvent(db: Database, event: NewEvent, now: number): Promise<string> {
@@ -44,20 +44,19 @@ const insertEvent = preparedQuery((db, { id, type, app_id, business_id, data, cr
   db.insertInto('events').values(skipDispatchWithoutEndpoint({ id, type, app_id, business_id, data, created_at })),
 );
 
-/** Where an app has no endpoint at that moment there is nothing to dispatch, and nobody need look at the event again. */
+/** The event of an app without endpoints counts as dispatched from the start. */
 function skipDispatchWithoutEndpoint(row: EventRow): InsertObject<Tables, 'events'> {
   return {
     ...row,
     dispatched_at: ({ selectFrom, not, exists, cast, val, case: choose }) =>
       choose()
         .when(not(exists(selectFrom('endpoints').select('endpoints.id').where('endpoints.app_id', '=', row.app_id))))
-        // PostgreSQL would take it for a text.
+        // PostgreSQL would infer text.
         .then(cast<number>(val(row.created_at), 'bigint'))
         .end(),
   };
 }
 
-/** Many at once, a few hundred to a statement. */
 export async function recordEvents(db: Database, events: NewEvent[], now: number): Promise<void> {
   for (let place = 0; place < events.length; place += INSERT_SIZE) {
     const rows = events
@@ -81,13 +80,13 @@ function toRow({ type, appId, businessId, data }: NewEvent, now: number) {
   };
 }
 
-/** Asked often, and without a transaction: most of the time there are none. */
+/** Polled often, so it runs without a transaction. */
 export async function hasUndispatchedEvents(db: Database): Promise<boolean> {
   const one = db.selectFrom('events').select('id').where('dispatched_at', 'is', null).limit(1);
   return (await one.executeTakeFirst()) !== undefined;
 }
 
-/** Those that nobody has taken yet, oldest first. Needs a transaction: another node takes others meanwhile. */
+/** Marks events as dispatched and returns them, oldest first. Needs a transaction, so that other nodes skip these rows. */
 export async function takeEvents(db: Database, limit: number, now: number): Promise<Event[]> {
   const waiting = await db
     .selectFrom('events')
@@ -121,15 +120,15 @@ export async function listEventsById(db: Database, ids: string[]): Promise<Event
   return rows.map(fromRow);
 }
 
-/** What an app has been told since then, oldest first. One that began earlier may still come in between. */
+/** Oldest first. An event with an earlier id may still be committed later. */
 export async function listRecentEvents(db: Database, appId: string, since: number): Promise<Event[]> {
   const recent = db.selectFrom('events').selectAll().where('app_id', '=', appId).where('created_at', '>=', since);
   return (await recent.orderBy('id').execute()).map(fromRow);
 }
 
 /**
- * What an app has been told, oldest first. `after` is the last id of the page before. The very newest are left out: of two
- * changes at one time the later may be stored first, and whoever went on from it would never see the other.
+ * Oldest first. `after` is the last id of the previous page. The newest events are left out: concurrent transactions may
+ * commit in another order than that of their ids, and a reader would then skip the event that was committed late.
  */
 export async function listEvents(
   db: Database,

@@ -71,19 +71,19 @@ function inOrder({ requests, oldest }: Ring): NewRequest[] {
 export function addToBatch(
   batch: Batch,
   appId: string,
-  answered: RecordedRequest,
+  request: RecordedRequest,
   context: RequestContext,
   now: number,
 ) {
-  const { method, route, status, reason, requestId, took } = answered;
+  const { method, route, status, reason, requestId, took } = request;
   const { businessId = null, userId, scope, grantType = null, usedPkce = false } = context;
-  const errors = isError(answered) ? 1 : 0;
+  const errors = isError(request) ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
   const exchanges = grantType === 'authorization_code' && !errors ? 1 : 0;
   const pkceExchanges = usedPkce ? exchanges : 0;
   addRequest(batch, { appId, at: now, method, route, grantType, status, reason, requestId, businessId, took });
   // Requests that anyone can send are not counted as the app's own.
-  if (isUnauthenticated(answered)) return;
+  if (isUnauthenticated(request)) return;
   addToCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes, exchanges, pkceExchanges });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
   addToUses(batch, { businessId, appId, userId, scope, uses: 1, lastAt: now });
@@ -98,17 +98,17 @@ export function mergeBatches(older: Batch, newer: Batch): Batch {
 }
 
 export function addRequest(batch: Batch, request: NewRequest): void {
-  const shelf = isUnauthenticated(request) ? batch.wrongSecrets : batch.requests;
-  const ring = shelf.byApp.get(request.appId);
-  if (ring?.requests.length === shelf.maxPerApp) {
+  const buffer = isUnauthenticated(request) ? batch.wrongSecrets : batch.requests;
+  const ring = buffer.byApp.get(request.appId);
+  if (ring?.requests.length === buffer.maxPerApp) {
     ring.requests[ring.oldest] = request;
-    ring.oldest = (ring.oldest + 1) % shelf.maxPerApp;
+    ring.oldest = (ring.oldest + 1) % buffer.maxPerApp;
     return;
   }
-  if (shelf.count === shelf.max) return;
-  shelf.count += 1;
+  if (buffer.count === buffer.max) return;
+  buffer.count += 1;
   if (ring) ring.requests.push(request);
-  else shelf.byApp.set(request.appId, { requests: [request], oldest: 0 });
+  else buffer.byApp.set(request.appId, { requests: [request], oldest: 0 });
 }
 
 export function addToCounts(batch: Batch, more: HourlyCounts): void {

@@ -7,23 +7,22 @@ import { inChunks } from './chunks.ts';
 export interface Counts {
   requests: number;
   errors: number;
-  /** Those at which an app got a new pair of tokens for an old one. */
   refreshes: number;
 }
 
-/** What one app asked for within one hour. */
+/** The requests of one app within one hour. */
 export interface HourlyCounts extends Counts {
   appId: string;
   /** Hours since 1970. */
   hour: number;
-  /** Codes that the app has exchanged. */
+  /** Successful code exchanges. */
   exchanges?: number;
   pkceExchanges?: number;
 }
 
 const RETENTION = 31 * DAY;
 
-/** In the order of their keys: two nodes that add to the same rows then wait for each other, and never in a circle. */
+/** Sorted by key, so that two nodes that update the same rows cannot deadlock. */
 export async function addCounts(db: Database, counts: HourlyCounts[]): Promise<void> {
   const sorted = counts.toSorted((a, b) => (a.appId === b.appId ? a.hour - b.hour : a.appId < b.appId ? -1 : 1));
   for (const chunk of inChunks(sorted)) {
@@ -47,7 +46,6 @@ function toCountRow({ appId, exchanges = 0, pkceExchanges = 0, ...counted }: Hou
   return { app_id: appId, ...counted, exchanges, pkce_exchanges: pkceExchanges };
 }
 
-/** How many codes an app has exchanged since then, and how many of them with PKCE. */
 export async function countExchanges(
   db: Database,
   appId: string,
@@ -62,7 +60,7 @@ export async function countExchanges(
   return { exchanges: Number(row?.exchanges ?? 0), pkceExchanges: Number(row?.pkce ?? 0) };
 }
 
-/** Oldest first; hours in which nothing was asked are left out. */
+/** Oldest first, without hours that had no requests. */
 export async function listCounts(db: Database, appId: string, since: number): Promise<HourlyCounts[]> {
   return db
     .selectFrom('request_counts')
@@ -84,7 +82,7 @@ export const oldCounts = retentionStep(
   (now) => hourOf(now - RETENTION) - 1,
 );
 
-/** How often an app has used one scope, of what one user allowed it in one business. */
+/** How often an app has used a scope of a user's grants in one business. */
 interface ScopeUse {
   appId: string;
   userId: string;
@@ -95,7 +93,7 @@ interface ScopeUse {
 
 export type NewScopeUse = ScopeUse & { businessId: string };
 
-/** In the order of their keys: two nodes that add to the same rows then wait for each other, and never in a circle. */
+/** Sorted by key, so that two nodes that update the same rows cannot deadlock. */
 export async function addScopeUses(db: Database, uses: NewScopeUse[]): Promise<void> {
   const rows = uses
     .map((use) => ({ key: scopeUseKey(use), row: toUseRow(use) }))
@@ -120,12 +118,12 @@ export async function addScopeUses(db: Database, uses: NewScopeUse[]): Promise<v
   }
 }
 
-/** One row of the table for each of these. */
+/** Identifies the row that a use is added to. */
 export function scopeUseKey({ businessId, appId, userId, scope, lastAt }: Omit<NewScopeUse, 'uses'>): string {
   return `${businessId} ${appId} ${userId} ${scope} ${dayOf(lastAt)}`;
 }
 
-/** What apps have used in a business since then, over all days; or, of it, what some apps used as some users. */
+/** Sums over the days since then. `userId` and `among` restrict the result. */
 export async function listScopeUses(
   db: Database,
   {
@@ -152,7 +150,7 @@ export async function listScopeUses(
   return query.execute();
 }
 
-/** When one app last used anything in each of these businesses. */
+/** When the app last used a scope in each of these businesses. */
 export async function lastUses(db: Database, appId: string, businessIds: string[]): Promise<Map<string, number>> {
   if (businessIds.length === 0) return new Map();
   const rows = await db

@@ -4,16 +4,16 @@ import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { inChunks } from './chunks.ts';
 
-/** One request of an app, as its developers see it. It holds no token, no code, no secret and no address with a query. */
+/** A request of an app, as its developers see it. Contains no token, code or secret, and no query string. */
 export interface NewRequest {
   appId: string;
   at: number;
   method: string;
-  /** The pattern of its address. */
+  /** The pattern of the route, without parameters. */
   route: string;
   grantType: string | null;
   status: number;
-  /** Why it was refused. */
+  /** Why it was rejected. */
   reason: string | null;
   requestId: string;
   businessId: string | null;
@@ -28,14 +28,13 @@ export interface LoggedRequest extends NewRequest {
 
 const RETENTION = 7 * DAY;
 
-/** Of each app, so many are kept; a busy app must not fill the disk. */
 export const MAX_PER_APP = 1000;
 
-/** Anyone who knows the id of an app can send these, so they are kept apart: they take no room from what the app asked for. */
+/** Anyone who knows the client_id can send a wrong secret. These requests have a limit of their own and displace no others. */
 const MAX_WRONG_SECRETS = 100;
 const WRONG_SECRET = 'credentials_wrong';
 
-/** Oldest first: that is also the order of their ids. */
+/** Expects the oldest first, so that the order of the ids is that of time. */
 export async function addRequests(db: Database, requests: NewRequest[]): Promise<void> {
   for (const chunk of inChunks(requests)) {
     await db.insertInto('logged_requests').values(chunk.map(toRow)).execute();
@@ -46,7 +45,7 @@ export function isError({ status }: Pick<NewRequest, 'status'>): boolean {
   return status >= 400;
 }
 
-/** Whether all that is known of its sender is the name of an app. Every other request proved whose it was. */
+/** The sender knows the client_id only. The sender of any other logged request was authenticated. */
 export function isUnauthenticated({ reason }: Pick<NewRequest, 'reason'>): boolean {
   return reason === WRONG_SECRET;
 }
@@ -54,14 +53,13 @@ export function isUnauthenticated({ reason }: Pick<NewRequest, 'reason'>): boole
 interface RequestFilter {
   appId: string;
   onlyErrors: boolean;
-  /** Of one request; undefined for all. */
   requestId: string | undefined;
-  /** The id of the last row of the page before. */
+  /** The id of the last row of the previous page. */
   before: string | undefined;
   limit: number;
 }
 
-/** Newest first, with the name of the business that each acted in. */
+/** Newest first. */
 export async function listRequests(
   db: Database,
   { appId, onlyErrors, requestId, before, limit }: RequestFilter,
@@ -92,7 +90,7 @@ export async function listRequests(
   return query.execute();
 }
 
-/** Leaves an app its newest, and the newest of those that only named it. */
+/** Deletes the oldest rows of an app beyond its limits. */
 export async function trimRequests(db: Database, appId: string): Promise<void> {
   await trim(db, { appId, comparison: 'is distinct from', max: MAX_PER_APP });
   await trim(db, { appId, comparison: '=', max: MAX_WRONG_SECRETS });
@@ -100,7 +98,7 @@ export async function trimRequests(db: Database, appId: string): Promise<void> {
 
 interface Trimming {
   appId: string;
-  /** How its reason compares to a wrong secret. */
+  /** Of `reason` with `WRONG_SECRET`. */
   comparison: '=' | 'is distinct from';
   max: number;
 }

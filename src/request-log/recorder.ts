@@ -21,7 +21,7 @@ import { addRequests, MAX_PER_APP, type NewRequest, type RequestContext, trimReq
 /** Records the requests of apps in the background. No request waits for it or fails because of it. */
 export interface RequestRecorder {
   /** Ignores requests without a known app. */
-  record(answered: RecordedRequest, context: RequestContext): void;
+  record(request: RecordedRequest, context: RequestContext): void;
   /** Resolves when everything recorded before is stored, or has failed to be. */
   flush(): Promise<void>;
   /** Requests and scope uses that exceeded the buffers since the start. */
@@ -39,63 +39,86 @@ export function createRequestRecorder(
   clock: Clock,
   report: (error: unknown) => void,
 ): RequestRecorder {
-  const untrimmed = new Map<string, number>();
-  let pending = emptyBatch();
-  let last = Promise.resolve();
-  let isBusy = false;
-  let isFailing = false;
-  let dropped = 0;
-
-  async function storePending(): Promise<void> {
-    if (isEmpty(pending)) return;
-    const batch = pending;
-    pending = emptyBatch();
-    isBusy = true;
-    const requests = requestsByApp(batch);
-    const steps = toSteps(batch, [...requests.values()].flat());
-    try {
-      for (let step = steps[0]; step; step = steps[0]) {
-        await step.store(storage.relaxed);
-        steps.shift();
-        // Lets requests run between two statements.
-        await setImmediate();
-      }
-      await trimApps(storage.relaxed, requests, untrimmed);
-      isFailing = false;
-      dropped += batch.dropped;
-      if (batch.dropped > 0) report(new Error(`There was no room to remember ${batch.dropped} requests of apps.`));
-    } catch (error) {
-      if (!isFailing) report(error);
-      isFailing = true;
-      const left = remaining(steps, batch.dropped);
-      // Any other error would occur again.
-      if (error instanceof StorageUnavailable) pending = mergeBatches(left, pending);
-      else dropped += left.dropped + countRequests(left);
-    } finally {
-      isBusy = false;
-    }
-  }
+  const state: RecorderState = { pending: emptyBatch(), isFailing: false, dropped: 0, untrimmed: new Map() };
+  let lastFlush = Promise.resolve();
+  let flushing = 0;
 
   function flush(): Promise<void> {
-    last = last.then(storePending);
-    return last;
+    flushing += 1;
+    lastFlush = lastFlush
+      .then(() => storePending(state, storage.relaxed, report))
+      .finally(() => {
+        flushing -= 1;
+      });
+    return lastFlush;
   }
 
   const timer = setInterval(() => {
-    if (!isBusy) flush();
+    if (flushing === 0) flush();
   }, FLUSH_INTERVAL);
   timer.unref();
   return {
-    record(answered, context) {
-      if (context.appId !== undefined) addToBatch(pending, context.appId, answered, context, clock());
+    record(request, context) {
+      if (context.appId !== undefined) addToBatch(state.pending, context.appId, request, context, clock());
     },
     flush,
-    dropped: () => dropped + pending.dropped,
+    dropped: () => state.dropped + state.pending.dropped,
     async stop() {
       clearInterval(timer);
       await flush();
     },
   };
+}
+
+interface RecorderState {
+  pending: Batch;
+  /** An error is reported once, until storing succeeds again. */
+  isFailing: boolean;
+  dropped: number;
+  /** New rows per app since its oldest were deleted. */
+  untrimmed: Map<string, number>;
+}
+
+async function storePending(state: RecorderState, db: Database, report: (error: unknown) => void): Promise<void> {
+  const batch = state.pending;
+  if (isEmpty(batch)) return;
+  state.pending = emptyBatch();
+  const failure = await storeBatch(db, batch, state.untrimmed);
+  if (!failure) {
+    state.isFailing = false;
+    state.dropped += batch.dropped;
+    if (batch.dropped > 0)
+      report(new Error(`The buffers were full: ${batch.dropped} requests of apps were not logged.`));
+    return;
+  }
+  const { error, left } = failure;
+  if (!state.isFailing) report(error);
+  state.isFailing = true;
+  // Any other error would occur again.
+  if (error instanceof StorageUnavailable) state.pending = mergeBatches(left, state.pending);
+  else state.dropped += left.dropped + countRequests(left);
+}
+
+/** If a statement fails, returns the error and the rows that are not stored. */
+async function storeBatch(
+  db: Database,
+  batch: Batch,
+  untrimmed: Map<string, number>,
+): Promise<{ error: unknown; left: Batch } | undefined> {
+  const requests = requestsByApp(batch);
+  const steps = toSteps(batch, [...requests.values()].flat());
+  try {
+    for (let step = steps[0]; step; step = steps[0]) {
+      await step.store(db);
+      steps.shift();
+      // Lets requests run between two statements.
+      await setImmediate();
+    }
+    await trimApps(db, requests, untrimmed);
+    return undefined;
+  } catch (error) {
+    return { error, left: remaining(steps, batch.dropped) };
+  }
 }
 
 /** The rows of one statement: stored, or returned to a batch if the database is unavailable. */

@@ -90,7 +90,7 @@ function serverGauges(registry: Registry, { requestLog, keys, version, storage }
   readCounter(
     registry,
     'gatehouse_activity_dropped_total',
-    'Requests of apps that there was no room to remember.',
+    'Requests of apps that were not logged, because the buffers were full.',
     () => requestLog.dropped(),
   );
   readCounter(

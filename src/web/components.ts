@@ -5,24 +5,21 @@ import { type Html, html } from '../lib/html.ts';
 import { passkeyScriptPath } from './assets.ts';
 import { ariaAttributes, type Problem, problemText } from './forms.ts';
 
-/** Whose it is, and what has stopped it. */
 export function appBadges(app: App): Html {
   return html`${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}
 ${app.pausedAt !== null && html`<span class="badge warn">Paused</span>`}
 ${app.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}`;
 }
 
-/** Beside an address that nobody has verified: it may be someone else's. */
+/** Until an address is verified, it may belong to someone else. */
 export function unverifiedBadge({ emailVerifiedAt }: { emailVerifiedAt: number | null }): Html | false {
   return emailVerifiedAt === null && html`<span class="badge warn">Address not verified</span>`;
 }
 
-/** One kind of thing, and how many of it. */
 export function pluralize(count: number, one: string, many: string): string {
   return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 }
 
-/** Who has connected an app. */
 export function impactText({ businesses, users }: Impact): string {
   if (users === 0) return 'nobody';
   return `${pluralize(businesses, 'business', 'businesses')}, ${pluralize(users, 'user', 'users')}`;
@@ -54,6 +51,11 @@ ${[...ROLES]
       html`<label class="choice"><input type="radio" name="role" value="${role}" required ${role === chosen && html`checked`}><span><strong>${ROLE_NAMES[role]}</strong><br><span class="muted small">${ROLE_MEANINGS[role]}</span></span></label>`,
   )}
 </fieldset>`;
+}
+
+/** Text in which `code` is marked with backticks. */
+export function prose(text: string): Html {
+  return html`${text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
 interface PasskeyForm {

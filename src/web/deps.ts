@@ -5,20 +5,19 @@ import type { RateLimit } from '../lib/rate-limit.ts';
 import type { RequestRecorder } from '../request-log/recorder.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** What the pages are built on. */
 export interface WebDeps {
   storage: Storage;
   keys: Keyring;
   clock: Clock;
   requestLog: RequestRecorder;
-  /** Where apps start, and what answers are issued by. */
+  /** The URL of the API host, and the `iss` of its responses. */
   issuer: string;
   /** The origin of these pages. */
   consentUrl: string;
   platformName: string;
-  /** How long entries of the audit log are kept, in milliseconds; undefined for ever. */
+  /** How long entries of the audit log are kept, in milliseconds; undefined if they are never removed. */
   auditRetention: number | undefined;
-  /** For development: whether webhooks may be sent to this very machine. */
+  /** For development: whether webhooks may be sent to loopback addresses. */
   allowsLoopback: boolean;
   limits: {
     signInPerAccount: RateLimit;
@@ -32,7 +31,7 @@ export interface WebDeps {
   };
 }
 
-/** What passkeys are bound to. */
+/** The relying party that passkeys are bound to. */
 export function siteOf({ keys, platformName, consentUrl }: WebDeps): Site {
   return { keys, name: platformName, origin: consentUrl };
 }

@@ -11,7 +11,7 @@ import { type Flash, redirectWithFlash } from './flash.ts';
 import { postForm } from './forms.ts';
 import { type Page, type PageContext, sendPage } from './layout.ts';
 
-/** A refusal to a person who asked for a page. */
+/** An error that is shown as a page. */
 export class PageError extends Error {
   readonly status: number;
   readonly title: string;
@@ -23,9 +23,9 @@ export class PageError extends Error {
   }
 }
 
-/** What does not exist and what is not yours look alike. */
+/** The same for a page that does not exist and for one that the user may not open. */
 export function notFound(): PageError {
-  return new PageError(404, 'Page not found', 'There is nothing at this address, or it is not yours to see.');
+  return new PageError(404, 'Page not found', 'This page does not exist, or you do not have access to it.');
 }
 
 /** The page belongs to other businesses of this user. The error page offers to switch to one of them. */
@@ -45,10 +45,10 @@ export function forbidden(sentence: string): PageError {
   return new PageError(403, 'Not allowed', sentence);
 }
 
-/** Only someone who is signed in can go on; they come back to `returnTo` afterwards. */
+/** Redirects to the sign-in page, which leads back to `returnTo`. */
 export class SignInRequired extends Error {
   readonly returnTo: string;
-  /** What is said where they sign in. */
+  /** A message for the sign-in page. */
   readonly flash: Flash | undefined;
 
   constructor(returnTo: string, done?: Flash) {
@@ -58,7 +58,7 @@ export class SignInRequired extends Error {
   }
 }
 
-/** Someone sent a form of ours, and is no longer signed in: what they typed is lost, so they are told why. */
+/** For a form that was sent after the session had ended. The sign-in page explains why the input is lost. */
 export function sessionExpired(returnTo: string): SignInRequired {
   return new SignInRequired(returnTo, 'session_over');
 }
@@ -66,7 +66,7 @@ export function sessionExpired(returnTo: string): SignInRequired {
 interface ErrorPageDeps {
   platformName: string;
   issuer: string;
-  /** Only on the host that knows sessions. */
+  /** Only on the web host, which has sessions. */
   loadNavigation?: ((request: FastifyRequest) => Promise<ErrorNavigation>) | undefined;
 }
 
@@ -81,7 +81,7 @@ export function createErrorPages({ platformName, issuer, loadNavigation }: Error
       const address = `/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`;
       return error.flash ? redirectWithFlash(reply, address, error.flash) : reply.redirect(address, 303);
     }
-    // Without navigation if the database fails meanwhile.
+    // The database may fail here, too.
     const navigation = hasNavigation(error) ? await loadNavigation?.(request).catch(() => undefined) : undefined;
     const { status, headers, page } = errorPage(error, { platformName, requestId: request.id, navigation });
     return sendPage(reply.headers(headers), page, { status });
@@ -94,24 +94,24 @@ interface ErrorPage {
   page: Page;
 }
 
-/** Where trouble was met. Without `navigation`, the page leads nowhere. */
+/** Without `navigation`, the page has no links. */
 interface ErrorPageContext {
   platformName: string;
   requestId: string;
   navigation?: ErrorNavigation | undefined;
 }
 
-/** For someone who is signed in, their usual frame; for anyone else, a link to sign in. */
+/** With a context, the usual menu; without one, a link to sign in. */
 export interface ErrorNavigation {
   context: PageContext | undefined;
 }
 
-/** Whether to link to other pages: they fail, too, if the server does, and an untrusted app has none. */
+/** If the server fails, other pages fail, too. A request from an untrusted app gets no links either. */
 export function hasNavigation(error: unknown): boolean {
   return !(error instanceof UntrustedRequest) && describe(error).status < 500;
 }
 
-/** How a refusal reads to a person. Anything that is not a refusal is a bug, and says nothing. */
+/** An unknown error is a bug: its page has no details. */
 export function errorPage(error: unknown, { platformName, requestId, navigation }: ErrorPageContext): ErrorPage {
   const { status, title, body, headers = {} } = describe(error);
   return {
@@ -183,6 +183,6 @@ function describe(error: unknown): Description {
 function describeStatus(status: number): Description {
   if (status === 404) return describe(notFound());
   if (status < 500) return { status, title: 'Bad request', body: html`<p>The request could not be parsed.</p>` };
-  const body = html`<p>It has been logged. Try again, or come back later.</p>`;
+  const body = html`<p>The error has been logged. Try again, or come back later.</p>`;
   return { status: 500, title: 'Something went wrong', body };
 }

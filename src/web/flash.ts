@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 
-/** What a page says after something was done. Only the name travels in the address, so nobody can put words into it. */
+/** Confirmations after a form. The URL carries only the name, so a forged link cannot show any other text. */
 const MESSAGES = {
-  disconnected: 'Disconnected. This access has ended; what other people have connected stays.',
-  disconnected_everyone: 'Disconnected for everyone. The app has no access to the business any more.',
+  disconnected: 'Disconnected. The app can no longer act for this person. Other people’s connections are unchanged.',
+  disconnected_everyone: 'Disconnected for everyone. The app no longer has access to the business.',
   saved: 'Saved.',
   app_disabled: 'The app is disabled. None of its tokens work.',
   app_enabled: 'The app is enabled.',
@@ -11,7 +11,7 @@ const MESSAGES = {
   app_deleted: 'The app is deleted.',
   app_paused: 'The app is paused everywhere.',
   app_resumed: 'The app is resumed.',
-  secret_removed: 'The secret is removed, and no longer works.',
+  secret_removed: 'The secret is removed and no longer works.',
   endpoint_removed: 'The endpoint is removed.',
   endpoint_enabled: 'The endpoint is on.',
   endpoint_disabled: 'The endpoint is off.',
@@ -36,12 +36,12 @@ const MESSAGES = {
 
 export type Flash = keyof typeof MESSAGES;
 
-/** To a page that says what was done. */
+/** Redirects to a page that shows the message. */
 export function redirectWithFlash(reply: FastifyReply, path: string, done: Flash): FastifyReply {
   return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}done=${done}`, 303);
 }
 
-/** Said where nobody is signed in; a link that someone made up can have nothing else said there. */
+/** Messages of the sign-in page. It shows no others: anyone can send a link to it. */
 const SHOWN_AT_SIGN_IN: string[] = ['session_over', 'signed_out', 'password_set'] satisfies Flash[];
 
 export function signInFlashMessage(query: unknown): string | undefined {

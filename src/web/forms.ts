@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 
-/** A form that changes something: only a page of ours, in this browser, has its csrf text. */
+/** A form with a CSRF token. */
 export function postForm({ action, csrf, body, style }: PostForm): Html {
   return html`<form method="post" action="${action}" ${style && html`class="${style}"`}>
 <input type="hidden" name="csrf" value="${csrf}">
@@ -17,11 +17,11 @@ interface PostForm {
   style?: string;
 }
 
-/** Does what a form asks, or shows the form again with what is wrong with it. */
-export async function tryForm<Answer>(
-  work: () => Promise<Answer>,
-  showAgain: (problem: Problem) => Answer | Promise<Answer>,
-): Promise<Answer> {
+/** Runs `work`. On a `FormError`, shows the form again with the problem. */
+export async function tryForm<Result>(
+  work: () => Promise<Result>,
+  showAgain: (problem: Problem) => Result | Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -31,11 +31,11 @@ export async function tryForm<Answer>(
 }
 
 /** Like `tryForm`. The form also shows that there were too many attempts, or that the server is too busy. */
-export async function tryRateLimitedForm<Answer>(
+export async function tryRateLimitedForm<Result>(
   reply: FastifyReply,
-  work: () => Promise<Answer>,
-  showAgain: (problem: Problem, status: number) => Promise<Answer>,
-): Promise<Answer> {
+  work: () => Promise<Result>,
+  showAgain: (problem: Problem, status: number) => Promise<Result>,
+): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -46,7 +46,7 @@ export async function tryRateLimitedForm<Answer>(
   }
 }
 
-/** What a form sent: text, or a list where a name came more than once. */
+/** A parsed body or query: a string per name, or an array if the name is repeated. */
 export type Form = Record<string, unknown>;
 
 export function text(form: Form, name: string): string {
@@ -73,11 +73,10 @@ interface Field {
   hint?: string;
   autocomplete?: string;
   focus?: boolean;
-  /** It may stay empty. */
   optional?: boolean;
 }
 
-/** A labelled input that says beside itself what is wrong with what was typed. */
+/** An input with its label, hint and error message. */
 export function input(
   { name, label, type = 'text', value = '', hint, autocomplete = 'off', focus = false, optional = false }: Field,
   problem?: Problem,
@@ -100,12 +99,12 @@ export function problemText({ field, message }: Problem): Html {
   return html`<p class="problem" id="${field}-problem">${message}</p>`;
 }
 
-/** Text that someone will want to carry elsewhere. The button shows only where it can work. */
+/** Text with a copy button, which the script shows. */
 export function copyable(id: string, content: string): Html {
   return html`<span class="copyable"><code id="${id}">${content}</code><button type="button" class="quiet" data-copy="${id}" hidden>Copy</button></span>`;
 }
 
-/** In UTC, and it says so; a browser that runs scripts shows its reader's own zone instead. */
+/** In UTC; the script shows local time instead. */
 export function time(milliseconds: number): Html {
   const iso = new Date(milliseconds).toISOString();
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;

@@ -9,11 +9,11 @@ export interface Page {
   title: string;
   platformName: string;
   body: Html;
-  /** Narrow pages ask for one thing, wide ones are for work, and some are for reading. */
+  /** `narrow`: one form. `reading`: text. `wide`: lists and settings. */
   width: 'narrow' | 'reading' | 'wide';
-  /** Who is at work here; absent on pages that anyone may see. */
+  /** Absent on pages that do not need a session. */
   context?: PageContext;
-  /** Our own script makes a page nicer for whoever works with it; where someone is to decide or has to trust, none runs. */
+  /** Defaults to true with a `context`. Pages on which a user decides or enters credentials run no script. */
   runsScript?: boolean;
 }
 
@@ -22,11 +22,11 @@ export interface PageContext {
   csrf: string;
   current: Membership | undefined;
   memberships: Membership[];
-  /** Where this page can be opened again. */
+  /** The URL at which this page can be opened again. */
   path: string;
-  /** Whose menu entry is marked; `path`, unless the page is the response to a form. */
+  /** The menu entry to mark; defaults to `path`. They differ on the response to a form. */
   menuPath?: string;
-  /** What has just been done here, in words. */
+  /** A confirmation (flash.ts). */
   flash?: string | undefined;
 }
 
@@ -51,7 +51,7 @@ const PERMISSIONS = [
   ...USED_FEATURES.map((feature) => `${feature}=(self)`),
 ].join(', ');
 
-/** `formTargets`: a browser holds `form-action` against every redirect that follows a form, not only its own address. */
+/** `formTargets`: browsers apply `form-action` to every redirect after a form, not only to its action. */
 export function sendPage(
   reply: FastifyReply,
   page: Page,
@@ -135,7 +135,7 @@ function link({ path: opened, menuPath: here = opened }: PageContext, path: stri
   return html`<a href="${path}" ${isHere && html`aria-current="page"`}>${name}</a>`;
 }
 
-/** Which business the user acts for, and a way to act for another. */
+/** The current business, and a form to switch to another. */
 function businessSwitch(context: PageContext): Html {
   if (!context.current) return html`<span class="muted">No business</span>`;
   if (context.memberships.length < 2) return html`<span class="business">${context.current.businessName}</span>`;

@@ -1,10 +1,10 @@
 import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
 
-/** Which part of a long list is asked for: what matches a search, and what comes after the page before. */
+/** The page of a long list that a request asks for. */
 export interface Listing {
   search: string;
-  /** The id of the last row of the page before. */
+  /** The id of the last row of the previous page. */
   after: string | undefined;
 }
 
@@ -17,7 +17,7 @@ export function readListing(query: unknown): Listing {
   return { search, after: typeof after === 'string' && isId(after) ? after : undefined };
 }
 
-/** A page of rows out of one row more than a page, and the id to go on from if there are more. */
+/** Expects one row more than fits on a page. `next` is the cursor of the next page, if there is one. */
 export function takePage<Item extends { id: string }>(items: Item[]): { shown: Item[]; next: string | undefined } {
   const shown = items.slice(0, PAGE_SIZE);
   return { shown, next: items.length > shown.length ? shown.at(-1)?.id : undefined };
@@ -32,7 +32,7 @@ ${search && html`<a href="${path}">Show all</a>`}
 </form>`;
 }
 
-/** The way on, and the way back to the start. `filters` are kept on both. */
+/** Links to the next page and to the first. Both keep `filters`. */
 export function pager(
   { path, search, after, filters = {} }: Listing & { path: string; filters?: Record<string, string | undefined> },
   next: string | undefined,
@@ -45,8 +45,8 @@ ${next && html`<a class="button secondary" href="${link(next)}" rel="next">Next 
 </nav>`;
 }
 
-/** The address of a part of a list; what is empty is left out. */
-export function listingUrl(path: string, asked: Record<string, string | undefined>): string {
-  const given = Object.entries(asked).filter((pair): pair is [string, string] => Boolean(pair[1]));
+/** Leaves out empty parameters. */
+export function listingUrl(path: string, query: Record<string, string | undefined>): string {
+  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]));
   return given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
 }

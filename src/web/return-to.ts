@@ -4,19 +4,19 @@ import type { WebDeps } from './deps.ts';
 
 const ALLOWED_PATHS = /^\/(?:$|consent$|invitation\/|settings\/|platform\/)/;
 
-/** A path on this host that a person may be sent back to; anything else becomes the front page. */
+/** The path of a page to return to; anything else becomes `/`. */
 export function readReturnTo(text: unknown, consentUrl: string): string {
-  // The parser below forgives what a browser would take for another host: //x, /\x, tabs and line breaks.
+  // URL.parse accepts forms that browsers read as another host: //x, /\x, tabs and line breaks.
   if (typeof text !== 'string' || !/^\/(?![/\\])[\x21-\x7e]*$/.test(text)) return '/';
   const url = URL.parse(text, consentUrl);
   return url && url.origin === consentUrl && ALLOWED_PATHS.test(url.pathname) ? url.pathname + url.search : '/';
 }
 
-/** Where a sign-in leads. */
+/** The page that follows a sign-in. */
 export interface Destination {
-  /** The app that is waiting, if it is one. */
+  /** The app that requested authorization, if any. */
   appName: string | undefined;
-  /** By way of `/consent`: to the app that asked, or once more round by the authorize endpoint. */
+  /** `/consent` redirects to the app, or back to the authorize endpoint. */
   formTargets: string[];
 }
 
@@ -33,7 +33,7 @@ export async function findDestination(deps: WebDeps, returnTo: string): Promise<
   }
 }
 
-/** A CSP source cannot name an IPv6 address, so there the scheme has to do. */
+/** CSP sources cannot contain IPv6 addresses, so for those only the scheme is given. */
 export function cspSource(redirectUri: string): string {
   const { origin, hostname, protocol } = new URL(redirectUri);
   return hostname.startsWith('[') ? protocol : origin;

@@ -201,7 +201,7 @@ const MAX_URL_LENGTH = 2000;
 /** Test events are sent to an endpoint in any case. */
 export const SUBSCRIBABLE_EVENTS = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
 
-/** Checks the form of a URL only. Where it leads is checked before each attempt. */
+/** Checks only the syntax. The address that it resolves to is checked before each attempt. */
 export function readUrl(text: string): string {
   const url = URL.parse(text.trim());
   if (!url || url.href.length > MAX_URL_LENGTH) throw new FormError('url', 'This is not a complete URL.');
@@ -218,7 +218,10 @@ export function readUrl(text: string): string {
 export function rejectLoopback(text: string, { allowsLoopback }: { allowsLoopback: boolean }): void {
   const hostname = URL.parse(text.trim())?.hostname ?? '';
   if (allowsLoopback || !isLoopbackHost(hostname)) return;
-  throw new FormError('url', 'Events reach this very machine only where Gatehouse runs with WEBHOOKS_TO_LOOPBACK=yes.');
+  throw new FormError(
+    'url',
+    'Events are sent to loopback addresses only if Gatehouse runs with WEBHOOKS_TO_LOOPBACK=yes.',
+  );
 }
 
 export function readEventTypes(types: string[]): EventType[] {

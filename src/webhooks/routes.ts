@@ -28,8 +28,8 @@ export function mountEvents(host: FastifyInstance, deps: TokenDeps & { clock: Cl
     await rejectPaused(deps, app.id);
     const { limit, after } = readPage(request.query);
 
-    const asked = { appId: app.id, after, limit: limit + 1 };
-    const events = await listEvents(deps.storage.durable, asked, deps.clock());
+    const wanted = { appId: app.id, after, limit: limit + 1 };
+    const events = await listEvents(deps.storage.durable, wanted, deps.clock());
     const page = events.slice(0, limit);
     const last = page.at(-1);
     if (last && events.length > page.length) {
@@ -57,22 +57,22 @@ function readPage(query: RawQuery<EventQuery>): { limit: number; after: string |
 
 const EVENT = Type.Object(
   {
-    id: Type.String({ format: 'uuid', description: 'The same as `webhook-id` where it was delivered.' }),
+    id: Type.String({ format: 'uuid', description: 'The same as the `webhook-id` header of its deliveries.' }),
     type: oneOfOpen([...EVENT_TYPES], 'What happened.'),
     timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
     data: Type.Unsafe<Record<string, unknown>>({
       type: 'object',
       additionalProperties: true,
-      description: 'Ids, `businessId` where a business is concerned, and what belongs to the type.',
+      description: 'Depends on the type. Contains `businessId` if the event is about a business.',
     }),
   },
-  { $id: 'Event', description: 'Something that happened, as an endpoint is told of it.' },
+  { $id: 'Event', description: 'An event, as it is sent to an endpoint.' },
 );
 
 const EVENT_QUERY = Type.Object({
   limit: LIMIT_PARAMETER,
   cursor: Type.Optional(
-    Type.String({ format: 'uuid', description: 'The id of the last event that you have: what came after it follows.' }),
+    Type.String({ format: 'uuid', description: 'The id of the last event that you have. Later events are returned.' }),
   ),
 });
 type EventQuery = Static<typeof EVENT_QUERY>;
@@ -82,9 +82,8 @@ const eventsOperation = {
   tags: ['Webhooks'],
   summary: 'Catch up on events',
   description:
-    'What the app has been told in the last 30 days, oldest first, a page at a time, for a receiver that was down. The app ' +
-    'proves itself by HTTP Basic. What a business has since taken back is left out, ' +
-    'and so are the last 15 seconds.',
+    'The events of the last 30 days, oldest first, for an app whose endpoint was down. The app authenticates with HTTP ' +
+    'Basic. Events that the app may no longer read are left out, and so are those of the last 15 seconds.',
   security: [{ basic: [] }],
   querystring: EVENT_QUERY,
   response: {
@@ -92,7 +91,7 @@ const eventsOperation = {
       description: 'A page of events.',
       headers: {
         ...NO_STORE,
-        link: Type.String({ description: 'If there is more: the next page, as `<…>; rel="next"` (RFC 8288).' }),
+        link: Type.String({ description: 'The next page, if there is one, as `<…>; rel="next"` (RFC 8288).' }),
       },
       content: {
         'application/json': {
@@ -116,7 +115,7 @@ const eventsOperation = {
     400: describeErrors({ invalid_request: ['value_not_allowed', 'field_repeated'] }),
     401: describeErrors(
       { invalid_client: REASONS.invalid_client },
-      { 'www-authenticate': Type.String({ description: 'Sent where HTTP Basic was used.' }) },
+      { 'www-authenticate': Type.String({ description: 'Sent if the request used HTTP Basic.' }) },
     ),
     403: describeErrors({ unauthorized_client: REASONS.unauthorized_client }),
     ...COMMON_ERRORS,

@@ -5,18 +5,18 @@ import type { Outcome } from './deliveries.ts';
 import type { ClaimedEndpoint } from './queue.ts';
 import { type Message, signMessage } from './signatures.ts';
 
-interface Sending {
+interface SendOptions {
   allowsLoopback: boolean;
-  /** For one attempt, in milliseconds. */
+  /** The timeout, in milliseconds. */
   timeLimit: number;
   clock: Clock;
 }
 
-/** Tells one endpoint of one event, once. Only 2xx is success; whatever else comes, or does not come, is written down. */
+/** One attempt. Only a 2xx status is a success. */
 export async function sendMessage(
   endpoint: ClaimedEndpoint,
   message: Message,
-  { allowsLoopback, timeLimit, clock }: Sending,
+  { allowsLoopback, timeLimit, clock }: SendOptions,
 ): Promise<Outcome> {
   if (endpoint.secrets.length === 0) return { outcome: 'unsigned', status: null, head: '', took: 0 };
   const began = systemClock();
@@ -40,15 +40,15 @@ function nameOf(error: unknown): Outcome['outcome'] {
   return error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'unreachable';
 }
 
-/** One attempt to tell an endpoint of something; of its address the host alone, since the rest may be a secret. */
+/** For metrics and traces. Only the host of the URL, since its path may be a secret. */
 export interface ObservedAttempt extends Pick<Outcome, 'outcome' | 'status' | 'took'> {
   host: string;
 }
 
 const attempts = channel('gatehouse.attempt');
 
-export function onAttempt(see: (attempt: ObservedAttempt) => void): () => void {
-  const listener = (message: unknown) => see(message as ObservedAttempt);
+export function onAttempt(observe: (attempt: ObservedAttempt) => void): () => void {
+  const listener = (message: unknown) => observe(message as ObservedAttempt);
   attempts.subscribe(listener);
   return () => attempts.unsubscribe(listener);
 }

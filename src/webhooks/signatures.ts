@@ -11,7 +11,7 @@ export function newSigningSecret(): string {
 }
 
 export interface Message {
-  /** The same for every attempt, so that a receiver knows what it has seen. */
+  /** The same in every attempt, so that a receiver can ignore duplicates. */
   id: string;
   body: string;
 }
@@ -26,7 +26,7 @@ export function signMessage({ id, body }: Message, secrets: string[], now: numbe
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }
 
-/** What an app is told of an event: ids and reasons, and never a token or a secret. */
+/** Contains ids and reasons, never a token or a secret. */
 export function toPayload({ type, businessId, data, createdAt }: Event) {
   return {
     type,

@@ -6,7 +6,7 @@ import { readScopes } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoints.ts';
 
-/** Of an app's endpoints, those that want to hear of this, and were there when it happened. A test is for the one that it names. */
+/** The endpoints that subscribe to the event's type and are older than the event. A test event is for one endpoint. */
 export function subscribed(endpoints: Endpoint[], { type, data, createdAt }: Event): Endpoint[] {
   const present = endpoints.filter((endpoint) => endpoint.createdAt <= createdAt);
   return present.filter(({ id, eventTypes }) =>

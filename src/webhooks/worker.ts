@@ -26,44 +26,44 @@ export interface WorkerDeps {
   keys: Keyring;
   clock: Clock;
   allowsLoopback: boolean;
-  /** For one attempt, in milliseconds. */
+  /** The timeout of one attempt, in milliseconds. */
   timeLimit: number;
 }
 
-/** Between two looks; the longer nothing happens, the longer. */
-const SHORTEST_PAUSE = 50;
-const LONGEST_PAUSE = 500;
-const EVENTS_AT_ONCE = 200;
-/** So many endpoints are worked on side by side; a slow or a dead one takes up one place, and nobody else's time. */
-const ENDPOINTS_AT_ONCE = 200;
-const DELIVERIES_IN_A_ROW = 50;
-/** Then the endpoint is given back. With the longest attempt on top, this is well within the lease. */
-const WORK_FOR = 20 * SECOND;
+/** Milliseconds between two polls. The interval doubles while there is nothing to do. */
+const MIN_POLL_INTERVAL = 50;
+const MAX_POLL_INTERVAL = 500;
+const DISPATCH_BATCH = 200;
+/** Endpoints that this node sends to at the same time: a slow one occupies one slot only. */
+const MAX_ACTIVE_ENDPOINTS = 200;
+const DELIVERIES_PER_CLAIM = 50;
+/** After this time, the endpoint is released. Even with one more attempt, this is well within the lease. */
+const MAX_CLAIM_TIME = 20 * SECOND;
 const LEASE = 60 * SECOND;
 
 const WITHHELD: Outcome = { outcome: 'withheld', status: null, head: '', took: 0 };
 
-/** Turns events into deliveries and carries them out, for as long as the server runs. Returns how to stop. */
+/** Dispatches events and sends deliveries until the returned function is called. */
 export function startWebhooks(deps: WorkerDeps, report: (error: unknown) => void): () => Promise<void> {
-  const places = new Map<Promise<void>, ClaimedEndpoint>();
+  const active = new Map<Promise<void>, ClaimedEndpoint>();
   const stopped = new AbortController();
   const isStopped = () => stopped.signal.aborted;
-  const begin = (endpoint: ClaimedEndpoint) => {
-    const work = workOn(deps, endpoint, isStopped).catch(report);
-    places.set(work, endpoint);
-    work.finally(() => places.delete(work));
+  const start = (endpoint: ClaimedEndpoint) => {
+    const work = sendDeliveries(deps, endpoint, isStopped).catch(report);
+    active.set(work, endpoint);
+    work.finally(() => active.delete(work));
   };
-  const rounds = (async () => {
-    for (let pause = SHORTEST_PAUSE; !isStopped(); pause = Math.min(2 * pause, LONGEST_PAUSE)) {
-      const isBusy = await round(deps, countByOwner(places.values()), begin, isStopped).catch(report);
-      if (isBusy) pause = SHORTEST_PAUSE;
-      await setTimeout(pause, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
+  const polling = (async () => {
+    for (let interval = MIN_POLL_INTERVAL; !isStopped(); interval = Math.min(2 * interval, MAX_POLL_INTERVAL)) {
+      const isBusy = await poll(deps, countByOwner(active.values()), start, isStopped).catch(report);
+      if (isBusy) interval = MIN_POLL_INTERVAL;
+      await setTimeout(interval, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
     }
   })();
   return async () => {
     stopped.abort();
-    await rounds;
-    await Promise.all(places.keys());
+    await polling;
+    await Promise.all(active.keys());
   };
 }
 
@@ -73,26 +73,26 @@ function countByOwner(endpoints: Iterable<ClaimedEndpoint>): ActiveByOwner {
   return counts;
 }
 
-/** True if there was something to do. It is looked for without a transaction, since mostly there is not. */
-async function round(
+/** Returns whether there was work. The checks run without a transaction, because usually there is none. */
+async function poll(
   deps: WorkerDeps,
   active: ActiveByOwner,
-  begin: (endpoint: ClaimedEndpoint) => void,
+  start: (endpoint: ClaimedEndpoint) => void,
   isStopped: () => boolean,
 ): Promise<boolean> {
   const db = deps.storage.relaxed;
   const hasEvents = await hasUndispatchedEvents(db);
   if (hasEvents) await dispatchAll(deps, isStopped);
   const taken = [...active.values()].reduce((sum, count) => sum + count, 0);
-  const isDue = taken < ENDPOINTS_AT_ONCE && !isStopped() && (await areEndpointsDue(db, deps.clock()));
-  if (isDue) for (const endpoint of await claim(deps, active, ENDPOINTS_AT_ONCE - taken)) begin(endpoint);
+  const isDue = taken < MAX_ACTIVE_ENDPOINTS && !isStopped() && (await areEndpointsDue(db, deps.clock()));
+  if (isDue) for (const endpoint of await claim(deps, active, MAX_ACTIVE_ENDPOINTS - taken)) start(endpoint);
   return hasEvents || isDue;
 }
 
 async function dispatchAll({ storage, clock }: WorkerDeps, isStopped: () => boolean): Promise<void> {
-  let taken = EVENTS_AT_ONCE;
-  while (taken === EVENTS_AT_ONCE && !isStopped()) {
-    taken = await storage.relaxed.transaction().execute((db) => dispatchEvents(db, EVENTS_AT_ONCE, clock()));
+  let taken = DISPATCH_BATCH;
+  while (taken === DISPATCH_BATCH && !isStopped()) {
+    taken = await storage.relaxed.transaction().execute((db) => dispatchEvents(db, DISPATCH_BATCH, clock()));
   }
 }
 
@@ -107,40 +107,40 @@ async function claim(
   return storage.relaxed.transaction().execute((db) => claimEndpoints(db, keys, { chosen, lease: now + LEASE }, now));
 }
 
-/** One delivery after the other, in order. The first failure ends it: the endpoint is left alone for a while. */
-async function workOn(deps: WorkerDeps, endpoint: ClaimedEndpoint, isStopped: () => boolean): Promise<void> {
+/** Sends deliveries one after the other, in the order of their events. Stops at the first failure: the endpoint then backs off. */
+async function sendDeliveries(deps: WorkerDeps, endpoint: ClaimedEndpoint, isStopped: () => boolean): Promise<void> {
   const { clock } = deps;
   const db = deps.storage.relaxed;
   const began = systemClock();
-  let pause: number | undefined = 0;
-  for (const delivery of await listDue(db, endpoint.id, DELIVERIES_IN_A_ROW, clock())) {
-    if (isStopped() || systemClock() - began > WORK_FOR || !(await isStillClaimed(db, endpoint))) break;
-    pause = await deliver(deps, endpoint, delivery);
-    if (pause !== 0) break;
+  let backoff: number | undefined = 0;
+  for (const delivery of await listDue(db, endpoint.id, DELIVERIES_PER_CLAIM, clock())) {
+    if (isStopped() || systemClock() - began > MAX_CLAIM_TIME || !(await isStillClaimed(db, endpoint))) break;
+    backoff = await deliver(deps, endpoint, delivery);
+    if (backoff !== 0) break;
   }
   const dueAt = await nextDueAt(db, endpoint.id);
-  const backoffUntil = pause ? clock() + pause : 0;
+  const backoffUntil = backoff ? clock() + backoff : 0;
   await releaseEndpoint(db, endpoint, { dueAt: dueAt === null ? null : Math.max(dueAt, backoffUntil), backoffUntil });
 }
 
-/** How long to leave the endpoint alone afterwards; undefined if it has been switched off. */
+/** Returns the backoff in milliseconds; undefined if the endpoint has been disabled or removed. */
 async function deliver(deps: WorkerDeps, endpoint: ClaimedEndpoint, delivery: Delivery): Promise<number | undefined> {
   const { storage, clock } = deps;
   const event = await findEvent(storage.relaxed, delivery.eventId);
-  // What is a month old is gone, and what the app may not know any more is kept from it.
+  // The event may be past its retention, or the app may have lost access to it.
   const isWithheld = !event || !(await canReceive(storage.relaxed, event, clock()));
-  // Nobody is told of anything that a crash could still undo.
+  // Waits until the event is on disk: a crash could still undo it.
   await storage.flushed?.();
   const outcome = isWithheld ? WITHHELD : await sendMessage(endpoint, toMessage(event), deps);
   if (!isWithheld) publishAttempt(endpoint.url, outcome);
   const now = clock();
   return storage.relaxed.transaction().execute(async (db) => {
     await recordAttempt(db, delivery, outcome, { chance: randomFraction(), now });
-    return noteOutcome(db, endpoint, outcome, now);
+    return recordOutcome(db, endpoint, outcome, now);
   });
 }
 
-async function noteOutcome(
+async function recordOutcome(
   db: Database,
   endpoint: ClaimedEndpoint,
   { outcome, status }: Outcome,

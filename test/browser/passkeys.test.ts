@@ -60,7 +60,7 @@ test('a removed passkey or a failed user verification is reported beside the but
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   await page.getByText('The passkey has been added.').waitFor();
   await page.getByRole('button', { name: 'Add a passkey' }).click();
-  await page.getByText('This device has a passkey for your account already.').waitFor();
+  await page.getByText('This device already has a passkey for your account.').waitFor();
   await page.getByRole('button', { name: /Remove the passkey/ }).click();
   await page.getByText('The passkey has been removed').waitFor();
   await signOut(page);
@@ -70,7 +70,7 @@ test('a removed passkey or a failed user verification is reported beside the but
   assert.deepEqual(await findAxeViolations(page), []);
   await device.forgetOwner();
   await page.getByRole('button', { name: 'Use a passkey instead' }).click();
-  await page.getByText('No passkey was used. Try again when you are ready.').waitFor();
+  await page.getByText('No passkey was used. You can try again.').waitFor();
   await signIn(page, bob.email, PASSWORD);
   await page.waitForURL(/connected-apps/);
 });

@@ -5,10 +5,10 @@ import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { type HourlyCounts, listCounts } from '../../request-log/counts.ts';
 import { isError, type LoggedRequest, listRequests } from '../../request-log/log.ts';
+import { prose } from '../components.ts';
 import { type Form, preciseTime, text } from '../forms.ts';
 import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { ERROR_CODES, explainError } from '../reference/error-guide.ts';
-import { prose } from '../reference/markdown.ts';
 import { type AppPages, appHead } from './app-page.ts';
 import { chart, PERIODS, type Period, readPeriod, startOf } from './request-chart.ts';
 

@@ -1,5 +1,5 @@
-// Every page works without this. It shows times in the reader's own zone, copies what is to be copied, keeps what says
-// `data-live` up to date, and delays what says `data-delayed`.
+// Every page works without this script. It shows times in the local time zone, makes the copy buttons work, refreshes
+// `data-live` elements and delays `data-delayed` buttons.
 
 for (const time of document.querySelectorAll('time[datetime]')) localise(time);
 
@@ -24,7 +24,7 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   });
 }
 
-// Parts of the page, fetched anew every few seconds while someone is looking. What is in use stays as it is.
+// Fetched again every few seconds while the page is visible. An element that has the focus or open details is left alone.
 const live = [...document.querySelectorAll('[data-live]')];
 if (live.length > 0) setInterval(refresh, 3000);
 
@@ -33,20 +33,20 @@ async function refresh() {
   const response = await fetch(location.href, { headers: { accept: 'text/html' } }).catch(() => undefined);
   if (!response?.ok || response.redirected) return;
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-  for (const part of live) {
-    const fresh = page.getElementById(part.id);
-    if (!fresh || isInUse(part)) continue;
+  for (const element of live) {
+    const fresh = page.getElementById(element.id);
+    if (!fresh || isInUse(element)) continue;
     for (const time of fresh.querySelectorAll('time[datetime]')) localise(time);
-    part.replaceChildren(...fresh.childNodes);
+    element.replaceChildren(...fresh.childNodes);
   }
 }
 
-function isInUse(part) {
-  return part.contains(document.activeElement) || part.querySelector('details[open]') !== null;
+function isInUse(element) {
+  return element.contains(document.activeElement) || element.querySelector('details[open]') !== null;
 }
 
-// Another page can close itself between the two clicks of a double click, so that the second one lands here. So a delayed
-// button does nothing for half a second after the page appears, or appears again.
+// Against clickjacking: a page that closes itself during a double click lets the second click land here. A delayed button
+// does nothing for half a second after the page becomes visible.
 for (const button of document.querySelectorAll('button[data-delayed]')) {
   let timer;
   const delay = () => {

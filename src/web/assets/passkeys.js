@@ -1,21 +1,20 @@
-// Adds a passkey, or signs in with one. What the authenticator answers goes into the form beside it, which is then sent
-// like any other.
+// Adds a passkey, or signs in with one. The response of the authenticator is submitted with the form.
 
-const SENTENCES = {
-  NotAllowedError: 'No passkey was used. Try again when you are ready.',
-  InvalidStateError: 'This device has a passkey for your account already.',
-  SecurityError: 'Passkeys do not work at this address.',
+const MESSAGES = {
+  NotAllowedError: 'No passkey was used. You can try again.',
+  InvalidStateError: 'This device already has a passkey for your account.',
+  SecurityError: 'Passkeys cannot be used at this address.',
 };
 
-/** What a browser says of its troubles is not for everyone to read. */
-const UNKNOWN = 'That did not work. Reload the page and try again.';
+/** Instead of the browser's own message, which is technical. */
+const OTHER_ERROR = 'That did not work. Reload the page and try again.';
 
-const isAble = Boolean(window.PublicKeyCredential?.parseCreationOptionsFromJSON);
+const isSupported = Boolean(window.PublicKeyCredential?.parseCreationOptionsFromJSON);
 
-for (const hint of document.querySelectorAll('[data-without-passkeys]')) hint.hidden = isAble;
+for (const hint of document.querySelectorAll('[data-without-passkeys]')) hint.hidden = isSupported;
 
 for (const box of document.querySelectorAll('[data-passkey]')) {
-  if (!isAble) break;
+  if (!isSupported) break;
   box.hidden = false;
   const form = box.querySelector('form');
   form.addEventListener('submit', async (event) => {
@@ -26,16 +25,16 @@ for (const box of document.querySelectorAll('[data-passkey]')) {
     try {
       await sendPasskey(form, box.dataset.passkey);
     } catch (error) {
-      problem.textContent = error.sentence ?? SENTENCES[error.name] ?? UNKNOWN;
+      problem.textContent = error.sentence ?? MESSAGES[error.name] ?? OTHER_ERROR;
       button.disabled = false;
     }
   });
 }
 
-async function sendPasskey(form, act) {
-  const options = await askOptions(form);
+async function sendPasskey(form, method) {
+  const options = await fetchOptions(form);
   const credential =
-    act === 'create'
+    method === 'create'
       ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
       : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
   const field = document.createElement('input');
@@ -44,12 +43,12 @@ async function sendPasskey(form, act) {
   form.submit();
 }
 
-async function askOptions(form) {
+async function fetchOptions(form) {
   const response = await fetch(`${form.action}/options`, {
     method: 'POST',
     body: new URLSearchParams(new FormData(form)),
   });
-  const answer = await response.json().catch(() => ({}));
-  if (answer.challenge) return answer;
-  throw Object.assign(new Error('No options'), { sentence: answer.problem });
+  const options = await response.json().catch(() => ({}));
+  if (options.challenge) return options;
+  throw Object.assign(new Error('No options'), { sentence: options.problem });
 }

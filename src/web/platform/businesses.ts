@@ -51,9 +51,9 @@ function mountBusiness(host: FastifyInstance, deps: WebDeps): void {
     const listing = { ...readListing(request.query), path: `${PATH}/${business.id}` };
     const { shown, next } = takePage(await listMembers(db, business.id, { ...listing, limit: PAGE_SIZE + 1 }));
     const apps = await searchApps(db, { search: business.id, after: undefined, limit: APPS_SHOWN + 1 });
-    const reach = await countAffected(db, { business_id: business.id }, clock());
+    const impact = await countAffected(db, { business_id: business.id }, clock());
     const body = html`<h1>${business.name}</h1>
-${facts(business, reach)}
+${facts(business, impact)}
 ${appSection(business, apps)}
 <section class="card"><h2>Members</h2>
 ${searchForm({ path: listing.path, search: listing.search, label: 'Search by name or email' })}
@@ -66,11 +66,11 @@ ${pager(listing, next)}</section>`;
 
 function facts({ id, createdAt }: Business, { apps, users }: { apps: number; users: number }): Html {
   const connected = `${pluralize(apps, 'app', 'apps')}, by ${pluralize(users, 'member', 'members')}`;
-  return html`<section class="card"><h2>The business</h2>
+  return html`<section class="card"><h2>Details</h2>
 <dl class="facts">
 <div><dt>Business id</dt><dd>${copyable('business-id', id)}</dd></div>
 <div><dt>Added</dt><dd>${time(createdAt)}</dd></div>
-<div><dt>Has connected</dt><dd>${apps === 0 ? 'no apps' : connected}</dd></div>
+<div><dt>Connected apps</dt><dd>${apps === 0 ? 'None' : connected}</dd></div>
 </dl></section>`;
 }
 
@@ -78,7 +78,7 @@ function appSection({ id }: Business, apps: OwnedApp[]): Html {
   const rows = apps
     .slice(0, APPS_SHOWN)
     .map((app) => html`<li><div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}</div></li>`);
-  return html`<section class="card"><h2>Its own apps</h2>
+  return html`<section class="card"><h2>Apps</h2>
 ${rows.length === 0 && html`<p class="empty">No apps.</p>`}
 <ul class="rows">${rows}</ul>
 ${apps.length > rows.length && html`<p><a href="/platform/apps?q=${id}">All apps of this business</a></p>`}</section>`;

@@ -82,13 +82,13 @@ interface UserView extends UserImpact {
 
 function userBody(user: User, view: UserView): Html {
   return html`<h1>${user.name} ${userBadges(user)} ${view.isYou && html`<span class="badge">You</span>`}</h1>
-<section class="card"><h2>The user</h2>
+<section class="card"><h2>Details</h2>
 <dl class="facts">
 <div><dt>Email</dt><dd>${user.email}</dd></div>
 <div><dt>User id</dt><dd>${copyable('user-id', user.id)}</dd></div>
 <div><dt>Added</dt><dd>${time(user.createdAt)}</dd></div>
 <div><dt>Signed in</dt><dd>${pluralize(view.sessions, 'session', 'sessions')}, ${lastSignedIn(user)}</dd></div>
-<div><dt>Has connected</dt><dd>${connectedText(view.impact)}</dd></div>
+<div><dt>Connected apps</dt><dd>${view.impact.apps === 0 ? 'None' : connectedText(view.impact)}</dd></div>
 </dl></section>
 <section class="card"><h2>Businesses</h2>${membershipList(view.memberships)}</section>
 ${recoverySection(user, view)}
@@ -96,7 +96,7 @@ ${disableSection(user, view)}`;
 }
 
 function membershipList(memberships: Membership[]): Html {
-  if (memberships.length === 0) return html`<p class="empty">A member of no business.</p>`;
+  if (memberships.length === 0) return html`<p class="empty">Not a member of any business.</p>`;
   const rows = memberships.slice(0, PAGE_SIZE).map(
     ({ businessId, businessName, role, since }) =>
       html`<li><div><a href="/platform/businesses/${businessId}">${businessName}</a> ${roleBadge(role)}

@@ -1,10 +1,10 @@
-/** As much of an OpenAPI document as the reference shows. */
+/** The parts of an OpenAPI document that the reference shows. */
 export interface Document {
   info: { title: string; description?: string };
   servers: { url: string }[];
   tags: { name: string; description?: string }[];
   paths: Record<string, Record<string, Operation>>;
-  /** By the type of the event: the request that an endpoint receives. */
+  /** By event type. */
   webhooks: Record<string, { post: Operation }>;
   components: {
     schemas: Record<string, Schema>;
@@ -44,7 +44,7 @@ export interface Media {
   schema: Schema;
   example?: unknown;
   examples?: Record<string, { value: unknown }>;
-  /** Of a refusal: the errors that it can be, and the reasons for each. */
+  /** Of an error response: the possible error codes, each with its reasons. */
   'x-reasons'?: Record<string, string[]>;
 }
 
@@ -54,7 +54,7 @@ export interface Schema {
   format?: string;
   const?: unknown;
   enum?: string[];
-  /** Values of an enumeration that may grow. */
+  /** The values so far; later versions may add more. */
   'x-extensible-enum'?: string[];
   items?: Schema;
   description?: string;
@@ -66,7 +66,6 @@ export interface Schema {
   default?: unknown;
 }
 
-/** One operation, with the address and the method that lead to it. */
 export interface RouteOperation extends Operation {
   path: string;
   method: string;
@@ -78,7 +77,6 @@ export function listOperations(document: Document): RouteOperation[] {
   );
 }
 
-/** What a field holds, in a word or two. */
 export function typeOf(schema: Schema): string {
   if (schema.$ref) return nameOf(schema.$ref);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -87,7 +85,7 @@ export function typeOf(schema: Schema): string {
   if (open) return [...open.map((value) => JSON.stringify(value)), '…'].join(' | ');
   if (schema.items) return `list of ${typeOf(schema.items)}`;
   const range = schema.minimum === undefined ? '' : `, ${schema.minimum} to ${schema.maximum}`;
-  const usual = schema.default === undefined ? '' : `, ${schema.default} if left out`;
+  const usual = schema.default === undefined ? '' : `, default ${schema.default}`;
   return `${schema.format ?? schema.type ?? 'any'}${range}${usual}`;
 }
 

@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify';
 import type { GrantReason } from '../../grants/inactive-reasons.ts';
 import type { ErrorCode, ReasonOf } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { prose } from '../components.ts';
 import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
-import { prose } from './markdown.ts';
 
 interface Explanation {
   meaning: string;
-  /** By the name of each reason: what happened, and what to do about it. */
+  /** By reason: what happened and what to do. */
   reasons: Record<string, string>;
 }
 
@@ -43,7 +43,7 @@ const INACTIVE_GRANT: Record<GrantReason, string> = {
     'The server was restored from a backup, and every earlier grant was ended. Let the user connect the app again.',
 };
 
-/** What each error means and, for every reason, what its reader can do. The types leave none out. */
+/** The type requires an entry for every code and reason. */
 const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Code>, string> } } = {
   invalid_request: {
     meaning: 'The request is incomplete or malformed.',
@@ -174,7 +174,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     reasons: { business_mismatch: '`GET /api/v1/businesses` returns the business that the token acts in.' },
   },
   not_found: {
-    meaning: 'There is nothing at this address.',
+    meaning: 'The path does not exist.',
     reasons: { not_found: 'Compare the path with the reference.' },
   },
   too_many_requests: {
@@ -205,7 +205,7 @@ export function explainError(code: string): Explanation | undefined {
 
 const PAGE = { schema: { hide: true } };
 
-/** Where `error_uri` leads. It stands on the API host, since that is the host an app's developer knows. */
+/** The pages that `error_uri` links to, on the API host. */
 export function mountErrorPages(host: FastifyInstance, { platformName }: { platformName: string }): void {
   const page = (title: string, body: Html) => ({ title, platformName, width: 'reading' as const, body });
 
@@ -225,9 +225,9 @@ function oneError(code: string, { meaning, reasons }: Explanation): Html {
   );
   return html`<div class="card"><h1><code>${code}</code></h1>
 <p>${prose(meaning)}</p>
-<h2>Reasons, and what to do</h2>
+<h2>Reasons and fixes</h2>
 <dl class="fields">${rows}</dl>
-<p class="muted">The answer’s <code>reason</code> says which of these it was, and its <code>error_description</code> says it in words.</p>
+<p class="muted">The <code>reason</code> in the response names one of these, and the <code>error_description</code> gives details.</p>
 <p><a href="/docs/errors">All errors</a> · <a href="/docs">API reference</a></p></div>`;
 }
 
@@ -237,7 +237,7 @@ function allErrors(): Html {
     return html`<div><dt><a href="/docs/errors/${code}"><code>${code}</code></a></dt><dd>${prose(meaning)}</dd></div>`;
   });
   return html`<div class="card"><h1>Errors</h1>
-<p>Every refusal has an <code>error</code>, in the words of the standards, a <code>reason</code>, which says which thing it was, an <code>error_description</code> in words and an <code>error_uri</code> that leads here.</p>
+<p>Every error response has four fields: <code>error</code>, the code that the standards define; <code>reason</code>, which is more specific; <code>error_description</code>, for developers to read; and <code>error_uri</code>, which links to these pages.</p>
 <dl class="fields">${rows}</dl>
 <p><a href="/docs">API reference</a></p></div>`;
 }

@@ -24,7 +24,7 @@ const ORDER = [
 ];
 
 interface Guide {
-  /** Its place in the repository. */
+  /** The path in the repository. */
   file: string;
   path: string;
   title: string;
@@ -32,7 +32,7 @@ interface Guide {
   body: Html;
 }
 
-/** The guides of docs/, as pages on the API host. They are rendered when one is first asked for, and then kept. */
+/** Serves the guides of docs/ on the API host. All are rendered on the first request and cached. */
 export function mountGuides(host: FastifyInstance, { platformName }: { platformName: string }): void {
   let rendered: Promise<Map<string, Guide>> | undefined;
   const readAll = () => {
@@ -57,7 +57,7 @@ export function mountGuides(host: FastifyInstance, { platformName }: { platformN
   }
 }
 
-/** The parser is loaded here, so that a start does not wait for it. */
+/** Loads the Markdown parser on first use, which keeps the start fast. */
 async function renderAll(): Promise<Map<string, Guide>> {
   const { introOf, renderMarkdown, titleOf } = await import('./markdown.ts');
   const served = new Map(FOLDERS.flatMap(listFiles));
@@ -69,7 +69,7 @@ async function renderAll(): Promise<Map<string, Guide>> {
   return new Map(guides);
 }
 
-/** Each file with its address. */
+/** Each file with the path that serves it. */
 function listFiles(folder: (typeof FOLDERS)[number]): [file: string, path: string][] {
   if (folder === 'sdk') {
     return ['typescript', 'python'].map((name) => [`sdk/${name}/README.md`, `/docs/sdk/${name}`]);

@@ -1,7 +1,7 @@
 import { lexer, type Token, type Tokens } from 'marked';
 import { type Html, html } from '../../lib/html.ts';
 
-/** The address of a relative link, or undefined if it leads to nothing that is served. */
+/** The URL of a relative link; undefined if its target is not served. */
 export type LinkResolver = (href: string) => string | undefined;
 
 interface Rendering {
@@ -82,7 +82,7 @@ function list({ ordered, items }: Tokens.List, rendering: Rendering): Html {
   return ordered ? html`<ol>${rows}</ol>` : html`<ul>${rows}</ul>`;
 }
 
-/** A wide table scrolls by itself, also with the keyboard. */
+/** Wide tables scroll, also with the keyboard. */
 function table({ header, rows }: Tokens.Table, rendering: Rendering): Html {
   const head = header.map(({ text, tokens }) =>
     text === '' ? html`<td></td>` : html`<th scope="col">${inlines(tokens, rendering)}</th>`,
@@ -128,10 +128,4 @@ function plainText(tokens: Token[]): string {
   return tokens
     .map((token) => ('tokens' in token && token.tokens ? plainText(token.tokens) : 'text' in token ? token.text : ''))
     .join('');
-}
-
-/** A sentence in which names stand between backticks. */
-export function prose(text: string): Html {
-  const parts = text.split('`');
-  return html`${parts.map((part, place) => (place % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }

@@ -18,7 +18,7 @@ export async function describeRoutes(
   await host.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: `The API of ${platformName}`, version: 'v1', description: DESCRIPTION },
+      info: { title: `${platformName} API`, version: 'v1', description: DESCRIPTION },
       servers: [{ url: issuer }],
       tags: TAGS,
       components: { securitySchemes: securitySchemes(issuer) },
@@ -46,15 +46,15 @@ export function readDocument(host: FastifyInstance): Document {
 
 const DESCRIPTION =
   'Apps connect with the authorization code flow of OAuth 2.0, and call the business API with the access token. ' +
-  'Within `/api/v1` changes only ever add; a removal is announced at least 180 days ahead with `Deprecation` and ' +
-  '`Sunset` headers. An empty parameter or field counts as absent. Values listed under `x-extensible-enum` may become ' +
-  'more, and so may fields and event types: ignore what you do not know.';
+  'Changes within `/api/v1` are additive; a removal is announced at least 180 days ahead with `Deprecation` and ' +
+  '`Sunset` headers. An empty parameter or field counts as absent. Later versions may add fields, event types and ' +
+  'values to an `x-extensible-enum`: ignore those that you do not know.';
 
 const TAGS = [
-  { name: 'Authorization', description: 'How an app gets tokens, renews them and ends them.' },
-  { name: 'Business API', description: 'What an access token gives access to. Scripts of any origin may call it.' },
-  { name: 'Webhooks', description: 'The events that webhooks deliver, for apps that missed some.' },
-  { name: 'Operations', description: 'For load balancers and tools.' },
+  { name: 'Authorization', description: 'How an app gets, refreshes and revokes tokens.' },
+  { name: 'Business API', description: 'What an access token gives access to. CORS allows every origin.' },
+  { name: 'Webhooks', description: 'The events that are sent to webhook endpoints, and a list of past events.' },
+  { name: 'Operations', description: 'Health checks and this document.' },
 ];
 
 function securitySchemes(issuer: string) {
@@ -100,20 +100,28 @@ export function mountOpenApi(host: FastifyInstance): void {
   mountPreflight(host, PATH);
 }
 
-const OK = Type.Object({ status: Type.Literal('ok', { description: 'It is.' }) });
+const OK = Type.Object({ status: Type.Literal('ok', { description: 'Always `ok`.' }) });
 
 /** The schema of a health check. */
 export function describeCheck(operationId: string, summary: string, errors: Record<number, object> = {}) {
   const headers = { 'x-request-id': REQUEST_ID };
   const content = { 'application/json': { schema: OK, example: { status: 'ok' } } };
-  const response = { 200: { description: 'Yes.', headers, content }, ...errors };
+  const response = { 200: { description: 'Healthy.', headers, content }, ...errors };
   return { schema: { operationId, tags: ['Operations'], summary, security: [], response } };
 }
 
 const HEADERS: [name: string, description: string, schema: Schema][] = [
-  ['webhook-id', 'The event. The same at every attempt: do nothing twice.', { type: 'string', format: 'uuid' }],
+  [
+    'webhook-id',
+    'The id of the event, the same in every attempt. Use it to ignore duplicates.',
+    { type: 'string', format: 'uuid' },
+  ],
   ['webhook-timestamp', 'When this attempt was made, in seconds since 1970.', { type: 'string' }],
-  ['webhook-signature', 'One or several, separated by spaces: `v1,` and a base64 HMAC-SHA256.', { type: 'string' }],
+  [
+    'webhook-signature',
+    'One or more signatures, separated by spaces: `v1,` and a base64 HMAC-SHA256.',
+    { type: 'string' },
+  ],
 ];
 
 /** OpenAPI 3.1 `webhooks`: the requests that an endpoint receives, by the Standard Webhooks specification. */
@@ -127,7 +135,7 @@ function describeEvent(type: string, { summary, data, example }: EventDeclaratio
     type: Type.Unsafe({ type: 'string', enum: [type], description: 'What happened.' }),
     timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
     data: Type.Object(data as Parameters<typeof Type.Object>[0], {
-      description: 'What belongs to the event. More fields may be added.',
+      description: 'The details of the event. More fields may be added.',
     }),
   });
   return {
@@ -149,8 +157,8 @@ function describeEvent(type: string, { summary, data, example }: EventDeclaratio
     },
     responses: {
       '2XX': { description: 'Received. It is not sent again.' },
-      410: { description: 'Not wanted any more: the endpoint is switched off.' },
-      default: { description: 'A failure: it is sent again later, for about three days.' },
+      410: { description: 'The endpoint wants no more events and is switched off.' },
+      default: { description: 'Failed. It is retried for about three days.' },
     },
     security: [],
   };

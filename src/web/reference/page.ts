@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
+import { prose } from '../components.ts';
 import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
 import { type Document, listOperations, type RouteOperation } from './document.ts';
 import { GUIDES } from './guides.ts';
-import { prose } from './markdown.ts';
 import { readDocument } from './openapi.ts';
 import { operationSection, schemaSection, webhookSection } from './sections.ts';
 
@@ -17,17 +17,17 @@ interface HomeDeps {
   consentUrl: string;
 }
 
-/** What a developer sees who opens the API's address: where to go from here. */
+/** The front page of the API host. */
 export function mountApiHome(host: FastifyInstance, { platformName, issuer, consentUrl }: HomeDeps): void {
-  const body = html`<div class="card"><h1>The API of ${platformName}</h1>
+  const body = html`<div class="card"><h1>${platformName} API</h1>
 <p>New here? Start with <a href="/docs/guides/connect-your-app">Connect your app</a>, or see <a href="/docs/guides">all guides</a>.</p>
-<p><a href="/docs">The reference</a> describes every call, and <a href="/docs/errors">every error</a>.</p>
-<p>Register your app under <a href="${consentUrl}/settings/developer">Settings, Developer</a>. It then sends its users to <code>${issuer}/api/v1/oauth/authorize</code>.</p>
-<p>To any OAuth client, <a href="/.well-known/oauth-authorization-server">the server’s metadata</a> says the rest; to any generator, <a href="/openapi.json">the OpenAPI document</a>.</p></div>`;
+<p>See <a href="/docs">the API reference</a> and <a href="/docs/errors">the list of errors</a>.</p>
+<p>Register your app under <a href="${consentUrl}/settings/developer">Settings, Developer</a>. Then send its users to <code>${issuer}/api/v1/oauth/authorize</code>.</p>
+<p>For tools: <a href="/.well-known/oauth-authorization-server">OAuth server metadata</a> and <a href="/openapi.json">OpenAPI document</a>.</p></div>`;
   host.get('/', PAGE, async (_, reply) => sendPage(reply, { title: 'API', platformName, width: 'narrow', body }));
 }
 
-/** The operations of one tag: a page of its own, since all of them together are too long for one. */
+/** The operations of one tag, which share a page. */
 interface Group {
   name: string;
   description: string;
@@ -35,7 +35,7 @@ interface Group {
   operations: RouteOperation[];
 }
 
-/** The OpenAPI document, as pages for people. They are made on the server like any other, and run nothing. */
+/** Renders the OpenAPI document as pages, without scripts. */
 export function mountReference(host: FastifyInstance, { platformName }: { platformName: string }): void {
   const page = (title: string, body: Html) => ({ title, platformName, width: 'wide' as const, body });
 
@@ -62,7 +62,7 @@ function listGroups(document: Document): Group[] {
   }));
 }
 
-/** With the way to every part of the reference beside it. */
+/** Adds a table of contents. */
 function framed(document: Document, content: Html): Html {
   return html`<div class="reference">
 <nav class="contents" aria-label="Contents">
@@ -79,16 +79,16 @@ ${listGroups(document).map(
 function overview(document: Document): Html {
   return html`<section><h1>${document.info.title}</h1>
 <p>${prose(document.info.description ?? '')}</p>
-<p>Every address starts with <code>${document.servers[0]?.url}</code>. Every answer has a header <code>x-request-id</code>, which names it in the server’s logs; every refusal has <a href="#shape-Error">the same four fields</a>, and <a href="/docs/errors">a page that explains it</a>. An address that there is not answers 404, and one that takes other methods 405.</p></section>
+<p>The base URL is <code>${document.servers[0]?.url}</code>. Every response has an <code>x-request-id</code> header, which identifies it in the server’s logs. Every error has <a href="#shape-Error">the same four fields</a> and <a href="/docs/errors">a page that explains it</a>. An unknown path responds with 404, an unsupported method with 405.</p></section>
 ${listGroups(document).map(groupCard)}
 <section id="scopes"><h2 class="tag">Scopes</h2>
-<p>An app asks for some of the scopes that it is registered for; the user allows them. Of the business API only the invoice list stands yet, which needs <code>read:invoices</code>; the other scopes can be asked for, and open nothing for now.</p>
+<p>An app requests some of the scopes that it is registered for, and the user allows them. The business API has only the invoice list so far, which needs <code>read:invoices</code>; the other scopes can be requested, but give access to nothing yet.</p>
 <dl class="fields">${Object.entries(document.components.securitySchemes.oauth2.flows.authorizationCode.scopes).map(([name, meaning]) => html`<div><dt><code>${name}</code></dt><dd>${meaning}.</dd></div>`)}</dl></section>
 <section id="shapes"><h2 class="tag">Shapes</h2></section>
 ${Object.entries(document.components.schemas).map(([name, schema]) => schemaSection(name, schema))}`;
 }
 
-/** Each operation has its name here too: an address of the time when it stood on this page leads one step from it. */
+/** Each row has the id of its operation: old links, from when all operations were on this page, still lead close to it. */
 function groupCard({ name, description, path, operations }: Group): Html {
   const rows = operations.map(
     ({

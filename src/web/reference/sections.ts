@@ -1,4 +1,5 @@
 import { type Html, html } from '../../lib/html.ts';
+import { prose } from '../components.ts';
 import {
   type Document,
   type Media,
@@ -9,7 +10,6 @@ import {
   type Schema,
   typeOf,
 } from './document.ts';
-import { prose } from './markdown.ts';
 
 export function operationSection(document: Document, operation: RouteOperation): Html {
   const { operationId, summary, method, path, description = '', parameters = [], requestBody, responses } = operation;
@@ -26,13 +26,12 @@ export function operationSection(document: Document, operation: RouteOperation):
 ${fields.length > 0 && html`<h3>Parameters</h3>${fieldList(fields)}`}
 ${body && html`<h3>Body</h3><p class="muted small">${Object.keys(requestBody?.content ?? {}).join(' or ')}</p>${schemaFields(body.schema)}`}
 ${samplesOf(document, operation).map(sample)}
-<h3>Answers</h3>
-${Object.entries(responses).map(([status, answer]) => responseDetails(status, answer))}
+<h3>Responses</h3>
+${Object.entries(responses).map(([status, response]) => responseDetails(status, response))}
 ${callbackErrors(operation['x-callback-errors'])}
 </section>`;
 }
 
-/** What an endpoint receives for one type of event. */
 export function webhookSection(type: string, { summary, requestBody }: Operation): Html {
   const media = requestBody?.content['application/json'];
   return html`<section class="card" id="${type}">
@@ -46,14 +45,14 @@ export function schemaSection(name: string, schema: Schema): Html {
   return html`<section class="card" id="shape-${name}"><h3>${name}</h3><p>${prose(schema.description ?? '')}</p>${schemaFields(schema)}</section>`;
 }
 
-/** Those that arrive at the app's own address, by way of the browser. */
+/** Errors that are sent to the redirect URI. */
 function callbackErrors(codes: string[] | undefined): Html | undefined {
   if (!codes) return undefined;
   const links = codes.map((code) => html`<li><a href="/docs/errors/${code}"><code>${code}</code></a></li>`);
   return html`<h3>Errors at the callback</h3><ul class="reasons">${links}</ul>`;
 }
 
-/** Every answer has its request id: that is said once, above. */
+/** Every response has `x-request-id`, so it is described once, in the overview. */
 function responseDetails(status: string, { description, headers = {}, content = {} }: OperationResponse): Html {
   const [media] = Object.values(content);
   const shown = Object.entries(headers).filter(([name]) => name !== 'x-request-id');
@@ -116,7 +115,7 @@ function sample(text: string): Html {
   return html`<pre class="sample"><code>${text}</code></pre>`;
 }
 
-/** What a reader can paste: one call for each example of a body; or, where a browser goes, its address. */
+/** A curl command for each example of the body; the URL of an operation that redirects a browser. */
 function samplesOf(document: Document, operation: RouteOperation): string[] {
   const address = addressOf(document, operation);
   if (operation.responses[303]) return [address];

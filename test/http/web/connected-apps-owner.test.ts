@@ -152,7 +152,7 @@ test('disconnecting twice says that it is done already, and records nothing more
   ];
 
   const said = again.map(({ text }) => /role="status">([^<]*)</.exec(text)?.[1]);
-  const forOne = 'Disconnected. This access has ended; what other people have connected stays.';
+  const forOne = 'Disconnected. The app can no longer act for this person. Other people’s connections are unchanged.';
   const forAll = 'Disconnected for everyone. The app has no access to the business any more.';
   assert.deepEqual(said, [forOne, forOne, forAll]);
   assert.equal((await listEntries(app)).length, 1);
