@@ -153,7 +153,7 @@ test('disconnecting twice says that it is done already, and records nothing more
 
   const said = again.map(({ text }) => /role="status">([^<]*)</.exec(text)?.[1]);
   const forOne = 'Disconnected. The app can no longer act for this person. Other people’s connections are unchanged.';
-  const forAll = 'Disconnected for everyone. The app has no access to the business any more.';
+  const forAll = 'Disconnected for everyone. The app no longer has access to the business.';
   assert.deepEqual(said, [forOne, forOne, forAll]);
   assert.equal((await listEntries(app)).length, 1);
   assert.equal((await ada.open(ofPerson(app, ben))).status, 404);
