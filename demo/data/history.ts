@@ -1,4 +1,4 @@
-import { addRequests, isError, type NewRequest } from '../../src/request-log/log.ts';
+import { addRequests, type NewRequest } from '../../src/request-log/log.ts';
 import { addCounts, type Counts, hourOf, addScopeUses } from '../../src/request-log/counts.ts';
 import { DAY, HOUR, MINUTE } from '../../src/lib/clock.ts';
 import { newRandomId } from '../../src/lib/ids.ts';
@@ -69,7 +69,7 @@ function requestsOf({ hour, ...counts }: { hour: number } & Counts, connections:
     const isRefused = place >= requests - errors;
     const request = place < refreshes ? REFRESH : isRefused ? (REFUSALS[(hour + place) % 2] ?? READ) : READ;
     const at = hour * HOUR + Math.floor((place * 50 * MINUTE) / requests) + ((place * 7919) % MINUTE);
-    const took = isError(request) ? 2 : 6 + ((place * 5) % 9);
+    const took = request.status >= 400 ? 2 : 6 + ((place * 5) % 9);
     return { ...request, appId, businessId, at, requestId: newRandomId(), took };
   });
 }

@@ -14,8 +14,8 @@ export function parseJsonAndForms(host: FastifyInstance): void {
   host.removeAllContentTypeParsers();
   host.addContentTypeParser<string>('application/json', asText, (request, text, done) => {
     parseJson(request, text, (error, body) => {
-      const names = error || isCompact(text, body) ? [] : listNames(text);
-      done(error ?? findRepeated(request, names), body);
+      if (error || isCompact(text, body)) done(error, body);
+      else done(findRepeated(request, listNames(text)), body);
     });
   });
   host.addContentTypeParser<string>('application/x-www-form-urlencoded', asText, (request, text, done) => {

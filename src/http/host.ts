@@ -78,7 +78,7 @@ function createFastify(options: HostOptions): FastifyInstance {
       requestTimeout,
       connectionTimeout,
       keepAliveTimeout,
-      // Node's own response to a missing Host header has no body; `checkHostHeader` sends one.
+      // Node's own response to a missing Host header has no body; `missingHost` has one.
       http: { headersTimeout, connectionsCheckingInterval, requireHostHeader: false },
       forceCloseConnections: 'idle',
       return503OnClosing: false,
@@ -118,8 +118,11 @@ async function sendRouterError(
 function addHooks(host: FastifyInstance, options: HostOptions): void {
   host.addHook('onRequest', (request, reply, done) => {
     addCommonHeaders(request, reply, options.publicUrl);
+    // RFC 9112 §3.2.
+    const hasHost = request.headers.host !== undefined || request.raw.httpVersion === '1.0';
+    if (!hasHost) return done(missingHost());
     // Before the body is read: its content type does not matter if there is no route.
-    done(checkHostHeader(request) ?? (request.is404 ? routeError(options.errors, request, reply) : undefined));
+    done(request.is404 ? routeError(options.errors, request, reply) : undefined);
   });
   host.addHook('onSend', (_, reply, payload, done) => {
     if (host.draining) reply.header('connection', 'close');
@@ -159,9 +162,7 @@ function addCommonHeaders(request: FastifyRequest, reply: FastifyReply, publicUr
   }
 }
 
-/** RFC 9112 §3.2. */
-function checkHostHeader({ headers, raw }: FastifyRequest): ApiError | undefined {
-  if (headers.host !== undefined || raw.httpVersion === '1.0') return undefined;
+function missingHost(): ApiError {
   const description = 'Send the header Host.';
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'request_unreadable', description });
 }
@@ -199,10 +200,10 @@ export function delayUntilFlushed(host: FastifyInstance, { storage, errors, live
   const { flushed } = storage;
   if (!flushed) return;
   host.addHook('onSend', (request, reply, payload, done) => {
-    const send = () => done(null, payload);
     const isExempt = reply.statusCode === 503 || request.routeOptions.url === liveness;
     const pending = isExempt ? undefined : flushed();
-    if (!pending) return send();
+    if (!pending) return done(null, payload);
+    const send = () => done(null, payload);
     pending.then(send, (error) => {
       for (const name of Object.keys(reply.getHeaders())) if (!ON_EVERY_RESPONSE.test(name)) reply.removeHeader(name);
       sendError(errors, error, request, reply).catch(done);

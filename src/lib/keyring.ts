@@ -8,8 +8,8 @@ export interface Key {
   /** Four bytes, derived one-way from the key. */
   id: Buffer;
   keyFor(purpose: string): Buffer;
-  /** HMAC-SHA256 as a latin1 string: one character per byte. */
-  mac(purpose: string, ...parts: Uint8Array[]): string;
+  /** HMAC-SHA-256. */
+  mac(purpose: string, ...parts: Uint8Array[]): Buffer;
 }
 
 /** The first key signs and encrypts; all keys verify and decrypt. So a key can be replaced without breaking older values. */
@@ -46,7 +46,7 @@ function createKey(secret: string): Key {
     mac(purpose, ...parts) {
       const hmac = hmacs.get(purpose) ?? createHmacSha256(keyFor(purpose));
       hmacs.set(purpose, hmac);
-      return hmac(parts);
+      return Buffer.from(hmac(parts), 'latin1');
     },
   };
 }
@@ -61,7 +61,7 @@ export function verifySignature(keys: Keyring, purpose: string, text: string, si
 }
 
 function signatureBy(key: Key, purpose: string, bytes: Buffer): string {
-  return Buffer.from(key.mac(purpose, bytes), 'latin1').toString('base64url');
+  return key.mac(purpose, bytes).toString('base64url');
 }
 
 /** For values that a browser sends back, in cookies and form fields. Signed, not encrypted. */

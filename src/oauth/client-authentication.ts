@@ -40,7 +40,7 @@ export async function authenticateClient(
 ): Promise<{ client: AuthenticatedClient; verified: VerifiedToken | undefined }> {
   const { clientId, clientSecret, usedBasic } = readCredentials(presented);
   const network = networkOf(presented.address);
-  await limits.wrongSecrets.check(keyOf(clientId, network));
+  await limits.wrongSecrets.check(`${clientId.toLowerCase()} ${network}`);
   const { rows, grant } = await loadClientAndGrant(storage.durable, clientId, token);
   const [found] = rows;
   const hash = hashSecret(clientSecret);
@@ -120,11 +120,7 @@ const readClient = preparedQuery((db, { clientId }: { clientId: string }) =>
  */
 async function countWrongSecret(limit: RateLimit, appId: string | undefined, network: string): Promise<void> {
   await limit.count(network);
-  await limit.count(keyOf(appId ?? 'unknown', network));
-}
-
-function keyOf(clientId: string, network: string): string {
-  return `${clientId.toLowerCase()} ${network}`;
+  await limit.count(`${appId ?? 'unknown'} ${network}`);
 }
 
 /** False for a `client_id` alone: it names an app and does not authenticate it. */

@@ -62,8 +62,9 @@ export function encodeToken(keys: Keyring, salt: Uint8Array, token: Token): stri
   bytes.writeUInt32BE(token.rotation, 20);
   bytes.writeUInt32BE(Math.ceil(token.expiresAt / SECOND), 24);
   bytes.set(token.scopeBits, SCOPES_AT);
-  bytes.set(shortCheck(signing, token.kind, bytes), checkAt);
-  bytes.set(fullMac(signing, token.kind, salt, bytes), checkAt + CHECK);
+  const check = signing.mac(CHECK_PURPOSES[token.kind], bytes.subarray(0, checkAt));
+  bytes.set(check.subarray(0, CHECK), checkAt);
+  bytes.set(signing.mac(MAC_PURPOSES[token.kind], salt, bytes.subarray(0, -MAC)), checkAt + CHECK);
   return PREFIXES[token.kind] + bytes.toString('base64url');
 }
 
@@ -73,7 +74,8 @@ export function decodeToken(keys: Keyring, kind: TokenKind, text: string): Decod
   if (!text.startsWith(PREFIXES[kind]) || !BASE64URL.test(body)) return undefined;
   const bytes = Buffer.from(body, 'base64url');
   const key = keys.find(bytes.subarray(0, 4));
-  if (!key || !sameBytes(shortCheck(key, kind, bytes), bytes.subarray(-CHECK - MAC, -MAC))) return undefined;
+  const check = key?.mac(CHECK_PURPOSES[kind], bytes.subarray(0, -CHECK - MAC)).subarray(0, CHECK);
+  if (!key || !check || !sameBytes(check, bytes.subarray(-CHECK - MAC, -MAC))) return undefined;
   return {
     kind,
     key,
@@ -110,22 +112,13 @@ export interface VerifiedToken {
 /** Undefined unless this grant issued the token: neither the key nor the row alone is enough to forge one. */
 export function verifyToken(token: DecodedToken, grant: Grant | undefined): VerifiedToken | undefined {
   if (!grant) return undefined;
-  const expected = fullMac(token.key, token.kind, grant.salt, token.bytes);
+  const expected = token.key.mac(MAC_PURPOSES[token.kind], grant.salt, token.bytes.subarray(0, -MAC));
   return sameBytes(expected, token.bytes.subarray(-MAC)) ? { token, grant } : undefined;
 }
 
 /** Verifies the token against the current row of its grant. */
 export async function findVerifiedToken(db: Database, token: DecodedToken): Promise<VerifiedToken | undefined> {
   return verifyToken(token, await findGrant(db, token));
-}
-
-function shortCheck(key: Key, kind: TokenKind, bytes: Buffer): Buffer {
-  const mac = key.mac(CHECK_PURPOSES[kind], bytes.subarray(0, -CHECK - MAC));
-  return Buffer.from(mac.slice(0, CHECK), 'latin1');
-}
-
-function fullMac(key: Key, kind: TokenKind, salt: Uint8Array, bytes: Buffer): Buffer {
-  return Buffer.from(key.mac(MAC_PURPOSES[kind], salt, bytes.subarray(0, -MAC)), 'latin1');
 }
 
 /** RFC 6749 §5.1: the same five fields for both grant types. */

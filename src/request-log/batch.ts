@@ -1,5 +1,5 @@
 import { type HourlyCounts, hourOf, type NewScopeUse, scopeUseKey } from './counts.ts';
-import { isError, isUnauthenticated, type NewRequest, type RequestContext } from './log.ts';
+import { type NewRequest, type RequestContext, WRONG_SECRET } from './log.ts';
 
 export interface RecordedRequest {
   method: string;
@@ -77,13 +77,13 @@ export function addToBatch(
 ) {
   const { method, route, status, reason, requestId, took } = request;
   const { businessId = null, userId, scope, grantType = null, usedPkce = false } = context;
-  const errors = isError(request) ? 1 : 0;
+  const errors = status >= 400 ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
   const exchanges = grantType === 'authorization_code' && !errors ? 1 : 0;
   const pkceExchanges = usedPkce ? exchanges : 0;
   addRequest(batch, { appId, at: now, method, route, grantType, status, reason, requestId, businessId, took });
-  // Requests that anyone can send are not counted as the app's own.
-  if (isUnauthenticated(request)) return;
+  // Anyone can send a wrong secret, so these requests are not counted as the app's own.
+  if (reason === WRONG_SECRET) return;
   addToCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes, exchanges, pkceExchanges });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
   addToUses(batch, { businessId, appId, userId, scope, uses: 1, lastAt: now });
@@ -98,7 +98,7 @@ export function mergeBatches(older: Batch, newer: Batch): Batch {
 }
 
 export function addRequest(batch: Batch, request: NewRequest): void {
-  const buffer = isUnauthenticated(request) ? batch.wrongSecrets : batch.requests;
+  const buffer = request.reason === WRONG_SECRET ? batch.wrongSecrets : batch.requests;
   const ring = buffer.byApp.get(request.appId);
   if (ring?.requests.length === buffer.maxPerApp) {
     ring.requests[ring.oldest] = request;

@@ -32,22 +32,13 @@ export const MAX_PER_APP = 1000;
 
 /** Anyone who knows the client_id can send a wrong secret. These requests have a limit of their own and displace no others. */
 const MAX_WRONG_SECRETS = 100;
-const WRONG_SECRET = 'credentials_wrong';
+export const WRONG_SECRET = 'credentials_wrong';
 
 /** Expects the oldest first, so that the order of the ids is that of time. */
 export async function addRequests(db: Database, requests: NewRequest[]): Promise<void> {
   for (const chunk of inChunks(requests)) {
     await db.insertInto('logged_requests').values(chunk.map(toRow)).execute();
   }
-}
-
-export function isError({ status }: Pick<NewRequest, 'status'>): boolean {
-  return status >= 400;
-}
-
-/** The sender knows the client_id only. The sender of any other logged request was authenticated. */
-export function isUnauthenticated({ reason }: Pick<NewRequest, 'reason'>): boolean {
-  return reason === WRONG_SECRET;
 }
 
 interface RequestFilter {

@@ -41,7 +41,7 @@ export function labelledCounter<Label extends string>(
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'none']);
-const KNOWN_REASONS: ReadonlySet<string> = new Set(Object.values(REASONS).flat());
+const KNOWN_REASONS: ReadonlySet<string> = new Set(['', ...Object.values(REASONS).flat()]);
 const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 
 /** No label holds text that a client can choose, so the number of series is bounded. */
@@ -61,18 +61,13 @@ function responseMetrics(registry: Registry) {
   });
   return {
     responseListener: (host: string) => (response: ResponseSummary) => {
-      const { route, took } = response;
+      const { route, took, reason = '' } = response;
       const method = METHODS.has(response.method) ? response.method : 'other';
       const status = STATUS_CLASSES[Math.floor(response.status / 100) - 1] ?? 'other';
-      responses.inc({ host, route, method, status, reason: reasonLabel(response.reason) });
+      responses.inc({ host, route, method, status, reason: KNOWN_REASONS.has(reason) ? reason : 'other' });
       if (took !== undefined) durations.observe({ host, route }, took / SECOND);
     },
   };
-}
-
-function reasonLabel(reason: string | undefined): string {
-  if (reason === undefined) return '';
-  return KNOWN_REASONS.has(reason) ? reason : 'other';
 }
 
 /** The names of the settings, without `LIMIT_`. */

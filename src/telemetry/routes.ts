@@ -24,6 +24,7 @@ export function traceRequests(host: FastifyInstance, tracing: Tracing): void {
 }
 
 /** The id of the request's own trace, or of the client's. */
-export function readTraceId({ trace, headers }: FastifyRequest): string | undefined {
-  return (trace ?? readTraceparent(headers.traceparent))?.traceId;
+export function readTraceId({ trace, headers: { traceparent } }: FastifyRequest): string | undefined {
+  if (trace) return trace.traceId;
+  return traceparent === undefined ? undefined : readTraceparent(traceparent)?.traceId;
 }

@@ -4,7 +4,7 @@ import { errorUri } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { type HourlyCounts, listCounts } from '../../request-log/counts.ts';
-import { isError, type LoggedRequest, listRequests } from '../../request-log/log.ts';
+import { type LoggedRequest, listRequests } from '../../request-log/log.ts';
 import { prose } from '../components.ts';
 import { type Form, preciseTime, text } from '../forms.ts';
 import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
@@ -116,7 +116,7 @@ function row(request: LoggedRequest, issuer: string): Html {
   const { at, method, route, grantType, status, took, businessName, requestId } = request;
   return html`<tr><td>${preciseTime(at)}</td>
 <td><code>${method} ${route}</code>${grantType && html`<br><span class="muted">${grantType}</span>`}</td>
-<td><span class="badge ${isError(request) && 'warn'}">${status}</span> <span class="muted">${took} ms</span>${why(request, issuer)}</td>
+<td><span class="badge ${status >= 400 && 'warn'}">${status}</span> <span class="muted">${took} ms</span>${why(request, issuer)}</td>
 <td>${businessName && shorten(businessName)}</td><td><code class="small">${requestId}</code></td></tr>`;
 }
 
