@@ -20,11 +20,11 @@ export interface Business {
   name: string;
 }
 
-/** The business API, as one grant sees it. */
+/** The business API of one grant. */
 export interface Api {
-  /** Whom the token acts for: user, business, app and scopes. */
+  /** The user, business, app and scopes of the token. */
   me(options?: CallOptions): Promise<Me>;
-  /** The businesses that the token acts in: exactly one, today. Its id is what the other calls ask for. */
+  /** The businesses of the token: exactly one, at present. The other calls take its id. */
   businesses(options?: CallOptions): Promise<Business[]>;
   /** One page of a business's invoices, the newest first. */
   invoicePage(businessId: string, options?: InvoicePageOptions): Promise<InvoicePage>;
@@ -32,13 +32,13 @@ export interface Api {
   invoices(businessId: string, options?: InvoicesOptions): AsyncGenerator<Invoice, void, undefined>;
 }
 
-/** Where Gatehouse is, and an access token for it. */
+/** The address of Gatehouse, and an access token. */
 export interface ApiOptions extends ConnectionOptions {
   accessToken: string;
 }
 
 /**
- * The business API with an access token alone, also in a browser. Nothing is refreshed: once the token has expired,
+ * The business API with only an access token, also in a browser. It does not refresh: once the token has expired,
  * calls fail with `invalid_token`.
  */
 export function createApi(options: ApiOptions): Api {
@@ -48,7 +48,7 @@ export function createApi(options: ApiOptions): Api {
   return newApi(connection, (call) => call(accessToken));
 }
 
-/** Calls with a token that is good at that moment. */
+/** Calls with a token that is valid at that moment. */
 export type WithToken = (
   call: (accessToken: string) => Promise<Answer>,
   signal: AbortSignal | undefined,
@@ -76,7 +76,7 @@ export function newApi(connection: Connection, withToken: WithToken): Api {
       return { invoices: items, nextCursor };
     },
     invoices(businessId, options = {}) {
-      // Here and not in the generator, which would not look at them before the first invoice is asked for.
+      // Checked here, since a generator would check them only when the first invoice is read.
       requireUuid(businessId, 'businessId');
       const given = requireObject(options, 'The second argument of invoices');
       const status = optionalText(given.status, 'status');

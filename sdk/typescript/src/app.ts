@@ -27,7 +27,7 @@ import { abortable, type CallOptions, optionalSignal } from './signals.ts';
 import { type KeptTokens, keepTokens, type TokenKeeper } from './token-keeper.ts';
 import { refreshTokens, type Tokens } from './tokens.ts';
 
-/** Where Gatehouse is, and what the app was registered with. */
+/** The address of Gatehouse, and the registration of the app. */
 export interface AppOptions extends ConnectionOptions {
   /** Public; from the app's registration. */
   clientId: string;
@@ -37,7 +37,7 @@ export interface AppOptions extends ConnectionOptions {
   redirectUri: string;
 }
 
-/** How to refresh. */
+/** Options of a refresh. */
 export interface RefreshOptions extends CallOptions {
   /** Fewer scopes for the new access token. */
   scopes?: readonly Scope[] | undefined;
@@ -47,23 +47,23 @@ export interface RefreshOptions extends CallOptions {
 export interface App {
   /** Begins to connect a visitor: keep `state` and `codeVerifier` with their browser, and send them to `url`. */
   beginAuthorization(options: AuthorizationOptions): Promise<Authorization>;
-  /** Checks what the visitor came back with (the whole address, or its query), and exchanges the code in it for tokens. */
+  /** Checks the callback URL (or its query), and exchanges its code for tokens. */
   finishAuthorization(callbackUrl: string | URL, pending: PendingAuthorization, options?: CallOptions): Promise<Tokens>;
-  /** Trades a refresh token for a new pair, of fewer scopes if you name them. `api` does this by itself. */
+  /** Exchanges a refresh token for a new pair, with fewer scopes if you name them. `api` does this automatically. */
   refresh(refreshToken: string, options?: RefreshOptions): Promise<Tokens>;
-  /** Ends a token of either kind. A refresh token ends all that the user allowed with it. */
+  /** Revokes a token of either kind. A refresh token ends the whole grant. */
   revoke(token: string, options?: CallOptions): Promise<void>;
-  /** Says what one of the app's own tokens is worth now. */
+  /** Introspects one of the app's own tokens. */
   introspect(token: string, options?: CallOptions): Promise<Introspection>;
   /** One page of the events of the last 30 days, the oldest first. */
   eventPage(options?: EventPageOptions): Promise<EventPage>;
   /** The events of the last 30 days, the oldest first, for a receiver that was down; pages are read as they are needed. */
   events(options?: EventsOptions): AsyncGenerator<GatehouseEvent, void, undefined>;
-  /** The business API, with tokens that are refreshed by themselves and stored before they are used. */
+  /** The business API, with tokens that are refreshed automatically and stored before they are used. */
   api(kept: KeptTokens): Api;
 }
 
-/** An app, from the address of Gatehouse and the app's own registration. Nothing is sent yet. */
+/** Creates an app from the address of Gatehouse and the app's registration. Sends nothing. */
 export function createApp(options: AppOptions): App {
   const app = readApp(options);
   return {
@@ -115,9 +115,9 @@ function readKept(kept: KeptTokens): KeptTokens {
   };
 }
 
-/** A token may also end before its time. It is then refreshed, and the call repeated, once. */
+/** A token may also be revoked before it expires. It is then refreshed, and the call repeated, once. */
 function renewing(keeper: TokenKeeper): WithToken {
-  // A refresh is shared: giving up one call does not end it for the others.
+  // A refresh is shared: aborting one call does not abort it for the others.
   const tokenFor = (signal: AbortSignal | undefined, refused?: string) => {
     signal?.throwIfAborted();
     return abortable(keeper.accessToken(refused), signal);

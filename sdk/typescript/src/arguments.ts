@@ -1,6 +1,6 @@
 import type { Tokens } from './tokens.ts';
 
-/** What must hold before anything is sent. Values are never repeated in a message: they may be secrets. */
+/** Checks of arguments before anything is sent. Messages never contain values: they may be secrets. */
 const WITHOUT_SPACES = /^[^\s\p{Cc}]+$/u;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 /** RFC 6749 §3.3. */
@@ -30,7 +30,7 @@ export function requireUuid(value: unknown, name: string): string {
   return matching(value, UUID, name, 'a UUID');
 }
 
-/** The origin alone, as the `iss` of an answer has it. */
+/** Only the origin, like the `iss` of a callback. */
 export function requireBaseUrl(value: unknown): string {
   const rule = 'an https origin such as https://api.example.com (or http on localhost), without path or query';
   const text = matching(value, ORIGIN, 'baseUrl', rule);
@@ -39,9 +39,9 @@ export function requireBaseUrl(value: unknown): string {
   return url.origin;
 }
 
-/** As it was given: Gatehouse compares it with the registered one byte for byte. */
+/** Unchanged: Gatehouse compares it with the registered one byte for byte. */
 export function requireRedirectUri(value: unknown): string {
-  const rule = 'a whole http or https address such as https://app.example.com/callback, without a fragment';
+  const rule = 'an absolute http or https URL such as https://app.example.com/callback, without a fragment';
   const text = matching(value, ADDRESS, 'redirectUri', rule);
   if (!parseUrl(text)) refuse('redirectUri', rule);
   return text;
@@ -82,11 +82,11 @@ export function optionalCount(value: unknown, name: string): number | undefined 
   return value;
 }
 
-/** A copy, so that nothing the app does to its own object later is noticed here. */
+/** A copy, so that later changes of the app's object have no effect. */
 export function requireTokens(value: Tokens, name: string): Tokens {
   const { accessToken, refreshToken, expiresAt, scopes } = requireObject(value, name);
   if (!Number.isFinite(expiresAt)) refuse(`${name}.expiresAt`, 'a number: milliseconds since 1970');
-  // Empty where the app may ask for nothing any more: such a pair is still a pair.
+  // Empty if the app has no allowed scopes left: such a pair is still valid.
   const isList = Array.isArray(scopes) && scopes.every((each) => matches(each, SCOPE));
   if (!isList) refuse(`${name}.scopes`, 'a list of scope names');
   return {

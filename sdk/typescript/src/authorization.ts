@@ -4,23 +4,23 @@ import { GatehouseError, toLine } from './errors.ts';
 import type { Scope } from './names.ts';
 import { exchangeCode, type Tokens } from './tokens.ts';
 
-/** What an app asks a user for. */
+/** Options of an authorization request. */
 export interface AuthorizationOptions {
-  /** What the app wants to do, such as `read:invoices`. */
+  /** The requested scopes, such as `read:invoices`. */
   scopes: readonly Scope[];
-  /** What it can do without: the user may leave it unticked. The `scopes` of the tokens are what was granted. */
+  /** Scopes that the user may leave unticked. The `scopes` of the tokens are those that were granted. */
   optionalScopes?: readonly Scope[] | undefined;
   /** `none` never shows a page; `login` asks for the password even if the user is signed in. */
   prompt?: 'none' | 'login' | undefined;
 }
 
-/** What to keep with the visitor's browser until it comes back; both values are secret. */
+/** What to store for the visitor's browser until the callback; both values are secret. */
 export interface PendingAuthorization {
   state: string;
   codeVerifier: string;
 }
 
-/** Where to send the visitor, and what to keep until they come back. */
+/** The URL to send the visitor to, and what to store until the callback. */
 export interface Authorization extends PendingAuthorization {
   url: string;
 }
@@ -61,26 +61,26 @@ export async function finishAuthorization(
   return exchangeCode(app, readCode(query, state, app.connection.baseUrl), codeVerifier, signal);
 }
 
-/** In this order: whatever another browser, or another server, has to say is not even looked at. */
+/** In this order: nothing else of a callback for another browser, or of another server, is read. */
 function readCode(query: URLSearchParams, state: string, issuer: string): string {
   if (only(query, 'state') !== state) {
-    throw failed('state_mismatch', 'This answer does not belong to a request of this browser. Begin again.');
+    throw failed('state_mismatch', 'This callback does not belong to a request of this browser. Start over.');
   }
-  // RFC 9207 §2.4: without it, another server's answer could be taken for one of Gatehouse.
+  // RFC 9207 §2.4: prevents mix-up attacks, in which another server's callback counts as one of Gatehouse.
   const named = only(query, 'iss');
   if (named !== issuer) throw comesFromElsewhere(named, issuer);
   if (ANSWER.some((name) => query.getAll(name).length > 1)) {
-    throw failed('unreadable_answer', 'The visitor came back with something twice. Begin again.');
+    throw failed('unreadable_answer', 'The callback has a repeated parameter. Start over.');
   }
   const [code, error, description = '', uri, reason] = ANSWER.map((name) => query.get(name) ?? undefined);
   if (error) throw new GatehouseError({ code: error, description, uri, reason });
-  if (!code) throw failed('unreadable_answer', 'The visitor came back with neither a code nor an error.');
+  if (!code) throw failed('unreadable_answer', 'The callback has neither a code nor an error.');
   return code;
 }
 
 const ANSWER = ['code', 'error', 'error_description', 'error_uri', 'reason'];
 
-/** RFC 6749 §3.1: no parameter comes twice. */
+/** RFC 6749 §3.1: no parameter may be repeated. */
 function only(query: URLSearchParams, name: string): string | undefined {
   const values = query.getAll(name);
   return values.length === 1 ? values[0] : undefined;
@@ -88,8 +88,8 @@ function only(query: URLSearchParams, name: string): string | undefined {
 
 function comesFromElsewhere(named: string | undefined, issuer: string): GatehouseError {
   const description = named
-    ? `This answer comes from ${toLine(named, LONGEST_ISSUER)}, and baseUrl is ${issuer}.`
-    : `This answer does not name one issuer (iss), which would have to be ${issuer}.`;
+    ? `This callback comes from ${toLine(named, LONGEST_ISSUER)}, and baseUrl is ${issuer}.`
+    : `This callback does not have exactly one issuer (iss), which should be ${issuer}.`;
   return failed('issuer_mismatch', description);
 }
 
@@ -97,7 +97,7 @@ function failed(code: string, description: string): GatehouseError {
   return new GatehouseError({ code, description });
 }
 
-/** A whole address, a path as servers show it, or the query alone. */
+/** A full URL, a path with its query, or only the query. */
 function queryOf(callbackUrl: unknown): URLSearchParams {
   if (callbackUrl instanceof URL) return callbackUrl.searchParams;
   if (typeof callbackUrl !== 'string' || callbackUrl === '') {
@@ -108,7 +108,7 @@ function queryOf(callbackUrl: unknown): URLSearchParams {
   return new URLSearchParams(isQuery ? beforeFragment : beforeFragment.replace(/^[^?]*/, ''));
 }
 
-/** 256 bits, of which 128 would do. */
+/** 256 bits; 128 would be enough. */
 function randomText(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }

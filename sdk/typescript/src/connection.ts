@@ -1,13 +1,13 @@
 import { requireBaseUrl, requireFunction, requireTimeout } from './arguments.ts';
 import type { Connection } from './requests.ts';
 
-/** Where Gatehouse is, and how it is asked. */
+/** The address of Gatehouse, and how requests are sent. */
 export interface ConnectionOptions {
   /** The address of Gatehouse's API, such as `https://api.example.com`. */
   baseUrl: string;
-  /** How long one attempt may take, in milliseconds, its answer read to the end; 30,000 if left out. */
+  /** The timeout of one attempt in milliseconds, until its response is read; 30,000 by default. */
   timeout?: number | undefined;
-  /** What sends the requests, if not the `fetch` of the platform. */
+  /** Replaces the `fetch` of the platform. */
   fetch?: typeof fetch | undefined;
 }
 
@@ -17,7 +17,7 @@ export function readConnection({ baseUrl, timeout = USUAL_TIMEOUT, fetch: given 
   return {
     baseUrl: requireBaseUrl(baseUrl),
     timeout: requireTimeout(timeout),
-    // Looked up at each request, and called as a plain function: browsers refuse it as a method of something else.
+    // Looked up at each request, and called as a plain function: browsers reject it as a method of another object.
     fetch: given === undefined ? (url, init) => fetch(url, init) : requireFunction(given, 'fetch'),
   };
 }

@@ -3,7 +3,7 @@ import type { ErrorCode } from './names.ts';
 const LONGEST_TEXT = 500;
 const LONGEST_URI = 2000;
 
-/** What a `GatehouseError` is made of. */
+/** The fields of a `GatehouseError`. */
 export interface Failure {
   code: ErrorCode;
   description: string;
@@ -16,30 +16,30 @@ export interface Failure {
 }
 
 /**
- * Gatehouse refused, or no answer could be had from it. `code` is for programs and `description` for people;
- * neither ever holds a secret.
+ * Gatehouse rejected the request, or there was no usable response. `code` is for programs and `description` for people;
+ * neither contains a secret.
  */
 export class GatehouseError extends Error {
   static {
     GatehouseError.prototype.name = 'GatehouseError';
   }
 
-  /** The HTTP status, or undefined if there was no answer. */
+  /** The HTTP status, or undefined if there was no response. */
   readonly status: number | undefined;
   /**
-   * The `error` of the answer, such as `invalid_grant`; or `timeout`, `network_error`, `unreadable_answer`,
+   * The `error` of the response, such as `invalid_grant`; or `timeout`, `network_error`, `unreadable_answer`,
    * `answer_too_large`, `state_mismatch`, `issuer_mismatch`, `webhook_rejected`.
    */
   readonly code: ErrorCode;
-  /** A finer name than `code` where Gatehouse gave one, such as `disconnected_by_user`; otherwise the code. */
+  /** More specific than `code` if Gatehouse sent one, such as `disconnected_by_user`; otherwise the code. */
   readonly reason: string;
   /** A sentence that says what to do about it. */
   readonly description: string;
-  /** The address of a page that explains the code. */
+  /** The URL of a page that explains the code. */
   readonly uri: string | undefined;
-  /** How the operator of Gatehouse finds this request in the logs. */
+  /** Identifies this request in the logs of Gatehouse. */
   readonly requestId: string | undefined;
-  /** After how many seconds to try again, if the answer said so. */
+  /** After how many seconds to try again, if the response said so. */
   readonly retryAfter: number | undefined;
 
   constructor(failure: Failure) {
@@ -59,8 +59,8 @@ export class GatehouseError extends Error {
   }
 }
 
-/** Short and on one line: errors end up in logs and headers, where a line break would begin something new. */
+/** Short and on one line: errors end up in logs and headers, where a line break would start a new entry. */
 export function toLine(text: string, longest = LONGEST_TEXT): string {
-  // A character of two halves may have been cut in the middle; \p{Cs} is the half that is left.
+  // A surrogate pair may have been cut in the middle; \p{Cs} matches the half that is left.
   return text.slice(0, longest).replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ');
 }

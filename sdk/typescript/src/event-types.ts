@@ -2,7 +2,7 @@ import type { InvoiceStatus } from './invoices.ts';
 import type { Scope } from './names.ts';
 
 interface EventOf<Type extends string, Data> {
-  /** The same each time that the event is sent: remember it, and do nothing twice. */
+  /** The same at each delivery of the event: store it to detect repeats. */
   id: string;
   type: Type;
   /** When it happened, in milliseconds since 1970. */
@@ -63,7 +63,7 @@ interface EventData extends Record<EventType, object> {
 }
 
 /**
- * Something that happened. Compare `type`, and TypeScript knows what is in `data`. A newer Gatehouse may send types that are
+ * An event. Compare `type`, and TypeScript knows the type of `data`. A newer Gatehouse may send types that are
  * not in this list: ignore them in the `default` of a `switch`.
  */
 export type GatehouseEvent = { [Type in EventType]: EventOf<Type, EventData[Type]> }[EventType];

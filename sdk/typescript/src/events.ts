@@ -6,7 +6,7 @@ import { fieldsOf, type Request } from './requests.ts';
 import { FREELY, send } from './retries.ts';
 import { type CallOptions, optionalSignal } from './signals.ts';
 
-/** Which events to walk through. */
+/** Which events to iterate over. */
 export interface EventsOptions extends CallOptions {
   /** The id of the last event that the app has; left out, all events of the last 30 days. */
   after?: string | undefined;
@@ -22,11 +22,11 @@ export interface EventPageOptions extends CallOptions {
   cursor?: string | undefined;
 }
 
-/** Some events, and where the next ones begin. */
+/** Events, and the cursor of the next page. */
 export interface EventPage {
   /** The oldest first. */
   events: GatehouseEvent[];
-  /** To be given as `cursor` for the next page; undefined on the last one. */
+  /** The `cursor` of the next page; undefined on the last one. */
   nextCursor: string | undefined;
 }
 
@@ -40,7 +40,7 @@ export async function readEventPage(app: Credentials, options: EventPageOptions)
 }
 
 export function walkEvents(app: Credentials, options: EventsOptions): AsyncGenerator<GatehouseEvent, void, undefined> {
-  // Here and not in the generator, which would not look at them before the first event is asked for.
+  // Checked here, since a generator would check them only when the first event is read.
   const given = requireObject(options, 'The argument of events');
   const limit = optionalCount(given.pageSize, 'pageSize');
   const signal = optionalSignal(given.signal);
@@ -57,7 +57,7 @@ function toRequest({ fields }: Credentials, { limit, cursor, signal }: EventPage
   const query = new URLSearchParams();
   if (limit !== undefined) query.set('limit', String(limit));
   if (cursor !== undefined) query.set('cursor', cursor);
-  // RFC 6749 §2.3.1: encoded as in a form, which also makes ASCII of it.
+  // RFC 6749 §2.3.1: form-encoded, which also makes it ASCII.
   const [id, secret] = [fields.client_id, fields.client_secret].map(encodeURIComponent);
   return { path: `/api/v1/events?${query}`, headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` }, signal };
 }

@@ -3,7 +3,7 @@ import { type Answer, fieldsOf, unreadable } from './requests.ts';
 import { FREELY, send } from './retries.ts';
 import { splitScopes } from './tokens.ts';
 
-/** What a token is worth now. A dead, unknown or foreign one is simply not active. */
+/** The status of a token. One that is expired, revoked, unknown or of another app is not active. */
 export type Introspection =
   | { active: false }
   | {

@@ -3,10 +3,10 @@ import type { OtherName } from './names.ts';
 import { fieldsOf, type Request } from './requests.ts';
 import { type CallOptions, optionalSignal } from './signals.ts';
 
-/** The statuses that are known; more may be added. */
+/** The known statuses; more may be added. */
 export type InvoiceStatus = 'DRAFT' | 'SENT' | 'PAID' | 'OVERDUE' | 'VOID' | OtherName;
 
-/** An invoice as Gatehouse gives it. Fields that are added one day are kept. */
+/** An invoice as Gatehouse returns it. Unknown fields are kept. */
 export interface Invoice {
   id: string;
   /** The number that people see. */
@@ -18,11 +18,11 @@ export interface Invoice {
   customerId: string;
 }
 
-/** Some invoices, and where the next ones begin. */
+/** Invoices, and the cursor of the next page. */
 export interface InvoicePage {
   /** The newest first. */
   invoices: Invoice[];
-  /** To be given as `cursor` for the next page; undefined on the last one. */
+  /** The `cursor` of the next page; undefined on the last one. */
   nextCursor: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface InvoicePageOptions extends CallOptions {
   cursor?: string | undefined;
 }
 
-/** Which invoices to walk through. */
+/** Which invoices to iterate over. */
 export interface InvoicesOptions extends CallOptions {
   status?: InvoiceStatus | undefined;
   /** How many are read at a time: 1 to 200; 50 if left out. */

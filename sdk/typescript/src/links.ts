@@ -1,11 +1,11 @@
 export const LONGEST_LINK = 8192;
 
-// No part of either pattern can match what its neighbour does, so that each character is looked at once.
+// No two adjacent parts of these patterns match the same characters, so there is no backtracking.
 /** A target, and its parameters up to the next: RFC 8288 §3. */
 const LINKS = /<([^<>]*)>((?:"[^"]*"|[^<"])*)/g;
 const PARAMETERS = /;\s*([^\s=;,"]+)\s*=\s*("[^"]*"|[^\s;,"]*)/g;
 
-/** Where a `Link` header says that the next page is; empty if it does not say. */
+/** The target of the `next` link in a `Link` header; empty if there is none. */
 export function nextTarget(header: string): string {
   for (const [, target = '', parameters = ''] of header.matchAll(LINKS)) {
     if (relationsIn(parameters).includes('next')) return target;

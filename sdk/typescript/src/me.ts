@@ -1,8 +1,8 @@
 import { type Answer, fieldsOf, unreadable } from './requests.ts';
 
-/** Whom an access token acts for. */
+/** The user, business, app and scopes of an access token. */
 export interface Me {
-  /** Find an account of yours by the id, never by an address that is not verified. */
+  /** Match it to your accounts by id, never by an unverified email address. */
   user: { id: string; name: string; email: string; emailVerified: boolean };
   business: { id: string; name: string };
   app: { id: string; name: string };

@@ -15,7 +15,7 @@ export const SCOPES = [
   'read:orders',
 ] as const;
 
-/** What an app may ask for. More may be added. */
+/** The scopes that an app can request. More may be added. */
 export type Scope = (typeof SCOPES)[number] | OtherName;
 
 /** The error codes that this version of the library knows. */

@@ -4,7 +4,7 @@ import { type Answer, unreadable } from './requests.ts';
 
 export interface Page<Item> {
   items: Item[];
-  /** To be given as `cursor` for the next page; undefined on the last one. */
+  /** The `cursor` of the next page; undefined on the last one. */
   nextCursor: string | undefined;
 }
 
@@ -16,7 +16,7 @@ export function readPage<Item>(answer: Answer, isItem: (value: unknown) => value
   return { items: json, nextCursor: cursorIn(nextTarget(link)) };
 }
 
-/** One page at a time, and only as far as someone reads on. */
+/** Fetches pages one at a time, as needed. */
 export async function* walkPages<Item>(
   start: string | undefined,
   readPageAt: (cursor: string | undefined) => Promise<Page<Item>>,
@@ -33,11 +33,11 @@ export async function* walkPages<Item>(
 }
 
 function goesInCircles(): GatehouseError {
-  const description = 'A page named one as the next that had been read already.';
+  const description = 'The pages link in a cycle: the next one was already read.';
   return new GatehouseError({ code: 'unreadable_answer', description });
 }
 
-/** The address itself is never followed: it could lead the token elsewhere. */
+/** The link itself is never followed: the token could be sent to another server. */
 function cursorIn(target: string): string | undefined {
   return new URLSearchParams(target.replace(/^[^?]*\??/, '')).get('cursor') ?? undefined;
 }

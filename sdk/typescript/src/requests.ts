@@ -2,11 +2,11 @@ import { GatehouseError, toLine } from './errors.ts';
 import { firstOf } from './signals.ts';
 import { VERSION } from './version.ts';
 
-/** Where Gatehouse is, and how it is asked. */
+/** The address of Gatehouse, and how requests are sent. */
 export interface Connection {
   /** An origin, without a slash at its end. */
   baseUrl: string;
-  /** How long one attempt may take, in milliseconds, its answer read to the end. */
+  /** The timeout of one attempt in milliseconds, until its response is read. */
   timeout: number;
   fetch: typeof fetch;
 }
@@ -19,7 +19,7 @@ export interface Request {
   signal?: AbortSignal | undefined;
 }
 
-/** A good answer. What is in it is yet to be looked at. */
+/** A successful response, whose body is not validated yet. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -28,13 +28,13 @@ export interface Answer {
 
 const LARGEST_ANSWER = 4 * 1024 * 1024;
 const DEEPEST_CAUSE = 10;
-/** Browsers name themselves: there, the header would need the server's permission (CORS). */
+/** Not in browsers: a custom User-Agent would need the server's permission (CORS). */
 const IS_BROWSER = 'Window' in globalThis || 'importScripts' in globalThis;
 const USER_AGENT = IS_BROWSER ? undefined : { 'user-agent': `gatehouse-client-js/${VERSION}` };
-/** How Gatehouse names its errors. Other servers have an `error` too, such as `Not Found`. */
+/** The form of Gatehouse's error codes. Other servers have an `error` too, such as `Not Found`. */
 const ERROR_CODE = /^[a-z_]+$/;
 
-/** One attempt. Whatever is not a good answer is thrown. */
+/** One attempt. Throws unless the response is successful. */
 export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request: Request): Promise<Answer> {
   const { signal: given } = request;
   given?.throwIfAborted();
@@ -48,7 +48,7 @@ export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request:
     const cause = innermostOf(error);
     if (signal.aborted) throw tookTooLong(timeout, cause);
     const why = cause.code || cause.message || 'for no known reason';
-    const description = `There was no answer from ${baseUrl} (${why}).`;
+    const description = `There was no response from ${baseUrl} (${why}).`;
     throw new GatehouseError({ code: 'network_error', description, cause });
   } finally {
     release();
@@ -57,7 +57,7 @@ export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request:
 
 function toInit({ headers = {}, body }: Request): RequestInit {
   const common = { accept: 'application/json', ...USER_AGENT, ...headers };
-  // Secrets go to baseUrl and nowhere else. Not 'error', which Cloudflare Workers refuse, and which hides the status.
+  // Secrets are sent only to baseUrl. Not 'error', which Cloudflare Workers reject, and which hides the status.
   if (!body) return { method: 'GET', redirect: 'manual', headers: common };
   return {
     method: 'POST',
@@ -70,7 +70,7 @@ function toInit({ headers = {}, body }: Request): RequestInit {
 async function readText(response: Response, signal: AbortSignal): Promise<string> {
   if (!response.body) return '';
   const reader = response.body.getReader();
-  // Not every fetch ends the body with the signal; this does.
+  // Not every fetch aborts the body with the signal.
   const stop = () => void reader.cancel().catch(() => {});
   signal.addEventListener('abort', stop);
   try {
@@ -99,8 +99,8 @@ function toAnswer(response: Response, text: string): Answer {
 
 function toError(response: Response, json: unknown): GatehouseError {
   const { error, error_description, error_uri, reason } = fieldsOf(json);
-  const isRefusal = typeof error === 'string' && ERROR_CODE.test(error) && typeof error_description === 'string';
-  if (response.ok || !isRefusal) return unreadable(response);
+  const isGatehouseError = typeof error === 'string' && ERROR_CODE.test(error) && typeof error_description === 'string';
+  if (response.ok || !isGatehouseError) return unreadable(response);
   return new GatehouseError({
     ...traceOf(response),
     code: error,
@@ -110,23 +110,23 @@ function toError(response: Response, json: unknown): GatehouseError {
   });
 }
 
-/** For an answer that is none of Gatehouse's: a proxy's page, a redirect, or JSON of another shape. */
+/** For a response that is not from Gatehouse: a proxy's page, a redirect, or JSON of another shape. */
 export function unreadable(answer: Pick<Response, 'status' | 'headers'>): GatehouseError {
-  // Browsers keep the status of a redirect to themselves, and show 0.
+  // Browsers hide the status of a redirect, and report 0.
   const isRedirect = answer.status === 0 || (answer.status >= 300 && answer.status < 400);
   const description = isRedirect
     ? 'The answer was a redirect, and redirects are never followed. Is baseUrl right?'
-    : `The answer, of status ${answer.status}, is not one that Gatehouse gives. Is baseUrl right?`;
+    : `The response with status ${answer.status} is not from Gatehouse. Is baseUrl right?`;
   return new GatehouseError({ ...traceOf(answer), code: 'unreadable_answer', description });
 }
 
 function tooLarge(response: Response): GatehouseError {
-  const description = 'The answer is over 4 MiB, and was not read to its end.';
+  const description = 'The response is over 4 MiB.';
   return new GatehouseError({ ...traceOf(response), code: 'answer_too_large', description });
 }
 
 function tookTooLong(timeout: number, cause: unknown): GatehouseError {
-  const description = `There was no whole answer within ${timeout / 1000} s.`;
+  const description = `There was no complete response within ${timeout / 1000} s.`;
   return new GatehouseError({ code: 'timeout', description, cause });
 }
 
@@ -145,10 +145,10 @@ function readRetryAfter(header: string): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000));
 }
 
-/** What lies beneath says more than "fetch failed". A copy, since the error itself may carry bytes of the answer: tokens. */
+/** The cause says more than "fetch failed". A copy, since the error itself may contain bytes of the response: tokens. */
 function innermostOf(error: unknown): Error & { code?: string } {
   let innermost = fieldsOf(error);
-  // Causes may lead round in a circle.
+  // Causes may be circular.
   for (let depth = 0; depth < DEEPEST_CAUSE && isObject(innermost.cause); depth += 1) innermost = innermost.cause;
   const [name = 'Error', message = '', code] = [innermost.name, innermost.message, innermost.code].map(textOf);
   return Object.assign(new Error(toLine(message)), { name: toLine(name) }, code && { code: toLine(code) });
@@ -162,7 +162,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The fields of anything; of what has none, none. */
+/** The fields of a value; empty if it is not an object. */
 export function fieldsOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }

@@ -11,24 +11,24 @@ interface Repeating {
   within: number;
 }
 
-/** For what changes nothing, or nothing more when it comes twice. */
+/** For idempotent requests. */
 export const FREELY: Repeating = {
   isSafeAfter: isPassing,
   attempt: Number.POSITIVE_INFINITY,
   within: Number.POSITIVE_INFINITY,
 };
 
-/** A refresh that comes again within 30 s gets the same pair, even if another worker uses the pair meanwhile. */
+/** A refresh that is repeated within 30 s gets the same pair, even if another worker uses the pair meanwhile. */
 export const SOON: Repeating = { isSafeAfter: isPassing, attempt: 8_000, within: 20_000 };
 
-/** A code that arrives twice revokes what it gave. A 429 says that it was not looked at. */
+/** A code that arrives twice revokes its grant. A 429 means that it was not processed. */
 export const IF_UNSEEN: Repeating = { ...FREELY, isSafeAfter: ({ status }) => status === 429 };
 
 const MOST_ATTEMPTS = 3;
 const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 30_000;
 
-/** Sends a request, and again after what is likely to pass. */
+/** Sends a request, and again after a temporary failure. */
 export async function send(connection: Connection, request: Request, repeating: Repeating): Promise<Answer> {
   const patient = { ...connection, timeout: Math.min(connection.timeout, repeating.attempt) };
   const begun = Date.now();
@@ -42,7 +42,7 @@ export async function send(connection: Connection, request: Request, repeating: 
       const latest = begun + repeating.within - wait;
       if (wait > LONGEST_PAUSE || Date.now() > latest) throw error;
       await pause(wait, request.signal);
-      // A machine that was asleep meanwhile wakes up much later than it meant to.
+      // A machine that was suspended meanwhile wakes up much later.
       if (Date.now() > begun + repeating.within) throw error;
     }
   }
@@ -53,7 +53,7 @@ function isPassing({ status, code }: GatehouseError): boolean {
   return [429, 502, 503, 504].includes(status);
 }
 
-/** Jitter keeps those who failed together from coming back together. */
+/** Jitter: clients that failed together do not retry together. */
 function pauseAfter({ retryAfter }: GatehouseError, attempt: number): number {
   if (retryAfter !== undefined) return retryAfter * 1000;
   return FIRST_PAUSE * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);

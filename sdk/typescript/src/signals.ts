@@ -1,6 +1,6 @@
 import { refuse } from './arguments.ts';
 
-/** For every call that sends something. */
+/** Options of every call that sends something. */
 export interface CallOptions {
   /** Ends the call when it is aborted, with the signal's own reason. */
   signal?: AbortSignal | undefined;

@@ -2,30 +2,30 @@ import { requireTokens } from './arguments.ts';
 import { GatehouseError } from './errors.ts';
 import type { Tokens } from './tokens.ts';
 
-/** Tokens that are refreshed by themselves, and the store that outlives the program. */
+/** Tokens that are refreshed automatically, and their persistent store. */
 export interface KeptTokens {
-  /** The pair to begin with. */
+  /** The initial pair. */
   tokens: Tokens;
   /** Stores a new pair in place of the old one. It is awaited before the new pair is used. */
   save: (tokens: Tokens) => unknown;
-  /** Reads the stored pair, where several workers share one. Asked before each refresh. */
+  /** Reads the stored pair, if several workers share one. Called before each refresh. */
   load?: (() => Tokens | undefined | Promise<Tokens | undefined>) | undefined;
 }
 
 export interface TokenKeeper {
-  /** One that can be used now. Another one than `refused`, which Gatehouse would not take. */
+  /** A valid access token, other than `refused`, which Gatehouse rejected. */
   accessToken(refused?: string): Promise<string>;
 }
 
-/** What a keeper knows, and where it asks. */
+/** The state of a keeper. */
 interface Keeping extends Omit<KeptTokens, 'tokens'> {
   refresh: (refreshToken: string) => Promise<Tokens>;
   held: Tokens;
   /** A newer pair, which may not be used before it is saved. */
   unsaved?: Tokens | undefined;
-  /** Why the refresh token that is held is of no use any more. */
+  /** Why the current refresh token was rejected for good. */
   refusal?: GatehouseError | undefined;
-  /** The refresh tokens that were traded in here, the last ones. */
+  /** The last refresh tokens that were spent here. */
   spent: string[];
 }
 
@@ -38,7 +38,7 @@ export function keepTokens({ tokens, save, load }: KeptTokens, refresh: Keeping[
   return {
     async accessToken(refused) {
       if (keeping.unsaved || keeping.refusal || isDue(keeping, refused)) {
-        // One for all who wait, who also share how it ends.
+        // All waiting calls share one refresh and its outcome.
         renewal ??= renew(keeping, refused).finally(() => {
           renewal = undefined;
         });
@@ -63,7 +63,7 @@ async function renew(keeping: Keeping, refused: string | undefined): Promise<voi
   await store(keeping);
 }
 
-/** What another worker has stored meanwhile. A store that lags behind may still show what was traded in here. */
+/** The pair that another worker has stored meanwhile. A store that lags behind may still return a spent one. */
 async function takeOver(keeping: Keeping): Promise<void> {
   const stored = await keeping.load?.();
   if (stored === undefined || stored === null) return;
@@ -92,11 +92,11 @@ async function store(keeping: Keeping): Promise<void> {
   keeping.unsaved = undefined;
 }
 
-/** The refresh token is dead: to ask again would only be refused again. */
+/** The refresh token was rejected for good: another attempt would be rejected again. */
 function isFinal(error: unknown): error is GatehouseError {
   if (!(error instanceof GatehouseError) || error.code === 'unreadable_answer') return false;
   return error.status === 400 && !UNDOABLE.includes(error.reason);
 }
 
-/** Whoever stopped the app or the user can undo it, and then the same refresh token works again. */
+/** These can be undone, and then the same refresh token works again. */
 const UNDOABLE = ['app_paused', 'app_disabled', 'app_closed', 'user_disabled'];

@@ -8,7 +8,7 @@ export interface Tokens {
   refreshToken: string;
   /** When the access token expires, in milliseconds since 1970. */
   expiresAt: number;
-  /** What the access token may do. */
+  /** The scopes of the access token. */
   scopes: string[];
 }
 
@@ -47,7 +47,7 @@ export async function refreshTokens(
   return readTokens(await send(app.connection, { path: PATH, body, signal }, SOON), sentAt);
 }
 
-/** Counted from when it was asked for: rather a little early than a little late. */
+/** Counted from the time of the request, so the token never seems valid for too long. */
 function readTokens(answer: Answer, sentAt: number): Tokens {
   const { access_token, refresh_token, expires_in, scope } = fieldsOf(answer.json);
   const isSound =

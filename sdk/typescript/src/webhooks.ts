@@ -3,10 +3,10 @@ import { GatehouseError } from './errors.ts';
 import type { GatehouseEvent } from './event-types.ts';
 import { readPayload } from './events.ts';
 
-/** Something that happened, as Gatehouse told it. */
+/** An event that Gatehouse delivered. */
 export type WebhookEvent = GatehouseEvent;
 
-/** A `Headers`, or a plain object as Node has it. */
+/** A `Headers`, or a plain object like Node's. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | { readonly [name: string]: string | readonly string[] | undefined };
@@ -16,12 +16,12 @@ export type WebhookSecrets =
   | { secret: string; secrets?: undefined }
   | { secret?: undefined; secrets: readonly string[] };
 
-/** What came, and what it should have been signed with. */
+/** The received message, and its signing secret. */
 export type WebhookOptions = WebhookSecrets & {
   headers: WebhookHeaders;
   /** Exactly as it was received: text or bytes, and not yet parsed. */
   body: string | Uint8Array | ArrayBuffer;
-  /** How far the time of sending may be from this machine's, in seconds: 300 unless said otherwise. */
+  /** How many seconds the timestamp may differ from now: 300 by default. */
   tolerance?: number | undefined;
 };
 
@@ -35,7 +35,7 @@ const LONGEST_KEY = 64;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 const SECONDS = /^\d{1,12}$/;
 
-/** The event in a message of Gatehouse, signed as the Standard Webhooks specification says. Whatever else came is refused. */
+/** Verifies a message by the Standard Webhooks specification, and returns its event. Rejects any other message. */
 export async function verifyWebhook(options: WebhookOptions): Promise<WebhookEvent> {
   const keys = requireKeys(requireObject(options, 'options'));
   const headers = requireHeaders(options.headers);
@@ -44,7 +44,7 @@ export async function verifyWebhook(options: WebhookOptions): Promise<WebhookEve
   requireTolerance(tolerance);
 
   const [id, sentAt, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
-    (name) => only(headers, name) || reject('signature_missing', `It has to come with one ${name} header.`),
+    (name) => only(headers, name) || reject('signature_missing', `It needs exactly one ${name} header.`),
   ) as [string, string, string];
   const isPlain = VISIBLE_ASCII.test(id) && SECONDS.test(sentAt);
   if (!isPlain || !(await isSigned(keys, joined(`${id}.${sentAt}.`, body), signatures))) {
@@ -53,7 +53,7 @@ export async function verifyWebhook(options: WebhookOptions): Promise<WebhookEve
       'No v1 signature fits. Is this the secret of this endpoint, and the body as it was received?',
     );
   }
-  // Only now, so that these two are said of messages that Gatehouse did send.
+  // Checked last: only messages that Gatehouse has signed get these two reasons.
   checkAge(Math.floor(Date.now() / 1000) - Number(sentAt), tolerance);
   return { id, ...readBody(body) } as WebhookEvent;
 }
@@ -73,7 +73,7 @@ async function sign(key: Uint8Array<ArrayBuffer>, content: Uint8Array<ArrayBuffe
   return btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.sign('HMAC', imported, content))));
 }
 
-/** Every character is looked at, so that the time it takes does not tell where the first difference is. */
+/** Compares in constant time. */
 function isSame(given: string, expected: string): boolean {
   if (given.length !== expected.length) return false;
   let difference = 0;
@@ -107,7 +107,7 @@ function reject(reason: Reason, description: string): never {
   throw new GatehouseError({ code: 'webhook_rejected', reason, description });
 }
 
-/** Undefined if there is none, or more than one: then it is not clear which is meant. */
+/** Undefined if there is none, or more than one. */
 function only(headers: WebhookHeaders, name: string): string | undefined {
   if (isHeaders(headers)) return headers.get(name) ?? undefined;
   const named = Object.entries(headers).filter(([key]) => key.toLowerCase() === name);

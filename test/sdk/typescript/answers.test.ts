@@ -77,7 +77,7 @@ test('only an error with a lower-case code and a description is from Gatehouse: 
   ];
   for (const body of foreign) {
     const standIn = await startFaultyServer(send(404, body));
-    const description = 'The answer, of status 404, is not one that Gatehouse gives. Is baseUrl right?';
+    const description = 'The response with status 404 is not from Gatehouse. Is baseUrl right?';
     await assert.rejects(standIn.api().businesses(), { code: 'unreadable_answer', status: 404, description });
   }
 });
@@ -192,7 +192,7 @@ test('a server that never responds, or never ends its response, times out', asyn
     const refused = {
       code: 'timeout',
       status: undefined,
-      message: 'timeout: There was no whole answer within 0.06 s.',
+      message: 'timeout: There was no complete response within 0.06 s.',
     };
     await assert.rejects(standIn.exchange({ timeout: 60 }), refused);
     await assert.rejects(standIn.api({ timeout: 60 }).businesses(), refused);
@@ -216,7 +216,7 @@ test('an unreachable server is a network error, with the name, message and code 
 
   await assert.rejects(createApi({ baseUrl, accessToken: 'gat_1' }).businesses(), (error: Error & { code: string }) => {
     assert.equal(error.code, 'network_error');
-    assert.equal(error.message, `network_error: There was no answer from ${baseUrl} (ECONNREFUSED).`);
+    assert.equal(error.message, `network_error: There was no response from ${baseUrl} (ECONNREFUSED).`);
     assert.ok(error.cause instanceof Error);
     const { name, message, cause, ...rest } = error.cause;
     assert.deepEqual([name, cause, rest], ['Error', undefined, { code: 'ECONNREFUSED' }]);

@@ -27,18 +27,18 @@ test('a wrong issuer is named, beside the one that baseUrl is', async () => {
   const { code, description } = await errorFrom({ iss: 'https://evil.example', code: 'gac_1' });
 
   assert.equal(code, 'issuer_mismatch');
-  assert.equal(description, 'This answer comes from https://evil.example, and baseUrl is https://api.example.com.');
+  assert.equal(description, 'This callback comes from https://evil.example, and baseUrl is https://api.example.com.');
 });
 
 test('a wrong issuer is named on one line, and up to 200 characters', async () => {
   const { description } = await errorFrom({ iss: `https://evil\r\n${'x'.repeat(5000)}`, code: 'gac_1' });
 
   const shown = `https://evil ${'x'.repeat(200 - 14)}`;
-  assert.equal(description, `This answer comes from ${shown}, and baseUrl is https://api.example.com.`);
+  assert.equal(description, `This callback comes from ${shown}, and baseUrl is https://api.example.com.`);
 });
 
 test('a callback with no issuer, or more than one, is reported as having none', async () => {
-  const wanted = 'This answer does not name one issuer (iss), which would have to be https://api.example.com.';
+  const wanted = 'This callback does not have exactly one issuer (iss), which should be https://api.example.com.';
 
   for (const answer of ['code=gac_1', 'code=gac_1&iss=', `code=gac_1&iss=${ISSUER}&iss=${ISSUER}`]) {
     const { code, description } = await errorFrom(answer);

@@ -85,7 +85,7 @@ test('the quickstart of the README rejects a callback that another browser began
   const [status, type, sniffing, text] = await shown(foreign);
   assert.deepEqual([status, type, sniffing], [502, ...PLAIN]);
   assert.match(String(text), /^state_mismatch: /);
-  assert.deepEqual(await shown(await open(`${home}favicon.ico`)), [404, ...PLAIN, 'Nothing is here.\n']);
+  assert.deepEqual(await shown(await open(`${home}favicon.ico`)), [404, ...PLAIN, 'Not found.\n']);
 });
 
 test('the quickstart of the README starts over when the grant has ended', async () => {

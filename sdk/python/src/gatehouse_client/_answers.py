@@ -1,4 +1,4 @@
-"""Answers of the server, and reading them without trusting them."""
+"""Responses of the server, and how they are validated."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _CODE = re.compile(r"[a-z_]+")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer, read whole. Only its status shows: the rest may hold tokens."""
+    """A complete response. Only its status is in `repr`: the rest may contain tokens."""
 
     status: int
     headers: "Message[str, str]" = field(repr=False)
@@ -25,17 +25,17 @@ class Answer:
     def fields(self) -> "Fields":
         values = _parse_object(self.body)
         if values is None:
-            raise self.unreadable("The answer is not a JSON object.")
+            raise self.unreadable("The response is not a JSON object.")
         return Fields(self, values)
 
     def items(self) -> list["Fields"]:
         items = _parse_objects(self.body)
         if items is None:
-            raise self.unreadable("The answer is not a JSON list of objects.")
+            raise self.unreadable("The response is not a JSON list of objects.")
         return [Fields(self, values) for values in items]
 
     def refusal(self) -> GatehouseError:
-        """What an answer that is no success says; or, where a stranger gave it, that it says nothing."""
+        """The error in a response; or, if it is not from Gatehouse, that it is unreadable."""
         fields = Fields(self, _parse_object(self.body) or {})
         code, description = fields.text_if_any("error"), fields.text_if_any("error_description")
         # Other servers have an `error` too: "Not Found", for instance.
@@ -67,7 +67,7 @@ class Answer:
 
 
 class Fields:
-    """A JSON object of an answer. Fields nobody asks for are ignored: the API may add some at any time."""
+    """A JSON object of a response. Unknown fields are ignored: the API may add some at any time."""
 
     __slots__ = ("_answer", "values")
 
@@ -97,17 +97,17 @@ class Fields:
 
     def number(self, name: str) -> float:
         value = cast(float, self.values[name]) if self._is(name, int, float) else self._refuse(name)
-        # What is too large to be exact is no time of ours.
+        # Too large to be exact, so not a valid time.
         return float(value) if abs(value) < 2**53 else self._refuse(name)
 
     def flag(self, name: str) -> bool:
         return cast(bool, self.values[name]) if self._is(name, bool) else self._refuse(name)
 
     def unreadable(self, name: str) -> GatehouseError:
-        return self._answer.unreadable(f"The answer's {name} is missing, or not what it should be.")
+        return self._answer.unreadable(f"The response's {name} is missing or invalid.")
 
     def _is(self, name: str, *types: type) -> bool:
-        """Of exactly this type: to `isinstance`, true is a number."""
+        """Checks the exact type: for `isinstance`, True is an int."""
         return type(self.values.get(name)) in types
 
     def _refuse(self, name: str) -> NoReturn:
@@ -115,7 +115,7 @@ class Fields:
 
 
 def read_retry_after(header: str | None) -> float | None:
-    """RFC 9110 §10.2.3: seconds, or a date. What is neither counts as not sent."""
+    """RFC 9110 §10.2.3: seconds, or a date. Anything else is ignored."""
     if header is None:
         return None
     if re.fullmatch(r"\s*[0-9]{1,9}\s*", header):
@@ -140,7 +140,7 @@ def _parse_objects(body: bytes) -> list[dict[str, object]] | None:
 
 
 def _parse(body: bytes) -> object:
-    """None for what is not JSON: the parser's own error holds the whole body, and with it perhaps tokens."""
+    """None if it is not JSON: the parser's own error contains the whole body, perhaps with tokens."""
     try:
         return json.loads(body.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -148,5 +148,5 @@ def _parse(body: bytes) -> object:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    """Python would read NaN and Infinity, which JSON does not have."""
+    """Python would accept NaN and Infinity, which are not JSON."""
     raise ValueError(name)

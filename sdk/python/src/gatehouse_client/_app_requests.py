@@ -1,4 +1,4 @@
-"""What an app sends with its credentials, whether a thread or a task sends it."""
+"""Requests with the app's credentials, for threads and for tasks."""
 
 import base64
 import json
@@ -77,6 +77,6 @@ class _Credentials:
         return {"client_id": self.client_id, "client_secret": self.client_secret}
 
     def to_headers(self) -> dict[str, str]:
-        """RFC 6749 §2.3.1: encoded as in a form, which also makes ASCII of it."""
+        """RFC 6749 §2.3.1: form-encoded, which also makes it ASCII."""
         pair = ":".join(quote(part, safe="") for part in (self.client_id, self.client_secret))
         return {"authorization": "Basic " + base64.b64encode(pair.encode()).decode()}

@@ -1,4 +1,4 @@
-"""What callers hand in, refused before any request if it is not what it should be.
+"""Checks of arguments, before any request.
 
 No sentence here repeats the value that was refused: it may be a secret that stands in the wrong place.
 """
@@ -23,7 +23,7 @@ _LARGEST_EXACT = 2**53
 
 
 def read_origin(value: object) -> str:
-    """Written as the server writes its own issuer: in lower case, without the usual port or a trailing slash."""
+    """Like the server's own issuer: in lower case, without the default port or a trailing slash."""
     match = _ORIGIN.fullmatch(_string("base_url", value).lower())
     if not match or len(match[2]) > 253 or int(match[3] or 0) > 65535:
         raise ValueError("base_url must be an origin like https://api.example.com, and nothing behind it.")
@@ -51,7 +51,7 @@ def read_redirect_uri(value: object) -> str:
 
 
 def read_words(name: str, value: object) -> str:
-    """For what may hold spaces: the server judges it."""
+    """For text that may contain spaces: the server validates it."""
     if not _string(name, value):
         raise ValueError(f"{name} must not be empty.")
     return cast(str, value)
@@ -64,7 +64,7 @@ def read_token(name: str, value: object) -> str:
 
 
 def read_names(name: str, value: object) -> tuple[str, ...]:
-    """Scopes that were granted: there may be none left."""
+    """Granted scopes: there may be none left."""
     if not isinstance(value, (list, tuple)):
         raise TypeError(f"{name} must be a list of scope names, not {_kind(value)}.")
     names = tuple(_string(f"each of {name}", item) for item in cast("list[object]", value))
@@ -74,7 +74,7 @@ def read_names(name: str, value: object) -> tuple[str, ...]:
 
 
 def read_scopes(name: str, value: object) -> tuple[str, ...]:
-    """Scopes to ask for."""
+    """Scopes to request."""
     names = read_names(name, value)
     if not names:
         raise ValueError(f"{name} must name at least one scope.")
@@ -94,7 +94,7 @@ def read_business_id(value: object) -> str:
 
 
 def read_page_size(name: str, value: object) -> int:
-    # True is an int to Python, and never what someone meant here.
+    # True is an int in Python, but never a valid value here.
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be a whole number, not {_kind(value)}.")
     if not 1 <= value <= _LARGEST_PAGE:
@@ -129,7 +129,7 @@ def check_callable(name: str, value: object) -> None:
 
 def check_function(name: str, value: object) -> None:
     check_callable(name, value)
-    # Called without await it would do nothing, and the tokens would be lost without a word.
+    # Called without await it would do nothing, and the tokens would be lost silently.
     if inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(getattr(value, "__call__", None)):
         raise TypeError(f"{name} must be a plain function: an async one would never be awaited.")
 

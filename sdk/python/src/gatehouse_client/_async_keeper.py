@@ -14,17 +14,17 @@ Load = Callable[[], Tokens | None | Awaitable[Tokens | None]]
 
 
 class AsyncTokenSource(Protocol):
-    """Where calls of the business API get their token."""
+    """The source of the token for calls of the business API."""
 
     async def current(self) -> Bearer: ...
 
     async def replace(self, refused: Bearer) -> Bearer | None:
-        """Another token instead of one that the API refused; None if there is none to be had."""
+        """Another token instead of one that the API rejected; None if there is none."""
         ...
 
 
 class AsyncGivenToken:
-    """A token alone: when it ends, it ends."""
+    """A token that is never refreshed."""
 
     __slots__ = ("_bearer",)
 
@@ -39,7 +39,7 @@ class AsyncGivenToken:
 
 
 class AsyncTokenKeeper:
-    """One renewal at a time, in a task of its own: a caller that is cancelled does not end it for the others."""
+    """One renewal at a time, in its own task: cancelling a caller does not cancel it for the others."""
 
     def __init__(
         self, tokens: Tokens, *, refresh: Callable[[str], Awaitable[Tokens]], save: Save, load: Load | None
@@ -68,7 +68,7 @@ class AsyncTokenKeeper:
         return Bearer(self._held.current.access_token)
 
     async def _run(self, refused: Bearer | None) -> GatehouseError | None:
-        """A refusal is given as a value, so that each caller raises one of its own."""
+        """Returns an error as a value, so that each caller raises its own exception."""
         try:
             await self._renew(refused)
         except GatehouseError as error:
@@ -87,7 +87,7 @@ class AsyncTokenKeeper:
             await self._save_unsaved()
 
     async def _save_unsaved(self) -> None:
-        """New tokens are used only once they are stored. If that fails they are kept, and stored at the next call."""
+        """Uses new tokens only once they are stored. If that fails, they are kept and stored at the next call."""
         if self._held.unsaved is not None:
             saving = self._save(self._held.unsaved)
             if inspect.isawaitable(saving):

@@ -14,12 +14,12 @@ from gatehouse_client._request import ALWAYS_SENT, LARGEST_ANSWER, Request
 from gatehouse_client._retries import Policy, pause_after
 from gatehouse_client.errors import GatehouseError
 
-# What httpx raises, and what it lets through: a broken certificate file, a proxy's address that is none.
+# What httpx raises or passes on: a broken certificate file, an invalid proxy address.
 _FAILURES = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError, TypeError, RuntimeError)
 
 
 class AsyncTransport:
-    """The way to one server, and nowhere else: no redirect is followed, no address from an answer is used."""
+    """Sends requests to one server only: no redirect is followed, no URL of a response is used."""
 
     __slots__ = ("_client", "base_url", "timeout")
 
@@ -33,7 +33,7 @@ class AsyncTransport:
             await self._client.aclose()
 
     async def attempt(self, request: Request, timeout: float) -> Answer | GatehouseError:
-        """Whatever comes of it, as a value. It is raised, if at all, where nothing secret is at hand."""
+        """Returns the outcome as a value. Errors are raised where no frame contains a secret."""
         try:
             answer = await asyncio.wait_for(self._send(request), timeout)
         except asyncio.TimeoutError:
@@ -43,7 +43,7 @@ class AsyncTransport:
         return answer if isinstance(answer, GatehouseError) or 200 <= answer.status < 300 else answer.refusal()
 
     async def _send(self, request: Request) -> Answer | GatehouseError:
-        # Not compressed: then what is counted is what comes.
+        # Not compressed: the limit counts the bytes that arrive.
         headers = ALWAYS_SENT | {"accept-encoding": "identity"} | request.headers
         url = self.base_url + request.path
         async with self._open().stream(request.method, url, headers=headers, content=request.body) as response:
@@ -58,11 +58,11 @@ class AsyncTransport:
             return Answer(response.status_code, received, bytes(body))
 
     def _open(self) -> httpx.AsyncClient:
-        """Only when it is used: where the environment does not let it be made, that is a failed request."""
+        """Created on first use: if the environment prevents it, the request fails."""
         if self._client is None:
-            # Plain http stays on this machine: a proxy from the environment must not carry it away.
+            # Plain http stays on this machine: it must not use a proxy from the environment.
             trust_env = not arguments.is_loopback(self.base_url)
-            # Plain http needs no TLS settings, and making them takes time.
+            # Plain http needs no TLS settings, and creating them takes time.
             verify = ssl.create_default_context() if self.base_url.startswith("https:") else False
             self._client = httpx.AsyncClient(
                 verify=verify, trust_env=trust_env, timeout=None, follow_redirects=False
@@ -79,7 +79,7 @@ async def ask_async(transport: AsyncTransport, request: Request, policy: Policy)
         if pause is None or time.monotonic() - began + pause > policy.start_within:
             raise outcome
         await asyncio.sleep(pause)
-        # A machine that slept meanwhile wakes up later than it meant to.
+        # A machine that was suspended meanwhile wakes up much later.
         if time.monotonic() - began > policy.start_within:
             raise outcome
         attempts += 1
@@ -87,7 +87,7 @@ async def ask_async(transport: AsyncTransport, request: Request, policy: Policy)
 
 
 def _system_error(caught: Exception) -> Exception:
-    """The error of the operating system beneath one of httpx, or the error itself."""
+    """The operating system's error that caused one of httpx, or the error itself."""
     found: BaseException | None = caught
     for _ in range(10):
         if found is None:

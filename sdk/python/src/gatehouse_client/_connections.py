@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def new_opener(*, tls: bool, through_proxies: bool) -> OpenerDirector:
-    """Without the parts that follow redirects, open files or raise for a status: an answer comes back as it is."""
+    """Without the handlers that follow redirects, open files or raise for a status."""
     opener = OpenerDirector()
     opener.add_handler(ProxyHandler(None if through_proxies else {}))
     opener.add_handler(_TimedTlsHandler() if tls else _TimedHandler())
@@ -27,7 +27,7 @@ def new_opener(*, tls: bool, through_proxies: bool) -> OpenerDirector:
 
 
 class _TimedHandler(AbstractHTTPHandler):
-    """The names of its methods are what urllib looks for."""
+    """urllib looks for methods with these names."""
 
     def http_request(self, req: Request) -> Request:
         return self.do_request_(req)
@@ -39,7 +39,7 @@ class _TimedHandler(AbstractHTTPHandler):
 class _TimedTlsHandler(AbstractHTTPHandler):
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        # Only when it is used: where the environment does not let it be made, that is a failed request.
+        # Created on first use: if the environment prevents it, the request fails.
         return ssl.create_default_context()
 
     def https_request(self, req: Request) -> Request:
@@ -56,7 +56,7 @@ class _Deadline:
     def remaining(self) -> float:
         left = self._end - monotonic()
         if left <= 0:
-            raise TimeoutError("The time for this attempt is over.")
+            raise TimeoutError("This attempt timed out.")
         return left
 
 
@@ -74,7 +74,7 @@ class _TimedReader(RawIOBase):
         self._sock.settimeout(self._deadline.remaining())
         count = cast("int | None", cast(Any, self._raw).readinto(buffer))
         if count == 0 and self.in_head:
-            raise ConnectionResetError("The connection was closed before an answer had begun.")
+            raise ConnectionResetError("The connection was closed before a response began.")
         return count
 
     def close(self) -> None:
@@ -89,7 +89,7 @@ class _TimedResponse(HTTPResponse):
         self.fp = BufferedReader(self._reader)
 
     def begin(self) -> None:
-        # The standard library takes headers that break off for ones that end, and a lost answer for an empty one.
+        # The standard library accepts truncated headers as complete, and a lost response as an empty one.
         self._reader.in_head = True
         super().begin()
         self._reader.in_head = False
@@ -103,8 +103,8 @@ class _TimedConnection(HTTPConnection):
 
     def connect(self) -> None:
         super().connect()
-        # A host with several addresses has the timeout for each. What would be sent too late is not sent at all: a
-        # refresh that arrives late would be taken for theft.
+        # A host with several addresses has the timeout for each. A request that would be too late is not sent: a
+        # refresh that arrives late would count as a replay.
         self.sock.settimeout(self._deadline.remaining())
 
 

@@ -1,4 +1,4 @@
-"""Attempts that gave no usable answer, as errors that hold no secret."""
+"""Failed attempts, as errors without secrets."""
 
 from email.message import Message
 from http.client import HTTPException
@@ -8,24 +8,24 @@ from gatehouse_client.errors import GatehouseError
 
 
 def too_large(status: int, headers: "Message[str, str]") -> GatehouseError:
-    description = f"The answer is over {LARGEST_ANSWER} bytes, and was not read further."
+    description = f"The response is over {LARGEST_ANSWER} bytes."
     return GatehouseError("answer_too_large", description, status=status, request_id=headers.get("x-request-id"))
 
 
 def explain_failure(cause: Exception, timeout: float) -> GatehouseError:
     if isinstance(cause, TimeoutError):
-        error = GatehouseError("timeout", f"No whole answer came within {timeout:g} seconds.")
+        error = GatehouseError("timeout", f"There was no complete response within {timeout:g} seconds.")
     elif isinstance(cause, OSError) and not isinstance(cause, HTTPException):
-        error = GatehouseError("network_error", f"No answer came: {cause}.")
+        error = GatehouseError("network_error", f"There was no response: {cause}.")
     else:
-        # It may hold a part of the answer, or a proxy's password, so neither its text nor itself goes further.
-        troubles = f"The answer is broken off or not HTTP, or a proxy's address is wrong ({type(cause).__name__})."
+        # It may contain a part of the response, or a proxy's password, so neither its text nor itself is passed on.
+        troubles = f"The response is incomplete or not HTTP, or a proxy's address is wrong ({type(cause).__name__})."
         return GatehouseError("network_error", troubles)
     error.__cause__ = _stripped(cause)
     return error
 
 
 def _stripped(cause: OSError) -> OSError:
-    """Its traceback leads through frames that hold the request, and error reporters record what is in frames."""
+    """Removes the traceback: its frames contain the request, and error reporters record frames."""
     cause.__traceback__ = cause.__context__ = cause.__cause__ = None
     return cause

@@ -1,4 +1,4 @@
-"""What is known of the tokens of one connection. Who may change it, and when, is up to the keeper around it."""
+"""The state of the tokens of one connection. The keeper synchronizes access to it."""
 
 import copy
 import time
@@ -11,13 +11,13 @@ from gatehouse_client.tokens import Tokens
 _EARLY = 60.0
 _REMEMBERED = 50
 
-# Whoever stopped the app or the user can undo it, and then the same refresh token works again.
+# These can be undone, and then the same refresh token works again.
 _UNDOABLE = ("app_paused", "app_disabled", "app_closed", "user_disabled")
 
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """An access token that does not show where an error reporter records the variables of a function."""
+    """An access token that error reporters cannot record from local variables."""
 
     token: str = field(repr=False)
 
@@ -30,7 +30,7 @@ class HeldTokens:
 
     def __init__(self, tokens: Tokens) -> None:
         self.current = tokens
-        # Newer ones, which may not be used before they are stored.
+        # Newer tokens, which may not be used before they are stored.
         self.unsaved: Tokens | None = None
         self._traded_in: deque[str] = deque(maxlen=_REMEMBERED)
         self._dead: tuple[str, GatehouseError] | None = None
@@ -42,12 +42,12 @@ class HeldTokens:
         return not is_dead and not is_refused and tokens.expires_at - time.time() > _EARLY
 
     def take_over(self, stored: object) -> None:
-        """Another worker may have refreshed already, and stored what it got."""
+        """Another worker may have refreshed already, and stored its tokens."""
         if stored is None:
             return
         if not isinstance(stored, Tokens):
             raise TypeError(f"load must return Tokens or None, not {type(stored).__name__}.")
-        # A store that lags behind may give back what is used up, and sending that again would be taken for theft.
+        # A store that lags behind may return a spent refresh token, and sending it again would count as a replay.
         if stored.refresh_token not in (self.current.refresh_token, *self._traded_in):
             self.current = stored
 
@@ -69,7 +69,7 @@ class HeldTokens:
 
 
 def fresh(error: GatehouseError) -> GatehouseError:
-    """One exception that many callers raise would gather the tracebacks of all of them."""
+    """A new exception for each caller: a shared one would collect all their tracebacks."""
     same = copy.copy(error)
     same.__cause__ = error.__cause__
     return same

@@ -12,17 +12,17 @@ from gatehouse_client.tokens import Tokens
 
 
 class TokenSource(Protocol):
-    """Where calls of the business API get their token."""
+    """The source of the token for calls of the business API."""
 
     def current(self) -> Bearer: ...
 
     def replace(self, refused: Bearer) -> Bearer | None:
-        """Another token instead of one that the API refused; None if there is none to be had."""
+        """Another token instead of one that the API rejected; None if there is none."""
         ...
 
 
 class GivenToken:
-    """A token alone: when it ends, it ends."""
+    """A token that is never refreshed."""
 
     __slots__ = ("_bearer",)
 
@@ -37,7 +37,7 @@ class GivenToken:
 
 
 class TokenKeeper:
-    """One renewal at a time. Whoever begins it does the work; all others wait, and share what comes of it."""
+    """One renewal at a time. The first thread does the work; all others wait, and share its outcome."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class TokenKeeper:
         finally:
             with self._lock:
                 self._renewal = self._renewing_thread = None
-            # Without effect but where this thread was interrupted: then one of those who wait begins again.
+            # Only has an effect if this thread was interrupted: then one of the waiting threads starts over.
             renewal.cancel()
 
     def _renew(self, refused: Bearer | None) -> Tokens:
@@ -100,7 +100,7 @@ class TokenKeeper:
         return self._held.current
 
     def _save_unsaved(self) -> None:
-        """New tokens are used only once they are stored. If that fails they are kept, and stored at the next call."""
+        """Uses new tokens only once they are stored. If that fails, they are kept and stored at the next call."""
         if self._held.unsaved is not None:
             if inspect.isawaitable(self._save(self._held.unsaved)):
                 raise TypeError("save must have saved when it returns; it returned something to be awaited.")
@@ -116,7 +116,7 @@ class TokenKeeper:
 
 
 def _outcome(renewal: Future[Tokens]) -> Tokens | None:
-    """None: whoever was to renew them has been interrupted."""
+    """None: the thread that renewed them was interrupted."""
     try:
         error = renewal.exception()
     except CancelledError:

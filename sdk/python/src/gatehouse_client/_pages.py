@@ -1,4 +1,4 @@
-"""Pages that a Link header joins (RFC 8288)."""
+"""Paging by the Link header (RFC 8288)."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -14,7 +14,7 @@ Query = dict[str, str]
 
 
 def read_query(*, status: object = None, size: tuple[str, object] = ("limit", None), cursor: object = None) -> Query:
-    """`size` has the name under which the caller knows it."""
+    """`size` has the name of the caller's argument."""
     query: Query = {}
     if status is not None:
         query["status"] = arguments.read_words("status", status)
@@ -26,16 +26,16 @@ def read_query(*, status: object = None, size: tuple[str, object] = ("limit", No
 
 
 def read_next_cursor(answer: Answer, cursors_seen: Collection[str]) -> str | None:
-    """Only the cursor is taken out of the address: no token is ever sent where an answer points."""
+    """Only the cursor of the link is used: no token is sent to a URL of a response."""
     target = _next_link(answer.headers.get_all("link") or ())
     if target is None:
         return None
     cursor = parse_qs(target.partition("?")[2].partition("#")[0]).get("cursor")
-    # Without it a list that goes on would seem to be complete.
+    # Otherwise an incomplete list would seem to be complete.
     if cursor is None:
         raise answer.unreadable("The link to the next page has no cursor.")
     if cursor[0] in cursors_seen:
-        raise answer.unreadable("The pages lead in a circle: the next one was read before.")
+        raise answer.unreadable("The pages link in a cycle: the next one was already read.")
     return cursor[0]
 
 

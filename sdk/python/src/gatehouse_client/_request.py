@@ -1,4 +1,4 @@
-"""A request, and what the clients have in common when they send one."""
+"""A request, and what both clients share when they send one."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ ALWAYS_SENT = {"accept": "application/json", "user-agent": f"gatehouse-client-py
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Only its method and path show: the rest holds secrets."""
+    """Only its method and path are in `repr`: the rest contains secrets."""
 
     method: str
     path: str

@@ -17,7 +17,7 @@ _NO_ANSWER = ("timeout", "network_error")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`statuses`: the answers after which to try again. `unanswered`: whether to, where no answer came."""
+    """`statuses`: those after which to try again. `unanswered`: whether to try again without a response."""
 
     statuses: tuple[int, ...]
     unanswered: bool
@@ -27,11 +27,11 @@ class Policy:
 
 REPEATABLE = Policy(statuses=(429, 502, 503, 504), unanswered=True)
 
-# The server answers a repeated refresh with the same pair for 30 seconds, even if another worker uses the pair meanwhile.
-# So the last attempt has ended before that, however long each took.
+# A repeated refresh gets the same pair for 30 seconds, even if another worker uses the pair meanwhile.
+# So the last attempt ends before that.
 REFRESH = Policy(statuses=(429, 502, 503, 504), unanswered=True, longest_attempt=8.0, start_within=20.0)
 
-# A code that arrives twice ends what it gave, and only 429 says for certain that it was not looked at.
+# A code that arrives twice revokes its grant, and only 429 means for certain that it was not processed.
 EXCHANGE = Policy(statuses=(429,), unanswered=False)
 
 
@@ -49,11 +49,11 @@ def ask(transport: Transport, request: Request, policy: Policy) -> Answer:
 
 
 def pause_after(error: GatehouseError, attempts: int, policy: Policy) -> float | None:
-    """None: not again."""
+    """None: do not try again."""
     may_help = error.status in policy.statuses or (policy.unanswered and error.code in _NO_ANSWER)
     if not may_help or attempts >= _ATTEMPTS:
         return None
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= _LONGEST_WAIT else None
-    # Spread out, so that many callers who failed together do not come back together.
+    # Jitter: callers that failed together do not retry together.
     return _FIRST_PAUSE * float(2 ** (attempts - 1)) * random.uniform(0.5, 1.0)

@@ -12,8 +12,8 @@ from gatehouse_client._failures import explain_failure, too_large
 from gatehouse_client._request import ALWAYS_SENT, LARGEST_ANSWER, Request
 from gatehouse_client.errors import GatehouseError
 
-# What the standard library stumbles over in an answer, or in a proxy's address. Not every exception is among them: what
-# a signal raises, such as the end of a worker's time, is for the caller.
+# What the standard library raises for a bad response or proxy address. Not every exception: what
+# a signal handler raises, such as the timeout of a worker, is for the caller.
 _STUMBLES = (
     OSError,
     HTTPException,
@@ -29,20 +29,20 @@ _STUMBLES = (
 
 
 class Transport:
-    """The way to one server, and nowhere else: no redirect is followed, no address from an answer is used."""
+    """Sends requests to one server only: no redirect is followed, no URL of a response is used."""
 
     __slots__ = ("_opener", "base_url", "timeout")
 
     def __init__(self, base_url: object, timeout: object) -> None:
         self.base_url = arguments.read_origin(base_url)
         self.timeout = arguments.read_timeout(timeout)
-        # Plain http is allowed because it stays on this machine: a proxy from the environment must not carry it away.
+        # Plain http is allowed because it stays on this machine: it must not use a proxy from the environment.
         self._opener = new_opener(
             tls=self.base_url.startswith("https:"), through_proxies=not arguments.is_loopback(self.base_url)
         )
 
     def attempt(self, request: Request, timeout: float) -> Answer | GatehouseError:
-        """Whatever comes of it, as a value. It is raised, if at all, where nothing secret is at hand."""
+        """Returns the outcome as a value. Errors are raised where no frame contains a secret."""
         try:
             answer = self._send(request, timeout)
         except _STUMBLES as caught:
@@ -70,7 +70,7 @@ def _read_bounded(response: HTTPResponse) -> bytes | None:
     body = response.read(LARGEST_ANSWER + 1)
     if len(body) > LARGEST_ANSWER:
         return None
-    # Reading up to a limit ends without complaint where the connection was cut: then this answer was lost.
+    # Reading up to a limit raises nothing if the connection was cut: then the response is incomplete.
     if response.length:
-        raise ConnectionError("The connection was closed in the middle of the answer.")
+        raise ConnectionError("The connection was closed in the middle of the response.")
     return body

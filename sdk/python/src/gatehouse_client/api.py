@@ -42,11 +42,11 @@ class Api:
         return f"Api(base_url={self._transport.base_url!r})"
 
     def me(self) -> Me:
-        """Whom the token acts for: user, business, app and scopes."""
+        """The user, business, app and scopes of the token."""
         return read_me(self._get("/api/v1/me"))
 
     def businesses(self) -> list[Business]:
-        """The business that the token acts in; a list, since there may be more some day."""
+        """The business of the token; a list, since there may be more in the future."""
         return read_businesses(self._get("/api/v1/businesses"))
 
     def invoice_page(
@@ -58,7 +58,7 @@ class Api:
     def invoices(
         self, business_id: str, *, status: str | None = None, page_size: int | None = None
     ) -> Iterator[Invoice]:
-        """All invoices, newest first. The next page is asked for only when the one before is used up."""
+        """All invoices, newest first. Pages are fetched as needed."""
         query = read_query(status=status, size=("page_size", page_size))
         return self._each_invoice(arguments.read_business_id(business_id), query)
 
@@ -93,7 +93,7 @@ class Api:
 
 
 class RefreshingApi(Api):
-    """What `app.api(...)` gives."""
+    """The result of `app.api(...)`."""
 
     __slots__ = ()
 

@@ -55,18 +55,18 @@ class App:
         return self._ask_for_tokens(self._requests.exchange(callback_url, state, code_verifier), EXCHANGE)
 
     def refresh(self, refresh_token: str, *, scopes: list[str] | tuple[str, ...] | None = None) -> Tokens:
-        """One refresh; `scopes` may narrow the new access token. The old refresh token is used up: store the new one.
+        """One refresh; `scopes` may narrow the new access token. The old refresh token is spent: store the new one.
 
         `app.api(...)` does this by itself, in time and once for all threads.
         """
         return self._ask_for_tokens(self._requests.refresh(refresh_token, scopes), REFRESH)
 
     def revoke(self, token: str) -> None:
-        """Ends a token. A refresh token ends the whole grant, an access token only itself."""
+        """Revokes a token. A refresh token ends the whole grant, an access token only itself."""
         self._ask(self._requests.revoke(token), REPEATABLE)
 
     def introspect(self, token: str) -> Introspection:
-        """What a token of this app is worth right now."""
+        """Introspects a token of this app."""
         return read_introspection(self._ask(self._requests.introspect(token), REPEATABLE))
 
     def event_page(self, *, limit: int | None = None, cursor: str | None = None) -> EventPage:

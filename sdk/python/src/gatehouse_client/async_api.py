@@ -56,11 +56,11 @@ class AsyncApi:
         await self._transport.aclose()
 
     async def me(self) -> Me:
-        """Whom the token acts for: user, business, app and scopes."""
+        """The user, business, app and scopes of the token."""
         return read_me(await self._get("/api/v1/me"))
 
     async def businesses(self) -> list[Business]:
-        """The business that the token acts in; a list, since there may be more some day."""
+        """The business of the token; a list, since there may be more in the future."""
         return read_businesses(await self._get("/api/v1/businesses"))
 
     async def invoice_page(
@@ -73,7 +73,7 @@ class AsyncApi:
     def invoices(
         self, business_id: str, *, status: str | None = None, page_size: int | None = None
     ) -> AsyncIterator[Invoice]:
-        """All invoices, newest first. The next page is asked for only when the one before is used up."""
+        """All invoices, newest first. Pages are fetched as needed."""
         query = read_query(status=status, size=("page_size", page_size))
         return self._each_invoice(arguments.read_business_id(business_id), query)
 
@@ -110,7 +110,7 @@ class AsyncApi:
 
 
 class RefreshingAsyncApi(AsyncApi):
-    """What `app.api(...)` gives. Its connections are the app's."""
+    """The result of `app.api(...)`. It uses the connections of the app."""
 
     __slots__ = ()
 

@@ -56,26 +56,26 @@ class AsyncApp:
         optional_scopes: list[str] | tuple[str, ...] | None = None,
         prompt: Literal["none", "login"] | None = None,
     ) -> Authorization:
-        """Where to send a visitor who is to allow these scopes; as in `App`. Nothing is sent."""
+        """The URL to send a visitor to, who is asked to allow these scopes; as in `App`. Sends nothing."""
         return self._requests.begin(scopes, optional_scopes, prompt)
 
     async def finish_authorization(self, callback_url: str, *, state: str, code_verifier: str) -> Tokens:
-        """Exchanges what the visitor came back with: the full address, or its query; as in `App`."""
+        """Checks the callback URL, or its query, and exchanges its code; as in `App`."""
         return await self._ask_for_tokens(self._requests.exchange(callback_url, state, code_verifier), EXCHANGE)
 
     async def refresh(self, refresh_token: str, *, scopes: list[str] | tuple[str, ...] | None = None) -> Tokens:
-        """One refresh; `scopes` may narrow the new access token. The old refresh token is used up: store the new one.
+        """One refresh; `scopes` may narrow the new access token. The old refresh token is spent: store the new one.
 
         `app.api(...)` does this by itself, in time and once for all tasks.
         """
         return await self._ask_for_tokens(self._requests.refresh(refresh_token, scopes), REFRESH)
 
     async def revoke(self, token: str) -> None:
-        """Ends a token. A refresh token ends the whole grant, an access token only itself."""
+        """Revokes a token. A refresh token ends the whole grant, an access token only itself."""
         await self._ask(self._requests.revoke(token), REPEATABLE)
 
     async def introspect(self, token: str) -> Introspection:
-        """What a token of this app is worth right now."""
+        """Introspects a token of this app."""
         return read_introspection(await self._ask(self._requests.introspect(token), REPEATABLE))
 
     async def event_page(self, *, limit: int | None = None, cursor: str | None = None) -> EventPage:

@@ -1,4 +1,4 @@
-"""Sending a visitor to Gatehouse, and reading what they come back with."""
+"""Authorization requests and their callbacks."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from gatehouse_client.errors import GatehouseError, to_one_line
 _OURS = ("code", "state", "iss", "error", "error_description", "error_uri", "reason")
 _LONGEST_ISSUER = 200
 
-# Anything but a bare query: an address, a path, or a query with its question mark.
+# Anything but a bare query: a URL, a path, or a query with its question mark.
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|[/?]", re.IGNORECASE)
 
 
@@ -40,14 +40,14 @@ def begin(endpoint: str, parameters: dict[str, str]) -> Authorization:
 
 
 def read_code(callback_url: str, state: str, issuer: str) -> str:
-    """Nothing else of an answer is believed until it is known to be for this visitor, and from this server."""
+    """Checks the state and issuer of a callback before anything else."""
     answer = _Callback(callback_url)
     if answer.get("state") != state:
-        raise GatehouseError("state_mismatch", "The visitor came back with another state than they left with.")
-    # RFC 9207 §2.4: so that another server's code is not handed to this one.
+        raise GatehouseError("state_mismatch", "The state of the callback is not that of this visitor.")
+    # RFC 9207 §2.4: prevents sending another server's code to this one.
     if answer.get("iss") != issuer:
         named = to_one_line(answer.get("iss") or "no issuer", _LONGEST_ISSUER)
-        raise GatehouseError("issuer_mismatch", f"The answer names {named} where it should name {issuer} (base_url).")
+        raise GatehouseError("issuer_mismatch", f"The callback names {named} where it should name {issuer} (base_url).")
     error = answer.get("error")
     if error:
         raise GatehouseError(
@@ -55,7 +55,7 @@ def read_code(callback_url: str, state: str, issuer: str) -> str:
         )
     code = answer.get("code")
     if not code:
-        raise GatehouseError("unreadable_answer", "The visitor came back with neither a code nor an error.")
+        raise GatehouseError("unreadable_answer", "The callback has neither a code nor an error.")
     return code
 
 
@@ -67,11 +67,11 @@ class _Callback:
         query = address.partition("?")[2] if _ADDRESS.match(address) else address
         pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] in _OURS]
         self._parameters = dict(pairs)
-        # RFC 6749 §3.1: nothing comes twice, and which of two is meant is not for us to guess.
+        # RFC 6749 §3.1: no parameter may be repeated.
         if len(pairs) > len(self._parameters):
-            raise GatehouseError("unreadable_answer", "The visitor came back with the same parameter more than once.")
+            raise GatehouseError("unreadable_answer", "The callback has a repeated parameter.")
 
     def get(self, name: str) -> str | None:
-        """RFC 6749 §3.1: a parameter without a value is as good as none."""
+        """RFC 6749 §3.1: a parameter without a value counts as absent."""
         return self._parameters.get(name) or None
 

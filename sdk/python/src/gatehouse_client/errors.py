@@ -1,11 +1,11 @@
-"""The one error that this library raises for whatever comes, or does not come, from Gatehouse."""
+"""The error that this library raises for bad or missing responses of Gatehouse."""
 
 import re
 
 _LONGEST_TEXT = 500
 _LONGEST_ADDRESS = 2000
 
-# An error ends up in logs, where a line break would begin an entry of its own, and half a surrogate cannot be written.
+# Errors end up in logs, where a line break would start a new entry, and a lone surrogate cannot be written.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
@@ -14,7 +14,7 @@ def to_one_line(text: str, longest: int = _LONGEST_TEXT) -> str:
 
 
 class GatehouseError(Exception):
-    """Gatehouse refused, or no answer came that can be used.
+    """Gatehouse rejected the request, or there was no usable response.
 
     `code` is the answer's `error`, or one of `timeout`, `network_error`, `unreadable_answer`, `answer_too_large`,
     `state_mismatch` and `issuer_mismatch`. `reason` says more finely which thing went wrong; where the answer gave
@@ -51,7 +51,7 @@ class GatehouseError(Exception):
         super().__init__(message if self.request_id is None else f"{message} (request {self.request_id})")
 
     def __reduce__(self) -> tuple[type["GatehouseError"], tuple[object, ...]]:
-        # An exception is otherwise rebuilt from its message alone, and could not cross to another process.
+        # By default only the message of an exception is pickled, which is not enough for another process.
         return type(self), (
             self.code,
             self.description,

@@ -1,4 +1,4 @@
-"""What happened, as webhooks and the list of events report it.
+"""Events, as webhooks and the list of events report them.
 
 Each known type is a class of its own, so that `isinstance`, `match` or a comparison of `type` tells what is in `data`.
 """
@@ -64,7 +64,7 @@ class EndpointData(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
-    """`id` is the same each time that the event is sent: remember it, and do nothing twice. `timestamp` is when it
+    """`id` is the same at each delivery of the event: store it to detect repeats. `timestamp` is when it
     happened, in seconds since the epoch.
     """
 
@@ -90,7 +90,7 @@ class GrantRevoked(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantExpiring(_Event):
-    """A grant that is not used ends in three days."""
+    """An unused grant expires in three days."""
 
     data: GrantExpiringData
     type: Literal["grant.expiring"] = "grant.expiring"
@@ -138,7 +138,7 @@ class SecretRemoved(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointTest(_Event):
-    """A test that was asked for."""
+    """A test event that was requested."""
 
     data: EndpointData
     type: Literal["endpoint.test"] = "endpoint.test"
@@ -165,7 +165,7 @@ _KnownEvent = (
 )
 
 Event = _KnownEvent | UnknownEvent
-"""Something that happened."""
+"""Any event."""
 
 _CLASSES: Mapping[str, type[_KnownEvent]] = {
     "grant.created": GrantCreated,
@@ -185,7 +185,7 @@ EVENT_TYPES: tuple[str, ...] = tuple(_CLASSES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventPage:
-    """`next_cursor` asks for the page after this one; None where this is the last."""
+    """`next_cursor` is the cursor of the next page; None on the last one."""
 
     events: tuple[Event, ...]
     next_cursor: str | None
@@ -204,7 +204,7 @@ def _read_sent(fields: Fields) -> Event:
 
 
 def read_event(event_id: str, values: Mapping[str, object]) -> Event | None:
-    """None if the values are not those of an event."""
+    """None if the values are not an event."""
     kind, data, happened_at = values.get("type"), values.get("data"), parse_time(values.get("timestamp"))
     if not isinstance(kind, str) or not kind or not isinstance(data, dict) or happened_at is None:
         return None

@@ -1,4 +1,4 @@
-"""What Gatehouse says that a token is worth."""
+"""Results of introspection."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,14 +8,14 @@ from gatehouse_client._answers import Answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InactiveToken:
-    """Revoked, expired, unknown or another app's: it is not said which."""
+    """Revoked, expired, unknown or of another app: the response does not say which."""
 
     active: Literal[False] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveToken:
-    """A live token of this app. Times are seconds since the epoch, by the server's clock."""
+    """An active token of this app. Times are seconds since the epoch, by the server's clock."""
 
     active: Literal[True] = True
     token_type: str

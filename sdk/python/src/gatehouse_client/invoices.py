@@ -1,4 +1,4 @@
-"""What the business API gives."""
+"""Results of the business API."""
 
 import re
 from collections.abc import Collection
@@ -15,7 +15,7 @@ _AMOUNT = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Business:
-    """A business that the token acts in."""
+    """The business of a token."""
 
     id: str
     name: str
@@ -23,7 +23,7 @@ class Business:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invoice:
-    """`total` is exact at any size, and `str(invoice.total)` is what the API wrote, its zeros included."""
+    """`total` is exact at any size, and `str(invoice.total)` is the text of the API, including zeros."""
 
     id: str
     number: str
@@ -35,7 +35,7 @@ class Invoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoicePage:
-    """`next_cursor` asks for the page after this one; None where this is the last."""
+    """`next_cursor` is the cursor of the next page; None on the last one."""
 
     invoices: tuple[Invoice, ...]
     next_cursor: str | None

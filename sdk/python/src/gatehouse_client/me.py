@@ -1,4 +1,4 @@
-"""Whom an access token acts for."""
+"""The user, business, app and scopes of an access token."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from gatehouse_client.invoices import Business
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """The user who allowed the app. Find an account of yours by `id`, never by an address that is not verified."""
+    """The user who allowed the app. Match it to your accounts by `id`, never by an unverified email address."""
 
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""What an app holds for one connection, and what it stores."""
+"""The tokens of one connection."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,12 +23,12 @@ class Tokens:
     def __post_init__(self) -> None:
         arguments.read_token("access_token", self.access_token)
         arguments.read_token("refresh_token", self.refresh_token)
-        # A list, or a whole number, is as good; what is kept is always the same type.
+        # A list or an int is accepted, too; the stored type is always the same.
         object.__setattr__(self, "expires_at", arguments.read_number("expires_at", self.expires_at))
         object.__setattr__(self, "scopes", arguments.read_names("scopes", self.scopes))
 
     def to_dict(self) -> dict[str, object]:
-        """Everything, secrets included, as plain data that survives JSON. This is what to store."""
+        """All fields, including secrets, as plain data for JSON. Store this."""
         return {
             "access_token": self.access_token,
             "refresh_token": self.refresh_token,
@@ -38,13 +38,13 @@ class Tokens:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, object]) -> "Tokens":
-        """What `to_dict` gave. Keys that it does not know are ignored."""
+        """Reads the result of `to_dict`. Unknown keys are ignored."""
         known = cast(Any, _known_fields(stored))  # the constructor checks each
         return cls(**known)
 
 
 def read_tokens(answer: Answer, asked_at: float) -> Tokens:
-    """From an answer of the token endpoint. The lifetime is counted from when it was asked for, so never too long."""
+    """From a response of the token endpoint. The lifetime counts from the time of the request."""
     fields = answer.fields()
     try:
         return Tokens(
@@ -55,7 +55,7 @@ def read_tokens(answer: Answer, asked_at: float) -> Tokens:
         )
     except ValueError:
         pass
-    raise answer.unreadable("The tokens in the answer are not what tokens look like.")
+    raise answer.unreadable("The response does not contain valid tokens.")
 
 
 def _known_fields(stored: object) -> dict[str, object]:

@@ -30,7 +30,7 @@ class WebhookHeaders(Protocol):
 
 
 WebhookEvent = Event
-"""Something that happened, as Gatehouse told it."""
+"""An event that Gatehouse delivered."""
 
 
 def verify_webhook(
@@ -40,7 +40,7 @@ def verify_webhook(
     body: bytes | str,
     tolerance: float = _USUAL_TOLERANCE,
 ) -> WebhookEvent:
-    """The event in a message of Gatehouse; whatever else came is refused.
+    """Verifies a message of Gatehouse and returns its event; rejects any other message.
 
     `body` is exactly what was received. `secret` may be several, while one is being replaced. `tolerance` is how far
     the time of sending may be from this machine's, in seconds.
@@ -52,7 +52,7 @@ def verify_webhook(
 
     for name, values in sent.items():
         if len(values) != 1 or not values[0]:
-            _reject("signature_missing", f"It has to come with one {name} header.")
+            _reject("signature_missing", f"It needs exactly one {name} header.")
     [event_id], [sent_at], [signatures] = sent.values()
     is_plain = _VISIBLE_ASCII.fullmatch(event_id) and _SECONDS.fullmatch(sent_at)
     if not is_plain or not _is_signed(secret, f"{event_id}.{sent_at}.".encode() + content, signatures):
@@ -60,7 +60,7 @@ def verify_webhook(
             "signature_wrong",
             "No v1 signature fits. Is this the secret of this endpoint, and the body as it was received?",
         )
-    # Only now, so that these two are said of messages that Gatehouse did send.
+    # Checked last: only messages that Gatehouse has signed get these two reasons.
     _check_age(math.floor(time.time()) - int(sent_at), allowed)
     return _read_event(event_id, content)
 
@@ -91,7 +91,7 @@ def _read_event(event_id: str, content: bytes) -> WebhookEvent:
 
 
 def _parse_object(content: bytes) -> dict[str, object]:
-    """Empty if it is none. Nothing is raised here: the error of a parser keeps the whole text."""
+    """Empty if it is not JSON. Raises nothing: a parser's error contains the whole text."""
     try:
         value: object = json.loads(content.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -129,7 +129,7 @@ def _decode(secret: str) -> bytes | None:
 
 
 def _read_headers(headers: object) -> dict[str, list[str]]:
-    """What there is of each of the three, in whatever case it came."""
+    """The values of the three headers; names in any case."""
     if not callable(getattr(headers, "items", None)):
         raise TypeError(f"headers must be a mapping of names to values, not {type(headers).__name__}.")
     found: dict[str, list[str]] = {"webhook-id": [], "webhook-timestamp": [], "webhook-signature": []}
@@ -146,7 +146,7 @@ def _read_body(body: object) -> bytes:
         return bytes(cast(bytes, body))
     if not isinstance(body, str):
         raise TypeError(f"body must be bytes or text, exactly as received, not {type(body).__name__}.")
-    # What cannot be written as UTF-8 was not received so, and does not fit any signature.
+    # Text that cannot be encoded as UTF-8 was not received like this, and matches no signature.
     return body.encode("utf-8", "surrogatepass")
 
 
