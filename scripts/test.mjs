@@ -12,13 +12,13 @@ import { fileURLToPath } from 'node:url';
 import { reportLeaks } from '../test/support/leak-report.ts';
 import { createTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
-/** Their tests start processes of their own and mostly wait for them: a process for each file, and many at once. */
 const PROCESS_LANES = ['faults', 'nodes', 'browser', 'guides', 'sdk'];
 const LANES = ['postgres', ...PROCESS_LANES];
-const FILES_AT_ONCE = 4;
-/** Loading the server takes longer than most of these files, so they share processes. Their servers run until a process ends. */
-const SHARED = ['http', 'lib', 'reference', 'security'];
+/** These measure or change their process. All others share processes: loading the server takes longer than most of them. */
+const OWN_PROCESS = ['bench', 'fuzz', 'limits', 'package', 'process', 'telemetry', ...LANES];
 const FILES_PER_PROCESS = 25;
+/** Many tests wait for processes that they have started. */
+const PROCESSES = availableParallelism() + 2;
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
 const { TEST_DATABASE_URL: databaseServer, TEST_RESULTS, ...usualEnv } = process.env;
@@ -32,40 +32,39 @@ process.exitCode = await runGiven();
 rmSync(folder, { recursive: true });
 
 async function runGiven() {
-  if (given.length === 0) return runUsual(usualEnv);
+  if (given.length === 0) return runParts(usualParts(usualEnv));
   if (lane === 'all') return runAll();
-  if (lane === 'postgres') return runOnPostgres(usualEnv);
-  if (PROCESS_LANES.includes(lane)) return runApart(findTests([`test/${lane}`]), usualEnv);
-  return runApart(findTests(given), process.env);
+  if (lane === 'postgres') return withPostgres(usualEnv, runParts);
+  if (PROCESS_LANES.includes(lane)) return runParts(ownParts([lane], usualEnv));
+  return runFiles(findTests(given), process.env);
 }
 
+/** The longest first. */
 async function runAll() {
   const env = { ...usualEnv, TEST_LEAKS: folder };
   const statuses = [
-    await runUsual(env),
-    await runOnPostgres(env),
-    await runApart(findTests(PROCESS_LANES.map((name) => `test/${name}`)), env),
+    await withPostgres(env, (parts) => runParts([...ownParts(PROCESS_LANES, env), ...parts, ...usualParts(env)])),
     reportLeaks(folder),
   ];
   for (const { file, name, error } of findFailed()) console.log(`\n✖ ${name} (${file})\n${error}`);
   return Math.max(...statuses);
 }
 
-async function runUsual(env) {
-  const [shared, lanes] = [SHARED, LANES].map((names) => findTests(names.map((name) => `test/${name}`)));
-  const others = findTests(['test']).filter((file) => !shared.includes(file) && !lanes.includes(file));
-  const together = await runTogether('Unit and HTTP tests, on SQLite', shared, env);
-  return Math.max(together, await runApart(others, env));
+function usualParts(env) {
+  const own = findTests(OWN_PROCESS.map((name) => `test/${name}`));
+  const shared = findTests(['test']).filter((file) => !own.includes(file));
+  const apart = OWN_PROCESS.filter((name) => !LANES.includes(name));
+  return [...sharedParts('Unit and HTTP tests, on SQLite', shared, env), ...ownParts(apart, env)];
 }
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
-async function runOnPostgres(env) {
+async function withPostgres(env, run) {
   const server = databaseServer ? { url: databaseServer, remove: async () => {} } : await startPostgres();
   try {
     await createTemplate(server.url);
     const variables = { ...env, TEST_DATABASE_URL: server.url, TEST_BODIES: 'form' };
-    const http = await runTogether('HTTP tests, on PostgreSQL', findTests(['test/http']), variables);
-    return Math.max(http, await runApart(findTests(['test/postgres']), env));
+    const http = sharedParts('HTTP tests, on PostgreSQL', findTests(['test/http']), variables);
+    return await run([...http, ...ownParts(['postgres'], env)]);
   } finally {
     await server.remove();
   }
@@ -75,41 +74,51 @@ function findTests(places) {
   return places.flatMap((place) => (place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.test.ts`).sort()));
 }
 
-/** A process for each file, with its output as it comes. */
-async function runApart(files, env) {
-  const options = [`--test-concurrency=${FILES_AT_ONCE}`, ...reportTo('spec', 'stdout')];
-  return runNode(options, files, env, 'inherit');
-}
-
-/** A process for many files, as many at once as there are cores. Each prints its report when it has ended. */
-async function runTogether(title, files, env) {
-  const parts = Math.ceil(files.length / FILES_PER_PROCESS);
-  const waiting = Array.from({ length: parts }, (_, part) => files.filter((_, place) => place % parts === part));
-  const statuses = [0];
-  const work = async () => {
-    for (let part = waiting.shift(); part; part = waiting.shift()) {
-      statuses.push(await runPart(`${title}, part ${parts - waiting.length} of ${parts}`, part, env));
-    }
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
-  return Math.max(...statuses);
+function ownParts(folders, env) {
+  return findTests(folders.map((name) => `test/${name}`)).map((file) => ({ title: file, files: [file], env }));
 }
 
 /** All that such a process writes is what its servers log; where logs are searched, they log everything. */
-async function runPart(title, files, env) {
+function sharedParts(title, files, env) {
+  const count = Math.ceil(files.length / FILES_PER_PROCESS);
+  const variables = env.TEST_LEAKS ? { TEST_LOG_LEVEL: 'trace', ...env } : env;
+  return Array.from({ length: count }, (_, part) => ({
+    title: `${title}, part ${part + 1} of ${count}`,
+    files: files.filter((_, place) => place % count === part),
+    env: variables,
+  }));
+}
+
+/** Some at once. Each prints its report when it has ended. */
+async function runParts(parts) {
+  const waiting = [...parts];
+  const statuses = [0];
+  const work = async () => {
+    for (let part = waiting.shift(); part; part = waiting.shift()) statuses.push(await runPart(part));
+  };
+  await Promise.all(Array.from({ length: PROCESSES }, work));
+  return Math.max(...statuses);
+}
+
+async function runPart({ title, files, env }) {
   const name = ++runs;
   const report = join(folder, `report-${name}`);
   const log = openSync(join(folder, `log-part-${name}`), 'w');
-  const variables = env.TEST_LEAKS ? { TEST_LOG_LEVEL: 'trace', ...env } : env;
-  const status = await runNode(['--test-isolation=none', ...reportTo('spec', report)], files, variables, log);
+  const status = await runNode([...reportTo('spec', report), './scripts/test-files.mjs'], files, env, log);
   closeSync(log);
   console.log(`\n${title}:\n${readFileSync(report, 'utf8')}`);
   return status;
 }
 
+/** A process for each file, with its output as it comes. */
+async function runFiles(files, env) {
+  const options = ['--test', `--test-concurrency=${PROCESSES}`, ...reportTo('spec', 'stdout')];
+  return runNode(options, files, env, 'inherit');
+}
+
 async function runNode(options, files, env, stdout) {
   const reporters = reportTo('./scripts/test-results.mjs', join(results, `results-${++runs}.jsonl`));
-  const child = spawn(process.execPath, ['--test', ...options, ...reporters, ...files], {
+  const child = spawn(process.execPath, [...reporters, ...options, ...files], {
     stdio: ['inherit', stdout, 'inherit'],
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
   });

@@ -1,6 +1,6 @@
 /** `npm run faults` sets all three. */
 export const ROUNDS = Number(process.env.TEST_ROUNDS ?? 15);
-const KILLS = Number(process.env.TEST_FAULT_KILLS ?? 50);
+const KILLS = Number(process.env.TEST_FAULT_KILLS ?? 20);
 const PROMISED = process.env.TEST_READY_WITHIN;
 
 /** The kills are shared out among what can be killed: so many in a hundred of them all. */
