@@ -30,6 +30,8 @@ const MAX_QUEUE = 2048;
 const EXPORT_INTERVAL = 2 * SECOND;
 /** Includes the exporter's retries. */
 const EXPORT_TIMEOUT = 5 * SECOND;
+/** A collector that does not respond delays the exit by no more than this. */
+const SHUTDOWN_TIMEOUT = SECOND;
 
 /** Traces requests, their SQL statements and webhook attempts. Start it before the database is opened. */
 export async function startTracing({ endpoint, ratio, version, database, countSpans }: TracingOptions) {
@@ -67,9 +69,15 @@ export async function startTracing({ endpoint, ratio, version, database, countSp
     async stop(): Promise<void> {
       stopStatements();
       stopAttempts();
-      await provider.shutdown();
+      await within(SHUTDOWN_TIMEOUT, provider.shutdown());
     },
   };
+}
+
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  const { promise: timeout, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, milliseconds);
+  await Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
 async function createProvider(endpoint: string, ratio: number, version: string, countSpans: CountSpans) {

@@ -6,7 +6,7 @@ import { readTraceparent } from '../../src/telemetry/tracing.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { freePort } from '../support/ports.ts';
-import { startTestServer } from '../support/test-server.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
 import { respondWithStatus, startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { readExposition } from './exposition.ts';
 
@@ -47,6 +47,13 @@ function readSpans(): Span[] {
   });
 }
 
+/** Stops the server, which sends what it has kept. */
+async function stopUntil({ restart }: Pick<TestServer, 'restart'>, hasCome: (span: Span) => boolean): Promise<Span[]> {
+  await restart();
+  while (!readSpans().some(hasCome)) await setTimeout(20);
+  return readSpans();
+}
+
 interface ResourceSpans {
   resource: { attributes: Attribute[] };
   scopeSpans: { scope: { name: string }; spans: Span[] }[];
@@ -80,9 +87,8 @@ test('a request, its statements and its parent trace are exported to a collector
     traceparent: `00-${traceId}-b7ad6b7169203331-01`,
   });
   await server.get('/nothing?secret=hidden-in-an-address', { traceparent: `00-${'e'.repeat(32)}-b7ad6b7169203331-00` });
-  await server.restart();
 
-  const spans = readSpans();
+  const spans = await stopUntil(server, (span) => span.traceId === traceId && span.kind === 2);
   const ours = spans.filter((span) => span.traceId === traceId);
   const [request, ...others] = ours.filter(({ kind }) => kind === 2);
   const statements = ours.filter(({ kind }) => kind === 3);
@@ -124,9 +130,9 @@ test('a webhook span names the host, and a failure has the error status', async 
     await sendTest(db, added.endpoint, server.clock());
   });
   await hook.has(1);
-  await server.restart();
 
-  const [sent] = readSpans().filter(({ attributes }) => read(attributes)['server.address'] === '127.0.0.1');
+  const isSent = ({ attributes }: Span) => read(attributes)['server.address'] === '127.0.0.1';
+  const [sent] = (await stopUntil(server, isSent)).filter(isSent);
   assert.deepEqual(read(sent?.attributes ?? []), {
     'http.request.method': 'POST',
     'server.address': '127.0.0.1',
@@ -147,10 +153,23 @@ test('an unreachable collector delays nothing, and dropped spans are counted', a
     const { series = [] } = readExposition(text).get('gatehouse_trace_spans_total') ?? {};
     return series.find(({ labels }) => labels.outcome === 'dropped')?.value ?? 0;
   };
-  for (let tries = 0; tries < 200 && (await dropped()) < 20; tries++) await setTimeout(50);
+  for (let tries = 0; tries < 2000 && (await dropped()) < 20; tries++) await setTimeout(50);
 
   assert.ok(answers.every(({ status }) => status === 200));
   assert.ok((await dropped()) >= 20);
+});
+
+test('a collector that never responds does not keep the server from stopping', async () => {
+  const silent = await startWebhookReceiver(() => {});
+  const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT: silent.url.replace('/hook', '') });
+  let isGivenUp = false;
+  silent.answer((_, response) => response.once('close', () => (isGivenUp = true)));
+  await server.get('/readyz');
+
+  await server.restart({ settings: { traces: undefined } });
+
+  assert.equal(isGivenUp, false, 'the stop did not wait for it');
+  await silent.has(1);
 });
 
 test('traces that start here are sampled', async () => {
@@ -158,7 +177,7 @@ test('traces that start here are sampled', async () => {
   const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER_ARG: '0' });
   for (let i = 0; i < 5; i++) await server.get('/healthz');
   await server.get('/readyz', { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` });
-  await server.restart();
+  await stopUntil(server, ({ traceId }) => traceId === 'a'.repeat(32));
 
   const fresh = collector.received.slice(before).flatMap(({ event }) => event.resourceSpans[0].scopeSpans[0].spans);
   assert.ok(fresh.length >= 1);
