@@ -20,18 +20,25 @@ const REFUSED: [what: string, env: Record<string, string>, names: RegExp][] = [
   ['a BASE_URL that is none', { BASE_URL: 'nonsense' }, /BASE_URL/],
   ['a public CONSENT_URL without https', { CONSENT_URL: 'http://login.example.com' }, /CONSENT_URL/],
   ['a LISTEN that is none', { LISTEN: 'everywhere' }, /LISTEN/],
-  ['a LISTEN on an address of another machine', { LISTEN: '192.0.2.1:4000' }, /LISTEN/],
   ['a CONSENT_LISTEN out of range', { CONSENT_LISTEN: '127.0.0.1:70000' }, /CONSENT_LISTEN/],
   ['REFRESH_RETRY_SECONDS out of range', { REFRESH_RETRY_SECONDS: '301' }, /REFRESH_RETRY_SECONDS/],
   ['a TRUST_PROXY that is no address', { TRUST_PROXY: 'the proxy' }, /TRUST_PROXY/],
   ['a LOG_LEVEL that is none', { LOG_LEVEL: 'loud' }, /LOG_LEVEL/],
   ['a limit of nothing', { LIMIT_PER_APP: '0' }, /LIMIT_PER_APP/],
+];
+
+/** Here the server itself has begun to start, so these need a process. */
+const REFUSED_AT_START: typeof REFUSED = [
+  ['a LISTEN on an address of another machine', { LISTEN: '192.0.2.1:4000' }, /LISTEN/],
   ['a DATABASE_URL that cannot be opened', { DATABASE_URL: 'sqlite:/' }, /DATABASE_URL/],
 ];
 
-for (const [what, env, names] of REFUSED) {
+for (const [what, env, names] of [...REFUSED, ...REFUSED_AT_START]) {
   test(`serve refuses ${what} with one sentence that names the setting, and exit 1`, async () => {
-    const { status, stdout, stderr } = await cli.run(['serve'], { env: { ...local, ...env } });
+    const { status, stdout, stderr } = await cli.run(['serve'], {
+      env: { ...local, ...env },
+      asProcess: REFUSED_AT_START.some(([each]) => each === what),
+    });
 
     assert.equal(status, 1);
     assert.equal(stdout, '');

@@ -8,8 +8,6 @@ import { send, type TimedResponse } from './support/api-client.ts';
 import { canRun, createSqliteServer, type SqliteServer } from './support/sqlite-server.ts';
 
 const TIMEOUT = { timeout: 300_000 };
-/** A writer waits this long for another process. */
-const LOCK_WAIT = 5000;
 
 const statuses = (answers: (TimedResponse | undefined)[]) => answers.map((answer) => answer?.status);
 
@@ -38,8 +36,9 @@ suite('the database file', { concurrency: 3 }, () => {
       const afterwards = await Promise.all(pairs.map(({ refresh_token }) => asker.refresh(firm.app, refresh_token)));
 
       assert.deepEqual(new Set(statuses([...writes, ...later])), new Set([503]));
-      const quickest = Math.min(...later.map((heard) => (heard ? heard.ended - heard.began : LOCK_WAIT)));
-      assert.ok(quickest < LOCK_WAIT, 'a later writer does not wait for the lock again');
+      const times = (answers: typeof later) => answers.map((heard) => (heard ? heard.ended - heard.began : 0));
+      const isQuicker = Math.min(...times(later)) < Math.max(...times(writes));
+      assert.ok(isQuicker, 'a later writer does not wait for the lock again');
       assert.deepEqual(new Set(statuses(reads)), new Set([200]));
       assert.deepEqual(new Set(statuses(afterwards)), new Set([200]));
     },
@@ -143,7 +142,7 @@ suite('the database file', { concurrency: 3 }, () => {
     await refreshUntilFull(house, spare);
     const [revoked, introspected]: [(TimedResponse | undefined)[], (TimedResponse | undefined)[]] = [[], []];
 
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 4; round++) {
       // Requests that arrive while the process is stopped are handled in one turn of its event loop.
       process.kill(serving.pid(), 'SIGSTOP');
       const revoking = pairs.map(({ refresh_token }) => house.asker.revoke(refresh_token));

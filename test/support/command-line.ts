@@ -56,7 +56,8 @@ export function createCommandLine() {
 
   /** In this process where possible, since loading takes most of the time of a new one. `serve` handles signals and exits. */
   async function run(args: string[], given: RunOptions = {}): Promise<CommandResult> {
-    if (given.asProcess || given.input !== undefined || args[0] === 'serve') return runProcess(args, given);
+    const { asProcess = given.input !== undefined || args[0] === 'serve' } = given;
+    if (asProcess) return runProcess(args, given);
     const { runGatehouse } = await import('../../src/cli/gatehouse.ts');
     return runInProcess(folder, () => runGatehouse(args, { ...usual, ...given.env }));
   }
