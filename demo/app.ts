@@ -10,24 +10,24 @@ import {
   GatehouseError,
   type PendingAuthorization,
   type Tokens,
+  verifyWebhook,
   type WebhookEvent,
 } from '../sdk/typescript/src/index.ts';
 import { type Html, toText } from '../src/lib/html.ts';
-import { mountHearing } from './hearing.ts';
-import { connectedPage, type Look, troublePage, welcomePage } from './pages.ts';
+import { type Branding, connectedPage, errorPage, welcomePage } from './pages.ts';
 
-/** A small app of its own, which speaks to Gatehouse by its public address and with its own credentials. */
+/** A separate app that uses only Gatehouse's public API and its own credentials. */
 export interface DemoApp {
-  look: Look;
+  branding: Branding;
   connection: AppOptions;
   scope: string;
   port: number;
-  /** Of its webhooks, if it has an endpoint. */
+  /** Undefined if the app has no webhook endpoint. */
   signingSecret?: string;
 }
 
-/** What the app remembers of one browser. */
-interface Visitor {
+/** The state of one browser. */
+interface Session {
   pending?: PendingAuthorization;
   tokens?: Tokens;
   api?: Api;
@@ -35,36 +35,36 @@ interface Visitor {
 }
 
 export async function startDemoApp(options: DemoApp): Promise<{ close(): Promise<void> }> {
-  const { look, connection, scope, port, signingSecret } = options;
+  const { branding, connection, scope, port, signingSecret } = options;
   const server = fastify({ forceCloseConnections: true });
   await server.register(cookies);
   await server.register(forms);
-  const heard = mountHearing(server, signingSecret);
-  const parts = { look, app: createApp(connection), scope, visitors: rememberVisitors(look.id), heard };
+  const events = mountWebhooks(server, signingSecret);
+  const deps = { branding, app: createApp(connection), scope, sessions: createSessions(branding.id), events };
   server.addHook('onRequest', async (_, reply) => void reply.headers(HEADERS));
-  mountHome(server, parts);
-  mountConnect(server, parts);
-  mountTokens(server, parts);
+  mountHome(server, deps);
+  mountConnect(server, deps);
+  mountTokens(server, deps);
   server.setErrorHandler((error, request, reply) => {
-    // A grant that has ended does not come back; after any other failure the tokens are still good.
+    // After any other error the tokens are still valid.
     const hasEnded = error instanceof GatehouseError && error.code === 'invalid_grant';
-    if (hasEnded) forget(parts.visitors.of(request, reply));
+    if (hasEnded) clearTokens(deps.sessions.of(request, reply));
     const message = error instanceof GatehouseError ? error.message : 'Something went wrong in the app. Try again.';
-    return show(reply.code(502), troublePage(look, message));
+    return sendPage(reply.code(502), errorPage(branding, message));
   });
   await server.listen({ host: '127.0.0.1', port });
   return server;
 }
 
-interface Parts {
-  look: Look;
+interface Deps {
+  branding: Branding;
   app: App;
   scope: string;
-  visitors: ReturnType<typeof rememberVisitors>;
-  heard: readonly WebhookEvent[];
+  sessions: ReturnType<typeof createSessions>;
+  events: readonly WebhookEvent[];
 }
 
-/** The pages show what is someone's own: no cache keeps them, nobody frames them, and they run nothing. */
+/** The pages show private data: they are not cached or framed, and run no scripts. */
 const HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy':
@@ -72,91 +72,122 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 };
 
-function mountHome(server: FastifyInstance, { look, visitors, heard }: Parts): void {
+function mountHome(server: FastifyInstance, { branding, sessions, events }: Deps): void {
   server.get('/', async (request, reply) => {
-    const visitor = visitors.of(request, reply);
-    const { api } = visitor;
+    const session = sessions.of(request, reply);
+    const { api } = session;
     const [business] = (await api?.businesses()) ?? [];
-    if (!api || !business || !visitor.tokens) return show(reply, welcomePage(look, heard));
+    if (!api || !business || !session.tokens) return sendPage(reply, welcomePage(branding, events));
     const { invoices } = await api.invoicePage(business.id, { limit: 12 });
-    const { tokens, refreshes } = visitor;
-    return show(reply, connectedPage(look, { business, invoices, tokens, refreshes, heard }));
+    const { tokens, refreshes } = session;
+    return sendPage(reply, connectedPage(branding, { business, invoices, tokens, refreshes, events }));
   });
 }
 
-function mountConnect(server: FastifyInstance, { look, app, scope, visitors }: Parts): void {
+function mountConnect(server: FastifyInstance, { branding, app, scope, sessions }: Deps): void {
   server.get('/connect', async (request, reply) => {
     const { url, ...pending } = await app.beginAuthorization({ scopes: [scope] });
-    visitors.of(request, reply).pending = pending;
+    sessions.of(request, reply).pending = pending;
     return reply.redirect(url, 303);
   });
 
   server.get('/callback', async (request, reply) => {
-    const visitor = visitors.of(request, reply);
-    const { pending } = visitor;
-    delete visitor.pending;
-    if (!pending) return show(reply.code(400), troublePage(look, 'This browser has not asked to connect. Start here.'));
+    const session = sessions.of(request, reply);
+    const { pending } = session;
+    delete session.pending;
+    if (!pending)
+      return sendPage(reply.code(400), errorPage(branding, 'This browser has not started a connection. Start here.'));
     try {
       const tokens = await app.finishAuthorization(request.url, pending);
-      keep(app, visitors.renew(request, reply), tokens);
+      storeTokens(app, sessions.renew(request, reply), tokens);
     } catch (error) {
       if (!(error instanceof GatehouseError) || error.code !== 'access_denied') throw error;
-      return show(reply, troublePage(look, `Nothing was shared. ${error.description}`));
+      return sendPage(reply, errorPage(branding, `Nothing was shared. ${error.description}`));
     }
     return reply.redirect('/', 303);
   });
 }
 
-function mountTokens(server: FastifyInstance, { app, visitors }: Parts): void {
-  // The library refreshes by itself in time; this button is here to see it happen.
+function mountTokens(server: FastifyInstance, { app, sessions }: Deps): void {
+  // The SDK refreshes tokens automatically; this button shows it.
   server.post('/refresh', async (request, reply) => {
-    const visitor = visitors.of(request, reply);
-    const refreshes = visitor.refreshes + 1;
-    if (visitor.tokens) keep(app, visitor, await app.refresh(visitor.tokens.refreshToken), refreshes);
+    const session = sessions.of(request, reply);
+    const refreshes = session.refreshes + 1;
+    if (session.tokens) storeTokens(app, session, await app.refresh(session.tokens.refreshToken), refreshes);
     return reply.redirect('/', 303);
   });
 
   server.post('/disconnect', async (request, reply) => {
-    const visitor = visitors.of(request, reply);
-    if (visitor.tokens) await app.revoke(visitor.tokens.refreshToken);
-    forget(visitor);
+    const session = sessions.of(request, reply);
+    if (session.tokens) await app.revoke(session.tokens.refreshToken);
+    clearTokens(session);
     return reply.redirect('/', 303);
   });
 }
 
-/** One api for each visitor, so that however many requests they send, their tokens are refreshed once. */
-function keep(app: App, visitor: Visitor, tokens: Tokens, refreshes = 0): void {
+/** One API client per session, so that concurrent requests share one refresh. */
+function storeTokens(app: App, session: Session, tokens: Tokens, refreshes = 0): void {
   const save = (newer: Tokens) => {
-    visitor.tokens = newer;
-    visitor.refreshes += 1;
+    session.tokens = newer;
+    session.refreshes += 1;
   };
-  Object.assign(visitor, { tokens, refreshes, api: app.api({ tokens, save }) });
+  Object.assign(session, { tokens, refreshes, api: app.api({ tokens, save }) });
 }
 
-function forget(visitor: Visitor): void {
-  delete visitor.tokens;
-  delete visitor.api;
+function clearTokens(session: Session): void {
+  delete session.tokens;
+  delete session.api;
 }
 
-/** In memory: a demo app forgets everyone when it stops. */
-function rememberVisitors(cookie: string) {
-  const visitors = new Map<string, Visitor>();
-  function welcome(reply: FastifyReply): Visitor {
-    const [id, visitor] = [randomBytes(16).toString('base64url'), { refreshes: 0 }];
-    visitors.set(id, visitor);
+/** In memory. */
+function createSessions(cookie: string) {
+  const sessions = new Map<string, Session>();
+  function create(reply: FastifyReply): Session {
+    const [id, session] = [randomBytes(16).toString('base64url'), { refreshes: 0 }];
+    sessions.set(id, session);
     reply.setCookie(cookie, id, { path: '/', httpOnly: true, sameSite: 'lax' });
-    return visitor;
+    return session;
   }
   return {
-    of: (request: FastifyRequest, reply: FastifyReply) => visitors.get(request.cookies[cookie] ?? '') ?? welcome(reply),
-    /** Whoever connects gets a new cookie: the old one may have been put there by someone else. */
-    renew(request: FastifyRequest, reply: FastifyReply): Visitor {
-      visitors.delete(request.cookies[cookie] ?? '');
-      return welcome(reply);
+    of: (request: FastifyRequest, reply: FastifyReply) => sessions.get(request.cookies[cookie] ?? '') ?? create(reply),
+    /** Connecting changes the cookie, so that nobody can plant one beforehand (session fixation). */
+    renew(request: FastifyRequest, reply: FastifyReply): Session {
+      sessions.delete(request.cookies[cookie] ?? '');
+      return create(reply);
     },
   };
 }
 
-function show(reply: FastifyReply, page: Html): FastifyReply {
+function sendPage(reply: FastifyReply, page: Html): FastifyReply {
   return reply.type('text/html; charset=utf-8').send(toText(page));
+}
+
+const MAX_EVENTS = 5;
+
+/** Returns the received events, the newest first. In memory. */
+function mountWebhooks(server: FastifyInstance, secret: string | undefined): readonly WebhookEvent[] {
+  const events: WebhookEvent[] = [];
+  if (secret === undefined) return events;
+  server.register(async (scope) => {
+    // The signature covers the raw body.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('application/json', { parseAs: 'string' }, (_, body, done) => done(null, body));
+    scope.post<{ Body: string }>('/webhooks', async (request, reply) => {
+      try {
+        addEvent(events, await verifyWebhook({ headers: request.headers, body: request.body, secret }));
+        return reply.code(204).send();
+      } catch (error) {
+        if (error instanceof GatehouseError) return reply.code(400).send();
+        throw error;
+      }
+    });
+  });
+  return events;
+}
+
+/** An event can be delivered more than once. */
+function addEvent(events: WebhookEvent[], event: WebhookEvent): void {
+  if (events.some(({ id }) => id === event.id)) return;
+  events.unshift(event);
+  events.splice(MAX_EVENTS);
 }

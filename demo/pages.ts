@@ -1,24 +1,24 @@
 import type { Business, Invoice, Tokens, WebhookEvent } from '../sdk/typescript/src/index.ts';
 import { type Html, html } from '../src/lib/html.ts';
 
-/** How one demo app differs from the other. */
-export interface Look {
+/** What differs between the two demo apps. */
+export interface Branding {
   id: string;
   name: string;
   tagline: string;
   about: string;
 }
 
-export function welcomePage(look: Look, heard: readonly WebhookEvent[]): Html {
+export function welcomePage(branding: Branding, events: readonly WebhookEvent[]): Html {
   return page(
-    look,
-    html`<p class="lead">${look.tagline}</p><p>${look.about}</p><p><a class="go" href="/connect">Connect to Gatehouse</a></p>${heardSection(heard)}`,
+    branding,
+    html`<p class="lead">${branding.tagline}</p><p>${branding.about}</p><p><a class="go" href="/connect">Connect to Gatehouse</a></p>${eventSection(events)}`,
   );
 }
 
-export function troublePage(look: Look, message: string): Html {
+export function errorPage(branding: Branding, message: string): Html {
   return page(
-    look,
+    branding,
     html`<p class="lead">Not connected</p><p>${message}</p><p><a class="go" href="/connect">Connect to Gatehouse</a></p>`,
   );
 }
@@ -28,12 +28,12 @@ interface Connected {
   invoices: Invoice[];
   tokens: Tokens;
   refreshes: number;
-  heard: readonly WebhookEvent[];
+  events: readonly WebhookEvent[];
 }
 
-export function connectedPage(look: Look, { business, invoices, tokens, refreshes, heard }: Connected): Html {
+export function connectedPage(branding: Branding, { business, invoices, tokens, refreshes, events }: Connected): Html {
   return page(
-    look,
+    branding,
     html`<p class="lead">The newest invoices of ${business.name}</p>
 <div class="scroll"><table><thead><tr><th>Number</th><th>Status</th><th class="amount">Total</th></tr></thead><tbody>
 ${invoices.map(({ number, status, total, currency }) => html`<tr><td>${number}</td><td>${status}</td><td class="amount">${total} ${currency}</td></tr>`)}
@@ -42,21 +42,21 @@ ${invoices.map(({ number, status, total, currency }) => html`<tr><td>${number}</
 <dt>Refresh token</dt><dd>grt_…${tokens.refreshToken.slice(-4)}, replaced ${refreshes} ${refreshes === 1 ? 'time' : 'times'}</dd>
 <dt>Scopes</dt><dd>${tokens.scopes.join(' ')}</dd></dl>
 <div class="row"><form method="post" action="/refresh"><button>Refresh the tokens</button></form>
-<form method="post" action="/disconnect"><button>Disconnect</button></form></div>${heardSection(heard)}`,
+<form method="post" action="/disconnect"><button>Disconnect</button></form></div>${eventSection(events)}`,
   );
 }
 
-function heardSection(heard: readonly WebhookEvent[]): Html | false {
+function eventSection(events: readonly WebhookEvent[]): Html | false {
   const row = ({ type, timestamp }: WebhookEvent) =>
     html`<dt>${new Date(timestamp).toISOString().slice(11, 19)} UTC</dt><dd>${type}</dd>`;
-  return heard.length > 0 && html`<h2>Heard by webhook</h2><dl>${heard.map(row)}</dl>`;
+  return events.length > 0 && html`<h2>Received by webhook</h2><dl>${events.map(row)}</dl>`;
 }
 
-function page(look: Look, body: Html): Html {
+function page(branding: Branding, body: Html): Html {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${look.name}</title><style>${styles}</style></head>
-<body><header><h1>${look.name}</h1><span>demo app</span></header><main>${body}</main></body></html>`;
+<title>${branding.name}</title><style>${styles}</style></head>
+<body><header><h1>${branding.name}</h1><span>demo app</span></header><main>${body}</main></body></html>`;
 }
 
 const styles = html`

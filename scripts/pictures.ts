@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packed from '@sparticuz/chromium';
 import { chromium, type Page } from 'playwright-core';
-import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../demo/data/data.ts';
+import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../demo/data.ts';
 import { searchAppsOf } from '../src/apps/app-search.ts';
 import { readSettings } from '../src/config.ts';
 import { createKeyring } from '../src/lib/keyring.ts';

@@ -15,15 +15,15 @@ const APP = { value: 'ID', help: 'The app’s client_id', required: true };
 export const appCommands: Command[] = [
   {
     name: 'app add',
-    summary: 'Register an app; prints its client_secret, which is shown this once',
+    summary: 'Register an app; its client_secret is printed only once',
     options: {
       name: { value: 'NAME', help: 'What users see', required: true },
-      'redirect-uri': { value: 'URL', help: 'Where users are sent afterwards', required: true, many: true },
-      scope: { value: 'SCOPE', help: 'A scope the app may ask for', required: true, many: true },
+      'redirect-uri': { value: 'URL', help: 'Where users are redirected to', required: true, many: true },
+      scope: { value: 'SCOPE', help: 'A scope that the app may request', required: true, many: true },
       business: { value: 'ID', help: 'The business that owns it' },
       'any-business': { help: 'Let users of any business connect it' },
-      platform: { help: 'A first-party app of the platform, which asks for no consent' },
-      'require-pkce': { help: 'Refuse requests without PKCE' },
+      platform: { help: 'Make it a first-party app of the platform, without a consent screen' },
+      'require-pkce': { help: 'Reject requests without PKCE' },
     },
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
@@ -34,14 +34,14 @@ export const appCommands: Command[] = [
   },
   {
     name: 'app change',
-    summary: 'Change an app; what is left out stays as it is',
+    summary: 'Change an app; omitted settings stay unchanged',
     options: {
       app: APP,
       name: { value: 'NAME', help: 'What users see' },
-      'redirect-uri': { value: 'URL', help: 'Where users are sent afterwards; replaces all', many: true },
-      scope: { value: 'SCOPE', help: 'A scope the app may ask for; replaces all', many: true },
+      'redirect-uri': { value: 'URL', help: 'Where users are redirected to; replaces all', many: true },
+      scope: { value: 'SCOPE', help: 'A scope that the app may request; replaces all', many: true },
       open: { value: 'yes|no', help: 'Whether users of any business may connect it' },
-      pkce: { value: 'yes|no', help: 'Whether requests without PKCE are refused' },
+      pkce: { value: 'yes|no', help: 'Whether requests without PKCE are rejected' },
     },
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
@@ -53,7 +53,7 @@ export const appCommands: Command[] = [
   {
     name: 'app list',
     summary: 'List the apps of a business, or the first-party ones',
-    options: { business: { value: 'ID', help: 'The business; left out, the platform' } },
+    options: { business: { value: 'ID', help: 'The id of the business (default: first-party apps)' } },
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const businessId = options.text('business');
@@ -62,7 +62,7 @@ export const appCommands: Command[] = [
         return { apps: apps.map(describe) };
       }),
   },
-  onApp('app disable', 'Stop an app at once, until it is enabled again', (db, app, now) =>
+  onApp('app disable', 'Stop an app immediately, until it is enabled again', (db, app, now) =>
     disableApp(OPERATOR, db, app, now),
   ),
   onApp('app enable', 'Let a disabled app work again', (db, app, now) => enableApp(OPERATOR, db, app, now)),
@@ -70,10 +70,10 @@ export const appCommands: Command[] = [
     pauseApp(OPERATOR, db, { app }, now),
   ),
   onApp('app resume', 'Let a paused app work again', (db, app, now) => resumeApp(OPERATOR, db, app, now)),
-  onApp('app delete', 'Delete an app and end all its tokens, for good', (db, app, now) =>
+  onApp('app delete', 'Delete an app permanently; all its tokens stop working', (db, app, now) =>
     deleteApp(OPERATOR, db, app, now),
   ),
-  onApp('app add-secret', 'Add a second secret; prints it, this once', async (db, app, now) => ({
+  onApp('app add-secret', 'Add a second secret; it is printed only once', async (db, app, now) => ({
     client_secret: await addSecret(OPERATOR, db, app, now),
   })),
   onApp('app list-secrets', 'List an app’s secrets by their ids and last characters', async (db, app) => ({
@@ -93,7 +93,7 @@ export const appCommands: Command[] = [
   },
 ];
 
-/** A command that names one app, does one thing to it, and prints it as it is afterwards. */
+/** A command that runs one operation on one app, and prints the app afterwards. */
 function onApp(
   name: string,
   summary: string,
@@ -150,10 +150,10 @@ function readScopeOptions(options: Options): Scopes {
   throw new FormError('scope', `No such scope: ${unknown.join(' ')}. There are ${known}.`);
 }
 
-function readYesNo(options: Options, name: string, usual: boolean): boolean {
+function readYesNo(options: Options, name: string, fallback: boolean): boolean {
   const text = options.text(name);
   if (!['', 'yes', 'no'].includes(text)) throw new UsageError(`--${name} is yes or no.`);
-  return text === '' ? usual : text === 'yes';
+  return text === '' ? fallback : text === 'yes';
 }
 
 function describe({ id, ...app }: App) {

@@ -40,6 +40,6 @@ async function readFilter(db: Database, options: Options, platformName: string) 
   const [businessId, before] = [options.text('business') || undefined, options.text('before') || undefined];
   if (businessId !== undefined) required(await findBusiness(db, businessId), 'business', 'business');
   if (before !== undefined && !isId(before))
-    throw new FormError('before', 'This is the id of an entry, as in the file.');
+    throw new FormError('before', 'Use the id of an entry, as in the exported file.');
   return { tenant: businessId === undefined ? undefined : { businessId, platformName }, before };
 }

@@ -1,7 +1,17 @@
-import { addBusiness, listBusinesses } from '../accounts/businesses.ts';
+import { addBusiness, findBusiness, listBusinesses } from '../accounts/businesses.ts';
+import { createInvitation } from '../accounts/invitations.ts';
+import { addMember } from '../accounts/joining.ts';
+import { findMembership, listMembers } from '../accounts/memberships.ts';
+import { changeRole } from '../accounts/ownership.ts';
+import { findUser } from '../accounts/users.ts';
 import { OPERATOR } from '../audit/entries.ts';
+import { readConsentUrl } from '../config.ts';
+import { removeMember } from '../grants/member-removal.ts';
 import { systemClock } from '../lib/clock.ts';
-import { type Command, withStorage } from './command.ts';
+import { newId } from '../lib/ids.ts';
+import { newSecret } from '../lib/secrets.ts';
+import type { Database } from '../storage/storage.ts';
+import { type Command, type Options, required, withStorage } from './command.ts';
 
 export const businessCommands: Command[] = [
   {
@@ -18,3 +28,96 @@ export const businessCommands: Command[] = [
     run: (_, env) => withStorage(env, async ({ durable }) => ({ businesses: await listBusinesses(durable) })),
   },
 ];
+
+const USER = { value: 'ID', help: 'The id of the user', required: true };
+const BUSINESS = { value: 'ID', help: 'The id of the business', required: true };
+const ROLE = { value: 'ROLE', help: 'owner, admin or member', required: true };
+
+/** More than any business has. */
+const ALL = 1_000_000;
+
+export const memberCommands: Command[] = [
+  {
+    name: 'member list',
+    summary: 'List the members of a business',
+    options: { business: BUSINESS },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');
+        return { members: await listMembers(durable, business.id, { search: '', after: undefined, limit: ALL }) };
+      }),
+  },
+  {
+    name: 'member invite',
+    summary: 'Create a link with which one email address can join a business; it is printed only once',
+    options: {
+      business: BUSINESS,
+      role: ROLE,
+      by: { value: 'ID', help: 'The id of the owner in whose name the invitation is', required: true },
+      email: { value: 'EMAIL', help: 'The address that is invited; no other account can use the link', required: true },
+    },
+    run: (options, env) => {
+      const consentUrl = readConsentUrl(env);
+      return withStorage(env, ({ durable }) => invite(durable, options, consentUrl));
+    },
+  },
+  {
+    name: 'member add',
+    summary: 'Make a user a member of a business',
+    options: { user: USER, business: BUSINESS, role: ROLE },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const { user, businessId } = await findUserAndBusiness(durable, options);
+        await addMember(OPERATOR, durable, { user, businessId, role: options.text('role') }, systemClock());
+        return findMembership(durable, user.id, businessId);
+      }),
+  },
+  {
+    name: 'member set-role',
+    summary: 'Change the role of a member',
+    options: { user: USER, business: BUSINESS, role: ROLE },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const { user, businessId } = await findUserAndBusiness(durable, options);
+        const change = { userId: user.id, businessId, role: options.text('role') };
+        await changeRole(OPERATOR, durable, change, systemClock());
+        return required(await findMembership(durable, user.id, businessId), 'user', 'member of this business');
+      }),
+  },
+  {
+    name: 'member remove',
+    summary: 'Remove a user from a business; the access that they gave to apps there ends',
+    options: { user: USER, business: BUSINESS },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const { user, businessId } = await findUserAndBusiness(durable, options);
+        const removed = await removeMember(OPERATOR, durable, { userId: user.id, businessId }, systemClock());
+        const result = removed ? { userId: user.id, businessId, removed } : undefined;
+        return required(result, 'user', 'member of this business');
+      }),
+  },
+];
+
+async function invite(db: Database, options: Options, consentUrl: string) {
+  const now = systemClock();
+  const business = required(await findBusiness(db, options.text('business')), 'business', 'business');
+  const inviter = required(await findUser(db, options.text('by')), 'by', 'user');
+  const token = newSecret();
+  const invitation = {
+    id: newId(now),
+    token,
+    businessId: business.id,
+    role: options.text('role'),
+    email: options.text('email'),
+    inviter,
+  };
+  const created = await createInvitation(OPERATOR, db, invitation, now);
+  const { inviterDisabledAt: _, ...shown } = required(created, 'by', 'owner of this business who can sign in');
+  return { ...shown, link: `${consentUrl}/invitation/${token}` };
+}
+
+async function findUserAndBusiness(db: Database, options: Options) {
+  const user = required(await findUser(db, options.text('user')), 'user', 'user');
+  const business = required(await findBusiness(db, options.text('business')), 'business', 'business');
+  return { user, businessId: business.id };
+}

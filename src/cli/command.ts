@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { readDatabaseUrl } from '../config.ts';
+import { InvalidSetting, readDatabaseUrl } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { fileOf, isSqlite } from '../storage/inspect.ts';
 import { ensureMigrated } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
-import { type Storage, StorageError } from '../storage/storage.ts';
+import { type Storage, StorageError, StorageUnavailable } from '../storage/storage.ts';
 
 export interface Command {
   /** Such as `business add`. */
@@ -88,4 +88,25 @@ export async function withStorage<Result>(
 export function required<Found>(found: Found | undefined, option: string, what: string): Found {
   if (found === undefined) throw new FormError(option, `There is no such ${what}.`);
   return found;
+}
+
+/** A worker could not start, or did not stop in time. */
+export class WorkersFailed extends Error {}
+
+/** One sentence for errors that the caller can fix; any other error is a bug, and is printed with its stack. */
+export function explain({ name, options }: Command, error: unknown): unknown {
+  if (error instanceof UsageError) return `${error.message} See: npm run --silent gatehouse -- ${name} --help`;
+  if (error instanceof FormError) {
+    const option = error.field.replace('_uris', '-uri');
+    return Object.hasOwn(options, option) ? `--${option}: ${error.message}` : error.message;
+  }
+  return explainServing(error);
+}
+
+/** The same, for errors that do not concern an option. */
+export function explainServing(error: unknown): unknown {
+  if (error instanceof InvalidSetting || error instanceof StorageError) return error.message;
+  if (error instanceof StorageUnavailable) return `${error.message} Check DATABASE_URL.`;
+  if (error instanceof WorkersFailed) return error.message;
+  return error;
 }

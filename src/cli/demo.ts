@@ -5,8 +5,8 @@ import {
   type DemoCredentials,
   ensureDemoApps,
   ensureDemoData,
-} from '../../demo/data/data.ts';
-import { ensureDemoEndpoint } from '../../demo/data/endpoint.ts';
+  ensureDemoEndpoint,
+} from '../../demo/data.ts';
 import { InvalidSetting, readSettings, type Settings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createKeyring } from '../lib/keyring.ts';
@@ -24,18 +24,18 @@ export const demoCommand: Command = {
   async run(_, env) {
     const settings = readSettings({ LOG_LEVEL: 'warn', WEBHOOKS_TO_LOOPBACK: 'yes', ...env });
     if (settings.baseUrl.startsWith('https:')) {
-      throw new InvalidSetting('BASE_URL is public, and the demo is for a machine of your own. Use: gatehouse serve');
+      throw new InvalidSetting('BASE_URL is public, and the demo is only for your own machine. Use: gatehouse serve');
     }
     const stopped = untilStopped();
     const { startServer } = await import('../server.ts');
     const server = await startServer(settings);
     const apps: { close(): Promise<void> }[] = [];
-    // Days may pass between two starts of a demo.
+    // A demo may be started again after days.
     await confirmReading(server.storage.durable, systemClock());
     try {
       const { thirdParty, firstParty } = await prepareApps(server.storage, settings);
       for (const app of [thirdParty, firstParty]) apps.push(await startApp(app));
-      console.log(welcome(settings, thirdParty.port, firstParty.port));
+      console.log(welcomeMessage(settings, thirdParty.port, firstParty.port));
       await stopped;
     } finally {
       await Promise.all(apps.map((app) => app.close()));
@@ -51,18 +51,18 @@ async function prepareApps(storage: Storage, settings: Settings) {
   const credentials = await ensureDemoApps(storage, businessId, CREDENTIALS, systemClock());
   const { thirdParty, firstParty } = demoApps(settings);
   const url = `http://127.0.0.1:${thirdParty.port}/webhooks`;
-  const hearing = settings.webhooksToLoopback && (await prepareHearing(storage, settings, credentials, url));
+  const endpoint = settings.webhooksToLoopback && (await prepareEndpoint(storage, settings, credentials, url));
   return {
     thirdParty: {
       ...thirdParty,
       connection: { ...thirdParty.connection, ...credentials.thirdParty },
-      ...hearing,
+      ...endpoint,
     },
     firstParty: { ...firstParty, connection: { ...firstParty.connection, ...credentials.firstParty } },
   };
 }
 
-async function prepareHearing(storage: Storage, settings: Settings, { thirdParty }: DemoCredentials, url: string) {
+async function prepareEndpoint(storage: Storage, settings: Settings, { thirdParty }: DemoCredentials, url: string) {
   const keys = createKeyring(settings.secretKeys);
   const signingSecret = await ensureDemoEndpoint(storage, keys, { appId: thirdParty.clientId, url }, systemClock());
   return { signingSecret };
@@ -80,7 +80,7 @@ async function startApp(app: DemoApp) {
   }
 }
 
-/** On the two ports after the web host's, so that a second demo on other ports is a whole one. */
+/** They use the two ports after the web host's, so that a second demo can run on other ports. */
 function demoApps({ baseUrl, consentListen }: Settings) {
   const [third, first] = [consentListen.port + 1, consentListen.port + 2];
   const scope = 'read:invoices';
@@ -89,29 +89,28 @@ function demoApps({ baseUrl, consentListen }: Settings) {
       port: third,
       scope,
       connection: { baseUrl, redirectUri: `http://127.0.0.1:${third}/callback` },
-      look: {
+      branding: {
         id: 'ledgerly',
         name: 'Ledgerly',
         tagline: 'Books that keep themselves.',
-        about: 'A third-party app. It asks before it sees anything: sign in, allow it, and your invoices appear here.',
+        about: 'A third-party app. Sign in and allow access, and your invoices appear here.',
       },
     },
     firstParty: {
       port: first,
       scope,
       connection: { baseUrl, redirectUri: `http://127.0.0.1:${first}/callback` },
-      look: {
+      branding: {
         id: 'workbench',
         name: 'Workbench',
-        tagline: 'Your desk on the platform.',
-        about:
-          'A first-party app. It belongs to the platform, so there is no consent screen: sign in, and you are there.',
+        tagline: 'Your workspace on the platform.',
+        about: 'A first-party app. It belongs to the platform, so there is no consent screen: just sign in.',
       },
     },
   };
 }
 
-function welcome({ baseUrl, consentUrl }: Settings, third: number, first: number): string {
+function welcomeMessage({ baseUrl, consentUrl }: Settings, third: number, first: number): string {
   const { owner, member, admin } = DEMO_USERS;
   return `
 Gatehouse is running. Open the first address and click Connect.

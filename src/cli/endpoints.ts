@@ -31,17 +31,17 @@ const LOG_SIZE = 25;
 export const endpointCommands: Command[] = [
   {
     name: 'endpoint add',
-    summary: 'Add a webhook endpoint to an app; prints the signing secret, which is shown this once',
+    summary: 'Add a webhook endpoint to an app; its signing secret is printed only once',
     options: {
       app: APP,
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost', required: true },
-      event: { value: 'TYPE', help: 'An event type to receive; all of them if left out', many: true },
+      event: { value: 'TYPE', help: 'An event type to receive (default: all)', many: true },
     },
     run: (options, env) => {
-      const keys = openServerKeys(env);
+      const keys = readKeyring(env);
       checkUrl(options, env);
       return withStorage(env, async ({ durable: db }) => {
-        const app = await findNamedApp(db, options);
+        const app = await requireApp(db, options);
         const newEndpoint = { app, url: options.text('url'), eventTypes: readEvents(options, SUBSCRIBABLE_EVENTS) };
         const added = await addEndpoint(OPERATOR, { db, keys }, newEndpoint, systemClock());
         const { endpoint, secret } = required(added, 'url', 'endpoint');
@@ -55,13 +55,13 @@ export const endpointCommands: Command[] = [
     options: { app: APP },
     run: (options, env) =>
       withStorage(env, async ({ durable }) => ({
-        endpoints: await listEndpoints(durable, (await findNamedApp(durable, options)).id),
+        endpoints: await listEndpoints(durable, (await requireApp(durable, options)).id),
       })),
   },
   onEndpoint({
     name: 'endpoint change',
-    summary: 'Change an endpoint; what is left out stays as it is',
-    more: {
+    summary: 'Change an endpoint; omitted settings stay unchanged',
+    extraOptions: {
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost' },
       event: { value: 'TYPE', help: 'An event type to receive; replaces all', many: true },
     },
@@ -74,27 +74,27 @@ export const endpointCommands: Command[] = [
   }),
   onEndpoint({
     name: 'endpoint disable',
-    summary: 'Switch an endpoint off; events wait until it is enabled again',
-    run: (db, named) => disableEndpoint(OPERATOR, db, named, systemClock()),
+    summary: 'Disable an endpoint; events are kept until it is enabled again',
+    run: (db, target) => disableEndpoint(OPERATOR, db, target, systemClock()),
   }),
   onEndpoint({
     name: 'endpoint enable',
-    summary: 'Switch an endpoint on and send the events that have waited',
-    run: (db, named) => enableEndpoint(OPERATOR, db, named, systemClock()),
+    summary: 'Enable an endpoint and send the events that were kept',
+    run: (db, target) => enableEndpoint(OPERATOR, db, target, systemClock()),
   }),
   onEndpoint({
     name: 'endpoint remove',
-    summary: 'Remove an endpoint, for good',
-    run: async (db, named) => {
-      await removeEndpoint(OPERATOR, db, named, systemClock());
+    summary: 'Remove an endpoint permanently',
+    run: async (db, target) => {
+      await removeEndpoint(OPERATOR, db, target, systemClock());
       return { removed: true };
     },
   }),
   onEndpoint({
     name: 'endpoint replace-secret',
-    summary: 'Create a new signing secret; prints it, this once. The old one signs, too, for a day',
-    run: async (db, named, { env }) => {
-      const replaced = await replaceSecret(OPERATOR, { db, keys: openServerKeys(env) }, named, systemClock());
+    summary: 'Create a new signing secret, which is printed only once; the old one also signs for a day',
+    run: async (db, target, { env }) => {
+      const replaced = await replaceSecret(OPERATOR, { db, keys: readKeyring(env) }, target, systemClock());
       return { secret: replaced?.secret };
     },
   }),
@@ -113,7 +113,7 @@ export const endpointCommands: Command[] = [
   onEndpoint({
     name: 'endpoint resend',
     summary: 'Send a delivery again',
-    more: { delivery: { value: 'ID', help: 'The delivery’s id, from endpoint log', required: true } },
+    extraOptions: { delivery: { value: 'ID', help: 'The delivery’s id, from endpoint log', required: true } },
     run: async (db, { endpoint }, { options }) => {
       const delivery = options.text('delivery');
       const found = isId(delivery) && (await resend(db, endpoint.id, delivery, systemClock()));
@@ -125,28 +125,28 @@ export const endpointCommands: Command[] = [
 interface EndpointCommand {
   name: string;
   summary: string;
-  more?: Record<string, Option>;
+  extraOptions?: Record<string, Option>;
   run(
     db: Database,
-    named: NamedEndpoint,
-    call: { options: Options; env: NodeJS.ProcessEnv },
+    target: AppEndpoint,
+    context: { options: Options; env: NodeJS.ProcessEnv },
   ): Promise<object | boolean | undefined>;
 }
 
-interface NamedEndpoint {
+interface AppEndpoint {
   app: App;
   endpoint: Endpoint;
 }
 
-/** A command that names one endpoint, does one thing to it, and prints it as it is afterwards. */
-function onEndpoint({ name, summary, more = {}, run }: EndpointCommand): Command {
+/** A command that runs one operation on one endpoint, and prints the endpoint afterwards. */
+function onEndpoint({ name, summary, extraOptions = {}, run }: EndpointCommand): Command {
   return {
     name,
     summary,
-    options: { app: APP, endpoint: ENDPOINT, ...more },
+    options: { app: APP, endpoint: ENDPOINT, ...extraOptions },
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
-        const app = await findNamedApp(db, options);
+        const app = await requireApp(db, options);
         const id = options.text('endpoint');
         const find = async () => (isId(id) ? findEndpoint(db, app.id, id) : undefined);
         const endpoint = required(await find(), 'endpoint', 'endpoint of this app');
@@ -156,25 +156,25 @@ function onEndpoint({ name, summary, more = {}, run }: EndpointCommand): Command
   };
 }
 
-async function findNamedApp(db: Database, options: Options): Promise<App> {
+async function requireApp(db: Database, options: Options): Promise<App> {
   return required(await findApp(db, options.text('app')), 'app', 'app');
 }
 
-function readEvents(options: Options, usual: readonly string[]): string[] {
+function readEvents(options: Options, fallback: readonly string[]): string[] {
   const named = options.list('event').flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
   const unknown = named.filter((type) => !SUBSCRIBABLE_EVENTS.some((known) => known === type));
   if (unknown.length > 0) {
     throw new FormError('event', `No such event: ${unknown.join(' ')}. There are ${SUBSCRIBABLE_EVENTS.join(', ')}.`);
   }
-  return options.list('event').length > 0 ? named : [...usual];
+  return options.list('event').length > 0 ? named : [...fallback];
 }
 
 function checkUrl(options: Options, env: NodeJS.ProcessEnv): void {
   rejectLoopback(options.text('url'), { allowsLoopback: readSettings(env).webhooksToLoopback });
 }
 
-/** The keys of the server, which has to decrypt what is stored here. */
-function openServerKeys(env: NodeJS.ProcessEnv): Keyring {
+/** The same keys as the server's, which decrypts the secrets. */
+function readKeyring(env: NodeJS.ProcessEnv): Keyring {
   return createKeyring(readSettings(env).secretKeys);
 }
 

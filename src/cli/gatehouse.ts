@@ -1,24 +1,23 @@
 import { VERSION } from '../lib/package.ts';
-import { type Command, type Option, readOptions, requireDatabase } from './command.ts';
-import { explain } from './explain.ts';
+import { type Command, explain, type Option, readOptions, requireDatabase } from './command.ts';
 
 /** By the first word, in the order of the overview. Loaded on demand. */
 const COMMANDS: Record<string, () => Promise<Command[]>> = {
   serve: async () => [(await import('./serve.ts')).serveCommand],
   demo: async () => [(await import('./demo.ts')).demoCommand],
-  migrate: async () => [(await import('./migrate.ts')).migrateCommand],
+  migrate: async () => [(await import('./database.ts')).migrateCommand],
   doctor: async () => [(await import('./doctor.ts')).doctorCommand],
   business: async () => (await import('./businesses.ts')).businessCommands,
   user: async () => (await import('./users.ts')).userCommands,
-  member: async () => (await import('./members.ts')).memberCommands,
+  member: async () => (await import('./businesses.ts')).memberCommands,
   app: async () => (await import('./apps.ts')).appCommands,
   endpoint: async () => (await import('./endpoints.ts')).endpointCommands,
   invoice: async () => (await import('./invoices.ts')).invoiceCommands,
   audit: async () => (await import('./audit.ts')).auditCommands,
   keys: async () => (await import('./keys.ts')).keyCommands,
-  clock: async () => [(await import('./clock.ts')).clockConfirmCommand],
-  backup: async () => [(await import('./backup.ts')).backupCommand],
-  restore: async () => [(await import('./restore.ts')).restoreCommand],
+  clock: async () => [(await import('./database.ts')).clockConfirmCommand],
+  backup: async () => [(await import('./database.ts')).backupCommand],
+  restore: async () => [(await import('./database.ts')).restoreCommand],
   listen: async () => [(await import('./listen.ts')).listenCommand],
 };
 
@@ -61,7 +60,7 @@ async function load(word: string): Promise<Command[]> {
 }
 
 async function loadAll(): Promise<Command[]> {
-  return (await Promise.all(Object.values(COMMANDS).map((about) => about()))).flat();
+  return (await Promise.all(Object.values(COMMANDS).map((loadCommands) => loadCommands()))).flat();
 }
 
 async function run(command: Command, args: string[], env: NodeJS.ProcessEnv): Promise<number> {
@@ -84,8 +83,8 @@ function overview(commands: Command[]): string {
   return ['Usage: npm run --silent gatehouse -- COMMAND [OPTIONS]', '', ...lines, '', footer].join('\n');
 }
 
-const footer = `Every command takes --help, and --json to print one JSON object. --version prints the version.
-DATABASE_URL says which database; docs/reference/settings.md lists every setting.`;
+const footer = `Every command accepts --help, and --json to print one JSON object. --version prints the version.
+DATABASE_URL selects the database. docs/reference/settings.md lists all settings.`;
 
 function helpFor({ name, summary, options }: Command): string {
   const entries = Object.entries<Option>({ ...options, json: { help: 'Print one JSON object' } });

@@ -75,25 +75,24 @@ async function rotate(storage: Storage, source: KeySource, options: Options) {
 /** Every node must have the first key: without it, a node cannot decrypt the secrets. */
 async function reseal(storage: Storage, { keys }: KeySource) {
   const { resealed, lost } = await reencryptSecrets(OPERATOR, storage.durable, createKeyring(keys), systemClock());
-  const next =
-    lost.length > 0 ? 'The keys of these are gone. Replace their secrets: endpoint replace-secret' : undefined;
+  const next = lost.length > 0 ? 'Their keys are missing. Replace their secrets: endpoint replace-secret' : undefined;
   return { resealed, lost, ...(next && { next }) };
 }
 
 async function prune(storage: Storage, source: KeySource, options: Options) {
   const kept = source.keys.slice(0, readCount(options.text('keep')));
-  const gone = source.keys.slice(kept.length).map(idOf);
-  if (gone.length === 0) return { removed: [], file: source.file };
+  const removed = source.keys.slice(kept.length).map(idOf);
+  if (removed.length === 0) return { removed: [], file: source.file };
   if (!options.flag('end-tokens')) assertOldEnough(source);
   const secrets = await countSecretsByKey(storage.durable);
-  if (gone.some((id) => secrets.has(id))) {
+  if (removed.some((id) => secrets.has(id))) {
     throw new FormError(
       'keep',
       'Webhook secrets are still encrypted with a key that would be removed. First run: keys reseal',
     );
   }
-  await writeKeys(storage, { action: 'key.removed', id: gone.join(' '), source, to: options.text('to') }, kept);
-  return { removed: gone, file: options.text('to') || source.file, next: 'Restart the server.' };
+  await writeKeys(storage, { action: 'key.removed', id: removed.join(' '), source, to: options.text('to') }, kept);
+  return { removed, file: options.text('to') || source.file, next: 'Restart the server.' };
 }
 
 /** The last change of the file may have been a rotation; refresh tokens signed before it live for 30 days. */
@@ -145,8 +144,8 @@ async function describeKeys(db: Database, { keys, file }: KeySource) {
     does: index === 0 ? 'signs and verifies' : 'verifies',
     webhook_secrets: secrets.get(idOf(key)) ?? 0,
   }));
-  const gone = [...secrets].filter(([id]) => !known.some((key) => key.id === id));
-  const lost = gone.map(([id, count]) => ({ id, does: 'is gone', webhook_secrets: count }));
+  const missing = [...secrets].filter(([id]) => !known.some((key) => key.id === id));
+  const lost = missing.map(([id, count]) => ({ id, does: 'is missing', webhook_secrets: count }));
   return { file: file ?? 'SECRET_KEYS', keys: [...known, ...lost] };
 }
 

@@ -10,16 +10,16 @@ import { visibleTo } from '../webhooks/visibility.ts';
 import { type Command, required, withStorage } from './command.ts';
 import { untilStopped } from './serve.ts';
 
-const LOOK_EVERY = SECOND / 2;
+const POLL_INTERVAL = SECOND / 2;
 
 export const listenCommand: Command = {
   name: 'listen',
-  summary: 'Send an app’s events to your own machine, as they happen, until stopped',
+  summary: 'Forward an app’s new events to a URL on your machine, until stopped',
   options: {
     app: { value: 'ID', help: 'The app’s client_id', required: true },
     'forward-to': {
       value: 'URL',
-      help: 'Where your receiver listens, like http://localhost:3000/hook',
+      help: 'The URL of your receiver, such as http://localhost:3000/hook',
       required: true,
     },
   },
@@ -31,13 +31,13 @@ export const listenCommand: Command = {
       const secret = newSigningSecret();
       const stopped = new AbortController();
       const stopping = untilStopped().then(() => stopped.abort());
-      console.error(`What happens to ${app.name} goes to ${url}, signed with ${secret} until you press Ctrl+C.`);
+      console.error(`Forwarding events of ${app.name} to ${url}, signed with ${secret}. Press Ctrl+C to stop.`);
       const nextEvents = await watchEvents(db, app.id, systemClock);
       while (!stopped.signal.aborted) {
         for (const event of await visibleTo(db, app.id, await nextEvents(), systemClock())) {
           if (!stopped.signal.aborted) console.log(await forward(event, url, secret));
         }
-        await setTimeout(LOOK_EVERY, undefined, { signal: stopped.signal }).catch(() => {});
+        await setTimeout(POLL_INTERVAL, undefined, { signal: stopped.signal }).catch(() => {});
       }
       await stopping;
       return undefined;
@@ -45,25 +45,25 @@ export const listenCommand: Command = {
 };
 
 /**
- * What has happened since it was last asked, however long ago that was. A transaction may still bring in what happened a
- * little earlier, so a look begins well before the last one; what was seen before that never comes back, and is forgotten.
+ * Each call of the returned function returns the events since the previous call. A transaction that commits late adds an
+ * event with an earlier time, so each poll overlaps the previous one and skips the events that were returned already.
  */
 export async function watchEvents(db: Database, appId: string, clock: Clock): Promise<() => Promise<Event[]>> {
   let since = clock() - 2 * LISTED_AFTER;
   let seen = new Set<string>();
-  const look = async () => {
-    const lookedAt = clock();
+  const poll = async () => {
+    const polledAt = clock();
     const recent = await listRecentEvents(db, appId, since);
     const fresh = recent.filter(({ id }) => !seen.has(id));
     seen = new Set(recent.map(({ id }) => id));
-    since = lookedAt - 2 * LISTED_AFTER;
+    since = polledAt - 2 * LISTED_AFTER;
     return fresh;
   };
-  await look();
-  return look;
+  await poll();
+  return poll;
 }
 
-/** Says in a line how it went. Nothing is sent twice: this is for looking on. */
+/** Returns a line with the result. Does not retry. */
 async function forward(event: Event, url: string, secret: string): Promise<string> {
   const message = toMessage(event);
   const headers = { 'content-type': 'application/json', ...signMessage(message, [secret], systemClock()) };

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { DEMO_USERS } from '../../demo/data/data.ts';
+import { DEMO_USERS } from '../../demo/data.ts';
 import { findUserByEmail } from '../accounts/users.ts';
 import { InvalidSetting, readSettings, type Settings } from '../config.ts';
 import { SECOND } from '../lib/clock.ts';
@@ -58,7 +58,7 @@ async function serveInProcess(settings: Settings): Promise<void> {
   }
 }
 
-/** A pending write to a log that nobody reads would keep the process alive. */
+/** A pending write to a blocked pipe would keep the process alive. */
 export function exitSoon(): void {
   setTimeout(() => process.exit(), SECOND).unref();
 }
@@ -67,7 +67,9 @@ export function exitSoon(): void {
 export async function rejectDemoData(storage: Storage, { baseUrl }: Settings): Promise<void> {
   const isPublic = baseUrl.startsWith('https:');
   if (!isPublic || !(await findUserByEmail(storage.durable, DEMO_USERS.admin.email))) return;
-  throw new InvalidSetting('DATABASE_URL is a database with demo data, and its passwords are public. Use another.');
+  throw new InvalidSetting(
+    'The database of DATABASE_URL contains the demo data, whose passwords are public. Use another database.',
+  );
 }
 
 export function untilStopped(): Promise<void> {

@@ -4,8 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import type { Settings } from '../config.ts';
 import { MINUTE, SECOND, systemClock } from '../lib/clock.ts';
-import { withStorage } from './command.ts';
-import { explainServing, WorkersFailed } from './explain.ts';
+import { explainServing, WorkersFailed, withStorage } from './command.ts';
 import { DRAIN_TIMEOUT, exitSoon, rejectDemoData, untilStopped } from './serve.ts';
 
 /** A worker that exits sooner after its start may be in a crash loop. */

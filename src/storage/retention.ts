@@ -139,7 +139,7 @@ function createJumpReport({ warn, meter }: RetentionOptions): (jump: number) => 
       reportedAt = monotonicClock();
       const days = (jump / DAY).toFixed(1);
       warn(
-        `The clock is ${days} days ahead of what is plausible, so nothing is removed because of it. Set the clock right. If it is right, and the server was off, run: gatehouse clock confirm`,
+        `The clock is ${days} days ahead of the expected time, so no old data is removed. Correct the clock. If it is correct, and the server was off, run: gatehouse clock confirm`,
       );
     }
   };

@@ -130,7 +130,7 @@ function retentionMetrics(registry: Registry) {
   });
   const clockJump = new Gauge({
     name: 'gatehouse_clock_jump_seconds',
-    help: 'How far the clock jumped ahead of what is plausible, until an operator confirms it; 0 if it did not.',
+    help: 'How far the clock is ahead of the expected time after a jump, until an operator confirms it; otherwise 0.',
     registers: [registry],
   });
   return {

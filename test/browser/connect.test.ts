@@ -24,7 +24,7 @@ async function startApp(app: { id: string; secret: string }, name: string) {
   const running = await startDemoApp({
     port,
     scope: 'read:invoices',
-    look: { id: name, name, tagline: 'A demo', about: 'It lists invoices.' },
+    branding: { id: name, name, tagline: 'A demo', about: 'It lists invoices.' },
     connection: {
       baseUrl: server.api,
       clientId: app.id,

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { startDemoApp } from '../../demo/app.ts';
-import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../../demo/data/data.ts';
-import { ensureDemoEndpoint } from '../../demo/data/endpoint.ts';
+import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData, ensureDemoEndpoint } from '../../demo/data.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { signMessage } from '../../src/webhooks/signatures.ts';
 import { DEVELOPER } from '../support/app-pages.ts';
@@ -80,10 +79,10 @@ test('the demo app receives webhooks from each start on, and rejects unsigned on
   const hearing = { appId: thirdParty.clientId, url };
   await ensureDemoEndpoint(server.storage(), keys, hearing, server.clock());
   const signingSecret = await ensureDemoEndpoint(server.storage(), keys, hearing, server.clock());
-  const look = { id: 'ledgerly', name: 'Ledgerly', tagline: '', about: '' };
+  const branding = { id: 'ledgerly', name: 'Ledgerly', tagline: '', about: '' };
   const connection = { baseUrl: server.api, redirectUri: 'http://127.0.0.1/callback', ...thirdParty };
   const { port, origin } = new URL(url);
-  const app = await startDemoApp({ look, connection, scope: 'read:invoices', port: Number(port), signingSecret });
+  const app = await startDemoApp({ branding, connection, scope: 'read:invoices', port: Number(port), signingSecret });
   after(() => app.close());
   const body = JSON.stringify({ type: 'grant.created', timestamp: new Date().toISOString(), data: {} });
   const post = (signature: Record<string, string>) =>
@@ -97,5 +96,5 @@ test('the demo app receives webhooks from each start on, and rejects unsigned on
 
   assert.deepEqual([forged.status, real.status], [400, 204]);
   assert.doesNotMatch(unheard, /grant\.created/);
-  assert.match(heard, /Heard by webhook.*grant\.created/s);
+  assert.match(heard, /Received by webhook.*grant\.created/s);
 });

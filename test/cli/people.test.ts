@@ -76,7 +76,7 @@ test('audit export writes the same log as the pages, for everything or one busin
 test('audit export rejects an unknown business or entry', async () => {
   for (const [option, sentence] of [
     ['business', '--business: There is no such business.\n'],
-    ['before', '--before: This is the id of an entry, as in the file.\n'],
+    ['before', '--before: Use the id of an entry, as in the exported file.\n'],
   ]) {
     const { status, stdout, stderr } = await cli.run(['audit', 'export', `--${option}`, 'none']);
     assert.deepEqual([status, stdout, stderr], [1, '', sentence]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { appCommands } from '../../src/cli/apps.ts';
+import { memberCommands } from '../../src/cli/businesses.ts';
 import { readOptions } from '../../src/cli/command.ts';
-import { memberCommands } from '../../src/cli/members.ts';
 import { userCommands } from '../../src/cli/users.ts';
 import { rememberSecret } from './leaks.ts';
 import type { TestServer } from './test-server.ts';

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { DEMO_USERS } from '../../../demo/data/data.ts';
+import { DEMO_USERS } from '../../../demo/data.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
 import type { Settings } from '../../config.ts';
 import { DAY, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';

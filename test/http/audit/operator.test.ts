@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { appCommands } from '../../../src/cli/apps.ts';
-import { businessCommands } from '../../../src/cli/businesses.ts';
+import { businessCommands, memberCommands } from '../../../src/cli/businesses.ts';
 import { readOptions } from '../../../src/cli/command.ts';
 import { endpointCommands } from '../../../src/cli/endpoints.ts';
-import { memberCommands } from '../../../src/cli/members.ts';
 import { userCommands } from '../../../src/cli/users.ts';
 import { PASSWORD, REDIRECT_URI } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
