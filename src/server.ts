@@ -42,18 +42,18 @@ interface RunningServer {
   close(drainTimeout?: number): Promise<void>;
 }
 
-/** Wires all parts. `remember` can be replaced, to measure what the request log costs. */
+/** Creates everything and starts to listen. `createRecorder` can be replaced, to measure the cost of the request log. */
 export async function startServer(
   settings: Settings,
   clock: Clock = systemClock,
-  remember: typeof createRequestRecorder = createRequestRecorder,
+  createRecorder: typeof createRequestRecorder = createRequestRecorder,
 ): Promise<RunningServer> {
   const metrics = createMetrics();
   const tracing = await openTracing(settings, metrics);
   const { api, web, errors } = createHosts(settings, metrics, tracing, (request) => loadErrorNavigation(deps, request));
   const storage = await openMigratedStorage(settings);
   const report = (error: unknown) => api.log.error(error);
-  const requestLog = remember(storage, clock, report);
+  const requestLog = createRecorder(storage, clock, report);
   const uses = createTokenUses(storage, report);
   const deps: Deps = { ...createDeps(settings, storage, clock, metrics), requestLog, uses, metrics, errors };
   api.register(async (scope) => serveApi(scope, deps));

@@ -35,14 +35,14 @@ export interface ConnectionRow extends ConnectionKey {
 /** Sorted by app and user, which is the order of the indexes: a page reads only its own rows. */
 export async function listConnectionKeys(
   db: Database,
-  wanted: ConnectionFilter,
+  filter: ConnectionFilter,
   now: number,
 ): Promise<ConnectionKey[]> {
-  const live = await listKeys(db, liveGrants(db, now), wanted);
-  const remembered = await listKeys(db, savedConsents(db), wanted);
-  const keys = new Map([...live, ...remembered].map((key) => [sortKeyOf(key), key]));
+  const live = await listKeys(db, liveGrants(db, now), filter);
+  const saved = await listKeys(db, savedConsents(db), filter);
+  const keys = new Map([...live, ...saved].map((key) => [sortKeyOf(key), key]));
   const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
-  return sorted.slice(0, wanted.limit);
+  return sorted.slice(0, filter.limit);
 }
 
 /** Identifies a connection, and sorts like the list. */
@@ -52,10 +52,10 @@ export function sortKeyOf({ appId, userId, businessId }: ConnectionKey): string 
 
 export async function listConnectionRows(db: Database, keys: ConnectionKey[], now: number): Promise<ConnectionRow[]> {
   const live = await listRows(db, liveGrants(db, now), keys);
-  const remembered = await listRows(db, savedConsents(db), keys);
+  const saved = await listRows(db, savedConsents(db), keys);
   return [
     ...live.map((row) => ({ ...row, isLive: true })),
-    ...remembered.map((row) => ({ ...row, fetchedAt: null, isLive: false })),
+    ...saved.map((row) => ({ ...row, fetchedAt: null, isLive: false })),
   ];
 }
 
@@ -64,11 +64,11 @@ export async function countConnectedUsers(
   db: Database,
   { appId, businessId }: { appId: string; businessId: string },
   now: number,
-): Promise<{ people: number; live: number }> {
-  const wanted = { appId, businessIds: [businessId] };
-  const live = await listKeys(db, liveGrants(db, now), wanted);
-  const remembered = await listKeys(db, savedConsents(db), wanted);
-  return { people: new Set([...live, ...remembered].map(sortKeyOf)).size, live: live.length };
+): Promise<{ users: number; live: number }> {
+  const filter = { appId, businessIds: [businessId] };
+  const live = await listKeys(db, liveGrants(db, now), filter);
+  const saved = await listKeys(db, savedConsents(db), filter);
+  return { users: new Set([...live, ...saved].map(sortKeyOf)).size, live: live.length };
 }
 
 /** Grants or consents, with the same column names. */
@@ -91,8 +91,8 @@ function savedConsents(db: Database): Source {
     .as('allowed');
 }
 
-async function listKeys(db: Database, source: Source, wanted: ConnectionFilter): Promise<ConnectionKey[]> {
-  const { businessIds, userId, appId, search, after, limit } = wanted;
+async function listKeys(db: Database, source: Source, filter: ConnectionFilter): Promise<ConnectionKey[]> {
+  const { businessIds, userId, appId, search, after, limit } = filter;
   if (businessIds.length === 0) return [];
   let query = selectSinceMembership(db, source)
     .select(['allowed.app_id as appId', 'allowed.business_id as businessId', 'allowed.user_id as userId'])
@@ -116,7 +116,7 @@ async function listKeys(db: Database, source: Source, wanted: ConnectionFilter):
       eb(refTuple('allowed.app_id', 'allowed.user_id'), '>', tuple(after.appId, after.userId)),
     );
   }
-  if (search) query = query.where(matchesSearch(db, wanted, search));
+  if (search) query = query.where(matchesSearch(db, filter, search));
   return query.execute();
 }
 

@@ -44,8 +44,8 @@ export interface Named {
 
 const USAGE_PERIOD = 30 * DAY;
 
-export async function listConnections(db: Database, wanted: ConnectionFilter, now: number): Promise<Connection[]> {
-  const keys = await listConnectionKeys(db, wanted, now);
+export async function listConnections(db: Database, filter: ConnectionFilter, now: number): Promise<Connection[]> {
+  const keys = await listConnectionKeys(db, filter, now);
   if (keys.length === 0) return [];
   const among = {
     appIds: distinct(keys.map(({ appId }) => appId)),

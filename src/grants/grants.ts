@@ -52,10 +52,10 @@ type GrantRow = Omit<NewGrant, 'scopes'> &
 const insertGrant = preparedQuery((db, grant: GrantRow) => {
   const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;
   const parties = { app_id: grant.appId, user_id: grant.userId, business_id: grant.businessId };
-  const asked = { redirect_uri: grant.redirectUri, code_challenge: grant.codeChallenge };
+  const request = { redirect_uri: grant.redirectUri, code_challenge: grant.codeChallenge };
   return db
     .insertInto('grants')
-    .values({ id, salt, ...parties, scopes, ...asked, created_at, code_expires_at, rotation: 0, removable_on })
+    .values({ id, salt, ...parties, scopes, ...request, created_at, code_expires_at, rotation: 0, removable_on })
     .onConflict((conflict) => conflict.column('id').doNothing());
 });
 

@@ -62,11 +62,11 @@ export async function listAppsWithScope(
   const connected = db.selectFrom('grants').select('grants.app_id').where('grants.business_id', '=', businessId);
   const live = selectLiveWithScope(db, scope, now).where('grants.business_id', '=', businessId);
   const rows = await db
-    .selectFrom('apps as asked')
-    .select('asked.id')
-    .where('asked.id', 'in', connected)
-    .where(({ exists, ref }) => exists(live.where('grants.app_id', '=', ref('asked.id'))))
-    .orderBy('asked.id')
+    .selectFrom('apps as candidate')
+    .select('candidate.id')
+    .where('candidate.id', 'in', connected)
+    .where(({ exists, ref }) => exists(live.where('grants.app_id', '=', ref('candidate.id'))))
+    .orderBy('candidate.id')
     .execute();
   return rows.map(({ id }) => id);
 }
@@ -79,10 +79,10 @@ export async function listBusinessesWithScope(
 ): Promise<string[]> {
   const live = selectLiveWithScope(db, scope, now).where('grants.app_id', '=', appId);
   const rows = await db
-    .selectFrom('businesses as asked')
-    .select('asked.id')
-    .where('asked.id', 'in', businessIds)
-    .where(({ exists, ref }) => exists(live.where('grants.business_id', '=', ref('asked.id'))))
+    .selectFrom('businesses as candidate')
+    .select('candidate.id')
+    .where('candidate.id', 'in', businessIds)
+    .where(({ exists, ref }) => exists(live.where('grants.business_id', '=', ref('candidate.id'))))
     .execute();
   return rows.map(({ id }) => id);
 }

@@ -21,32 +21,25 @@ const FLUSH_INTERVAL = SECOND;
 /** More would take too much memory while the database is not available. */
 const MAX_PENDING = 50_000;
 
+/** The rotation that was used, by grant. An entry is removed when it is stored. */
+type PendingUses = Map<string, number>;
+
 export function createTokenUses(storage: Storage, report: (error: unknown) => void): TokenUses {
-  /** The rotation that was used, by grant. An entry is removed when it is stored. */
-  const pending = new Map<string, number>();
+  const pending: PendingUses = new Map();
   let flushed = Promise.resolve();
   let isBusy = false;
   let isFailing = false;
 
-  async function storePending(): Promise<void> {
+  async function store(): Promise<void> {
     isBusy = true;
-    for (const chunk of inChunks([...pending])) {
-      try {
-        // One statement per row: a statement that locks several could deadlock with a revocation.
-        await Promise.all(chunk.map(([id, rotation]) => markUsed(storage.relaxed, { id, rotation })));
-        isFailing = false;
-      } catch (error) {
-        if (!isFailing) report(error);
-        isFailing = true;
-        if (error instanceof StorageUnavailable) break;
-      }
-      for (const [id, rotation] of chunk) if (pending.get(id) === rotation) pending.delete(id);
-    }
+    const error = await storePending(storage, pending);
+    if (error !== undefined && !isFailing) report(error);
+    isFailing = error !== undefined;
     isBusy = false;
   }
 
   function flush(): Promise<void> {
-    flushed = flushed.then(storePending);
+    flushed = flushed.then(store);
     return flushed;
   }
 
@@ -65,4 +58,20 @@ export function createTokenUses(storage: Storage, report: (error: unknown) => vo
       await flush();
     },
   };
+}
+
+/** Returns the last error. Entries stay pending if the database is unavailable; any other error would occur again. */
+async function storePending(storage: Storage, pending: PendingUses): Promise<unknown> {
+  let lastError: unknown;
+  for (const chunk of inChunks([...pending])) {
+    try {
+      // One statement per row: a statement that locks several could deadlock with a revocation.
+      await Promise.all(chunk.map(([id, rotation]) => markUsed(storage.relaxed, { id, rotation })));
+    } catch (error) {
+      lastError = error;
+      if (error instanceof StorageUnavailable) break;
+    }
+    for (const [id, rotation] of chunk) if (pending.get(id) === rotation) pending.delete(id);
+  }
+  return lastError;
 }

@@ -33,10 +33,10 @@ export class CallbackError extends Error {
   readonly callback: Callback;
   readonly error: OAuthError;
 
-  constructor(callback: Callback, refusal: OAuthError) {
-    super(refusal.message);
+  constructor(callback: Callback, error: OAuthError) {
+    super(error.message);
     this.callback = callback;
-    this.error = refusal;
+    this.error = error;
   }
 }
 

@@ -32,8 +32,8 @@ interface ConsentScreen {
   context: PageContext;
 }
 
-export function consentScreen(shown: ConsentScreen): Page {
-  const { platformName, authRequest, state, context } = shown;
+export function consentScreen(screen: ConsentScreen): Page {
+  const { platformName, authRequest, state, context } = screen;
   const { name } = authRequest.app;
   const businessName = context.current?.businessName ?? '';
   return {
@@ -45,16 +45,16 @@ export function consentScreen(shown: ConsentScreen): Page {
     body: html`<div class="card consent">
 <div class="parties" aria-hidden="true"><span class="tile">${initial(name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
 <h1><strong>${name}</strong> wants to access <strong>${businessName}</strong></h1>
-${shown.isSwitched && html`<p class="done" role="status">You chose ${businessName}. Check what is asked, then allow.</p>`}
-${appOwner(shown)}
-${earlierConsent(shown)}
+${screen.isSwitched && html`<p class="done" role="status">You chose ${businessName}. Check the request, then allow.</p>`}
+${appOwner(screen)}
+${earlierConsent(screen)}
 ${postForm({
   action: '/consent',
   csrf: context.csrf,
   body: html`<input type="hidden" name="question" value="${state}">
 <input type="hidden" name="return_to" value="${context.path}">
-${requestedScopes(shown)}
-${requestFacts(shown)}
+${requestedScopes(screen)}
+${requestFacts(screen)}
 <div class="answers">
 <button class="secondary" name="answer" value="deny">Deny</button>
 <button class="primary" name="answer" value="allow" data-delayed>Allow</button>
@@ -78,23 +78,23 @@ function earlierConsent({ authRequest, consent }: ConsentScreen): Html | null {
 ${canNarrow && html`It keeps what you allowed before until you disconnect it, even if you untick it here.`}</p>`;
 }
 
-function requestedScopes(shown: ConsentScreen): Html {
-  const { authRequest, problem } = shown;
+function requestedScopes(screen: ConsentScreen): Html {
+  const { authRequest, problem } = screen;
   const hint =
     authRequest.optionalScopes.length > 0
       ? 'Untick what you do not want to allow. The app works without it.'
       : undefined;
   return html`<fieldset class="field" ${ariaAttributes('optional_scope', { hint, wrong: problem !== undefined })}>
 <legend class="visually-hidden">What ${authRequest.app.name} asks for</legend>
-${scopeList('What it may see', 'read', shown)}
-${scopeList('What it may change', 'write', shown)}
+${scopeList('What it may see', 'read', screen)}
+${scopeList('What it may change', 'write', screen)}
 ${hint && html`<p class="hint" id="optional_scope-hint">${hint}</p>`}
 ${problem && problemText(problem)}
 </fieldset>`;
 }
 
-function scopeList(heading: string, kind: Scope['kind'], shown: ConsentScreen): Html | null {
-  const { authRequest, consent, ticked } = shown;
+function scopeList(heading: string, kind: Scope['kind'], screen: ConsentScreen): Html | null {
+  const { authRequest, consent, ticked } = screen;
   const listed = listScopes(authRequest.scopes).filter((scope) => scope.kind === kind);
   if (listed.length === 0) return null;
   const isAddition = commonScopes(authRequest.scopes, consent.allowed).length > 0;

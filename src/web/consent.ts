@@ -63,7 +63,7 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
     return code ? reply.redirect(codeLocation(authRequest.callback, code, issuer), 303) : restart(deps, reply, query);
   }
   if (authRequest.prompt === 'none') {
-    const description = 'The user has yet to allow this; ask without prompt=none.';
+    const description = 'The user has not allowed this yet. Send the request without prompt=none.';
     throw new CallbackError(authRequest.callback, new OAuthError('consent_required', 'consent_required', description));
   }
   const state = createConsentState({ query, businessId, scopes: authRequest.scopes, session }, clock());
@@ -77,7 +77,7 @@ async function countRequest(limit: RateLimit, { prompt, callback }: Authorizatio
     await limit.count(user.id);
   } catch (error) {
     if (!(error instanceof TooManyRequests) || prompt !== 'none') throw error;
-    const description = `This user has been sent here too often. Try again in ${error.retryAfter} s.`;
+    const description = `There were too many requests for this user. Try again in ${error.retryAfter} s.`;
     const code = 'temporarily_unavailable';
     throw new CallbackError(callback, new OAuthError(code, code, description));
   }
@@ -108,8 +108,8 @@ async function submitConsent(
     return showOtherBusiness(deps, reply, { request, authRequest, session, state: { ...state, businessId: chosen } });
   if (text(request.body, 'answer') !== 'allow') {
     await denyApp(actorOf(request), storage.durable, { app: authRequest.app, businessId }, clock());
-    const refusal = new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.');
-    throw new CallbackError(authRequest.callback, refusal);
+    const error = new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.');
+    throw new CallbackError(authRequest.callback, error);
   }
   const mayStill = await mayActIn(storage.durable, authRequest.app, session.user, businessId);
   const isSame = formatScopes(authRequest.scopes) === formatScopes(state.scopes);
@@ -167,7 +167,7 @@ function alreadySubmitted(): PageError {
 function requireSignIn(request: FastifyRequest, authRequest: AuthorizationRequest, requestedAt: number): Session {
   const { session } = request;
   if (!session && authRequest.prompt === 'none') {
-    const description = 'Nobody is signed in; ask without prompt=none.';
+    const description = 'No user is signed in. Send the request without prompt=none.';
     throw new CallbackError(authRequest.callback, new OAuthError('login_required', 'login_required', description));
   }
   if (!session || (authRequest.prompt === 'login' && session.signedInAt < requestedAt))

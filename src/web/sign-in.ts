@@ -140,8 +140,8 @@ async function verifyPasskey(
   { response, passkey }: { response: string; passkey: Passkey },
 ): Promise<SignedIn | undefined> {
   const { storage, clock, limits } = deps;
-  const answered = { text: response, passkey, boundTo: browserHash(request) };
-  const verified = await verifyAuthentication(siteOf(deps), answered, clock());
+  const submitted = { text: response, passkey, boundTo: browserHash(request) };
+  const verified = await verifyAuthentication(siteOf(deps), submitted, clock());
   const credentials = verified && (await findCredentials(storage.durable, passkey.userId));
   if (!credentials) return undefined;
   await limits.changesPerUser.count(credentials.user.id);

@@ -200,13 +200,13 @@ export function appendTimestamp(keys: Keyring, query: string, now: number): stri
 /** The query without the timestamp, and the time: null if the timestamp is missing, forged or too old. */
 export function readTimestamp(
   keys: Keyring,
-  stamped: string,
+  timestamped: string,
   now: number,
 ): { query: string; requestedAt: number | null } {
-  const [, query = stamped, asked = '', signature = ''] = TIMESTAMPED.exec(stamped) ?? [];
-  const requestedAt = Number(asked);
+  const [, query = timestamped, time = '', signature = ''] = TIMESTAMPED.exec(timestamped) ?? [];
+  const requestedAt = Number(time);
   const isValid =
-    verifySignature(keys, 'authorize timestamp', `${asked}?${query}`, signature) &&
+    verifySignature(keys, 'authorize timestamp', `${time}?${query}`, signature) &&
     now - requestedAt < TIMESTAMP_LIFETIME;
   return { query, requestedAt: isValid ? requestedAt : null };
 }

@@ -99,25 +99,25 @@ export function codeLocation(callback: Callback, code: string, issuer: string): 
   return locationOf(callback, new URLSearchParams({ code }), issuer);
 }
 
-export function errorLocation({ callback, error: refusal }: CallbackError, issuer: string): string {
-  const { code, reason, message } = refusal;
-  const answer = new URLSearchParams({
+export function errorLocation({ callback, error }: CallbackError, issuer: string): string {
+  const { code, reason, message } = error;
+  const parameters = new URLSearchParams({
     error: code,
     error_description: toErrorCharacters(message),
     error_uri: errorUri(issuer, code, reason),
     reason,
   });
-  return locationOf(callback, answer, issuer);
+  return locationOf(callback, parameters, issuer);
 }
 
-function locationOf({ redirectUri, state }: Callback, answer: URLSearchParams, issuer: string): string {
-  if (state !== undefined) answer.append('state', '');
+function locationOf({ redirectUri, state }: Callback, parameters: URLSearchParams, issuer: string): string {
+  if (state !== undefined) parameters.append('state', '');
   // `state` is encoded already. `iss` is RFC 9207.
-  const query = `${answer}${state ?? ''}&${new URLSearchParams({ iss: issuer })}`;
-  return `${redirectUri}${joint(redirectUri)}${query}`;
+  const query = `${parameters}${state ?? ''}&${new URLSearchParams({ iss: issuer })}`;
+  return `${redirectUri}${separatorAfter(redirectUri)}${query}`;
 }
 
-function joint(redirectUri: string): string {
+function separatorAfter(redirectUri: string): string {
   if (!redirectUri.includes('?')) return '?';
   return /[?&]$/.test(redirectUri) ? '' : '&';
 }

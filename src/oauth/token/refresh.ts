@@ -96,7 +96,7 @@ function expired(): OAuthError {
   );
 }
 
-/** A refresh can ask for fewer scopes for this one access token, never for more; the grant keeps its scopes. */
+/** RFC 6749 §6: a refresh may request fewer scopes for its access token. The scopes of the grant do not change. */
 function narrowScopes(grant: Grant, scope: string): Scopes {
   const { scopes, unknown } = readScopes(parseScopes(scope));
   const beyond = scopesBeyond(scopes, grant.scopes);

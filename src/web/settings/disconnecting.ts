@@ -68,7 +68,7 @@ function mountForEveryone(host: FastifyInstance, deps: WebDeps): void {
       { appId: app.id, businessId: business.id },
       deps.clock(),
     );
-    if (counts.people === 0) throw notFound();
+    if (counts.users === 0) throw notFound();
     return confirm(deps, { request, reply }, confirmForEveryone(app, business, counts));
   });
 
@@ -125,7 +125,7 @@ function confirmForPerson({ app, user, business, since, lastUsedAt }: Connection
   return {
     title: `Disconnect ${app.name} for ${user.name}?`,
     action: `${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/disconnect`,
-    body: html`<p>Every token that ${app.name} has for ${user.name} in ${business.name} stops working at once, and ${app.name} is told that an owner disconnected it. ${user.name} can allow it again.</p>
+    body: html`<p>Every token that ${app.name} has for ${user.name} in ${business.name} stops working at once, and ${app.name} is notified that an owner disconnected it. ${user.name} can allow it again.</p>
 <dl class="facts">
 <div><dt>Connected since</dt><dd>${time(since)}</dd></div>
 <div><dt>Last used</dt><dd>${lastUsedAt === null ? 'Not recently' : time(lastUsedAt)}</dd></div>
@@ -133,17 +133,13 @@ function confirmForPerson({ app, user, business, since, lastUsedAt }: Connection
   };
 }
 
-function confirmForEveryone(
-  app: App,
-  business: Named,
-  { people, live }: { people: number; live: number },
-): Confirmation {
+function confirmForEveryone(app: App, business: Named, { users, live }: { users: number; live: number }): Confirmation {
   return {
     title: `Disconnect ${app.name} for everyone?`,
     action: `${CONNECTED_APPS}/${business.id}/${app.id}/disconnect`,
-    body: html`<p>Every token that ${app.name} has in ${business.name} stops working at once, and ${app.name} is told that an owner disconnected it. Anyone can allow it again.</p>
+    body: html`<p>Every token that ${app.name} has in ${business.name} stops working at once, and ${app.name} is notified that an owner disconnected it. Anyone can allow it again.</p>
 <dl class="facts">
-<div><dt>People who have connected it</dt><dd>${people}</dd></div>
+<div><dt>People who have connected it</dt><dd>${users}</dd></div>
 <div><dt>People it has access for now</dt><dd>${live}</dd></div>
 </dl>`,
   };

@@ -230,7 +230,7 @@ for (const answer of ['switch', 'allow']) {
     const chosen = await browser.submit(page, '/consent', { answer, business: beta.id, optional_scope: CHANGES });
 
     assert.deepEqual([chosen.status, boxesOn(chosen)], [200, { [CONTACTS]: false, [CHANGES]: true }]);
-    assert.match(chosen.text, /role="status">You chose Beta\. Check what is asked, then allow\.</);
+    assert.match(chosen.text, /role="status">You chose Beta\. Check the request, then allow\.</);
     assert.doesNotMatch(page.text, /You chose/);
     assert.equal(await countGrants(server), before, 'nothing is granted yet');
     const credentials = { client_id: app.id, client_secret: app.secret };
