@@ -42,9 +42,15 @@ export function addAccessHooks(host: FastifyInstance, deps: WebDeps): void {
     if (level === 'signed_in') requireSession(request);
     if (level !== 'member' && level !== 'admin' && level !== 'owner') return;
     const context = await loadPageContext(deps, request);
-    if (context.current && ROLES[level].includes(context.current.role)) return;
+    if (context.current && isRoleAllowed(request, context.current)) return;
     throw notFoundOrOtherBusiness((await findOtherBusinesses?.(request, context)) ?? [], request);
   });
+}
+
+/** Whether the role is enough for the declared access of the route. */
+export function isRoleAllowed({ routeOptions }: FastifyRequest, { role }: Pick<Membership, 'role'>): boolean {
+  const { access: level } = routeOptions.config;
+  return level === 'member' || level === 'admin' || level === 'owner' ? ROLES[level].includes(role) : true;
 }
 
 function hidePlatform({ routeOptions, session }: FastifyRequest): void {

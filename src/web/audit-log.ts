@@ -21,10 +21,10 @@ interface AuditSection {
   /** The groups of actions that it can contain. */
   groups: readonly ActionGroup[];
   access: RouteAccess;
-  enter(request: FastifyRequest): Promise<AuditAccess>;
+  load(request: FastifyRequest): Promise<AuditScope>;
 }
 
-interface AuditAccess {
+interface AuditScope {
   context: PageContext;
   /** Undefined for the log of the whole platform. */
   tenant: Tenant | undefined;
@@ -37,12 +37,13 @@ export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
     path: '/settings/audit-log',
     access: access('owner'),
     groups: ['app', 'secret', 'endpoint', 'grant', 'member', 'business'],
-    async enter(request) {
+    async load(request) {
       const context = await loadPageContext(deps, request);
-      if (context.current?.role !== 'owner') throw notFound();
+      const { current } = context;
+      if (!current) throw notFound();
       const head = html`<h1>Audit log</h1>
-<p class="muted">Who did what in ${context.current.businessName}, newest first. ${describeRetention(deps)}</p>`;
-      const tenant = { businessId: context.current.businessId, platformName: deps.platformName };
+<p class="muted">Who did what in ${current.businessName}, newest first. ${describeRetention(deps)}</p>`;
+      const tenant = { businessId: current.businessId, platformName: deps.platformName };
       return { context, tenant, head };
     },
   });
@@ -54,7 +55,7 @@ export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): voi
     path: '/platform/audit-log',
     access: access('platform_admin'),
     groups: Object.keys(ACTION_GROUPS) as ActionGroup[],
-    async enter(request) {
+    async load(request) {
       const context = await loadPageContext(deps, request);
       const head = html`${platformTabs(context)}<h1>Audit log</h1>
 <p class="muted">Who did what, in every business and on the platform, newest first. ${describeRetention(deps)}</p>`;
@@ -67,22 +68,22 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
   const db = deps.storage.durable;
 
   host.get(section.path, section.access, async (request, reply) => {
-    const { context, tenant, head } = await section.enter(request);
-    const asked = readFilters(request.query as Form, section);
-    const since = startOf(asked.period, deps.clock());
-    const wanted = { ...asked, tenant, since, before: asked.after, limit: PAGE_SIZE + 1 };
+    const { context, tenant, head } = await section.load(request);
+    const filters = readFilters(request.query as Form, section);
+    const since = startOf(filters.period, deps.clock());
+    const wanted = { ...filters, tenant, since, before: filters.after, limit: PAGE_SIZE + 1 };
     const { entries, searchedTo } = await searchEntries(db, wanted);
     const { shown, next } = takePage(entries);
-    const view = { ...asked, path: section.path, groups: section.groups, namesBusiness: tenant === undefined };
+    const view = { ...filters, path: section.path, groups: section.groups, namesBusiness: tenant === undefined };
     const body = html`${head}${auditBody(view, { entries: shown, next, searchedTo })}`;
     return sendPage(reply, { title: 'Audit log', platformName: deps.platformName, width: 'wide', context, body });
   });
 
   host.get(`${section.path}.csv`, section.access, async (request, reply) => {
-    const { tenant } = await section.enter(request);
-    const { after: before, period, ...asked } = readFilters(request.query as Form, section);
+    const { tenant } = await section.load(request);
+    const { after: before, period, ...filters } = readFilters(request.query as Form, section);
     const now = deps.clock();
-    return sendCsv(reply, exportEntries(db, { ...asked, tenant, since: startOf(period, now), before }), now);
+    return sendCsv(reply, exportEntries(db, { ...filters, tenant, since: startOf(period, now), before }), now);
   });
 }
 
@@ -183,7 +184,7 @@ ${isFiltered && html`<a href="${path}">Show all</a>`}
 }
 
 function table(view: AuditView, entries: AuditEntry[]): Html {
-  return html`<div class="table acts" role="region" aria-label="What was done" tabindex="0"><table>
+  return html`<div class="table acts" role="region" aria-label="Audit log" tabindex="0"><table>
 <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">On what</th>${view.namesBusiness && html`<th scope="col">Business</th>`}<th scope="col">Where from</th></tr></thead>
 <tbody>${entries.map((entry) => row(view, entry))}</tbody>
 </table></div>`;

@@ -72,15 +72,15 @@ function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html
 }
 
 export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
-  const { section, db, clock, issuer, show, requireEditor } = pages;
+  const { section, db, clock, issuer, show } = pages;
   host.get(`${section.path}/new`, section.edit, async (request, reply) => {
-    const viewer = await requireEditor(request);
+    const viewer = await section.loadViewer(request);
     const ticket = formKey(pages, 'new app', { owner: viewer.ownerBusinessId });
     return show(reply, viewer, newAppBody(section, viewer, { settings: emptyApp, ticket }));
   });
 
-  host.post<{ Body: Form }>(section.path, section.list, async (request, reply) => {
-    const viewer = await requireEditor(request);
+  host.post<{ Body: Form }>(section.path, section.edit, async (request, reply) => {
+    const viewer = await section.loadViewer(request);
     const settings = readAppForm(request.body, section);
     const ticket = text(request.body, 'ticket');
     const { id } = readFormKey(pages, 'new app', { sealed: ticket, owner: viewer.ownerBusinessId });

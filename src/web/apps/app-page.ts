@@ -3,10 +3,9 @@ import type { Membership } from '../../accounts/memberships.ts';
 import { type App, findApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
-import type { RouteAccess } from '../access.ts';
+import { isRoleAllowed, type RouteAccess } from '../access.ts';
 import { appBadges } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
-import { notFound } from '../errors.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { notFoundOrOtherBusiness } from '../session.ts';
 
@@ -59,60 +58,28 @@ ${appBadges(app)}`;
 
 export type AppRequest = FastifyRequest<{ Params: { id: string } }>;
 
-/** What all app pages share: load the viewer and the app, check access, send the page. */
+/** What all app pages share. */
 export type AppPages = ReturnType<typeof createAppPages>;
 
 export function createAppPages(deps: WebDeps, section: AppSection) {
   const db = deps.storage.durable;
-
-  const show = (reply: FastifyReply, { context }: Viewer, content: Html, status = 200): FastifyReply => {
-    const body = html`${section.above?.(context)}${content}`;
-    return sendPage(
-      reply,
-      { title: section.title, platformName: deps.platformName, width: 'wide', context, body },
-      { status },
-    );
-  };
-
-  /** For a viewer who may not change apps, pages that do are not found. */
-  async function requireEditor(request: FastifyRequest): Promise<Viewer> {
-    const viewer = await section.loadViewer(request);
-    if (!viewer.canChange) throw notFound();
-    return viewer;
-  }
-
-  async function load(request: AppRequest, { toEdit }: { toEdit: boolean }): Promise<LoadedApp> {
-    const viewer = await section.loadViewer(request);
-    const app = await findOwnApp(db, viewer, { id: request.params.id, request, toEdit });
-    return { viewer, app, path: `${section.path}/${app.id}` };
-  }
-
   return {
     ...deps,
     section,
     db,
-    show,
-    requireEditor,
 
-    loadEditableApp: (request: AppRequest) => load(request, { toEdit: true }),
-    loadApp: (request: AppRequest) => load(request, { toEdit: false }),
+    show(reply: FastifyReply, { context }: Viewer, content: Html, status = 200): FastifyReply {
+      const body = html`${section.above?.(context)}${content}`;
+      const page = { title: section.title, platformName: deps.platformName, width: 'wide' as const, context, body };
+      return sendPage(reply, page, { status });
+    },
+
+    async loadApp(request: AppRequest): Promise<LoadedApp> {
+      const viewer = await section.loadViewer(request);
+      const app = await findOwnApp(db, viewer, request, request.params.id);
+      return { viewer, app, path: `${section.path}/${app.id}` };
+    },
   };
-}
-
-/** The app of another owner is not found; its own members are offered to switch business. */
-export async function findOwnApp(db: Database, viewer: Viewer, { id, request, toEdit }: AppLookup): Promise<App> {
-  const app = await findApp(db, id);
-  const isOwn = app?.ownerBusinessId === viewer.ownerBusinessId;
-  if (!app || !isOwn) throw notFoundOrOtherBusiness(app ? businessesOf(app, viewer, toEdit) : [], request);
-  if (toEdit && !viewer.canChange) throw notFound();
-  return app;
-}
-
-interface AppLookup {
-  id: string;
-  request: FastifyRequest;
-  /** Whether the page changes the app. */
-  toEdit: boolean;
 }
 
 interface LoadedApp {
@@ -121,9 +88,16 @@ interface LoadedApp {
   path: string;
 }
 
-/** The user's membership in the business that owns the app, if its role may open the page. */
-function businessesOf({ ownerBusinessId }: App, viewer: Viewer, toEdit: boolean): Membership[] {
+/** The app of another owner is not found. A user who may open the page in the business that owns it can switch to that. */
+export async function findOwnApp(db: Database, viewer: Viewer, request: FastifyRequest, id: string): Promise<App> {
+  const app = await findApp(db, id);
+  const isOwn = app?.ownerBusinessId === viewer.ownerBusinessId;
+  if (!app || !isOwn) throw notFoundOrOtherBusiness(app ? listOwners(app, viewer, request) : [], request);
+  return app;
+}
+
+function listOwners({ ownerBusinessId }: App, viewer: Viewer, request: FastifyRequest): Membership[] {
   if (viewer.ownerBusinessId === null) return [];
   const owners = viewer.context.memberships.filter(({ businessId }) => businessId === ownerBusinessId);
-  return owners.filter(({ role }) => !toEdit || role !== 'member');
+  return owners.filter((membership) => isRoleAllowed(request, membership));
 }

@@ -24,9 +24,9 @@ export function mountAppSecrets(host: FastifyInstance, pages: AppPages, showSett
 }
 
 function mountAddition(host: FastifyInstance, pages: AppPages, showSettings: ShowSettings): void {
-  const { section, db, clock, issuer, show, loadEditableApp } = pages;
+  const { section, db, clock, issuer, show, loadApp } = pages;
   host.post<{ Params: { id: string } }>(`${section.path}/:id/secrets`, section.edit, async (request, reply) => {
-    const { viewer, app } = await loadEditableApp(request);
+    const { viewer, app } = await loadApp(request);
     const add = async () => {
       const secret = await addSecret(actorOf(request), db, app, clock());
       return show(reply, viewer, newSecretBody({ section, issuer }, app, secret));
@@ -37,17 +37,17 @@ function mountAddition(host: FastifyInstance, pages: AppPages, showSettings: Sho
 
 /** A secret in use is removed only after a confirmation. */
 function mountRemoval(host: FastifyInstance, pages: AppPages, showSettings: ShowSettings): void {
-  const { section, db, clock, show, loadEditableApp } = pages;
+  const { section, db, clock, show, loadApp } = pages;
   const removal = `${section.path}/:id/secrets/:secret/remove`;
   host.get<ForSecret>(removal, section.edit, async (request, reply) => {
-    const { viewer, app, path } = await loadEditableApp(request);
+    const { viewer, app, path } = await loadApp(request);
     const { secret, isOnly } = await findSecret(db, app.id, request.params.secret);
     if (isOnly) return reply.redirect(path, 303);
     return show(reply, viewer, removeSecretBody({ viewer, app, path }, secret));
   });
 
   host.post<ForSecret>(removal, section.edit, async (request, reply) => {
-    const { viewer, app, path } = await loadEditableApp(request);
+    const { viewer, app, path } = await loadApp(request);
     const { secret, isOnly } = await findSecret(db, app.id, request.params.secret);
     const isSure = isOnly || !isInUse(secret, clock()) || text(request.body ?? {}, 'sure') === 'yes';
     if (!isSure) return reply.redirect(`${path}/secrets/${secret.id}/remove`, 303);

@@ -33,14 +33,14 @@ type ForApp = { Params: { id: string }; Body: Form };
 
 /** The app's own page: credentials, settings and status. */
 export function mountAppSettings(host: FastifyInstance, pages: AppPages): void {
-  const { section, loadApp, loadEditableApp } = pages;
+  const { section, loadApp } = pages;
   host.get<ForApp>(`${section.path}/:id`, section.view, async (request, reply) => {
     const { viewer, app } = await loadApp(request);
     return showSettings(pages, reply, viewer, { app });
   });
 
   host.post<ForApp>(`${section.path}/:id`, section.edit, async (request, reply) => {
-    const { viewer, app, path } = await loadEditableApp(request);
+    const { viewer, app, path } = await loadApp(request);
     const settings = readAppForm(request.body, section);
     const change = async () => {
       await storeSettings(pages, request, () => settings);
@@ -50,7 +50,7 @@ export function mountAppSettings(host: FastifyInstance, pages: AppPages): void {
   });
 
   host.post<ForApp>(`${section.path}/:id/require-pkce`, section.edit, async (request, reply) => {
-    const { path } = await loadEditableApp(request);
+    const { path } = await loadApp(request);
     await storeSettings(pages, request, (before) => ({ ...before, requiresPkce: true }));
     return redirectWithFlash(reply, path, 'pkce_required');
   });

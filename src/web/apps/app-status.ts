@@ -18,9 +18,9 @@ export function mountAppStatus(host: FastifyInstance, pages: AppPages): void {
 }
 
 function mountSwitches(host: FastifyInstance, pages: AppPages): void {
-  const { section, db, clock, show, loadEditableApp } = pages;
+  const { section, db, clock, show, loadApp } = pages;
   host.get<ForApp>(`${section.path}/:id/disable`, section.edit, async (request, reply) => {
-    const { viewer, app, path } = await loadEditableApp(request);
+    const { viewer, app, path } = await loadApp(request);
     if (app.disabledAt !== null) return reply.redirect(path, 303);
     return show(reply, viewer, disableBody(await loadConfirmation(pages, request)));
   });
@@ -31,7 +31,7 @@ function mountSwitches(host: FastifyInstance, pages: AppPages): void {
   ] as const;
   for (const { verb, change, done } of switches) {
     host.post<ForApp>(`${section.path}/:id/${verb}`, section.edit, async (request, reply) => {
-      const { app, path } = await loadEditableApp(request);
+      const { app, path } = await loadApp(request);
       await change(actorOf(request), db, app, clock());
       return redirectWithFlash(reply, path, done);
     });
@@ -39,21 +39,21 @@ function mountSwitches(host: FastifyInstance, pages: AppPages): void {
 }
 
 function mountDeletion(host: FastifyInstance, pages: AppPages): void {
-  const { section, db, clock, show, loadEditableApp } = pages;
+  const { section, db, clock, show, loadApp } = pages;
   host.get<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
     const question = await loadConfirmation(pages, request);
     return show(reply, question.viewer, deleteBody(question));
   });
 
   host.post<ForApp>(`${section.path}/:id/delete`, section.edit, async (request, reply) => {
-    const { app } = await loadEditableApp(request);
+    const { app } = await loadApp(request);
     await deleteApp(actorOf(request), db, app, clock());
     return redirectWithFlash(reply, section.path, 'app_deleted');
   });
 }
 
-async function loadConfirmation({ section, db, clock, loadEditableApp }: AppPages, request: AppRequest) {
-  const { viewer, app } = await loadEditableApp(request);
+async function loadConfirmation({ section, db, clock, loadApp }: AppPages, request: AppRequest) {
+  const { viewer, app } = await loadApp(request);
   return { section, viewer, app, impact: await countAffected(db, { app_id: app.id }, clock()) };
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fastify from 'fastify';
+import fastify, { type FastifyRequest } from 'fastify';
+import { ROLES, type Role } from '../../../src/accounts/memberships.ts';
 import { access, addAccessHooks } from '../../../src/web/access.ts';
 import type { WebDeps } from '../../../src/web/deps.ts';
 
@@ -15,6 +16,29 @@ test('a page that does not declare who may open it keeps the server from startin
 
   assert.throws(() => host.get('/settings/secrets', async () => 'secret'), /GET \/settings\/secrets does not declare/);
 });
+
+const ALLOWED: Record<string, Role[]> = {
+  member: ['member', 'admin', 'owner'],
+  admin: ['admin', 'owner'],
+  owner: ['owner'],
+};
+
+for (const level of ['member', 'admin', 'owner'] as const) {
+  test(`the handler of a page declared for the role ${level} runs for no other role`, async () => {
+    const opened = [];
+    for (const role of ROLES) {
+      const host = startHost();
+      host.addHook('onRequest', async (request) => {
+        request.pageContext = { current: { role } } as FastifyRequest['pageContext'];
+      });
+      host.get('/settings/secrets', access(level), async () => 'secret');
+
+      if ((await host.inject('/settings/secrets')).body === 'secret') opened.push(role);
+    }
+
+    assert.deepEqual(opened.sort(), ALLOWED[level]?.toSorted());
+  });
+}
 
 test('a page declared for platform admins is not found without a session', async () => {
   const host = startHost();

@@ -1,4 +1,3 @@
-import type { App } from '../../../apps/apps.ts';
 import { FormError } from '../../../lib/errors.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { formatScopes, type Scopes } from '../../../lib/scope-lists.ts';
@@ -123,19 +122,6 @@ function pasteCard({ path, viewer }: Playground, state: string, again?: { pasted
 ${again && problemText(again.problem)}</div>
 <button class="primary">Continue</button>`,
   });
-}
-
-/** Shown when the user switched to another business before the response arrived. */
-export function switchBody(app: App, back: { businessId: string; businessName: string; csrf: string; url: string }) {
-  return html`<div class="card"><h1>You have switched to another business</h1>
-<p>${app.name} belongs to ${back.businessName}. Switch back to continue; the response is still in the URL of this page.</p>
-${postForm({
-  action: '/settings/current-business',
-  csrf: back.csrf,
-  body: html`<input type="hidden" name="business" value="${back.businessId}">
-<input type="hidden" name="return_to" value="${back.url}">
-<button class="primary">Switch to ${back.businessName}</button>`,
-})}</div>`;
 }
 
 /** The parameters of the authorize request (RFC 6749 §4.1.1, RFC 7636 §4.3). */

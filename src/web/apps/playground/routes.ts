@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type App, changeApp, findApp } from '../../../apps/apps.ts';
+import { type App, changeApp } from '../../../apps/apps.ts';
 import { FormError } from '../../../lib/errors.ts';
 import { commonScopes, type Scopes } from '../../../lib/scope-lists.ts';
 import { newSecret } from '../../../lib/secrets.ts';
@@ -8,7 +8,7 @@ import { redirectWithFlash } from '../../flash.ts';
 import { type Form, list, type Problem, text, tryForm } from '../../forms.ts';
 import { actorOf, requireSession } from '../../session.ts';
 import { type AppPages, type AppRequest, findOwnApp } from '../app-page.ts';
-import { type AuthorizeChoices, authorizeBody, readCallback, readPasted, startBody, switchBody } from './authorize.ts';
+import { type AuthorizeChoices, authorizeBody, readCallback, readPasted, startBody } from './authorize.ts';
 import type { Playground } from './layout.ts';
 import { sendCall } from './requests.ts';
 import { callbackBody, retryBody, stepBody } from './step-views.ts';
@@ -97,16 +97,19 @@ function mountPaste(
   });
 }
 
-/** The redirect URI of the playground, shared by all apps: the state names the app and the session. */
+/**
+ * The redirect URI of the playground, shared by all apps: the state names the app and the session. Open to every signed-in
+ * user, because they may have switched to another business in the meantime.
+ */
 function mountReturn(host: FastifyInstance, pages: PlaygroundPages): void {
   const { section, issuer, returnAddress, show, decryptProgress, encryptProgress, db } = pages;
   host.get<{ Querystring: Form }>(`${section.path}/try`, section.list, async (request, reply) => {
     const progress = decryptProgress(request, text(request.query, 'state'));
     const callback = readCallback(request.query);
     if (!progress || !callback || (callback.iss !== '' && callback.iss !== issuer)) throw unknownCallback();
-    if (await offerBusinessSwitch(pages, request, reply, progress)) return reply;
     const viewer = await section.loadViewer(request);
-    const app = await findOwnApp(db, viewer, { id: progress.appId, request, toEdit: true });
+    const app = await findOwnApp(db, viewer, request, progress.appId);
+    if (!viewer.canChange) throw notFound();
     const playground = { section, viewer, app, path: `${section.path}/${app.id}`, issuer, returnAddress };
     const updated = { ...progress, code: callback.code };
     return show(
@@ -121,22 +124,6 @@ function unknownCallback(): PageError {
   const sentence =
     'This does not match a request that you sent from here in the last 30 minutes. Open the app and try again.';
   return new PageError(400, 'Unknown response', sentence);
-}
-
-/** If the user switched business meanwhile, and may change the app in the other one, offers to switch back. */
-async function offerBusinessSwitch(
-  { section, db, show }: PlaygroundPages,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  progress: PlaygroundState,
-): Promise<boolean> {
-  const viewer = await section.loadViewer(request);
-  const app = await findApp(db, progress.appId);
-  if (!app || app.ownerBusinessId === viewer.ownerBusinessId) return false;
-  const home = viewer.context.memberships.find(({ businessId }) => businessId === app.ownerBusinessId);
-  if (!home || home.role === 'member') return false;
-  show(reply, viewer, switchBody(app, { ...home, csrf: viewer.context.csrf, url: request.url }), 409);
-  return true;
 }
 
 function mountSteps(host: FastifyInstance, pages: PlaygroundPages, path: string): void {
@@ -186,7 +173,7 @@ type PlaygroundPages = ReturnType<typeof createPlaygroundPages>;
 
 /** What all playground pages share: load the app, read and write the state, and restart if it has expired. */
 function createPlaygroundPages(pages: AppPages) {
-  const { keys, clock, issuer, consentUrl, section, loadEditableApp, show } = pages;
+  const { keys, clock, issuer, consentUrl, section, loadApp, show } = pages;
   const returnAddress = `${consentUrl}${section.path}/try`;
 
   function showStart(reply: FastifyReply, playground: Playground, { choices, problem }: Start = {}): FastifyReply {
@@ -200,7 +187,7 @@ function createPlaygroundPages(pages: AppPages) {
     showStart,
 
     async loadPlayground(request: AppRequest): Promise<Playground> {
-      return { section, ...(await loadEditableApp(request)), issuer, returnAddress };
+      return { section, ...(await loadApp(request)), issuer, returnAddress };
     },
 
     encryptProgress: (request: FastifyRequest, progress: PlaygroundState): string =>

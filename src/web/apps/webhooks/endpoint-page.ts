@@ -24,10 +24,10 @@ export interface EndpointContext extends EndpointListContext {
 
 /** Only those who may change the app can see its endpoints: an address can be a secret. */
 export async function loadEndpointList(
-  { section, loadEditableApp }: AppPages,
+  { section, loadApp }: AppPages,
   request: FastifyRequest<{ Params: { id: string } }>,
 ): Promise<EndpointListContext> {
-  const { viewer, app, path } = await loadEditableApp(request);
+  const { viewer, app, path } = await loadApp(request);
   return { section, viewer, app, path: `${path}/endpoints` };
 }
 

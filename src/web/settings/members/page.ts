@@ -27,11 +27,11 @@ export async function loadMembersContext(deps: WebDeps, request: FastifyRequest)
   return { ...context, business, isOwner: business.role === 'owner', actor: actorOf(request) };
 }
 
-/** A member of the current business, if `mayManage` allows it. */
+/** A member of the current business. `mayManage` checks more than the declared access of the route. */
 export async function requireMember(
   deps: WebDeps,
   request: FastifyRequest<MemberRoute>,
-  mayManage = ({ isOwner }: MembersContext) => isOwner,
+  mayManage: (context: MembersContext) => boolean = () => true,
 ): Promise<{ context: MembersContext; member: Member }> {
   const context = await loadMembersContext(deps, request);
   const { businessId } = context.business;
