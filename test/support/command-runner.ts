@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { appCommands } from '../../src/cli/apps.ts';
 import { memberCommands } from '../../src/cli/businesses.ts';
 import { readOptions } from '../../src/cli/command.ts';
+import { endpointCommands } from '../../src/cli/endpoints.ts';
 import { userCommands } from '../../src/cli/users.ts';
 import { rememberSecret } from './leaks.ts';
 import type { TestServer } from './test-server.ts';
 
-const COMMANDS = [...userCommands, ...memberCommands, ...appCommands];
+const COMMANDS = [...userCommands, ...memberCommands, ...appCommands, ...endpointCommands];
 
-/** Runs commands about users, members and apps on the database of a test's server. An option with an empty value is a flag. */
+/** Runs commands about users, members, apps and endpoints on the database of a test's server. An option with an empty value is a flag. */
 export function createCommandRunner(server: TestServer) {
   const env = {
     DATABASE_URL: server.database.url,
@@ -24,6 +25,7 @@ export function createCommandRunner(server: TestServer) {
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     const result: any = await command.run(readOptions(command, args), env);
     rememberSecret('link to set a password', result?.link?.split('/').at(-1));
+    rememberSecret('signing secret', result?.secret);
     return result;
   };
 }

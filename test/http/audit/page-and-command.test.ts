@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { User } from '../../../src/accounts/users.ts';
-import { DEVELOPER } from '../../support/app-pages.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { DEVELOPER, registerInBrowser, removableSecrets } from '../../support/app-pages.ts';
 import { createCommandRunner } from '../../support/command-runner.ts';
 import { PASSWORD, REDIRECT_URI, type RegisteredApp } from '../../support/fixtures.ts';
 import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
@@ -31,6 +33,14 @@ async function entriesOf(operation: () => Promise<unknown>) {
     // The last characters of a secret differ.
     detail: JSON.parse(detail.replace(/…[\w-]{4}/, '…')),
   }));
+}
+
+async function assertSameEntry(onPage: () => Promise<unknown>, asCommand: () => Promise<unknown>) {
+  const fromPage = await entriesOf(onPage);
+  const fromCommand = await entriesOf(asCommand);
+
+  assert.equal(fromPage.length, 1);
+  assert.deepEqual(fromPage, fromCommand);
 }
 
 /** A platform admin opens the form at `path` and submits it to the path of the same operation. */
@@ -95,23 +105,22 @@ const IN_BUSINESSES: Record<string, Operation> = {
   },
 };
 
-async function assertSameEntries({ user = addTwin, onPage, asCommand }: Operation, isPlatformAdmin = false) {
+async function assertSameOnUsers({ user = addTwin, onPage, asCommand }: Operation, isPlatformAdmin = false) {
   const [one, other] = [await user(isPlatformAdmin), await user(isPlatformAdmin)];
 
-  const fromPage = await entriesOf(() => onPage(one));
-  const fromCommand = await entriesOf(() => asCommand(other));
-
-  assert.equal(fromPage.length, 1);
-  assert.deepEqual(fromPage, fromCommand);
+  await assertSameEntry(
+    () => onPage(one),
+    () => asCommand(other),
+  );
 }
 
 for (const [name, operation] of Object.entries({ ...ON_USERS, ...IN_BUSINESSES })) {
-  test(`${name} leaves the same audit entry from a page and from the command line`, () => assertSameEntries(operation));
+  test(`${name} leaves the same audit entry from a page and from the command line`, () => assertSameOnUsers(operation));
 }
 
 for (const [name, operation] of Object.entries(ON_USERS)) {
   test(`${name} leaves the same audit entry from both, if the user is a platform admin`, () =>
-    assertSameEntries(operation, true));
+    assertSameOnUsers(operation, true));
 }
 
 test('an invitation leaves the same audit entry, and the command names the owner in whose name it is', async () => {
@@ -127,7 +136,7 @@ test('an invitation leaves the same audit entry, and the command names the owner
 });
 
 test('a password that is changed on the account page or by a command leaves the same audit entry', async () => {
-  await assertSameEntries({
+  await assertSameOnUsers({
     async onPage(user) {
       const browser = await server.signedIn(user);
       const fields = { current_password: PASSWORD, password: NEW_PASSWORD };
@@ -192,10 +201,90 @@ for (const [name, { before, onPage, command, options }] of Object.entries(ON_APP
     const [one, other] = [await server.addApp({ ownerBusinessId }), await server.addApp({ ownerBusinessId })];
     if (before) for (const { id } of [one, other]) await operator(before, { app: id });
 
-    const fromPage = await entriesOf(() => onPage(one));
-    const fromCommand = await entriesOf(() => operator(command, { app: other.id, ...options }));
+    await assertSameEntry(
+      () => onPage(one),
+      () => operator(command, { app: other.id, ...options }),
+    );
+  });
+}
 
-    assert.equal(fromPage.length, 1);
-    assert.deepEqual(fromPage, fromCommand);
+test('registering an app leaves the same audit entry from a page and from the command line', async () => {
+  const [scope, name] = ['read:invoices', 'Shelf'];
+
+  await assertSameEntry(
+    () => registerInBrowser(owner, DEVELOPER, { name, scope }),
+    () => operator('app add', { name, scope, 'redirect-uri': REDIRECT_URI, business: server.acme.id }),
+  );
+});
+
+test('removing a secret leaves the same audit entry from a page and from the command line', async () => {
+  const withTwoSecrets = async () => {
+    const app = await server.addApp({ ownerBusinessId: server.acme.id });
+    await operator('app add-secret', { app: app.id });
+    const [older] = removableSecrets(await owner.open(`${DEVELOPER}/${app.id}`));
+    return { app, secret: older ?? '' };
+  };
+  const [one, other] = [await withTwoSecrets(), await withTwoSecrets()];
+
+  await assertSameEntry(
+    () => submitOnAppPage(one.app, `secrets/${one.secret}/remove`, ''),
+    () => operator('app remove-secret', { app: other.app.id, secret: other.secret }),
+  );
+});
+
+const ENDPOINT_URL = 'https://hooks.example/events';
+const EVENT = 'grant.revoked';
+
+async function addEndpoint(): Promise<{ app: RegisteredApp; endpointId: string }> {
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
+  const keys = createKeyring(server.settings.secretKeys);
+  const settings = { appId: app.id, url: ENDPOINT_URL, eventTypes: [EVENT] };
+  const { endpoint } = await insertEndpoint(server.storage().durable, keys, settings, server.clock());
+  return { app, endpointId: endpoint.id };
+}
+
+test('adding an endpoint leaves the same audit entry from a page and from the command line', async () => {
+  const [one, other] = [await addEndpoint(), await addEndpoint()];
+
+  await assertSameEntry(
+    () => submitOnAppPage(one.app, 'endpoints', '/endpoints/new', { url: ENDPOINT_URL, events: [EVENT] }),
+    () => operator('endpoint add', { app: other.app.id, url: ENDPOINT_URL, event: EVENT }),
+  );
+});
+
+interface EndpointOperation {
+  before?: string;
+  /** The path of the form's action below the endpoint, and of its page if that is another one. */
+  action: string;
+  page?: string;
+  fields?: Record<string, string | string[]>;
+  command: string;
+  options?: Record<string, string>;
+}
+
+const ON_ENDPOINTS: Record<string, EndpointOperation> = {
+  'changing an endpoint': {
+    action: '',
+    fields: { url: `${ENDPOINT_URL}/new`, events: [EVENT] },
+    command: 'endpoint change',
+    options: { url: `${ENDPOINT_URL}/new` },
+  },
+  'replacing the signing secret': { action: '/secret', command: 'endpoint replace-secret' },
+  'disabling an endpoint': { action: '/disable', command: 'endpoint disable' },
+  'enabling an endpoint': { before: 'endpoint disable', action: '/enable', command: 'endpoint enable' },
+  'removing an endpoint': { action: '/remove', page: '/remove', command: 'endpoint remove' },
+};
+
+for (const [name, { before, action, page = '', fields, command, options }] of Object.entries(ON_ENDPOINTS)) {
+  test(`${name} leaves the same audit entry from a page and from the command line`, async () => {
+    const [one, other] = [await addEndpoint(), await addEndpoint()];
+    const named = ({ app, endpointId }: typeof one) => ({ app: app.id, endpoint: endpointId });
+    if (before) for (const each of [one, other]) await operator(before, named(each));
+    const path = `endpoints/${one.endpointId}`;
+
+    await assertSameEntry(
+      () => submitOnAppPage(one.app, path + action, `/${path}${page}`, fields),
+      () => operator(command, { ...named(other), ...options }),
+    );
   });
 }
