@@ -11,17 +11,17 @@ const PARTS: [title: string, fits: (frame: Frame, caller: Frame | undefined) => 
   ['Writing to sockets', ({ url, functionName: name }) => !url && /^write/.test(name)],
   ['Garbage collection', ({ functionName }) => functionName === '(garbage collector)'],
   ['The event loop and the HTTP parser', ({ functionName }) => functionName === '(program)'],
-  ['Gatehouse’s own code, or the bare server’s', ({ url }) => /\/(?:src|bench\/peers)\/[^:]*\.ts$/.test(url)],
+  ['Gatehouse’s own code (or the bare server’s)', ({ url }) => /\/(?:src|bench\/peers)\/[^:]*\.ts$/.test(url)],
   ['Kysely and the rate limiter', ({ url }) => /node_modules\/(?:kysely|rate-limiter)/.test(url)],
   ['The driver of PostgreSQL', ({ url }) => /node_modules\/(?:pg|postgres)/.test(url)],
-  ['Fastify and what it brings', ({ url }) => url.includes('node_modules')],
+  ['Fastify and its dependencies', ({ url }) => url.includes('node_modules')],
   ['Node’s HTTP, streams and promises', () => true],
 ];
 
 /** The profile is of the first one alone. */
 export const OTHER_THREADS = 'Other threads (SQLite’s log, garbage, compiling)';
 
-export const POSTGRES = 'PostgreSQL, in processes of its own';
+export const POSTGRES = 'PostgreSQL, in its own processes';
 
 export const PART_TITLES = [...PARTS.map(([title]) => title), OTHER_THREADS, POSTGRES];
 

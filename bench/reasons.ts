@@ -20,17 +20,17 @@ export function whyNoFaster(results: Results, ours: string, scenario: string, th
   const sentences = [];
   if (theirs !== 'bare' && limit?.perSecond && peer?.perSecond) {
     const ratio = (limit.perSecond.median / peer.perSecond.median).toFixed(2);
-    sentences.push(`The bare server, which does the same SQL and the same MAC and nothing else, comes to ${ratio} ×.`);
+    sentences.push(`The bare server, which runs the same SQL and MACs and nothing else, reaches ${ratio} ×.`);
   }
   const longest = listLongest(profileOf(ours), profileOf('bare'));
-  if (longest) sentences.push(`What Gatehouse spends in a turn beyond the bare server, the longest first: ${longest}.`);
+  if (longest) sentences.push(`The additional time of Gatehouse per iteration, longest first: ${longest}.`);
   return sentences.join(' ');
 }
 
 export function whyLate({ measured }: Results, scenario: string): string {
   const latency = find(measured, 'bare', scenario)?.latency;
   if (!latency) return '';
-  const limit = `The bare server, which has nothing else to do, comes to ${(latency.p99 / latency.median).toFixed(1)} × there`;
+  const limit = `The bare server, which does nothing else, reaches ${(latency.p99 / latency.median).toFixed(1)} × there`;
   return `${limit}; ${asToTheMachine(measured)}.`;
 }
 
@@ -40,7 +40,7 @@ export function whyNotReady({ measured }: Results, { least, most }: Spread): str
 }
 
 function asToTheMachine(measured: Results['measured']): string {
-  return `as to the machine, ${describeSteadiness(measured.flatMap(({ sameWork }) => sameWork))}`;
+  return `for comparison, ${describeSteadiness(measured.flatMap(({ sameWork }) => sameWork))}`;
 }
 
 export function whySlower({ profiles }: Growth, scenario: string): string {

@@ -8,10 +8,10 @@ export function reportGrowth({ growth }: Results): string {
   if (growth.length === 0) return '';
   return `## As the database grows
 
-Turns per second with so many grants in the database, of people, businesses and apps in proportion, put in in no order; and the share
-of the smallest size that is left. Tokens, people and businesses are taken from anywhere in it. The sizes take turns.
-PostgreSQL has read all of it into memory beforehand, as one that has served for a while has; on SQLite, Gatehouse keeps 16 MB of it, and the
-rest comes from the system.
+Iterations per second with this many grants in the database, with users, businesses and apps in proportion, inserted in random order; and the share
+of the throughput at the smallest size. Tokens, users and businesses are chosen at random. The sizes take turns.
+PostgreSQL has everything in its cache beforehand, as after some time of service; on SQLite, Gatehouse caches 16 MB, and the
+rest comes from the page cache of the system.
 
 ${growth.map(reportEngine).join('\n\n')}
 
@@ -29,7 +29,7 @@ function reportEngine({ engine, measured, profiles }: Growth): string {
   if (profiles.length === 0) return rates;
   return `${rates}
 
-Where the CPU time goes in the scenario that loses most, in microseconds of each turn, with ${round(sizes[0] ?? 0)} / ${round(sizes.at(-1) ?? 0)} grants:
+Where the CPU time goes in the scenario that loses most, in microseconds per iteration, with ${round(sizes[0] ?? 0)} / ${round(sizes.at(-1) ?? 0)} grants:
 
 ${profileTable(profiles)}`;
 }
@@ -51,26 +51,26 @@ export function reportLongLife({ chains, bytes, cleaning }: Results): string {
     `${round(during.perSecond)} (${during.latency.p99.toFixed(1)} ms)`,
     `${round(after.perSecond)} (${after.latency.p99.toFixed(1)} ms)`,
   ]);
-  return `## One grant, refreshed over and over
+  return `## One grant, refreshed repeatedly
 
 ${table(['', 'refreshes', 'new rows', 'rows of the request log', 'database'], chainRows)}
 
-The request log is what developers see of their app: the last thousand requests of each app and counts by the hour. It is bounded, and
+The request log of an app contains the last thousand requests and counts by the hour. It is bounded, and
 no token depends on it.
 
-## Bytes for each live grant
+## Bytes per active grant
 
-The table of grants and all of its indexes, divided by the rows: after grants were added in the order of time and each was refreshed
+The table of grants with its indexes, divided by the number of rows, after grants were added in order of time and each was refreshed
 once (on SQLite the pages that \`dbstat\` counts; on PostgreSQL \`pg_total_relation_size\` after a vacuum).
 
 ${table(['', 'grants', 'bytes each'], byteRows)}
 
-## Cleaning up while serving
+## Retention while serving
 
-Dead grants are removed a few hundred at a time for as long as the server runs. Refreshes per second (and what 99 of 100 stay below, all
-connections always busy) while there is something to remove, and once there is nothing left.
+Expired grants are removed a few hundred at a time while the server runs. Refreshes per second (and the 99th percentile, with all
+connections busy) during the removal, and after it.
 
-${table(['', 'dead grants', 'gone after', 'meanwhile', 'afterwards'], cleaningRows)}`;
+${table(['', 'expired grants', 'removed after', 'meanwhile', 'afterwards'], cleaningRows)}`;
 }
 
 export function reportOverhead({ starts, memory }: Results): string {
@@ -85,13 +85,13 @@ export function reportOverhead({ starts, memory }: Results): string {
     megabytes(idleBytes),
     `${megabytes(bytesAfter)} after ${round(requests)}`,
   ]);
-  return `## Starting, and memory
+  return `## Start time and memory
 
-From starting \`serve\` to the first 200 of \`/readyz\`: the median of five, and the least and the most.
+From starting \`serve\` to the first 200 of \`/readyz\`: the median of five, with minimum and maximum.
 
 ${table(['', 'ready', 'between'], startRows)}
 
-Resident memory of the process, idle and after many requests (refreshes, invoice lists and introspections by turns).
+Resident memory of the process, idle and after many requests (refreshes, invoice lists and introspections alternating).
 
 ${table(['', 'idle', 'after requests'], memoryRows)}`;
 }

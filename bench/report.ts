@@ -30,7 +30,7 @@ function introduce({ date, machine, versions, command }: Results): string {
   const parts = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
   return `# Performance
 
-Made by \`${command}\` on ${date}; nothing here is written by hand. Every answer of every server was checked: one wrong answer
+Made by \`${command}\` on ${date}; nothing here is written by hand. Every response of every server was checked: one wrong response
 would have ended the run.
 
 Machine: ${machine}. Versions: ${parts.join(', ')}.`;
@@ -41,18 +41,18 @@ function reportVerdicts(results: Results): string {
   if (verdicts.length === 0) return '';
   const rows = verdicts.map(({ what, wanted, found, isMet }) => [what, wanted, found, isMet ? 'yes' : '**no**']);
   const missing = verdicts.filter(({ isMet, why }) => !isMet && why).map(({ what, why }) => `- **${what}.** ${why}`);
-  const reasons = missing.length > 0 ? ['What is missing, and where the time goes instead:', missing.join('\n')] : [];
-  const verdict = table(['', 'wanted', 'found', 'met'], rows);
-  return ['## What should show, and whether it does', verdict, ...reasons].join('\n\n');
+  const reasons = missing.length > 0 ? ['Missed targets, and where the time goes instead:', missing.join('\n')] : [];
+  const verdict = table(['', 'target', 'measured', 'met'], rows);
+  return ['## Targets', verdict, ...reasons].join('\n\n');
 }
 
 function reportPeaks(results: Results): string {
   const cell = ({ perSecond }: Measured) =>
     perSecond ? `${round(perSecond.median)} <small>(${round(perSecond.least)}–${round(perSecond.most)})</small>` : '–';
   const pictures = scenariosOf(results).map(({ name, title }) => `![${title}](performance/${name}.svg)`);
-  return `## How much, per second
+  return `## Throughput, per second
 
-The median of ${results.rounds} rounds, and the least and the most. A dash: it does not offer that.
+The median of ${results.rounds} rounds, with minimum and maximum. A dash: not offered.
 
 ${matrix(results, cell)}
 
@@ -62,25 +62,25 @@ ${pictures.join('\n\n')}`;
 function reportLatencies(results: Results): string {
   const cell = ({ latency }: Measured) => (latency ? `${latency.median.toFixed(2)} / ${latency.p99.toFixed(2)}` : '–');
   const ratio = ({ latency }: Measured) => (latency ? (latency.p99 / latency.median).toFixed(1) : '–');
-  return `## How long an answer takes
+  return `## Latency
 
-Milliseconds at four fifths of each contender's own peak, as it was a moment before: the median, and what 99 of 100 stay below, each the median
-of all rounds. Requests come at random, whether or not the last is answered, and an answer counts from when its request was due.
+Milliseconds at 80 % of each contender's own peak, measured just before: the median and the 99th percentile, each the median
+of all rounds. Requests arrive at random (open loop), and latency counts from when a request was due.
 
 ${matrix(results, cell)}
 
-How many times the median that is, for everyone. The bare server has next to nothing to do beside its answers: where it makes some wait
-as long, that is the machine's doing. At four fifths of the peak, whatever holds a server up for a moment keeps all who come in five times
-that moment waiting. How evenly this machine went: ${describeSteadiness(results.measured.flatMap(({ sameWork }) => sameWork))}.
+The 99th percentile as a multiple of the median. The bare server does almost nothing besides responding: a high multiple there is
+noise of the machine. At 80 % of the peak, a pause of the server delays all requests of a period five times
+as long. Noise of this machine: ${describeSteadiness(results.measured.flatMap(({ sameWork }) => sameWork))}.
 
 ${matrix(results, ratio)}`;
 }
 
 function reportCpu(results: Results): string {
   const cell = ({ cpu }: Measured) => (cpu === null ? '–' : round(cpu));
-  return `## What it costs
+  return `## CPU time
 
-Microseconds of CPU time of the server's own process for each turn; what PostgreSQL takes beside it is not in it.
+Microseconds of CPU time of the server process per iteration, without that of PostgreSQL.
 
 ${matrix(results, cell)}`;
 }
@@ -91,9 +91,9 @@ export function reportProfiles(results: Results): string {
   const names = [...new Set(profiles.map(({ contender }) => nameOf(results, contender)))];
   return `## Where the time goes
 
-The CPU time of each turn, as above, in microseconds: ${names.join(' / ')}. How it is shared out is from V8's own CPU profile of the warm
-server, whose samples are taken by the clock: waiting for the disk is in the first line, and the others are too small by it. A peer that keeps everything in memory has no time in the first two lines. What
-PostgreSQL does it does in processes of its own, whose time is in the last line and was measured beside.
+The CPU time of each iteration, as above, in microseconds: ${names.join(' / ')}. The shares are from V8's CPU profile of the warm
+server, which samples by wall-clock time: waiting for the disk is in the first line, so the others are a little too small. A peer that stores everything in memory has no time in the first two lines.
+PostgreSQL runs in its own processes, whose time was measured separately and is in the last line.
 
 ${profileTable(profiles)}`;
 }
@@ -120,12 +120,12 @@ function reportMethod({ lanes, pinning, rounds, spell, warmUp, measured }: Resul
   const scenarios = SCENARIOS.map(({ title, means }) => `- **${title}**: ${means}.`);
   return `## How it is measured
 
-One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on and a quarter of the memory (\`shared_buffers\`), as its documentation advises. ${lanes} connections over HTTP/1.1, one request under way
-on each; the load itself was at work for at most ${Math.round(busiest * 100)} % of the time. In each of ${rounds} rounds a scenario is run for ${spell} s by each contender, in stretches of about ${STINT * 1000} ms: one
-after the other has its turn, beginning with another each time, and whoever is not at work is halted. So what slows the machine down for a second slows everyone. Before that come ${warmUp} s that do not count. Codes and tokens
-are made on nobody's time, and each contender is left to finish what that, or a halt, has put off (for at most a tenth of a second) before it is measured; the load has room enough to tidy up rarely (\`--max-semi-space-size=64\`). Every authorize request
+One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on and a quarter of the memory (\`shared_buffers\`), as its documentation advises. ${lanes} connections over HTTP/1.1, with one request at a time
+on each; the load generator used at most ${Math.round(busiest * 100)} % of its core. In each of ${rounds} rounds a scenario is run for ${spell} s by each contender, in slices of about ${STINT * 1000} ms: the
+contenders take turns, in a different order each time, and the others are stopped (SIGSTOP) meanwhile. So a slow second of the machine affects all of them. Before that there are ${warmUp} s of warm-up. Codes and tokens
+are created outside of the measured time, and each contender may finish background work (for at most 0.1 s) before it is measured; the load generator runs with \`--max-semi-space-size=64\` to collect garbage rarely. Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one
-address, and with \`LOG_LEVEL=error\`, since no peer logs its requests. What each peer was given, and why, stands in \`bench/peers\`.
+address, and with \`LOG_LEVEL=error\`, since no peer logs its requests. The configuration of each peer is in \`bench/peers\`.
 
 ${scenarios.join('\n')}`;
 }

@@ -18,5 +18,5 @@ export function describeSteadiness(times: number[]): string {
   const quickest = Math.min(...times);
   const ratio = (time: number) => (time / quickest).toFixed(2);
   const [median, slow] = [quantile(times, 0.5), quantile(times, 0.9)];
-  return `a little work that is always the same (reading and writing some JSON), done ${times.length} times in between, took ${ratio(median)} × its quickest in the median, and longer than ${ratio(slow)} × one time in ten`;
+  return `a fixed piece of work (parsing and serializing JSON), done ${times.length} times in between, took ${ratio(median)} × its fastest run in the median, and more than ${ratio(slow)} × in one of ten runs`;
 }

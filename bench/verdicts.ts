@@ -58,7 +58,7 @@ function judgeLatencies(results: Results): Verdict[] {
     .sort((a, b) => b.ratio - a.ratio)[0];
   if (!worst) return [];
   const found = `${worst.ratio.toFixed(1)} × at worst (${titleOf(worst.scenario).toLowerCase()}, ${nameOf(results, worst.contender)})`;
-  const what = 'What 99 of 100 answers stay below against the median, at four fifths of the peak';
+  const what = '99th percentile against the median, at 80 % of the peak';
   const why = whyLate(results, worst.scenario);
   return [{ what, wanted: 'at most 10 ×', found, isMet: worst.ratio <= 10, why }];
 }
@@ -98,7 +98,7 @@ function judgeLongLife({ chains, bytes }: Results): Verdict[] {
       isMet: newRows === 0,
     })),
     ...bytes.map(({ engine, perGrant }) => ({
-      what: `Bytes for each live grant, ${titleOfEngine(engine)}`,
+      what: `Bytes per active grant, ${titleOfEngine(engine)}`,
       wanted: `at most ${most[engine]}`,
       found: String(Math.round(perGrant)),
       isMet: perGrant <= (most[engine] ?? 0),

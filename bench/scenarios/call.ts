@@ -6,7 +6,7 @@ const CALLS = 4096;
 export const callScenario: Scenario = {
   name: 'call',
   title: 'Bearer-protected call',
-  means: 'an access token is checked, and what it opens is read',
+  means: 'an access token is checked, and the resource is read',
   share: 1,
   isOffered: always,
   prepare(contender, lanes) {

@@ -3,7 +3,7 @@ import { always, batchFor, exchange, makeCodes, type Scenario, take } from './sc
 export const exchangeScenario: Scenario = {
   name: 'exchange',
   title: 'Code exchange',
-  means: 'a code becomes a pair of tokens',
+  means: 'a code is exchanged for a pair of tokens',
   share: 0.3,
   isOffered: always,
   prepare(contender, lanes) {

@@ -6,7 +6,7 @@ const QUESTIONS = 4096;
 export const introspectScenario: Scenario = {
   name: 'introspect',
   title: 'Introspect',
-  means: 'an API asks what an access token is good for',
+  means: 'an API introspects an access token',
   share: 1,
   isOffered: ({ introspects }) => introspects,
   prepare(contender, lanes) {

@@ -5,7 +5,7 @@ import { always, batchFor, connectMany, type Scenario, take } from './scenario.t
 export const refreshScenario: Scenario = {
   name: 'refresh',
   title: 'Refresh',
-  means: 'a refresh token becomes a new pair, and is spent',
+  means: 'a refresh token is exchanged for a new pair, and is spent',
   share: 1,
   isOffered: always,
   prepare(contender, lanes) {

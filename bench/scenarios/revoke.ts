@@ -5,7 +5,7 @@ import { batchFor, connectMany, type Scenario, take } from './scenario.ts';
 export const revokeScenario: Scenario = {
   name: 'revoke',
   title: 'Revoke',
-  means: 'a refresh token is ended, with all that came of it',
+  means: 'a refresh token is revoked, with its whole grant',
   share: 0.3,
   isOffered: ({ revokes }) => revokes,
   prepare(contender, lanes) {
