@@ -88,7 +88,7 @@ test('reads wait until an open transaction has ended', async () => {
   lock.release();
 
   assert.equal(await found, 0);
-  assert.equal(lock.isTaken(), false);
+  assert.equal(lock.isTaken, false);
 });
 
 test('a thousand reads of one iteration each return their own result', async () => {

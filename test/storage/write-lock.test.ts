@@ -48,11 +48,11 @@ test('a write that has to wait releases the connection lock meanwhile, and holds
   await lock.acquire();
   const waiting = beginWrite('relaxed');
 
-  assert.equal(lock.isTaken(), false);
+  assert.equal(lock.isTaken, false);
   another.exec('rollback');
   await waiting;
 
-  assert.equal(lock.isTaken(), true);
+  assert.equal(lock.isTaken, true);
   assert.ok(connection.file.isTransaction);
   lock.release();
   commits.commit();
@@ -66,7 +66,7 @@ test('all waiting writes begin together, in one transaction', async () => {
   await Promise.all(writing);
 
   assert.ok(connection.file.isTransaction);
-  assert.equal(lock.isTaken(), false);
+  assert.equal(lock.isTaken, false);
   commits.commit();
   assert.equal(connection.file.isTransaction, false);
 });
@@ -76,7 +76,7 @@ test('after a timeout writes fail at once, until one succeeds', async () => {
   const failures = await Promise.allSettled([writeOnce(), writeOnce()]);
   assert.deepEqual(
     failures.map((failure) => failure.status === 'rejected' && String(failure.reason)),
-    Array(2).fill('Error: database is locked'),
+    Array(2).fill('Error: The database file is locked by another process.'),
   );
 
   await lock.acquire();

@@ -37,7 +37,7 @@ export function createDialect(engine: Engine, durability: Durability): Dialect {
     },
     releaseConnection: async () => lock.release(),
     async beginTransaction() {
-      await beginWrite(engine, durability);
+      await engine.beginWrite(durability);
       attempt(engine, () => run('savepoint work'));
       lock.isInTransaction = true;
     },
@@ -69,7 +69,7 @@ function createConnection(engine: Engine, durability: Durability): DatabaseConne
   return {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery) {
       const { access } = attempt(engine, () => engine.prepare(sql));
-      if (access === 'write' && !engine.lock.isInTransaction) await beginWrite(engine, durability);
+      if (access === 'write' && !engine.lock.isInTransaction) await engine.beginWrite(durability);
       return execute<Row>(engine, sql, parameters);
     },
     streamQuery() {
@@ -99,7 +99,7 @@ export function runAlone(engine: Engine, durability: Durability): RunQuery {
     if (access === 'read') return batchRead(() => execute<Row>(engine, sql, values));
     await lock.acquire();
     try {
-      if (access === 'write') await beginWrite(engine, durability);
+      if (access === 'write') await engine.beginWrite(durability);
       return execute<Row>(engine, sql, values);
     } finally {
       const pendingCommit = lock.release();
@@ -127,7 +127,7 @@ export async function vacuumStep(engine: Engine): Promise<boolean> {
   await lock.acquire();
   try {
     if (read('auto_vacuum') !== INCREMENTAL || read('freelist_count') <= read('page_count') * FREE_SHARE) return false;
-    await beginWrite(engine, 'relaxed');
+    await engine.beginWrite('relaxed');
     // With `exec`: a prepared statement would release a single page.
     attempt(engine, () => file.exec(`PRAGMA incremental_vacuum(${PAGES_PER_VACUUM})`));
   } finally {
@@ -135,14 +135,6 @@ export async function vacuumStep(engine: Engine): Promise<boolean> {
     if (pendingCommit) await pendingCommit;
   }
   return true;
-}
-
-async function beginWrite(engine: Engine, durability: Durability): Promise<void> {
-  try {
-    await engine.beginWrite(durability);
-  } catch (error) {
-    throw translateError(error);
-  }
 }
 
 function attempt<Result>({ commits }: Engine, work: () => Result): Result {

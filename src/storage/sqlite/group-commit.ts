@@ -28,17 +28,15 @@ export function createGroupCommit(connection: Connection, scheduleCommit: () => 
   const { file, wal } = connection;
   let group: Group | undefined;
 
-  function openGroup(): Group {
-    begin(connection);
-    scheduleCommit();
-    return { committed: createDeferred(), onDisk: undefined };
-  }
-
   return {
     join(durability) {
       // A refresh that cannot be confirmed would replace a token whose successor the app never receives.
       wal.assertNotStalled();
-      group ??= openGroup();
+      if (!group) {
+        begin(connection);
+        scheduleCommit();
+        group = { committed: createDeferred(), onDisk: undefined };
+      }
       if (durability === 'relaxed') return group.committed.promise;
       group.onDisk ??= createDeferred();
       return group.onDisk.promise;

@@ -24,7 +24,7 @@ export function createReadBatch(connection: Connection, lock: ConnectionLock, co
     const batch = pending;
     pending = [];
     if (batch.length === 0) return;
-    if (lock.isTaken()) await lock.acquire();
+    if (lock.isTaken) await lock.acquire();
     try {
       // Reads see committed rows only: a commit that fails rolls back what was written before it.
       commits.commit();

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '../../lib/clock.ts';
-import { BUSY_TIMEOUT, isBusy } from './connection.ts';
+import { BUSY_TIMEOUT, isBusy, translateError } from './connection.ts';
 import type { Durability, GroupCommit } from './group-commit.ts';
 
 /** A mutex around the one connection: a transaction may span an `await`. */
@@ -8,7 +8,7 @@ export interface ConnectionLock {
   isInTransaction: boolean;
   /** Resolves when the holder's writes are committed, and on disk if they are durable. */
   pendingCommit: Promise<void> | undefined;
-  isTaken(): boolean;
+  isTaken: boolean;
   acquire(): Promise<void>;
   /** Returns `pendingCommit`, which the caller has to await if it wrote anything. */
   release(): Promise<void> | undefined;
@@ -16,14 +16,13 @@ export interface ConnectionLock {
 
 export function createConnectionLock(): ConnectionLock {
   const waiting: (() => void)[] = [];
-  let isTaken = false;
   const lock: ConnectionLock = {
+    isTaken: false,
     isInTransaction: false,
     pendingCommit: undefined,
-    isTaken: () => isTaken,
     async acquire() {
-      if (isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
-      isTaken = true;
+      if (lock.isTaken) await new Promise<void>((resolve) => waiting.push(resolve));
+      lock.isTaken = true;
     },
     release() {
       const { pendingCommit } = lock;
@@ -31,7 +30,7 @@ export function createConnectionLock(): ConnectionLock {
       lock.pendingCommit = undefined;
       const next = waiting.shift();
       if (next) next();
-      else isTaken = false;
+      else lock.isTaken = false;
       return pendingCommit;
     },
   };
@@ -58,7 +57,7 @@ export function createWriteLock(lock: ConnectionLock, commits: GroupCommit, time
       isTimedOut = false;
       return true;
     } catch (error) {
-      if (isTimedOut || !isBusy(error)) throw error;
+      if (isTimedOut || !isBusy(error)) throw translateError(error);
       return false;
     }
   }
