@@ -1,5 +1,5 @@
-import { expiredChallenges } from './accounts/challenges.ts';
 import { oldInvitations } from './accounts/invitations.ts';
+import { expiredChallenges } from './accounts/passkeys.ts';
 import { expiredSessions } from './accounts/sessions.ts';
 import { removeOldEntries } from './audit/entries.ts';
 import { oldRepeats } from './audit/repeats.ts';

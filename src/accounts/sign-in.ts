@@ -5,8 +5,7 @@ import { DAY, HOUR } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { type Challenge, spendChallenge } from './challenges.ts';
-import { type Passkey, usePasskey } from './passkeys.ts';
+import { type Challenge, type Passkey, spendChallenge, usePasskey } from './passkeys.ts';
 import {
   type Device,
   deleteSession,

@@ -1,8 +1,14 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { idToBytes } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import { type Challenge, type ChallengePurpose, createChallenge, readChallenge } from './challenges.ts';
-import type { Credential, Passkey } from './passkeys.ts';
+import {
+  type Challenge,
+  type ChallengePurpose,
+  type Credential,
+  createChallenge,
+  type Passkey,
+  readChallenge,
+} from './passkeys.ts';
 import type { User } from './users.ts';
 
 /** The relying party. A browser offers a passkey to no other site. */

@@ -2,7 +2,6 @@ import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
-import { inChunks } from './chunks.ts';
 
 /** A request of an app, as its developers see it. Contains no token, code or secret, and no query string. */
 export interface NewRequest {
@@ -94,19 +93,19 @@ interface Trimming {
   max: number;
 }
 
-async function trim(db: Database, { appId, comparison: which, max: most }: Trimming): Promise<void> {
+async function trim(db: Database, { appId, comparison, max }: Trimming): Promise<void> {
   const oldestKept = db
     .selectFrom('logged_requests')
     .select('id')
     .where('app_id', '=', appId)
-    .where('reason', which, WRONG_SECRET)
+    .where('reason', comparison, WRONG_SECRET)
     .orderBy('id', 'desc')
-    .offset(most - 1)
+    .offset(max - 1)
     .limit(1);
   await db
     .deleteFrom('logged_requests')
     .where('app_id', '=', appId)
-    .where('reason', which, WRONG_SECRET)
+    .where('reason', comparison, WRONG_SECRET)
     .where('id', '<', oldestKept)
     .execute();
 }
@@ -140,4 +139,17 @@ export interface RequestContext {
   grantType?: string;
   /** At a code exchange: whether the app sent a code_verifier. */
   usedPkce?: boolean;
+}
+
+/** Few sizes, so that few different statements are prepared. */
+const SIZES = [64, 16, 4, 1];
+
+export function inChunks<Row>(rows: Row[]): Row[][] {
+  const chunks: Row[][] = [];
+  for (let start = 0; start < rows.length; ) {
+    const size = SIZES.find((size) => size <= rows.length - start) ?? 1;
+    chunks.push(rows.slice(start, start + size));
+    start += size;
+  }
+  return chunks;
 }

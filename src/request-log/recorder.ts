@@ -14,9 +14,8 @@ import {
   type RecordedRequest,
   requestsByApp,
 } from './batch.ts';
-import { inChunks } from './chunks.ts';
 import { addCounts, addScopeUses } from './counts.ts';
-import { addRequests, MAX_PER_APP, type NewRequest, type RequestContext, trimRequests } from './log.ts';
+import { addRequests, inChunks, MAX_PER_APP, type NewRequest, type RequestContext, trimRequests } from './log.ts';
 
 /** Records the requests of apps in the background. No request waits for it or fails because of it. */
 export interface RequestRecorder {

@@ -18,7 +18,9 @@ import { readReturnTo } from './return-to.ts';
 import { addSessionHooks, requireSession } from './session.ts';
 import { mountAccount } from './settings/account.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
-import { mountMembers } from './settings/members/members.ts';
+import { mountInvitations } from './settings/invitations.ts';
+import { mountMember } from './settings/member.ts';
+import { mountMembers } from './settings/members.ts';
 import { mountSignIn, mountSignOut } from './sign-in.ts';
 
 /** Pages that only some users may see respond 404 to everyone else, whatever the method. */
@@ -39,6 +41,8 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountPasswordLink,
     mountConnectedApps,
     mountMembers,
+    mountInvitations,
+    mountMember,
     mountAuditLog,
     mountDeveloper,
     mountAccount,

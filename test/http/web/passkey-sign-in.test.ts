@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { expiredChallenges } from '../../../src/accounts/challenges.ts';
+import { expiredChallenges } from '../../../src/accounts/passkeys.ts';
 import { markUserDisabled } from '../../../src/accounts/users.ts';
 import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';

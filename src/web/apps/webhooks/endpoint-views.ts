@@ -17,8 +17,14 @@ import {
   time,
 } from '../../forms.ts';
 import { type AppPages, appHead } from '../app-page.ts';
-import { type Log, logSection } from './delivery-log.ts';
-import { type EndpointContext, type EndpointListContext, statusBadge, statusNotice } from './endpoint-page.ts';
+import {
+  type DeliveryLog,
+  type EndpointContext,
+  type EndpointListContext,
+  logSection,
+  statusBadge,
+  statusNotice,
+} from './endpoint-page.ts';
 
 const PAGE_SIZE = 25;
 
@@ -101,7 +107,7 @@ interface EndpointView extends EndpointContext {
   settings: EndpointSettings;
   problem: Problem | undefined;
   notice: string | undefined;
-  log: Log;
+  log: DeliveryLog;
   /** Prevents a form that is sent twice from replacing two secrets. */
   secretFingerprint: string;
   now: number;

@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { hasOtherOwner, type Member } from '../../../accounts/memberships.ts';
-import { changeRole } from '../../../accounts/ownership.ts';
-import { createPasswordLink } from '../../../accounts/password-links.ts';
-import type { App } from '../../../apps/apps.ts';
-import { listAppsAllowedBy, removeMember } from '../../../grants/member-removal.ts';
-import { type Html, html } from '../../../lib/html.ts';
-import { access } from '../../access.ts';
-import { roleBadge, roleField, unverifiedBadge } from '../../components.ts';
-import type { WebDeps } from '../../deps.ts';
-import { forbidden, notFound } from '../../errors.ts';
-import { redirectWithFlash } from '../../flash.ts';
-import { type Problem, postForm, problemText, text, time, tryForm } from '../../forms.ts';
-import { passwordLinkBody } from '../../password-link.ts';
+import { hasOtherOwner, type Member } from '../../accounts/memberships.ts';
+import { changeRole } from '../../accounts/ownership.ts';
+import { createPasswordLink } from '../../accounts/password-links.ts';
+import type { App } from '../../apps/apps.ts';
+import { listAppsAllowedBy, removeMember } from '../../grants/member-removal.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { access } from '../access.ts';
+import { roleBadge, roleField, unverifiedBadge } from '../components.ts';
+import type { WebDeps } from '../deps.ts';
+import { forbidden, notFound } from '../errors.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
+import { passwordLinkBody } from '../password-link.ts';
 import {
   businessField,
   findOtherBusinesses,
@@ -21,7 +21,7 @@ import {
   rejectOtherBusiness,
   requireMember,
   sendMembersPage,
-} from './page.ts';
+} from './members.ts';
 
 /** Owners manage a member; every member can leave. */
 export function mountMember(host: FastifyInstance, deps: WebDeps): void {

@@ -6,17 +6,17 @@ import {
   invitationState,
   listOpenInvitations,
   withdrawInvitation,
-} from '../../../accounts/invitations.ts';
-import { type Html, html } from '../../../lib/html.ts';
-import { newSecret } from '../../../lib/secrets.ts';
-import { access } from '../../access.ts';
-import { AS_ROLE, roleBadge, roleField } from '../../components.ts';
-import type { WebDeps } from '../../deps.ts';
-import { notFound, PageError } from '../../errors.ts';
-import { redirectWithFlash } from '../../flash.ts';
-import { formKey, readFormKey } from '../../form-keys.ts';
-import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../../forms.ts';
-import { PAGE_SIZE, pager, readListing, takePage } from '../../listing.ts';
+} from '../../accounts/invitations.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { newSecret } from '../../lib/secrets.ts';
+import { access } from '../access.ts';
+import { AS_ROLE, roleBadge, roleField } from '../components.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound, PageError } from '../errors.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { formKey, readFormKey } from '../form-keys.ts';
+import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../forms.ts';
+import { PAGE_SIZE, pager, readListing, takePage } from '../listing.ts';
 import {
   businessField,
   loadMembersContext,
@@ -25,7 +25,7 @@ import {
   PATH,
   rejectOtherBusiness,
   sendMembersPage,
-} from './page.ts';
+} from './members.ts';
 
 const LIST = `${PATH}/invitations`;
 const INVITE = 'Invite someone';
