@@ -1,4 +1,4 @@
-"""Runs every test, and writes what became of each as a line of JSON: `python3 -m tests`."""
+"""Runs every test, and writes each result as a line of JSON: `python3 -m tests`."""
 
 import json
 import sys
@@ -24,7 +24,7 @@ class Lines(unittest.TestResult):
 
 
 def _belongs(one: object, test: unittest.TestCase) -> bool:
-    """A part of a test, as `subTest` makes them, belongs to the whole."""
+    """A subtest counts as part of its test."""
     return one is test or getattr(one, "test_case", None) is test
 
 

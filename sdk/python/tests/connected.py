@@ -1,4 +1,4 @@
-"""Tests that look at how tokens are kept: an app that speaks to the real server through a relay."""
+"""A base class for tests of token handling: an app that reaches the real server through a relay."""
 
 import dataclasses
 import unittest

@@ -1,4 +1,4 @@
-"""The running Gatehouse that the tests speak to, and the person and the clock that belong to it."""
+"""The running Gatehouse, with a signed-in user and a clock that tests control."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class Gatehouse:
     event_types: str
 
     def app(self, base_url: str | None = None, timeout: float = 30.0) -> App:
-        """The app as it is registered; or the same, speaking to something that stands between."""
+        """The registered app, optionally with another base URL."""
         return App(
             base_url=base_url or self.base_url,
             client_id=self.client_id,

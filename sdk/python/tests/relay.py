@@ -1,4 +1,4 @@
-"""Stands between the library and the real server: notes what passes, and loses answers when asked to."""
+"""A proxy to the real server that records requests and can drop responses."""
 
 import http.client
 import threading
@@ -49,7 +49,7 @@ class Relay:
         return self.paths.count(path)
 
     def lose_next(self, path: str) -> None:
-        """The server does what it is asked; only the asker never hears of it."""
+        """The server handles the request, but its response is dropped."""
         self._losses.append(path)
 
     def pass_on(self, handler: BaseHTTPRequestHandler) -> None:

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gatehouse_client import Api, App, Tokens
-from tests.misbehaving import Misbehaving, reply
+from tests.faulty_server import FaultyServer, reply
 
 SECRET = "gcs_do-not-show-this"
 BUSINESS = "0190a6c6-0000-7000-8000-000000000000"
@@ -21,10 +21,10 @@ class SaveLater:
 
 
 class Arguments(unittest.TestCase):
-    """Each is refused before any request, by name, and without repeating what it was."""
+    """Each is rejected before any request, by name, and without its value."""
 
     def setUp(self) -> None:
-        self.server = Misbehaving(reply(500))
+        self.server = FaultyServer(reply(500))
         self.server.__enter__()
         self.addCleanup(self.server.__exit__)
         self.settings: dict[str, Any] = {
@@ -125,7 +125,7 @@ class Arguments(unittest.TestCase):
         for good in ("https://app.example", "HTTPS://app.example/a?b=c", "http://[::1]:8080/callback"):
             make(good)
 
-    def test_what_is_missing_is_named(self) -> None:
+    def test_a_missing_argument_is_named(self) -> None:
         for name in self.settings:
             with self.assertRaisesRegex(TypeError, name):
                 App(**{key: value for key, value in self.settings.items() if key != name})
@@ -165,7 +165,7 @@ class Arguments(unittest.TestCase):
         self.refuse_types("prompt", ask, True, ["none"])
         self.refuse_values("prompt", ask, "", "consent", "NONE")
 
-    def test_what_is_kept_for_a_visitor_is_text(self) -> None:
+    def test_state_and_verifier_are_text(self) -> None:
         app = App(**self.settings)
         good: dict[str, Any] = {"callback_url": "code=x", "state": "s1", "code_verifier": "v" * 43}
         for name in good:
@@ -192,7 +192,7 @@ class Arguments(unittest.TestCase):
                 self.refuse_types(name, call, None, 7, b"gat_1")
                 self.refuse_values(name, call, "", "gat_1 ", "gat_\n", "gat_ä", "gat_1\r\nx-evil: 1")
 
-    def test_tokens_have_an_end_and_scopes(self) -> None:
+    def test_tokens_have_an_expiry_and_scopes(self) -> None:
         def make(name: str, value: Any) -> None:
             Tokens(**(GOOD_TOKENS | {name: value}))
 
@@ -203,7 +203,7 @@ class Arguments(unittest.TestCase):
         changes: dict[str, Any] = {"expires_at": 7, "scopes": ["x"]}
         self.assertEqual(Tokens(**(GOOD_TOKENS | changes)).scopes, ("x",))
 
-    def test_stored_tokens_are_whole(self) -> None:
+    def test_stored_tokens_are_complete(self) -> None:
         self.refuse_types("stored tokens", Tokens.from_dict, None, "{}", [])
         self.refuse_values("refresh_token", Tokens.from_dict, {"access_token": "a", "expires_at": 0, "scopes": []})
 
@@ -224,7 +224,7 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "save"):
             app.api(tokens=good["tokens"])  # pyright: ignore[reportCallIssue]
 
-    def test_what_invoices_are_asked_for_is_checked_before_the_first_is_read(self) -> None:
+    def test_arguments_of_invoices_are_checked_before_the_first_is_read(self) -> None:
         api = Api(base_url=self.server.base_url, access_token="gat_1")
         calls: dict[str, Callable[..., object]] = {"limit": api.invoice_page, "page_size": api.invoices}
         for size, call in calls.items():

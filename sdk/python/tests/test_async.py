@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from gatehouse_client import ActiveToken, GatehouseError, InactiveToken, Tokens
 from tests.connected import BUSINESSES, ended
-from tests.misbehaving import Answer, Misbehaving, drip, hang_up, reply
+from tests.faulty_server import Answer, FaultyServer, drip, hang_up, reply
 from tests.relay import TOKEN, Relay
 from tests.reported import chain, library_frames
 from tests.gatehouse import Gatehouse, get_gatehouse
@@ -100,7 +100,7 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([event async for event in self.app.events(after=whole[0].id)], whole[1:])
         self.assertEqual((await self.app.event_page(limit=2)).events, tuple(whole[:2]))
 
-    async def test_a_hundred_tasks_with_an_ended_token_cause_one_refresh_and_all_succeed(self) -> None:
+    async def test_a_hundred_tasks_with_an_expired_token_cause_one_refresh_and_all_succeed(self) -> None:
         tokens = await asyncio.to_thread(self.gatehouse.connect)
         api = self.app.api(tokens=ended(tokens), save=self.save)
 
@@ -109,14 +109,14 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         self.assertEqual({business.name for [business] in outcomes}, {"Acme"})
         self.assertEqual((self.relay.count(TOKEN), self.relay.count(BUSINESSES), len(self.saved)), (1, 100, 1))
 
-    async def test_a_token_that_is_refused_is_replaced_and_the_call_repeated(self) -> None:
+    async def test_a_rejected_token_is_replaced_and_the_call_repeated(self) -> None:
         tokens = await asyncio.to_thread(self.gatehouse.connect)
         await self.app.revoke(tokens.access_token)
 
         self.assertEqual(len(await self.app.api(tokens=tokens, save=self.save).businesses()), 1)
         self.assertEqual((self.relay.count(TOKEN), len(self.saved)), (1, 1))
 
-    async def test_tasks_share_a_refusal_and_each_raises_an_error_of_its_own(self) -> None:
+    async def test_tasks_share_a_rejected_refresh_and_each_raises_its_own_error(self) -> None:
         tokens = await asyncio.to_thread(self.gatehouse.connect)
         await self.app.revoke(tokens.refresh_token)
         api = self.app.api(tokens=ended(tokens), save=self.save)
@@ -129,7 +129,7 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(len({id(outcome) for outcome in outcomes}), 20)
         self.assertEqual(self.relay.count(TOKEN), 1)
 
-    async def test_a_task_that_is_cancelled_does_not_end_the_refresh_of_the_others(self) -> None:
+    async def test_a_cancelled_task_does_not_end_the_refresh_of_the_others(self) -> None:
         tokens = await asyncio.to_thread(self.gatehouse.connect)
         saving, go_on = asyncio.Event(), asyncio.Event()
 
@@ -168,7 +168,7 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(attempts[0], attempts[1])
         self.assertEqual(self.relay.count(TOKEN), 1)
 
-    async def test_what_another_worker_has_stored_is_taken_over(self) -> None:
+    async def test_tokens_that_another_worker_has_stored_are_used(self) -> None:
         tokens = await asyncio.to_thread(self.gatehouse.connect)
         newer = await self.app.refresh(tokens.refresh_token)
 
@@ -189,7 +189,7 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(RuntimeError):
             await api.businesses()
 
-    async def test_a_lost_answer_to_a_refresh_is_asked_for_again(self) -> None:
+    async def test_a_refresh_without_a_response_is_repeated(self) -> None:
         tokens = await asyncio.to_thread(self.gatehouse.connect)
         self.relay.lose_next(TOKEN)
 
@@ -213,13 +213,13 @@ TROUBLES: tuple[tuple[Answer, str], ...] = (
 @unittest.skipUnless(HAS_HTTPX, "httpx is not installed")
 class AsynchronousTroubles(unittest.IsolatedAsyncioTestCase):
     async def failure(self, answer: Answer, timeout: float = 30.0) -> GatehouseError:
-        with patch("gatehouse_client._retries.random.uniform", return_value=0.0), Misbehaving(answer) as server:
+        with patch("gatehouse_client._retries.random.uniform", return_value=0.0), FaultyServer(answer) as server:
             async with new_api(server.base_url, timeout) as api:
                 with self.assertRaises(GatehouseError) as caught:
                     await api.businesses()
         return caught.exception
 
-    async def test_whatever_goes_wrong_is_an_error_that_holds_no_secret(self) -> None:
+    async def test_no_error_contains_a_secret(self) -> None:
         for answer, code in TROUBLES:
             with self.subTest(code=code):
                 error = await self.failure(answer)
@@ -231,7 +231,7 @@ class AsynchronousTroubles(unittest.IsolatedAsyncioTestCase):
                     for secret in ("gat_held", "gat_new", "grt_new", "gcs_secret"):
                         self.assertNotIn(secret, "\n".join(texts))
 
-    async def test_an_answer_that_drips_ends_with_the_timeout(self) -> None:
+    async def test_a_slow_response_ends_with_the_timeout(self) -> None:
         slow = drip(reply(200, b" " * 10_000)[:-9_999], b" ")
         self.assertEqual((await self.failure(slow, timeout=0.3)).code, "timeout")
 
@@ -244,15 +244,15 @@ class AsynchronousTroubles(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(caught.exception.code, "network_error")
         self.assertIsInstance(caught.exception.__cause__, OSError)
 
-    async def test_nothing_that_can_be_printed_shows_a_secret(self) -> None:
+    async def test_no_printed_object_shows_a_secret(self) -> None:
         gatehouse = Gatehouse("", "http://127.0.0.1:1", "c1", "gcs_secret", "http://127.0.0.1/callback", "", "[]")
         app = new_app(gatehouse)
         for thing in (app, app.api(tokens=HELD, save=print), new_api("http://127.0.0.1:1")):
             for secret in ("gcs_secret", "gat_held", "grt_held"):
                 self.assertNotIn(secret, repr(thing))
 
-    async def test_a_request_names_the_library_and_asks_for_no_compression(self) -> None:
-        with Misbehaving(reply(200, [])) as server:
+    async def test_a_request_names_the_library_and_accepts_no_compression(self) -> None:
+        with FaultyServer(reply(200, [])) as server:
             async with new_api(server.base_url) as api:
                 await api.businesses()
 

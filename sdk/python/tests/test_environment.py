@@ -1,4 +1,4 @@
-"""An environment that is set up wrongly is an error like any other, and gives nothing away."""
+"""A wrong environment is an error like any other, and reveals nothing."""
 
 import os
 import unittest
@@ -6,14 +6,14 @@ from unittest.mock import patch
 
 from gatehouse_client import App, GatehouseError, Tokens
 from tests.reported import chain, library_frames
-from tests.waiting import wound_clock
+from tests.fake_clock import fake_clock
 
 TOKENS = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=0, scopes=())
 
 
 class Environment(unittest.TestCase):
     def failure(self, **settings: str) -> GatehouseError:
-        with patch.dict(os.environ, {"no_proxy": ""} | settings), wound_clock():
+        with patch.dict(os.environ, {"no_proxy": ""} | settings), fake_clock():
             with self.assertRaises(GatehouseError) as caught:
                 App(
                     base_url="https://gatehouse.test",
@@ -24,7 +24,7 @@ class Environment(unittest.TestCase):
                 ).api(tokens=TOKENS, save=print).businesses()
         return caught.exception
 
-    def test_a_proxy_address_that_is_none_is_a_network_error_without_its_password(self) -> None:
+    def test_an_invalid_proxy_address_is_a_network_error_without_its_password(self) -> None:
         for proxy in (
             "http:/user:hunter2@proxy:1",
             "http://user:hunter2/x@127.0.0.1:1",

@@ -15,7 +15,7 @@ from gatehouse_client import (
     SecretAdded,
     UnknownEvent,
 )
-from tests.misbehaving import Misbehaving, reply
+from tests.faulty_server import FaultyServer, reply
 from tests.gatehouse import get_gatehouse
 
 SENT = {"id": "e1", "type": "order.shipped", "timestamp": "2030-01-01T00:00:00.500Z", "data": {"orderId": "o1"}}
@@ -28,7 +28,7 @@ def new_app(base_url: str, client_id: str = "c1", client_secret: str = "gcs_secr
 
 
 class Events(unittest.TestCase):
-    def test_events_gives_every_event_once_oldest_first_across_pages_of_any_size(self) -> None:
+    def test_events_returns_every_event_once_oldest_first_across_pages_of_any_size(self) -> None:
         gatehouse = get_gatehouse()
         for _ in range(3):
             gatehouse.connect()
@@ -61,15 +61,15 @@ class Events(unittest.TestCase):
         self.assertEqual(revoked[-1].data["businessId"], gatehouse.business_id)
         self.assertTrue(any(event.data["grantId"] == revoked[-1].data["grantId"] for event in created))
 
-    def test_an_event_of_an_unknown_type_is_given_as_such(self) -> None:
-        with Misbehaving(reply(200, [SENT])) as server:
+    def test_an_event_of_an_unknown_type_is_an_unknown_event(self) -> None:
+        with FaultyServer(reply(200, [SENT])) as server:
             [event] = new_app(server.base_url).events()
 
         self.assertEqual(
             event, UnknownEvent(id="e1", type="order.shipped", timestamp=1893456000.5, data={"orderId": "o1"})
         )
 
-    def test_what_is_not_a_page_of_events_is_unreadable(self) -> None:
+    def test_an_invalid_page_of_events_is_unreadable(self) -> None:
         changes: tuple[dict[str, Any], ...] = (
             {"id": 1},
             {"type": ""},
@@ -78,14 +78,14 @@ class Events(unittest.TestCase):
             {"data": []},
         )
         for body in (SENT, *([SENT | change] for change in changes)):
-            with self.subTest(body=body), Misbehaving(reply(200, body)) as server:
+            with self.subTest(body=body), FaultyServer(reply(200, body)) as server:
                 with self.assertRaises(GatehouseError) as caught:
                     list(new_app(server.base_url).events())
                 self.assertEqual(caught.exception.code, "unreadable_answer")
 
-    def test_pages_of_events_that_form_a_circle_end_in_an_error(self) -> None:
+    def test_pages_of_events_that_form_a_cycle_end_in_an_error(self) -> None:
         link = '</api/v1/events?cursor=e1>; rel="next"'
-        with Misbehaving(reply(200, [SENT], link=link)) as server:
+        with FaultyServer(reply(200, [SENT], link=link)) as server:
             events = new_app(server.base_url).events()
             with self.assertRaises(GatehouseError) as caught:
                 list(islice(events, 5))
@@ -94,13 +94,13 @@ class Events(unittest.TestCase):
         self.assertEqual(len(server.requests), 2)
 
     def test_the_credentials_are_encoded_as_rfc_6749_says(self) -> None:
-        with Misbehaving(reply(200, [])) as server:
+        with FaultyServer(reply(200, [])) as server:
             list(new_app(server.base_url, "a:b", "ü%").events())
 
         expected = base64.b64encode(b"a%3Ab:%C3%BC%25")
         self.assertIn(b"authorization: basic " + expected.lower(), server.requests[0].lower())
 
-    def test_a_wrong_argument_of_events_is_refused_at_once(self) -> None:
+    def test_a_wrong_argument_of_events_is_rejected_at_once(self) -> None:
         app = new_app("http://127.0.0.1:1")
         for arguments in ({"after": ""}, {"page_size": 0}, {"page_size": 201}):
             with self.subTest(arguments), self.assertRaises(ValueError):
@@ -112,8 +112,8 @@ class Events(unittest.TestCase):
         self.assertEqual(InvoicePaid.__dataclass_fields__["type"].default, "invoice.paid")
 
 
-class WhoItIs(unittest.TestCase):
-    def test_me_says_whom_the_token_acts_for(self) -> None:
+class MeTest(unittest.TestCase):
+    def test_me_returns_the_user_and_business_of_the_token(self) -> None:
         gatehouse = get_gatehouse()
         tokens = gatehouse.connect()
 
@@ -126,7 +126,7 @@ class WhoItIs(unittest.TestCase):
         self.assertIs(me.user.email_verified, True)
         self.assertGreater(me.granted_at, 1_000_000_000)
 
-    def test_an_answer_of_another_shape_is_unreadable(self) -> None:
+    def test_a_response_of_another_shape_is_unreadable(self) -> None:
         sound = {
             "user": {"id": "u1", "name": "Ada", "email": "a@b.c", "emailVerified": True},
             "business": {"id": "b1", "name": "Acme"},
@@ -135,7 +135,7 @@ class WhoItIs(unittest.TestCase):
             "grantedAt": "2030-01-01T00:00:00.000Z",
         }
         for change in ({"user": None}, {"app": {"id": 1}}, {"scopes": "x"}, {"scopes": [1]}, {"grantedAt": "now"}):
-            with self.subTest(change=change), Misbehaving(reply(200, sound | change)) as server:
+            with self.subTest(change=change), FaultyServer(reply(200, sound | change)) as server:
                 with self.assertRaises(GatehouseError) as caught:
                     Api(base_url=server.base_url, access_token="gat_1").me()
                 self.assertEqual(caught.exception.code, "unreadable_answer")

@@ -27,7 +27,7 @@ class Flow(unittest.TestCase):
         self.assertEqual((business.id, business.name), (self.gatehouse.business_id, "Acme"))
         self.assertEqual(len(api.invoice_page(business.id).invoices), 50)
 
-    def test_the_query_alone_of_the_callback_is_as_good_as_its_address(self) -> None:
+    def test_the_query_of_the_callback_is_accepted_instead_of_its_url(self) -> None:
         for shape in ("{query}", "?{query}", "/callback?{query}", "https://elsewhere.example/?{query}#top"):
             began = self.app.begin_authorization(scopes=["read:invoices"])
             callback = shape.format(query=urlsplit(self.gatehouse.allow(began.url)).query)
@@ -36,7 +36,7 @@ class Flow(unittest.TestCase):
 
             self.assertIsInstance(self.app.introspect(tokens.access_token), ActiveToken)
 
-    def test_each_visitor_leaves_with_a_state_and_a_verifier_of_their_own(self) -> None:
+    def test_each_authorization_has_its_own_state_and_verifier(self) -> None:
         one, two = (self.app.begin_authorization(scopes=("read:invoices", "read:contacts")) for _ in range(2))
         query = parse_qs(urlsplit(one.url).query)
 
@@ -51,7 +51,7 @@ class Flow(unittest.TestCase):
         self.assertNotIn("optional_scope", query)
         self.assertNotIn(one.code_verifier, one.url)
 
-    def test_what_an_app_can_do_without_is_asked_for_as_optional(self) -> None:
+    def test_optional_scopes_are_requested_as_optional(self) -> None:
         began = self.app.begin_authorization(
             scopes=["read:invoices"], optional_scopes=("read:contacts", "write:invoices")
         )
@@ -60,7 +60,7 @@ class Flow(unittest.TestCase):
         self.assertEqual(query["scope"], ["read:invoices"])
         self.assertEqual(query["optional_scope"], ["read:contacts write:invoices"])
 
-    def test_a_visitor_who_says_no_is_an_error_that_says_so(self) -> None:
+    def test_deny_is_an_error_that_says_so(self) -> None:
         began = self.app.begin_authorization(scopes=["read:contacts"])
         callback = self.gatehouse.deny(began.url)
 
@@ -72,7 +72,7 @@ class Flow(unittest.TestCase):
         self.assertEqual(caught.exception.reason, "denied_by_user")
         self.assertEqual(caught.exception.uri, f"{self.gatehouse.base_url}/docs/errors/access_denied#denied_by_user")
 
-    def test_prompt_none_shows_nothing_to_a_visitor_who_is_not_signed_in(self) -> None:
+    def test_prompt_none_shows_no_page_to_a_visitor_without_a_session(self) -> None:
         began = self.app.begin_authorization(scopes=["read:invoices"], prompt="none")
         callback = self.gatehouse.visit_signed_out(began.url)
 
@@ -81,7 +81,7 @@ class Flow(unittest.TestCase):
 
         self.assertEqual(caught.exception.code, "login_required")
 
-    def test_prompt_login_asks_for_the_password_and_then_goes_on(self) -> None:
+    def test_prompt_login_asks_for_the_password_and_then_continues(self) -> None:
         self.gatehouse.advance_clock(1)
         began = self.app.begin_authorization(scopes=["read:invoices"], prompt="login")
         self.gatehouse.advance_clock(1)
@@ -89,7 +89,7 @@ class Flow(unittest.TestCase):
 
         self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
 
-    def test_a_wrong_verifier_is_refused_with_its_reason(self) -> None:
+    def test_a_wrong_verifier_is_rejected_with_its_reason(self) -> None:
         began = self.app.begin_authorization(scopes=["read:invoices"])
         other = self.app.begin_authorization(scopes=["read:invoices"])
 
@@ -113,7 +113,7 @@ class Flow(unittest.TestCase):
         self.assertEqual(set(second.scopes), {"read:invoices", "write:invoices"})
         self.assertEqual(third.scopes, ("read:invoices",))
 
-    def test_a_token_is_what_introspection_says_until_it_is_revoked(self) -> None:
+    def test_introspection_describes_a_token_until_it_is_revoked(self) -> None:
         tokens = self.gatehouse.connect()
         seen = self.app.introspect(tokens.access_token)
         # A type checker follows this, too.
@@ -132,7 +132,7 @@ class Flow(unittest.TestCase):
         self.assertFalse(self.app.introspect(tokens.refresh_token).active)
         self.app.revoke(tokens.refresh_token)
 
-    def test_an_error_answer_keeps_everything_that_it_said(self) -> None:
+    def test_an_error_has_all_fields_of_the_response(self) -> None:
         tokens = self.gatehouse.connect()
         self.app.revoke(tokens.refresh_token)
 
@@ -146,7 +146,7 @@ class Flow(unittest.TestCase):
         self.assertEqual(str(error), f"invalid_grant: {error.description} (request {error.request_id})")
         self.assertIsNone(error.retry_after)
 
-    def test_a_refresh_token_that_comes_back_late_ends_the_grant_and_says_so(self) -> None:
+    def test_a_refresh_token_that_is_replayed_late_ends_the_grant_and_says_so(self) -> None:
         tokens = self.gatehouse.connect()
         newer = self.app.refresh(tokens.refresh_token)
         self.app.introspect(newer.access_token)

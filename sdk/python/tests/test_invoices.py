@@ -4,7 +4,7 @@ from itertools import islice
 from uuid import uuid4
 
 from gatehouse_client import Api, GatehouseError
-from tests.misbehaving import Misbehaving, reply
+from tests.faulty_server import FaultyServer, reply
 from tests.relay import Relay
 from tests.gatehouse import get_gatehouse
 
@@ -41,7 +41,7 @@ class Invoices(unittest.TestCase):
         self.assertEqual(str(first.total), "123456789012345678901234567890.90")
         self.assertEqual(str(newer.total), "1234.50")
 
-    def test_the_next_page_is_asked_for_only_when_it_is_needed_and_from_the_same_server(self) -> None:
+    def test_the_next_page_is_fetched_only_when_needed_and_from_the_same_server(self) -> None:
         with Relay(self.gatehouse.base_url) as relay:
             invoices = self.api(relay.base_url).invoices(self.gatehouse.business_id, page_size=10)
             self.assertEqual(relay.count(INVOICES), 0)
@@ -71,7 +71,7 @@ class Invoices(unittest.TestCase):
         self.assertEqual({invoice.status for invoice in paid}, {"PAID"})
         self.assertEqual(len(api.invoice_page(self.gatehouse.business_id, status="VOID").invoices), 0)
 
-    def test_what_the_server_refuses_comes_with_its_reason(self) -> None:
+    def test_a_rejected_request_has_its_reason(self) -> None:
         api = self.api()
         ours = self.gatehouse.business_id
         cases = (
@@ -85,7 +85,7 @@ class Invoices(unittest.TestCase):
             error = caught.exception
             self.assertEqual((error.status, error.code, error.reason), (status, code, reason))
 
-    def test_a_token_alone_that_has_ended_is_an_error_and_nothing_is_refreshed(self) -> None:
+    def test_an_expired_token_without_refresh_token_is_an_error(self) -> None:
         tokens = self.gatehouse.connect()
         self.gatehouse.advance_clock(3601)
         with Relay(self.gatehouse.base_url) as relay:
@@ -104,37 +104,37 @@ class Invoices(unittest.TestCase):
             f"<{elsewhere}>;rel=next",
             f'<https://x.example/?cursor=first>; rel="first", <{elsewhere}>; title="a, b"; rel="last Next"',
         ):
-            with self.subTest(link=link), Misbehaving(reply(200, [WIRE], Link=link), reply(200, [])) as server:
+            with self.subTest(link=link), FaultyServer(reply(200, [WIRE], Link=link), reply(200, [])) as server:
                 invoices = list(Api(base_url=server.base_url, access_token="t").invoices(self.gatehouse.business_id))
 
                 self.assertEqual([invoice.number for invoice in invoices], ["INV-1"])
                 self.assertTrue(server.requests[1].startswith(f"GET {INVOICES}?cursor=c%2B1 ".encode()))
 
-    def test_other_links_lead_nowhere_and_one_without_a_cursor_is_no_end(self) -> None:
-        with Misbehaving(reply(200, [WIRE], Link='</a?cursor=1>; rel="prev"')) as server:
+    def test_other_links_are_ignored_and_one_without_a_cursor_is_an_error(self) -> None:
+        with FaultyServer(reply(200, [WIRE], Link='</a?cursor=1>; rel="prev"')) as server:
             api = Api(base_url=server.base_url, access_token="t")
             self.assertIsNone(api.invoice_page(self.gatehouse.business_id).next_cursor)
-        with Misbehaving(reply(200, [WIRE], Link='</a?page=2>; rel="next"')) as server:
+        with FaultyServer(reply(200, [WIRE], Link='</a?page=2>; rel="next"')) as server:
             with self.assertRaises(GatehouseError) as caught:
                 Api(base_url=server.base_url, access_token="t").invoice_page(self.gatehouse.business_id)
             self.assertEqual(caught.exception.code, "unreadable_answer")
 
-    def test_pages_that_lead_in_a_circle_end_in_an_error(self) -> None:
+    def test_pages_that_form_a_cycle_end_in_an_error(self) -> None:
         for circle in (["a"], ["a", "b"], ["a", "b", "c"]):
             pages = [reply(200, [WIRE], Link=f"<?cursor={cursor}>; rel=next") for cursor in [*circle, circle[0]]]
-            with self.subTest(circle=circle), Misbehaving(*pages, reply(500)) as server:
+            with self.subTest(circle=circle), FaultyServer(*pages, reply(500)) as server:
                 invoices = Api(base_url=server.base_url, access_token="t").invoices(self.gatehouse.business_id)
                 with self.assertRaises(GatehouseError) as caught:
                     list(invoices)
                 self.assertEqual((caught.exception.code, caught.exception.status), ("unreadable_answer", 200))
                 self.assertEqual(len(server.requests), len(pages))
 
-    def test_fields_that_the_api_adds_are_ignored_and_ones_that_it_lost_are_noticed(self) -> None:
-        with Misbehaving(reply(200, [WIRE | {"dueAt": "2031-01-01", "lines": [1]}])) as server:
+    def test_unknown_fields_are_ignored_and_missing_ones_are_an_error(self) -> None:
+        with FaultyServer(reply(200, [WIRE | {"dueAt": "2031-01-01", "lines": [1]}])) as server:
             page = Api(base_url=server.base_url, access_token="t").invoice_page(self.gatehouse.business_id)
             self.assertEqual(page.invoices[0].total, Decimal("10.50"))
         for changes in ({"total": 10.5}, {"total": "NaN"}, {"total": "1e3"}, {"id": None}, {"customerId": 7}):
-            with self.subTest(changes=changes), Misbehaving(reply(200, [WIRE | changes])) as server:
+            with self.subTest(changes=changes), FaultyServer(reply(200, [WIRE | changes])) as server:
                 with self.assertRaises(GatehouseError) as caught:
                     Api(base_url=server.base_url, access_token="t").invoice_page(self.gatehouse.business_id)
                 self.assertEqual((caught.exception.code, caught.exception.status), ("unreadable_answer", 200))

@@ -28,7 +28,7 @@ class Package(unittest.TestCase):
         [built] = target.iterdir()
         return built
 
-    def test_a_wheel_holds_the_package_its_types_and_its_licence_and_nothing_else(self) -> None:
+    def test_a_wheel_contains_the_package_its_types_and_its_licence_and_nothing_else(self) -> None:
         about = f"gatehouse_client-{gatehouse_client.__version__}.dist-info"
         with zipfile.ZipFile(self.build("wheel")) as wheel:
             names = set(wheel.namelist())
@@ -54,7 +54,7 @@ class Package(unittest.TestCase):
         for address in addresses.values():
             self.assertTrue(address.startswith("https://github.com/gatehouse/gatehouse"), address)
 
-    def test_a_source_distribution_holds_what_builds_the_same_wheel(self) -> None:
+    def test_a_source_distribution_builds_the_same_wheel(self) -> None:
         wheel, sdist = self.build("wheel"), self.build("sdist")
         with tarfile.open(sdist) as archive:
             archive.extractall(self.folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # type: ignore[arg-type]

@@ -95,7 +95,7 @@ class Readme(unittest.TestCase):
         self.assertEqual((answer.status, answer.headers["location"]), (303, "/"))
         self.leave()
 
-    def test_the_web_app_of_the_readme_bears_a_no_a_forged_callback_and_a_chosen_cookie(self) -> None:
+    def test_the_web_app_of_the_readme_handles_deny_a_forged_callback_and_a_chosen_cookie(self) -> None:
         self.run_web_app()
         # Whoever has allowed it before is not asked again, and cannot say no.
         self.gatehouse.connect()
@@ -113,7 +113,7 @@ class Readme(unittest.TestCase):
             self.assertIsNone(answer.headers["x-injected"])
         self.assertEqual(self.visit("/favicon.ico")[0].status, 404)
 
-    def test_the_store_of_the_readme_keeps_tokens_to_their_owner(self) -> None:
+    def test_the_token_file_of_the_readme_is_readable_only_by_its_owner(self) -> None:
         tokens = self.gatehouse.connect()
         given = {"app": self.gatehouse.app(), "tokens": tokens, "Tokens": Tokens, "Path": Path}
         names = given | {"json": json, "os": os, "tempfile": tempfile}
@@ -153,7 +153,7 @@ class Readme(unittest.TestCase):
 
 
 def free_port() -> int:
-    """Below the ports that outgoing connections are given, so that none of those takes it before it is used."""
+    """Below the ephemeral ports, so that no outgoing connection takes it."""
     while True:
         port = random.randint(10_000, 32_000)
         try:

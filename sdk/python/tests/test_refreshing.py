@@ -3,17 +3,17 @@ import time
 
 from gatehouse_client import GatehouseError, Tokens
 from tests.connected import BUSINESSES, ConnectedCase, ended
-from tests.misbehaving import Misbehaving, reply
+from tests.faulty_server import FaultyServer, reply
 from tests.relay import TOKEN
 
 
 class Refreshing(ConnectedCase):
-    def test_a_token_that_has_time_left_is_used_as_it_is(self) -> None:
+    def test_a_token_that_is_not_about_to_expire_is_used(self) -> None:
         self.api(self.gatehouse.connect()).businesses()
 
         self.assertEqual((self.relay.paths, self.saved), ([BUSINESSES], []))
 
-    def test_a_token_within_a_minute_of_its_end_is_replaced_before_it_is_used(self) -> None:
+    def test_a_token_within_a_minute_of_its_expiry_is_replaced_before_it_is_used(self) -> None:
         for seconds, refreshes in ((50, 1), (70, 0)):
             with self.subTest(seconds=seconds):
                 tokens = dataclasses.replace(self.gatehouse.connect(), expires_at=time.time() + seconds)
@@ -24,7 +24,7 @@ class Refreshing(ConnectedCase):
                 self.assertEqual(self.relay.count(TOKEN) - before, refreshes)
                 self.assertEqual(self.relay.bearers[-1] == tokens.access_token, refreshes == 0)
 
-    def test_a_token_that_the_server_refuses_is_replaced_and_the_call_repeated_once(self) -> None:
+    def test_a_token_that_the_server_rejects_is_replaced_and_the_call_repeated_once(self) -> None:
         tokens = self.gatehouse.connect()
         api = self.api(tokens)
         self.gatehouse.advance_clock(3601)
@@ -34,7 +34,7 @@ class Refreshing(ConnectedCase):
         self.assertEqual(self.relay.paths, [BUSINESSES, TOKEN, BUSINESSES])
         self.assertEqual(self.relay.bearers, [tokens.access_token, "", self.saved[0].access_token])
 
-    def test_a_call_that_is_refused_for_another_reason_is_not_repeated(self) -> None:
+    def test_a_call_that_is_rejected_for_another_reason_is_not_repeated(self) -> None:
         api = self.api(self.gatehouse.connect(["read:contacts"]))
 
         with self.assertRaises(GatehouseError) as caught:
@@ -52,7 +52,7 @@ class Refreshing(ConnectedCase):
 
         self.assertEqual(happened, ["token", "saved", "businesses"])
 
-    def test_what_was_saved_carries_on_in_another_process(self) -> None:
+    def test_saved_tokens_work_in_another_process(self) -> None:
         self.api(ended(self.gatehouse.connect())).businesses()
 
         restored = Tokens.from_dict(self.saved[0].to_dict())
@@ -60,7 +60,7 @@ class Refreshing(ConnectedCase):
 
         self.assertEqual(len(self.saved), 2)
 
-    def test_a_save_that_fails_is_everyones_error_and_is_tried_again_without_another_refresh(self) -> None:
+    def test_a_failed_save_raises_in_every_caller_and_is_repeated_without_another_refresh(self) -> None:
         failure = OSError("the disk is full")
         offered: list[Tokens] = []
 
@@ -81,8 +81,8 @@ class Refreshing(ConnectedCase):
         self.assertIs(offered[0], offered[1])
         self.assertEqual(self.relay.bearers[-1], offered[0].access_token)
 
-    def test_a_pair_that_could_not_be_saved_is_saved_before_anything_else_is_tried(self) -> None:
-        """Also where the old token seems to have time left, and was only refused."""
+    def test_a_pair_that_could_not_be_saved_is_saved_before_the_next_request(self) -> None:
+        """Also if the old token has not expired, but was rejected."""
         offered: list[Tokens] = []
 
         def save(tokens: Tokens) -> None:
@@ -101,13 +101,13 @@ class Refreshing(ConnectedCase):
         self.assertEqual(self.relay.paths, [BUSINESSES, TOKEN, BUSINESSES])
         self.assertEqual(len(offered), 2)
 
-    def test_a_401_that_says_nothing_against_the_token_does_not_refresh_it(self) -> None:
-        with Misbehaving(reply(401, {"error": "unauthorized", "error_description": "No."})) as server:
+    def test_a_401_that_is_not_about_the_token_does_not_refresh_it(self) -> None:
+        with FaultyServer(reply(401, {"error": "unauthorized", "error_description": "No."})) as server:
             api = self.gatehouse.app(server.base_url).api(tokens=self.gatehouse.connect(), save=self.saved.append)
             self.assertEqual(self.failure_of(api.businesses).code, "unauthorized")
             self.assertEqual(len(server.requests), 1)
 
-    def test_a_save_that_would_have_to_be_awaited_is_not_taken_for_done(self) -> None:
+    def test_an_async_save_is_rejected(self) -> None:
         async def store() -> None:
             pass
 
@@ -125,7 +125,7 @@ class Refreshing(ConnectedCase):
         with self.assertRaisesRegex(RuntimeError, "save and load"):
             api.businesses()
 
-    def test_a_lost_answer_is_asked_for_again_and_is_the_same_pair(self) -> None:
+    def test_a_lost_response_is_requested_again_and_has_the_same_pair(self) -> None:
         self.relay.lose_next(TOKEN)
 
         self.api(ended(self.gatehouse.connect())).businesses()
@@ -135,7 +135,7 @@ class Refreshing(ConnectedCase):
         self.assertIn(saved.access_token.encode(), lost)
         self.assertIn(saved.refresh_token.encode(), lost)
 
-    def test_a_refused_refresh_says_why_saves_nothing_and_is_not_asked_again(self) -> None:
+    def test_a_rejected_refresh_says_why_saves_nothing_and_is_not_repeated(self) -> None:
         api = self.api(self.gatehouse.connect())
         self.gatehouse.disconnect()
 
@@ -147,7 +147,7 @@ class Refreshing(ConnectedCase):
         self.assertEqual(self.relay.paths, [BUSINESSES, TOKEN])
         self.assertEqual(self.saved, [])
 
-    def test_an_app_that_was_disabled_goes_on_with_the_same_tokens_once_it_is_enabled(self) -> None:
+    def test_a_disabled_app_continues_with_the_same_tokens_once_it_is_enabled(self) -> None:
         api = self.api(self.gatehouse.connect())
         self.gatehouse.disable_app()
         self.addCleanup(self.gatehouse.enable_app)

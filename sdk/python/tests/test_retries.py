@@ -6,8 +6,8 @@ from unittest.mock import patch
 from urllib.request import OpenerDirector
 
 from gatehouse_client import Api, App, GatehouseError, Tokens
-from tests.misbehaving import Answer, Misbehaving, hang_up, reply, stay_silent
-from tests.waiting import Clock, wound_clock
+from tests.faulty_server import Answer, FaultyServer, hang_up, reply, stay_silent
+from tests.fake_clock import Clock, fake_clock
 from tests.gatehouse import get_gatehouse
 
 OPEN = "urllib.request.OpenerDirector.open"
@@ -17,7 +17,7 @@ GOOD = reply(200, [{"id": "b1", "name": "Acme"}])
 
 
 class Retries(unittest.TestCase):
-    def app(self, server: Misbehaving, timeout: float = 30.0) -> App:
+    def app(self, server: FaultyServer, timeout: float = 30.0) -> App:
         return App(
             base_url=server.base_url,
             client_id="c1",
@@ -27,13 +27,13 @@ class Retries(unittest.TestCase):
         )
 
     def list_businesses(self, *answers: Answer) -> tuple[list[float], int]:
-        """How long it waited, and how often it asked."""
-        with Misbehaving(*answers) as server, wound_clock() as clock:
+        """The pauses, and the number of requests."""
+        with FaultyServer(*answers) as server, fake_clock() as clock:
             businesses = Api(base_url=server.base_url, access_token="gat_1").businesses()
             self.assertEqual(businesses[0].name, "Acme")
             return clock.waits, len(server.requests)
 
-    def test_reading_is_tried_up_to_three_times_where_no_answer_or_a_passing_trouble_came(self) -> None:
+    def test_reading_is_tried_up_to_three_times_after_a_temporary_failure(self) -> None:
         for trouble in (hang_up, *(reply(status, b"<html>") for status in (429, 502, 503, 504))):
             with self.subTest(trouble=trouble):
                 waits, asked = self.list_businesses(trouble, trouble, GOOD)
@@ -41,16 +41,16 @@ class Retries(unittest.TestCase):
                 self.assertEqual(asked, 3)
                 self.assertTrue(0.125 <= waits[0] <= 0.25 and 0.25 <= waits[1] <= 0.5, waits)
 
-    def test_after_three_attempts_the_last_trouble_is_the_error(self) -> None:
-        with Misbehaving(reply(503, BUSY)) as server, wound_clock() as clock:
+    def test_after_three_attempts_the_last_failure_is_the_error(self) -> None:
+        with FaultyServer(reply(503, BUSY)) as server, fake_clock() as clock:
             with self.assertRaises(GatehouseError) as caught:
                 Api(base_url=server.base_url, access_token="gat_1").businesses()
             self.assertEqual((len(server.requests), len(clock.waits)), (3, 2))
         self.assertEqual((caught.exception.status, caught.exception.code), (503, "too_many_requests"))
 
-    def test_what_will_not_pass_is_not_tried_again(self) -> None:
+    def test_a_permanent_failure_is_not_tried_again(self) -> None:
         for status in (400, 401, 403, 404, 500, 302):
-            with self.subTest(status=status), Misbehaving(reply(status, BUSY)) as server, wound_clock() as clock:
+            with self.subTest(status=status), FaultyServer(reply(status, BUSY)) as server, fake_clock() as clock:
                 with self.assertRaises(GatehouseError):
                     Api(base_url=server.base_url, access_token="gat_1").businesses()
                 self.assertEqual((len(server.requests), clock.waits), (1, []))
@@ -67,7 +67,7 @@ class Retries(unittest.TestCase):
         self.assertEqual(self.list_businesses(reply(429, BUSY, Retry_After=past), GOOD), ([0.0], 2))
         self.assertTrue(self.list_businesses(reply(429, BUSY, Retry_After="soon"), GOOD)[0][0] <= 0.25)
 
-    def test_a_retry_after_that_no_calendar_has_counts_as_not_sent(self) -> None:
+    def test_an_invalid_retry_after_is_ignored(self) -> None:
         for date in (
             "Mon, 01 Jan 99999999999999999999 00:00:00 GMT",
             "Mon, 01 Jan 2030 00:00:00 +99999999999999",
@@ -79,7 +79,7 @@ class Retries(unittest.TestCase):
                 self.assertTrue(asked == 2 and waits[0] <= 0.25, waits)
 
     def test_a_wait_of_more_than_half_a_minute_is_left_to_the_caller(self) -> None:
-        with Misbehaving(reply(429, BUSY, Retry_After="31")) as server, wound_clock() as clock:
+        with FaultyServer(reply(429, BUSY, Retry_After="31")) as server, fake_clock() as clock:
             with self.assertRaises(GatehouseError) as caught:
                 Api(base_url=server.base_url, access_token="gat_1").businesses()
             self.assertEqual((len(server.requests), clock.waits), (1, []))
@@ -91,26 +91,26 @@ class Retries(unittest.TestCase):
         api.businesses()
         api.businesses()
 
-        with wound_clock(), self.assertRaises(GatehouseError) as caught:
+        with fake_clock(), self.assertRaises(GatehouseError) as caught:
             api.businesses()
 
         error = caught.exception
         self.assertEqual((error.status, error.code), (429, "too_many_requests"))
         self.assertTrue(error.retry_after is not None and 0 < error.retry_after <= 60)
 
-    def test_a_code_is_never_sent_twice_unless_it_was_surely_not_looked_at(self) -> None:
+    def test_a_code_is_never_sent_twice_unless_it_was_certainly_not_processed(self) -> None:
         silence: tuple[Answer, ...] = (hang_up, stay_silent, reply(502, b"<html>"), reply(503, BUSY), reply(504, BUSY))
         for trouble in silence:
-            with self.subTest(trouble=trouble), Misbehaving(trouble) as server, wound_clock():
+            with self.subTest(trouble=trouble), FaultyServer(trouble) as server, fake_clock():
                 with self.assertRaises(GatehouseError):
                     self.finish(server, timeout=0.3)
                 self.assertEqual(len(server.requests), 1)
 
-        with Misbehaving(reply(429, BUSY, Retry_After="1"), reply(200, ANSWER)) as server, wound_clock() as clock:
+        with FaultyServer(reply(429, BUSY, Retry_After="1"), reply(200, ANSWER)) as server, fake_clock() as clock:
             self.assertEqual(self.finish(server, timeout=30).access_token, "gat_2")
             self.assertEqual((len(server.requests), clock.waits), (2, [1.0]))
 
-    def finish(self, server: Misbehaving, timeout: float) -> Tokens:
+    def finish(self, server: FaultyServer, timeout: float) -> Tokens:
         callback = f"http://127.0.0.1/callback?code=gac_1&state=s1&iss={server.base_url}"
         return self.app(server, timeout).finish_authorization(callback, state="s1", code_verifier="v" * 43)
 
@@ -121,14 +121,14 @@ class Retries(unittest.TestCase):
             (lambda app: app.introspect("grt_1"), {"active": False}),
         ]
         for call, answer in calls:
-            with Misbehaving(hang_up, reply(503, b""), reply(200, answer)) as server, wound_clock():
+            with FaultyServer(hang_up, reply(503, b""), reply(200, answer)) as server, fake_clock():
                 call(self.app(server))
                 self.assertEqual(len(server.requests), 3)
                 self.assertEqual(len(set(server.requests)), 1)
 
     def test_an_attempt_to_refresh_has_eight_seconds_or_less_and_any_other_the_whole_timeout(self) -> None:
         spy = patch(OPEN, autospec=True, side_effect=OpenerDirector.open)
-        with Misbehaving(reply(200, ANSWER)) as server, spy as opened:
+        with FaultyServer(reply(200, ANSWER)) as server, spy as opened:
             for timeout in (30.0, 5.0):
                 self.app(server, timeout).refresh("grt_1")
                 self.finish(server, timeout)
@@ -145,12 +145,12 @@ class Retries(unittest.TestCase):
             return answer
 
         for taken, asked in ((8.0, 3), (19.0, 2), (20.0, 1)):
-            with self.subTest(taken=taken), Misbehaving(take(taken)) as server, wound_clock(clock):
+            with self.subTest(taken=taken), FaultyServer(take(taken)) as server, fake_clock(clock):
                 with self.assertRaises(GatehouseError):
                     self.app(server).refresh("grt_1")
                 self.assertEqual(len(server.requests), asked)
 
-        with Misbehaving(reply(503, BUSY, Retry_After="21")) as server, wound_clock(clock):
+        with FaultyServer(reply(503, BUSY, Retry_After="21")) as server, fake_clock(clock):
             with self.assertRaises(GatehouseError) as caught:
                 self.app(server).refresh("grt_1")
             self.assertEqual((len(server.requests), caught.exception.retry_after), (1, 21.0))

@@ -1,4 +1,4 @@
-"""What may be written to a log holds no secret: not what is printed, nor what an error reporter finds in an error."""
+"""Neither printed objects nor errors, with their frames, contain a secret."""
 
 import dataclasses
 import json
@@ -8,9 +8,9 @@ import unittest
 from collections.abc import Callable
 
 from gatehouse_client import Api, App, GatehouseError, Tokens
-from tests.misbehaving import Answer, Misbehaving, drip, hang_up, reply
+from tests.faulty_server import Answer, FaultyServer, drip, hang_up, reply
 from tests.reported import chain, library_frames
-from tests.waiting import wound_clock
+from tests.fake_clock import fake_clock
 
 SECRETS = ("gcs_secret", "gat_held", "grt_held", "gat_new", "grt_new", "gac_code", "verifier-" + "v" * 43)
 TOKENS = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=0, scopes=("read:invoices",))
@@ -53,7 +53,7 @@ class Secrets(unittest.TestCase):
             timeout=0.1,
         )
 
-    def test_nothing_that_can_be_printed_shows_a_secret(self) -> None:
+    def test_no_printed_object_shows_a_secret(self) -> None:
         app = self.app("http://127.0.0.1:1")
         for thing in (
             app,
@@ -66,7 +66,7 @@ class Secrets(unittest.TestCase):
         self.assertEqual(repr(app), "App(base_url='http://127.0.0.1:1', client_id='c1')")
         self.assertEqual(repr(TOKENS), "Tokens(expires_at=0.0, scopes=('read:invoices',))")
 
-    def test_whatever_goes_wrong_the_error_and_all_that_hangs_on_it_hold_no_secret(self) -> None:
+    def test_no_error_or_cause_contains_a_secret(self) -> None:
         calls: dict[str, Callable[[App], object]] = {
             "refreshing": lambda app: app.api(tokens=TOKENS, save=print).businesses(),
             "exchange": lambda app: app.finish_authorization(
@@ -83,7 +83,7 @@ class Secrets(unittest.TestCase):
                     self.look_for_secrets(call, trouble, arguments_count=name in ("refreshing", "api"))
 
     def look_for_secrets(self, call: Callable[[App], object], trouble: Answer, arguments_count: bool) -> None:
-        with Misbehaving(trouble) as server, wound_clock():
+        with FaultyServer(trouble) as server, fake_clock():
             try:
                 call(self.app(server.base_url))
             except GatehouseError as caught:
@@ -97,7 +97,7 @@ class Secrets(unittest.TestCase):
                                 seen.pop(argument, None)
                         self.assert_bare(repr(seen))
 
-    def test_an_error_survives_its_way_to_another_process(self) -> None:
+    def test_an_error_can_be_pickled(self) -> None:
         error = GatehouseError("a", "b", status=400, reason="c", uri="d", request_id="e", retry_after=1.0)
 
         again = pickle.loads(pickle.dumps(error))

@@ -8,7 +8,7 @@ from tests.relay import TOKEN
 
 
 class Threads(ConnectedCase):
-    def test_a_hundred_threads_with_an_ended_token_cause_one_refresh_and_all_succeed(self) -> None:
+    def test_a_hundred_threads_with_an_expired_token_cause_one_refresh_and_all_succeed(self) -> None:
         api = self.api(ended(self.gatehouse.connect()))
 
         outcomes = self.call_from_a_hundred_threads(api)
@@ -17,7 +17,7 @@ class Threads(ConnectedCase):
         self.assertEqual(sum(isinstance(outcome, list) for outcome in outcomes), 100)
         self.assertEqual((self.relay.count(TOKEN), self.relay.count(BUSINESSES), len(self.saved)), (1, 100, 1))
 
-    def test_a_hundred_threads_whose_token_is_refused_cause_one_refresh_and_all_succeed(self) -> None:
+    def test_a_hundred_threads_whose_token_is_rejected_cause_one_refresh_and_all_succeed(self) -> None:
         tokens = self.gatehouse.connect()
         self.gatehouse.app().revoke(tokens.access_token)
 
@@ -27,7 +27,7 @@ class Threads(ConnectedCase):
         self.assertEqual((self.relay.count(TOKEN), len(self.saved)), (1, 1))
         self.assertEqual(self.relay.bearers.count(self.saved[0].access_token), 100)
 
-    def test_a_hundred_threads_share_a_refusal_too(self) -> None:
+    def test_a_hundred_threads_share_a_rejected_refresh(self) -> None:
         tokens = self.gatehouse.connect()
         self.gatehouse.app().revoke(tokens.refresh_token)
 
@@ -37,7 +37,7 @@ class Threads(ConnectedCase):
         self.assertEqual(len({id(outcome) for outcome in outcomes}), 100)
         self.assertEqual(self.relay.paths, [TOKEN])
 
-    def test_threads_that_wait_share_the_very_error_of_save(self) -> None:
+    def test_waiting_threads_share_the_error_of_save(self) -> None:
         failure = OSError("the disk is full")
         attempts: list[Tokens] = []
         everyone_called = threading.Event()
@@ -54,7 +54,7 @@ class Threads(ConnectedCase):
         self.assertEqual(len({tokens.refresh_token for tokens in attempts}), 1)
         self.assertEqual(self.relay.paths, [TOKEN])
 
-    def test_where_the_refreshing_thread_is_interrupted_another_takes_over(self) -> None:
+    def test_if_the_refreshing_thread_is_interrupted_another_takes_over(self) -> None:
         saving, go_on = threading.Event(), threading.Event()
 
         def save(tokens: Tokens) -> None:

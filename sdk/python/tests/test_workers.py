@@ -16,7 +16,7 @@ class Workers(ConnectedCase):
 
         return self.app.api(tokens=self.stored, save=save, load=lambda: self.stored)
 
-    def test_a_second_worker_takes_over_what_the_first_has_stored(self) -> None:
+    def test_a_second_worker_uses_the_tokens_that_the_first_has_stored(self) -> None:
         first, second = self.worker(), self.worker()
         first.businesses()
 
@@ -25,7 +25,7 @@ class Workers(ConnectedCase):
         self.assertEqual(self.relay.count(TOKEN), 1)
         self.assertEqual(self.relay.bearers[-1], self.stored.access_token)
 
-    def test_a_token_that_was_refused_is_taken_over_before_it_is_refreshed(self) -> None:
+    def test_a_rejected_token_is_replaced_from_the_store_before_a_refresh(self) -> None:
         first, second = self.worker(), self.worker()
         first.businesses()
         second.businesses()
@@ -37,7 +37,7 @@ class Workers(ConnectedCase):
         self.assertEqual(self.relay.count(TOKEN), 2)
         self.assertEqual(self.relay.bearers[-1], self.stored.access_token)
 
-    def test_stored_tokens_that_have_ended_as_well_are_refreshed(self) -> None:
+    def test_stored_tokens_that_have_expired_as_well_are_refreshed(self) -> None:
         second = self.worker()
         self.worker().businesses()
         self.stored = ended(self.stored)
@@ -47,8 +47,8 @@ class Workers(ConnectedCase):
         self.assertEqual(self.relay.count(TOKEN), 2)
         self.assertTrue(self.stored.expires_at > 0)
 
-    def test_a_store_that_lags_behind_does_not_bring_back_what_was_already_traded_in(self) -> None:
-        """The server would take it for stolen, and end the grant."""
+    def test_a_store_that_lags_behind_does_not_bring_back_a_spent_refresh_token(self) -> None:
+        """The server would treat it as a replay, and end the grant."""
         history = [self.stored]
         lags: list[Tokens] = []
         api = self.app.api(tokens=self.stored, save=history.append, load=lambda: lags.pop())
@@ -68,7 +68,7 @@ class Workers(ConnectedCase):
 
         self.assertEqual(self.relay.count(TOKEN), 1)
 
-    def test_a_worker_with_a_dead_grant_recovers_when_the_user_has_connected_again(self) -> None:
+    def test_a_worker_with_an_ended_grant_recovers_when_the_user_has_connected_again(self) -> None:
         api = self.worker()
         self.gatehouse.app().revoke(self.stored.refresh_token)
         for _ in range(2):
@@ -79,7 +79,7 @@ class Workers(ConnectedCase):
 
         self.assertEqual(self.relay.paths, [TOKEN, BUSINESSES])
 
-    def test_a_load_that_fails_is_the_callers_error_and_nothing_is_refreshed(self) -> None:
+    def test_a_failed_load_raises_in_the_caller_and_nothing_is_refreshed(self) -> None:
         def load() -> Tokens:
             raise LookupError("the store is away")
 
@@ -89,7 +89,7 @@ class Workers(ConnectedCase):
 
         self.assertEqual(self.relay.paths, [])
 
-    def test_a_load_that_gives_something_else_than_tokens_is_refused(self) -> None:
+    def test_a_load_that_returns_no_tokens_is_rejected(self) -> None:
         load: object = lambda: {"access_token": "x"}  # noqa: E731
         api = self.app.api(
             tokens=self.stored,

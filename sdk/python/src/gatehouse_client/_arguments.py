@@ -1,6 +1,6 @@
 """Checks of arguments, before any request.
 
-No sentence here repeats the value that was refused: it may be a secret that stands in the wrong place.
+No message contains the rejected value: it may be a misplaced secret.
 """
 
 import inspect

@@ -40,24 +40,24 @@ class App:
         optional_scopes: list[str] | tuple[str, ...] | None = None,
         prompt: Literal["none", "login"] | None = None,
     ) -> Authorization:
-        """Where to send a visitor who is to allow these scopes. `prompt="none"` never shows them a page.
+        """The URL to send a visitor to, who is asked to allow these scopes. `prompt="none"` never shows a page.
 
         They may leave `optional_scopes` unticked: the `scopes` of the tokens are what was granted.
         """
         return self._requests.begin(scopes, optional_scopes, prompt)
 
     def finish_authorization(self, callback_url: str, *, state: str, code_verifier: str) -> Tokens:
-        """Exchanges what the visitor came back with: the full address, or its query.
+        """Checks the callback URL, or its query, and exchanges its code.
 
-        `state` and `code_verifier` are those that `begin_authorization` gave for this visitor. Where the visitor said
-        no, it raises `GatehouseError` with the code `access_denied`.
+        `state` and `code_verifier` are those that `begin_authorization` returned for this visitor. If the visitor
+        denied, it raises `GatehouseError` with the code `access_denied`.
         """
         return self._ask_for_tokens(self._requests.exchange(callback_url, state, code_verifier), EXCHANGE)
 
     def refresh(self, refresh_token: str, *, scopes: list[str] | tuple[str, ...] | None = None) -> Tokens:
         """One refresh; `scopes` may narrow the new access token. The old refresh token is spent: store the new one.
 
-        `app.api(...)` does this by itself, in time and once for all threads.
+        `app.api(...)` does this automatically, in time and once for all threads.
         """
         return self._ask_for_tokens(self._requests.refresh(refresh_token, scopes), REFRESH)
 
@@ -76,8 +76,7 @@ class App:
     def events(self, *, after: str | None = None, page_size: int | None = None) -> Iterator[Event]:
         """The app's events of the last 30 days, oldest first, for a receiver that was down.
 
-        `after` is the id of the last event that the app has. The next page is asked for only when the one before is
-        used up.
+        `after` is the id of the last event that the app has. Pages are fetched as needed.
         """
         if after is not None:
             arguments.read_words("after", after)
@@ -90,10 +89,10 @@ class App:
         save: Callable[[Tokens], object],
         load: Callable[[], Tokens | None] | None = None,
     ) -> Api:
-        """The business API with tokens that are refreshed when they have to be.
+        """The business API with tokens that are refreshed automatically.
 
-        `save` stores the new tokens, and has returned before they are used. `load` reads what is stored, for several
-        processes that share a store: it is asked just before a refresh, in case another has been quicker.
+        `save` stores the new tokens, and has returned before they are used. `load` reads the stored tokens, for several
+        processes that share a store: it is called just before a refresh, in case another process has refreshed already.
         """
         arguments.check_tokens(tokens, Tokens)
         arguments.check_function("save", save)

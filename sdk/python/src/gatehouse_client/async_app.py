@@ -66,7 +66,7 @@ class AsyncApp:
     async def refresh(self, refresh_token: str, *, scopes: list[str] | tuple[str, ...] | None = None) -> Tokens:
         """One refresh; `scopes` may narrow the new access token. The old refresh token is spent: store the new one.
 
-        `app.api(...)` does this by itself, in time and once for all tasks.
+        `app.api(...)` does this automatically, in time and once for all tasks.
         """
         return await self._ask_for_tokens(self._requests.refresh(refresh_token, scopes), REFRESH)
 
@@ -89,7 +89,7 @@ class AsyncApp:
         return self._each_event(read_query(size=("page_size", page_size), cursor=after))
 
     def api(self, *, tokens: Tokens, save: Save, load: Load | None = None) -> AsyncApi:
-        """The business API with tokens that are refreshed when they have to be.
+        """The business API with tokens that are refreshed automatically.
 
         `save` stores the new tokens; if it is asynchronous, it is awaited before they are used. `load` reads what is
         stored, for several processes that share a store.

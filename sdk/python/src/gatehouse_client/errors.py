@@ -16,10 +16,9 @@ def to_one_line(text: str, longest: int = _LONGEST_TEXT) -> str:
 class GatehouseError(Exception):
     """Gatehouse rejected the request, or there was no usable response.
 
-    `code` is the answer's `error`, or one of `timeout`, `network_error`, `unreadable_answer`, `answer_too_large`,
-    `state_mismatch` and `issuer_mismatch`. `reason` says more finely which thing went wrong; where the answer gave
-    none, it is the code. `status` is None if no answer came at all. `retry_after` is in seconds. Each text is a single
-    line of bounded length, whatever the answer held.
+    `code` is the `error` of the response, or one of `timeout`, `network_error`, `unreadable_answer`, `answer_too_large`,
+    `state_mismatch` and `issuer_mismatch`. `reason` is more specific than `code`; without one in the response, it is the
+    code. `status` is None without a response. `retry_after` is in seconds. Each text is a single line of limited length.
     """
 
     code: str

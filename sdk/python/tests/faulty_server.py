@@ -1,4 +1,4 @@
-"""A server that does what no good server does."""
+"""A server that sends faulty responses."""
 
 import json
 import socket
@@ -9,8 +9,8 @@ from collections.abc import Callable
 Answer = bytes | Callable[[socket.socket, threading.Event], None]
 
 
-class Misbehaving:
-    """Gives one answer after the other, a connection each, and the last one for ever."""
+class FaultyServer:
+    """Sends each response to one connection, and the last one to all that follow."""
 
     def __init__(self, *answers: Answer, tls: ssl.SSLContext | None = None) -> None:
         self._answers = list(answers)
@@ -21,7 +21,7 @@ class Misbehaving:
         self.base_url = f"http://127.0.0.1:{self.port}"
         self.requests: list[bytes] = []
 
-    def __enter__(self) -> "Misbehaving":
+    def __enter__(self) -> "FaultyServer":
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
@@ -64,7 +64,7 @@ def reply(status: int, body: object = None, **headers: str) -> bytes:
 
 
 def hang_up(near: socket.socket, ended: threading.Event) -> None:
-    """No answer at all."""
+    """Never responds."""
 
 
 def stay_silent(near: socket.socket, ended: threading.Event) -> None:
@@ -72,7 +72,7 @@ def stay_silent(near: socket.socket, ended: threading.Event) -> None:
 
 
 def drip(first: bytes, drop: bytes) -> Answer:
-    """Often enough that no wait for the next byte is ever long."""
+    """Slowly, but without a long pause between two bytes."""
 
     def answer(near: socket.socket, ended: threading.Event) -> None:
         near.sendall(first)
@@ -83,7 +83,7 @@ def drip(first: bytes, drop: bytes) -> Answer:
 
 
 def flood(near: socket.socket, ended: threading.Event) -> None:
-    """A body that says no length, and does not end."""
+    """A body without a length that never ends."""
     near.sendall(_head(200, "transfer-encoding: chunked"))
     while not ended.is_set():
         near.sendall(b"10000\r\n" + b" " * 0x10000 + b"\r\n")

@@ -1,4 +1,4 @@
-"""Lets the library wait without anybody waiting."""
+"""A fake clock, so that tests do not wait for pauses of the library."""
 
 import time
 from contextlib import AbstractContextManager
@@ -6,22 +6,22 @@ from unittest.mock import patch
 
 
 class Clock:
-    """Stands in for the module `time` where the library decides on repeating. Sleeping winds it."""
+    """Replaces the module `time` in the retry logic. Sleeping advances it."""
 
     def __init__(self) -> None:
         self.waits: list[float] = []
-        self._wound = 0.0
+        self._advanced = 0.0
 
     def monotonic(self) -> float:
-        return time.monotonic() + self._wound
+        return time.monotonic() + self._advanced
 
     def sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
         self.advance_clock(seconds)
 
     def advance_clock(self, seconds: float) -> None:
-        self._wound += seconds
+        self._advanced += seconds
 
 
-def wound_clock(clock: Clock | None = None) -> AbstractContextManager[Clock]:
+def fake_clock(clock: Clock | None = None) -> AbstractContextManager[Clock]:
     return patch("gatehouse_client._retries.time", clock or Clock())
