@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csvLine } from '../../src/lib/csv.ts';
+import { csvLine } from '../../src/audit/search.ts';
 
 test('a line has every cell in quotes, doubles the quotes inside, and ends as RFC 4180 says', () => {
   assert.equal(csvLine(['plain', 'a "b", c', 'two\nlines', '']), '"plain","a ""b"", c","two\nlines",""\r\n');
