@@ -1,5 +1,6 @@
 import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
+import type { InactiveReason } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 import { listScopeUses } from '../request-log/counts.ts';
@@ -15,7 +16,6 @@ import {
 } from './connection-rows.ts';
 import { forgetConsents } from './consents.ts';
 import { revokeGrantsBetween } from './grants.ts';
-import type { GrantReason } from './inactive-reasons.ts';
 import { type GrantParties, wasGranted } from './status.ts';
 
 /** An app with access for a user in a business, or with a saved consent to get it without a consent screen. */
@@ -145,7 +145,7 @@ export async function disconnect(
 export async function endConnections(
   tx: Database,
   parties: GrantParties,
-  reason: GrantReason,
+  reason: InactiveReason,
   now: number,
 ): Promise<number | undefined> {
   // In this order: a grant that relies on the consent is either revoked below, or waits and finds no consent.

@@ -1,4 +1,5 @@
 import { recordEvent, recordEvents } from '../events/events.ts';
+import type { InactiveReason } from '../http/errors.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
@@ -7,7 +8,6 @@ import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import type { GrantReason } from './inactive-reasons.ts';
 import { type Grant, type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './status.ts';
 
 export { findGrant, type Grant } from './status.ts';
@@ -130,7 +130,12 @@ const updateUsed = preparedQuery((db, { id, rotation }: Pick<Grant, 'id' | 'rota
 );
 
 /** Ends every token of the grant. False if it was revoked already: it keeps its first reason. */
-export async function revokeGrant(db: Database, grantId: string, reason: GrantReason, now: number): Promise<boolean> {
+export async function revokeGrant(
+  db: Database,
+  grantId: string,
+  reason: InactiveReason,
+  now: number,
+): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const { rows } = await revokeOne(tx, { grantId, reason, now });
     if (rows[0]) await recordEvent(tx, revokedEvent(rows[0], reason), now);
@@ -138,12 +143,13 @@ export async function revokeGrant(db: Database, grantId: string, reason: GrantRe
   });
 }
 
-const revokeOne = preparedQuery((db, { grantId, reason, now }: { grantId: string; reason: GrantReason; now: number }) =>
-  updateRevoked(db, { reason, now }).where('id', '=', grantId),
+const revokeOne = preparedQuery(
+  (db, { grantId, reason, now }: { grantId: string; reason: InactiveReason; now: number }) =>
+    updateRevoked(db, { reason, now }).where('id', '=', grantId),
 );
 
 /** In batches, each with its own transaction. Returns how many there were. */
-export async function revokeEveryGrant(db: Database, reason: GrantReason, now: number): Promise<number> {
+export async function revokeEveryGrant(db: Database, reason: InactiveReason, now: number): Promise<number> {
   let total = 0;
   for (let count = REVOKE_BATCH; count === REVOKE_BATCH; total += count) {
     const batch = selectUnrevoked(db).limit(REVOKE_BATCH);
@@ -155,7 +161,7 @@ export async function revokeEveryGrant(db: Database, reason: GrantReason, now: n
 /** Needs a transaction. In one business or in all. */
 export async function revokeGrantsOfUser(
   db: Database,
-  { userId, businessId, reason }: Pick<Grant, 'userId'> & { businessId?: string; reason: GrantReason },
+  { userId, businessId, reason }: Pick<Grant, 'userId'> & { businessId?: string; reason: InactiveReason },
   now: number,
 ): Promise<void> {
   const grants = selectUnrevoked(db).where('user_id', '=', userId);
@@ -166,7 +172,7 @@ export async function revokeGrantsOfUser(
 export async function revokeGrantsBetween(
   db: Database,
   parties: GrantParties,
-  reason: GrantReason,
+  reason: InactiveReason,
   now: number,
 ): Promise<string[]> {
   return revokeGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);
@@ -175,7 +181,7 @@ export async function revokeGrantsBetween(
 async function revokeGrants(
   db: Database,
   grants: ReturnType<typeof selectUnrevoked>,
-  reason: GrantReason,
+  reason: InactiveReason,
   now: number,
 ) {
   const revoked = await updateRevoked(db, { reason, now }).where('id', 'in', grants).execute();
@@ -184,7 +190,7 @@ async function revokeGrants(
   return revoked.map(({ userId }) => userId);
 }
 
-function updateRevoked(db: Database, { reason, now }: { reason: GrantReason; now: number }) {
+function updateRevoked(db: Database, { reason, now }: { reason: InactiveReason; now: number }) {
   return db
     .updateTable('grants')
     .set({ revoked_at: now, revoked_reason: reason })
@@ -194,7 +200,7 @@ function updateRevoked(db: Database, { reason, now }: { reason: GrantReason; now
 
 type Revoked = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { grantId: string };
 
-function revokedEvent({ grantId, userId, ...audience }: Revoked, reason: GrantReason) {
+function revokedEvent({ grantId, userId, ...audience }: Revoked, reason: InactiveReason) {
   return { type: 'grant.revoked' as const, ...audience, data: { grantId, userId, reason } };
 }
 

@@ -1,8 +1,8 @@
+import type { InactiveReason } from '../http/errors.ts';
 import { commonScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { containsName } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import type { GrantReason } from './inactive-reasons.ts';
 
 /**
  * What one Allow creates: one user, one app, one business, some scopes. Every code and token belongs to exactly one grant,
@@ -32,7 +32,7 @@ export interface Grant {
   /** The day on which the row may be removed, in days since 1970. */
   removableOn: number;
   /** Null while it is active. */
-  inactiveReason: GrantReason | null;
+  inactiveReason: InactiveReason | null;
   /** Whether the access token of the requested rotation has been revoked alone. */
   accessTokenRevoked: boolean;
 }
@@ -178,8 +178,8 @@ export function grantFrom(row: GrantRow): Grant {
 }
 
 /** `member_since` is also null for a membership that is newer than the grant: it does not restore the grant. */
-function inactiveReasonOf(row: GrantRow): GrantReason | null {
-  if (row.revoked_reason !== null) return row.revoked_reason as GrantReason;
+function inactiveReasonOf(row: GrantRow): InactiveReason | null {
+  if (row.revoked_reason !== null) return row.revoked_reason as InactiveReason;
   if (row.app_deleted_at !== null) return 'app_deleted';
   if (row.app_paused_at !== null) return 'app_paused';
   if (row.app_disabled_at !== null) return 'app_disabled';
@@ -188,6 +188,30 @@ function inactiveReasonOf(row: GrantRow): GrantReason | null {
   if (row.user_disabled_at !== null) return 'user_disabled';
   if (row.member_since === null) return 'member_removed';
   return null;
+}
+
+const INACTIVE_SENTENCES: Record<InactiveReason, string> = {
+  revoked_by_app: 'The app revoked this grant itself.',
+  disconnected_by_user: 'The user disconnected the app.',
+  disconnected_by_owner: 'An owner of the business disconnected the app.',
+  code_reused: 'The code of this grant was sent twice, so everything it gave was revoked: a code works once.',
+  code_verifier_wrong: 'The code_verifier and the code_challenge did not belong together, and that used the code up.',
+  refresh_token_reused:
+    'A refresh token of this grant was sent again after its successor had been used, so the grant was revoked: someone may ' +
+    'have copied it. Always store the newest pair before you use it.',
+  app_deleted: 'The app was deleted.',
+  app_paused: 'The platform has paused the app.',
+  app_disabled: 'The app is disabled.',
+  app_closed: 'The app is no longer open to other businesses than its own.',
+  user_disabled: 'The user who allowed this is disabled.',
+  member_removed: 'The user who allowed this is no longer a member of the business.',
+  password_reset: 'The password of the user was reset, and every grant from before was ended.',
+  backup_restored: 'The server was restored from a backup, and every grant from before was ended.',
+};
+
+/** A sentence that ends with the name of the reason, for logs and programs. */
+export function explain(reason: InactiveReason): string {
+  return `${INACTIVE_SENTENCES[reason]} (${reason})`;
 }
 
 /** One app in one business, for one user or for everyone. */

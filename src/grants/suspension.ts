@@ -4,9 +4,9 @@ import { type AuditedApp, recordAppAudit } from '../apps/app-audit.ts';
 import { setAppStatus } from '../apps/apps.ts';
 import type { Actor } from '../audit/entries.ts';
 import { recordEvents } from '../events/events.ts';
+import type { InactiveReason } from '../http/errors.ts';
 import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import type { GrantReason } from './inactive-reasons.ts';
 import { selectLiveGrants } from './status.ts';
 
 /** The owner disables the app until it is enabled again. Its grants are kept, and it gets an event for each. False if it was disabled already. */
@@ -82,7 +82,7 @@ async function mayDisable(actor: Actor, tx: Database, user: User): Promise<boole
 async function recordSuspension(
   db: Database,
   whose: { app_id: string } | { user_id: string },
-  reason: GrantReason,
+  reason: InactiveReason,
   now: number,
 ): Promise<void> {
   const live = await selectLiveGrants(db, now)

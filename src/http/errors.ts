@@ -1,5 +1,5 @@
 /** Why a grant is inactive: `invalid_grant` at the token endpoint, `invalid_token` at the business API. */
-const INACTIVE_GRANT = [
+const INACTIVE_REASONS = [
   'revoked_by_app',
   'disconnected_by_user',
   'disconnected_by_owner',
@@ -47,7 +47,7 @@ export const REASONS = {
     'code_verifier_unexpected',
     'redirect_uri_different',
     'refresh_token_expired',
-    ...INACTIVE_GRANT,
+    ...INACTIVE_REASONS,
   ],
   unsupported_grant_type: ['unsupported_grant_type'],
   unsupported_response_type: ['unsupported_response_type'],
@@ -62,7 +62,7 @@ export const REASONS = {
     'token_unknown',
     'token_of_another_kind',
     'access_token_expired',
-    ...INACTIVE_GRANT,
+    ...INACTIVE_REASONS,
   ],
   insufficient_scope: ['insufficient_scope'],
   business_mismatch: ['business_mismatch'],
@@ -71,6 +71,8 @@ export const REASONS = {
   temporarily_unavailable: ['temporarily_unavailable'],
   server_error: ['server_error'],
 } as const;
+
+export type InactiveReason = (typeof INACTIVE_REASONS)[number];
 
 export type ErrorCode = keyof typeof REASONS;
 export type ReasonOf<Code extends ErrorCode> = (typeof REASONS)[Code][number];

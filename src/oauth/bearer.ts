@@ -1,4 +1,4 @@
-import { explain } from '../grants/inactive-reasons.ts';
+import { explain } from '../grants/status.ts';
 import type { TokenUses } from '../grants/token-uses.ts';
 import { ApiError, type ReasonOf, toErrorCharacters } from '../http/errors.ts';
 import { isId } from '../lib/ids.ts';

@@ -1,6 +1,6 @@
 import { isRegistered } from '../../apps/redirect-uris.ts';
 import { type Grant, markExchanged, revokeGrant } from '../../grants/grants.ts';
-import { explain } from '../../grants/inactive-reasons.ts';
+import { explain } from '../../grants/status.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import type { RequestContext } from '../../request-log/log.ts';
 import type { Storage } from '../../storage/storage.ts';

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { GrantReason } from '../../grants/inactive-reasons.ts';
-import type { ErrorCode, ReasonOf } from '../../http/errors.ts';
+import type { ErrorCode, InactiveReason, ReasonOf } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { prose } from '../components.ts';
 import { notFound } from '../errors.ts';
@@ -12,7 +11,7 @@ interface Explanation {
   reasons: Record<string, string>;
 }
 
-const INACTIVE_GRANT: Record<GrantReason, string> = {
+const INACTIVE_GRANT: Record<InactiveReason, string> = {
   revoked_by_app:
     'The app itself revoked the token or its grant. To connect the user again, send them to the authorize endpoint.',
   disconnected_by_user: 'The user disconnected the app. Let them connect it again when they want to.',
