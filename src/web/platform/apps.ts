@@ -11,32 +11,29 @@ import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
-import { PAGE_SIZE, readListing, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf } from '../session.ts';
-import { findReason, longList, reasonDetail, reasonField, reasonText, sendPlatformPage } from './page.ts';
+import { findReason, mountPlatformList, reasonDetail, reasonField, reasonText, sendPlatformPage } from './page.ts';
 
 const PATH = '/platform/apps';
 type ForApp = { Params: { id: string }; Body: Form | undefined };
 
 /** The apps of all owners. */
 export function mountAllApps(host: FastifyInstance, deps: WebDeps): void {
-  for (const mount of [mountList, mountApp, mountSwitches]) mount(host, deps);
-}
-
-function mountList(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock, platformName } = deps;
-  host.get(PATH, access('platform_admin'), async (request, reply) => {
-    const context = await loadPageContext(deps, request);
-    const listing = { ...readListing(request.query), path: PATH };
-    const { shown, next } = takePage(await searchApps(storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
-    const ids = shown.map(({ id }) => id);
-    const countOf = await countConnections(storage.durable, ids, clock());
-    const rows = shown.map((app) => appRow(app, { platformName, connections: countOf(app.id) }));
-    const title = 'All apps';
-    const body = longList({ ...listing, title, label: 'Search by name, owner or client_id', rows, next });
-    return sendPlatformPage(reply, deps, { context, title, body });
+  mountPlatformList(host, deps, {
+    path: PATH,
+    title: 'All apps',
+    label: 'Search by name, owner or client_id',
+    search: (terms) => searchApps(storage.durable, terms),
+    async toRows(apps) {
+      const ids = apps.map(({ id }) => id);
+      const countOf = await countConnections(storage.durable, ids, clock());
+      return apps.map((app) => appRow(app, { platformName, connections: countOf(app.id) }));
+    },
   });
+  mountApp(host, deps);
+  mountSwitches(host, deps);
 }
 
 function mountApp(host: FastifyInstance, deps: WebDeps): void {

@@ -11,7 +11,7 @@ import { notFound } from '../errors.ts';
 import { copyable, time } from '../forms.ts';
 import { PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
-import { longList, sendPlatformPage } from './page.ts';
+import { mountPlatformList, sendPlatformPage } from './page.ts';
 import { userBadges } from './users.ts';
 
 const PATH = '/platform/businesses';
@@ -19,20 +19,14 @@ const APPS_SHOWN = 50;
 
 /** All businesses of the platform. */
 export function mountBusinesses(host: FastifyInstance, deps: WebDeps): void {
-  mountList(host, deps);
-  mountBusiness(host, deps);
-}
-
-function mountList(host: FastifyInstance, deps: WebDeps): void {
-  host.get(PATH, access('platform_admin'), async (request, reply) => {
-    const context = await loadPageContext(deps, request);
-    const listing = { ...readListing(request.query), path: PATH };
-    const found = await searchBusinesses(deps.storage.durable, { ...listing, limit: PAGE_SIZE + 1 });
-    const { shown, next } = takePage(found);
-    const title = 'Businesses';
-    const body = longList({ ...listing, title, label: 'Search by name or id', rows: shown.map(businessRow), next });
-    return sendPlatformPage(reply, deps, { context, title, body });
+  mountPlatformList(host, deps, {
+    path: PATH,
+    title: 'Businesses',
+    label: 'Search by name or id',
+    search: (terms) => searchBusinesses(deps.storage.durable, terms),
+    toRows: (businesses) => businesses.map(businessRow),
   });
+  mountBusiness(host, deps);
 }
 
 function businessRow({ id, name, createdAt, members }: Business & { members: number }): Html {

@@ -1,13 +1,16 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Action } from '../../audit/entries.ts';
 import { findLastEntry } from '../../audit/log.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { readReason } from '../../lib/names.ts';
+import type { SearchTerm } from '../../storage/search.ts';
 import type { Database } from '../../storage/storage.ts';
+import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
 import { type Form, input, type Problem, text } from '../forms.ts';
 import { type PageContext, sendPage } from '../layout.ts';
-import { type Listing, pager, searchForm } from '../listing.ts';
+import { PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
+import { loadPageContext } from '../page-context.ts';
 
 interface PlatformPage {
   context: PageContext;
@@ -25,24 +28,33 @@ export function sendPlatformPage(
   return sendPage(reply, page, { status });
 }
 
-interface LongList extends Listing {
+interface PlatformList<Item extends { id: string }> {
   path: string;
   title: string;
   /** Of the search field. */
   label: string;
-  rows: Html[];
-  next: string | undefined;
+  search(terms: SearchTerm): Promise<Item[]>;
+  toRows(items: Item[]): Html[] | Promise<Html[]>;
 }
 
-/** One page of a list that can be searched. */
-export function longList({ title, label, rows, next, ...listing }: LongList): Html {
-  const { search, after, path } = listing;
-  const nothing = search ? `Nothing found for “${search}”.` : after ? 'No more entries.' : 'No entries yet.';
-  return html`<h1>${title}</h1>
+/** A list of all items of the platform, which can be searched. */
+export function mountPlatformList<Item extends { id: string }>(
+  host: FastifyInstance,
+  deps: WebDeps,
+  { path, title, label, search: find, toRows }: PlatformList<Item>,
+): void {
+  host.get(path, access('platform_admin'), async (request, reply) => {
+    const context = await loadPageContext(deps, request);
+    const { search, after } = readListing(request.query);
+    const { shown, next } = takePage(await find({ search, after, limit: PAGE_SIZE + 1 }));
+    const nothing = search ? `Nothing found for “${search}”.` : after ? 'No more entries.' : 'No entries yet.';
+    const body = html`<h1>${title}</h1>
 ${searchForm({ path, search, label })}
-${rows.length === 0 && html`<p class="empty">${nothing}</p>`}
-${rows.length > 0 && html`<div class="card"><ul class="rows">${rows}</ul></div>`}
-${pager(listing, next)}`;
+${shown.length === 0 && html`<p class="empty">${nothing}</p>`}
+${shown.length > 0 && html`<div class="card"><ul class="rows">${await toRows(shown)}</ul></div>`}
+${pager({ path, search, after }, next)}`;
+    return sendPlatformPage(reply, deps, { context, title, body });
+  });
 }
 
 const TABS = [

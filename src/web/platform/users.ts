@@ -6,9 +6,9 @@ import { access } from '../access.ts';
 import { pluralize, roleBadge, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { copyable, time } from '../forms.ts';
-import { PAGE_SIZE, readListing, takePage } from '../listing.ts';
+import { PAGE_SIZE } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
-import { findReason, longList, sendPlatformPage } from './page.ts';
+import { findReason, mountPlatformList, sendPlatformPage } from './page.ts';
 import {
   connectedText,
   disableSection,
@@ -23,18 +23,15 @@ import {
 
 /** All users of the platform. */
 export function mountUsers(host: FastifyInstance, deps: WebDeps): void {
-  for (const mount of [mountList, mountUser, mountUserActions]) mount(host, deps);
-}
-
-function mountList(host: FastifyInstance, deps: WebDeps): void {
-  host.get(PATH, access('platform_admin'), async (request, reply) => {
-    const context = await loadPageContext(deps, request);
-    const listing = { ...readListing(request.query), path: PATH };
-    const { shown, next } = takePage(await searchUsers(deps.storage.durable, { ...listing, limit: PAGE_SIZE + 1 }));
-    const title = 'Users';
-    const body = longList({ ...listing, title, label: 'Search by name, email or id', rows: shown.map(userRow), next });
-    return sendPlatformPage(reply, deps, { context, title, body });
+  mountPlatformList(host, deps, {
+    path: PATH,
+    title: 'Users',
+    label: 'Search by name, email or id',
+    search: (terms) => searchUsers(deps.storage.durable, terms),
+    toRows: (users) => users.map(userRow),
   });
+  mountUser(host, deps);
+  mountUserActions(host, deps);
 }
 
 function mountUser(host: FastifyInstance, deps: WebDeps): void {
